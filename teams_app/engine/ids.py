@@ -1,0 +1,50 @@
+"""Row ids: 16 bytes of UUIDv7, written under a prefix (`sess_…`) as 26 characters of lower-case base32."""
+
+import base64
+import re
+from enum import StrEnum
+from uuid import UUID
+
+_TEXT = re.compile(r"[a-z2-7]{26}")
+
+
+class Prefix(StrEnum):
+    TEAM = "team"
+    MEMBERSHIP = "mem"
+    KEY = "key"
+    AUDIT = "aud"
+    WORKFLOW = "wfl"
+    REVISION = "rev"
+    SESSION = "sess"
+    RUN = "run"
+    NODE = "node"
+    ATTEMPT = "attempt"
+    EVENT = "evt"
+    CHECKPOINT = "cp"
+    TRACE = "tr"
+
+
+def uuid7(*, unix_ms: int, random: bytes) -> UUID:
+    """Version 7 of RFC 9562. The clock and ten random bytes are the caller's."""
+    value = (unix_ms & 0xFFFF_FFFF_FFFF) << 80 | int.from_bytes(random[:10], "big")
+    value = value & ~(0xF << 76) | 0x7 << 76
+    value = value & ~(0x3 << 62) | 0x2 << 62
+    return UUID(int=value)
+
+
+def to_text(prefix: Prefix, value: UUID) -> str:
+    return f"{prefix.value}_{base64.b32encode(value.bytes).decode('ascii').rstrip('=').lower()}"
+
+
+def from_text(prefix: Prefix, text: str) -> UUID | None:
+    """The id behind the text, or None when it is not an id of this kind."""
+    head, _, tail = text.partition("_")
+    if head != prefix.value or not _TEXT.fullmatch(tail):
+        return None
+    value = UUID(bytes=base64.b32decode(tail.upper() + "======"))
+    return value if to_text(prefix, value) == text else None
+
+
+def birth_ms(value: UUID) -> int:
+    """The millisecond in which a UUIDv7 was made."""
+    return value.int >> 80
