@@ -1,0 +1,165 @@
+"""Canonical JSON (RFC 8785), its digest, and the strict reader that everything authored or sent passes through.
+
+orjson with sorted keys writes the same bytes as RFC 8785 except for floats, integers beyond 2**53, and keys outside the
+basic plane. `canonical_bytes` takes the fast road where none of these occurs and the reference library elsewhere.
+"""
+
+import hashlib
+import json
+import re
+from typing import Any, NoReturn
+
+import orjson
+import rfc8785
+
+MAX_SAFE_INTEGER = 2**53 - 1
+DEFAULT_MAX_DEPTH = 64
+_SORTED = orjson.OPT_SORT_KEYS
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_BRACKET = re.compile(rb"[\[\]{}]")
+_OPENING = frozenset({b"[", b"{"})
+
+
+class UnreadableJsonError(ValueError):
+    """The bytes are not JSON that may be stored. `reason` is a short machine word, `offset` a byte when known."""
+
+    def __init__(self, reason: str, message: str, *, offset: int | None = None) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.offset = offset
+
+
+class NotCanonicalError(ValueError):
+    """The value has no canonical form: NaN, an infinity, a lone surrogate, a key that is not text, or no JSON type."""
+
+
+def canonical_bytes(value: Any) -> bytes:
+    """The bytes of RFC 8785. Integers beyond 2**53 are written as the double that every JSON reader would see."""
+    try:
+        if _is_plain(value):
+            return orjson.dumps(value, option=_SORTED)
+        return rfc8785.dumps(_with_doubles(value))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotCanonicalError(str(error)) from error
+
+
+def digest(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
+
+
+def canonical_digest(value: Any) -> str:
+    return digest(canonical_bytes(value))
+
+
+def loads_strict(data: bytes | str, *, max_bytes: int, max_depth: int = DEFAULT_MAX_DEPTH) -> Any:
+    """Read JSON that may be stored: UTF-8, no duplicate key, no NaN, no lone surrogate, no NUL, bounded."""
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
+    if len(raw) > max_bytes:
+        raise UnreadableJsonError("too_large", f"The document has {len(raw)} bytes; at most {max_bytes} are read.")
+    _refuse_deep(raw, max_depth)
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnreadableJsonError("not_utf8", "The document is not UTF-8.", offset=error.start) from error
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        message = f"Not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        raise UnreadableJsonError("not_json", message, offset=error.pos) from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, UnreadableJsonError):
+            raise
+        raise UnreadableJsonError("not_json", f"Not JSON: {error}.") from error
+    check_storable(value, max_depth=max_depth)
+    return value
+
+
+def check_storable(value: Any, *, max_depth: int = DEFAULT_MAX_DEPTH) -> None:
+    """Refuse what Postgres or the canonical form cannot hold: NUL, lone surrogates, NaN, depth."""
+    stack: list[tuple[Any, int]] = [(value, 0)]
+    while stack:
+        item, depth = stack.pop()
+        if isinstance(item, str):
+            _check_text(item)
+        elif isinstance(item, float):
+            if item != item or item in {float("inf"), float("-inf")}:  # noqa: PLR0124  NaN differs from itself
+                raise UnreadableJsonError("not_a_number", "NaN and infinities are not JSON.")
+        elif isinstance(item, dict | list | tuple):
+            if depth >= max_depth:
+                raise UnreadableJsonError("too_deep", f"The document nests deeper than {max_depth} levels.")
+            if isinstance(item, dict):
+                for key in item:
+                    _check_text(key)
+                stack.extend((child, depth + 1) for child in item.values())
+            else:
+                stack.extend((child, depth + 1) for child in item)
+
+
+def _is_plain(value: Any) -> bool:
+    """True when orjson's sorted output is RFC 8785: no float, no big integer, keys within the basic plane."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        kind = type(item)
+        if kind is str or item is None or kind is bool:
+            continue
+        if kind is int:
+            if not -MAX_SAFE_INTEGER <= item <= MAX_SAFE_INTEGER:
+                return False
+        elif kind is dict:
+            for key in item:
+                if type(key) is not str or (not key.isascii() and max(key) > "\uffff"):
+                    return False
+            stack.extend(item.values())
+        elif kind is list or kind is tuple:
+            stack.extend(item)
+        else:
+            return False
+    return True
+
+
+def _with_doubles(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int) and not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+        try:
+            return float(value)
+        except OverflowError as error:
+            raise ValueError("An integer is beyond every double.") from error
+    if isinstance(value, dict):
+        return {key: _with_doubles(child) for key, child in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_doubles(child) for child in value]
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add returns None
+        raise UnreadableJsonError("duplicate_key", f"The key {twice!r} stands twice in one object.")
+    return result
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise UnreadableJsonError("not_a_number", f"{name} is not JSON.")
+
+
+def _check_text(text: str) -> None:
+    if "\x00" in text:
+        raise UnreadableJsonError("nul_character", "The character U+0000 cannot be stored.")
+    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+        raise UnreadableJsonError("lone_surrogate", "A lone surrogate is not a character.")
+
+
+def _refuse_deep(raw: bytes, max_depth: int) -> None:
+    """Count brackets before the recursive parser sees them; brackets inside strings do not count."""
+    if raw.count(b"[") + raw.count(b"{") <= max_depth:
+        return
+    depth = 0
+    for bracket in _BRACKET.findall(_STRING.sub(b"", raw)):
+        depth += 1 if bracket in _OPENING else -1
+        if depth > max_depth:
+            raise UnreadableJsonError("too_deep", f"The document nests deeper than {max_depth} levels.")

@@ -1,0 +1,119 @@
+"""What is wrong with a workflow, as data. Compilation returns problems; it raises nothing for anything that it reads."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class ProblemCode(StrEnum):
+    """Closed. A new kind of problem is a new row here, with its meaning in `docs/problems.md`."""
+
+    # Reading
+    UNREADABLE = "unreadable"
+    TOO_LARGE = "too_large"
+    TOO_DEEP = "too_deep"
+    DUPLICATE_KEY = "duplicate_key"
+    BAD_CHARACTER = "bad_character"
+    NOT_A_NUMBER = "not_a_number"
+    BAD_TOON = "bad_toon"
+    BAD_YAML = "bad_yaml"
+    LENIENT_TOON = "lenient_toon"
+    BAD_FRONT_MATTER = "bad_front_matter"
+    # Packing
+    PATH_TRAVERSAL = "path_traversal"
+    SYMLINK = "symlink"
+    ARCHIVE_BOMB = "archive_bomb"
+    TOO_MANY_FILES = "too_many_files"
+    BAD_ARCHIVE = "bad_archive"
+    NO_WORKFLOW = "no_workflow"
+    UNKNOWN_FILE = "unknown_file"
+    # Shape
+    MISSING_KEY = "missing_key"
+    UNKNOWN_KEY = "unknown_key"
+    WRONG_TYPE = "wrong_type"
+    BAD_VALUE = "bad_value"
+    TOO_LONG = "too_long"
+    TOO_SHORT = "too_short"
+    DUPLICATE_ID = "duplicate_id"
+    CONFLICTING_KEYS = "conflicting_keys"
+    # Names
+    BAD_ID = "bad_id"
+    LEGACY_ID = "legacy_id"
+    RESERVED_NAMESPACE = "reserved_namespace"
+    # References
+    UNKNOWN_STEP = "unknown_step"
+    UNKNOWN_ACTIVITY = "unknown_activity"
+    UNKNOWN_CHECKPOINT = "unknown_checkpoint"
+    UNKNOWN_OPTION = "unknown_option"
+    UNKNOWN_CONTRACT = "unknown_contract"
+    UNKNOWN_TEMPLATE = "unknown_template"
+    UNKNOWN_ROUTINE = "unknown_routine"
+    UNKNOWN_FEATURE = "unknown_feature"
+    UNKNOWN_REF = "unknown_ref"
+    UNKNOWN_BINDING = "unknown_binding"
+    UNKNOWN_FUNCTION = "unknown_function"
+    UNKNOWN_ASSESSMENT = "unknown_assessment"
+    UNKNOWN_SKILL = "unknown_skill"
+    UNKNOWN_RESOURCE = "unknown_resource"
+    UNKNOWN_WORKFLOW = "unknown_workflow"
+    RECURSIVE_TEMPLATE = "recursive_template"
+    MISSING_ARGUMENT = "missing_argument"
+    UNKNOWN_ARGUMENT = "unknown_argument"
+    LEFTOVER_TOKEN = "leftover_token"  # noqa: S105  a template token
+    # Meaning
+    BAD_CONDITION = "bad_condition"
+    UNKNOWN_OPERATOR = "unknown_operator"
+    BAD_PATTERN = "bad_pattern"
+    BAD_LOOP = "bad_loop"
+    BAD_SCHEMA = "bad_schema"
+    UNREACHABLE = "unreachable"
+    DANGLING_TRANSITION = "dangling_transition"
+    UNDECLARED_VARIABLE = "undeclared_variable"
+    UNANSWERABLE_CHECKPOINT = "unanswerable_checkpoint"
+    GAMEABLE_VALIDATION = "gameable_validation"
+    IGNORED_FIELD = "ignored_field"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """`path` is a JSON path into the document (`steps[2].prompt`), `file` and `line` where the author wrote it."""
+
+    code: ProblemCode
+    message: str
+    severity: Severity = Severity.ERROR
+    path: str = ""
+    file: str = ""
+    line: int | None = None
+    suggestion: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        places = {"path": self.path, "file": self.file, "line": self.line, "suggestion": self.suggestion}
+        said = {key: value for key, value in places.items() if value}
+        return {"code": self.code.value, "severity": self.severity.value, "message": self.message, **said}
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A suggestion for a misspelt word, or the first few known ones; empty when nothing is known."""
+    candidates = sorted(set(known))
+    close = difflib.get_close_matches(word, candidates, n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    if not candidates:
+        return ""
+    shown = ", ".join(candidates[:8])
+    return f"Known: {shown}{', …' if len(candidates) > 8 else ''}."
+
+
+def sorted_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Errors first, then by place, so that the same document always reports in the same order."""
+    unique = dict.fromkeys(problems)
+    return tuple(
+        sorted(unique, key=lambda p: (p.severity is Severity.WARNING, p.file, p.line or 0, p.path, p.code, p.message)),
+    )
