@@ -1,0 +1,88 @@
+"""What goes into a compilation and what comes out: plain values, no files, no rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from workflows_app.engine.problems import Problem, Severity
+from workflows_app.engine.program import Contract, Program
+
+
+class SourceFormat(StrEnum):
+    STEPS_JSON = "steps_json"
+    ACTIVITY_FOLDER = "activity_folder"
+
+
+class Origin(StrEnum):
+    """Who brings the workflow; only the bundled library may use the namespace `wr`."""
+
+    BUNDLED = "bundled"
+    TEAM = "team"
+    PROJECT = "project"
+    REMOTE = "remote"
+
+
+class Strictness(StrEnum):
+    """STRICT is what we write ourselves; LEGACY reads what older readers let pass, and warns of each such place."""
+
+    STRICT = "strict"
+    LEGACY = "legacy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A workflow as authored. STEPS_JSON has exactly one file; a folder has paths relative to its root."""
+
+    format: SourceFormat
+    files: Mapping[str, bytes]
+    origin: Origin = Origin.TEAM
+    strictness: Strictness = Strictness.STRICT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """All that a workflow may refer to. `routines` are parsed documents by the name behind `wr.templates.routine.`;
+    `folders` are other activity workflows by id (`meta` among them); `bindings` choose a routine for an extension slot.
+    """
+
+    routines: Mapping[str, Any] = field(default_factory=dict)
+    folders: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
+    contracts: Mapping[str, Contract] = field(default_factory=dict)
+    bindings: Mapping[str, str] = field(default_factory=dict)
+    workflow_ids: frozenset[str] = frozenset()
+
+
+class ContentKind(StrEnum):
+    SKILL = "skill"
+    RESOURCE = "resource"
+    TEMPLATE = "template"
+    RULES = "rules"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """The content behind an `Attachment` of the program: `document` is parsed (skills, rules), `text` is as authored."""
+
+    kind: ContentKind
+    digest: str
+    text: str
+    document: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compilation:
+    """Either a program with warnings, or problems of which at least one is an error. Never both missing."""
+
+    program: Program | None
+    workflow_id: str
+    problems: tuple[Problem, ...]
+    contents: tuple[Content, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        return tuple(problem for problem in self.problems if problem.severity is Severity.WARNING)
