@@ -113,6 +113,14 @@ class Actor:
         )
 
 
+# The team of an actor that founds one, before there is any.
+NO_TEAM = UUID(int=0)
+
+
+def system_actor(*, team_id: UUID, door: Door) -> Actor:
+    return Actor(kind=ActorKind.SYSTEM, id="system", name="Workrail", team_id=team_id, door=door)
+
+
 def _how_to_get(kind: ActorKind, permission: Permission) -> str:
     scope = next((scope for scope, given in SCOPE_PERMISSIONS.items() if given is permission), None)
     if kind is ActorKind.AGENT_KEY and scope is not None:

@@ -87,3 +87,21 @@ class ForbiddenError(WorkrailError):
     """The actor is known and lacks the role or the scope."""
 
     code = "FORBIDDEN"
+
+
+class UnauthenticatedError(WorkrailError):
+    """Nobody is named by the request, or nobody that is known."""
+
+    code = "UNAUTHENTICATED"
+
+
+class KeyRevokedError(WorkrailError):
+    """The key was right once, and somebody of its team has revoked it."""
+
+    code = "KEY_REVOKED"
+
+
+class KeyExpiredError(WorkrailError):
+    """The key was right until the time that it was issued for."""
+
+    code = "KEY_EXPIRED"

@@ -9,6 +9,7 @@ _TEXT = re.compile(r"[a-z2-7]{26}")
 
 
 class Prefix(StrEnum):
+    PERSON = "per"
     TEAM = "team"
     MEMBERSHIP = "mem"
     KEY = "key"

@@ -1,0 +1,41 @@
+"""What a name of a team, a key or a person may be."""
+
+import re
+import unicodedata
+
+from teams_app.engine.errors import InvalidInputError
+
+NAME_CHARACTERS = 100
+USERNAME_CHARACTERS = 100
+
+_USERNAME = re.compile(r"[a-z0-9][a-z0-9._@+-]*")
+# Cc control, Cf format (zero-width, bidirectional overrides), Cs surrogate, Zl and Zp line breaks
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def read_name(text: str, *, field: str = "name") -> str:
+    """The name without surrounding white space, or a refusal."""
+    name = unicodedata.normalize("NFC", text).strip()
+    if not name:
+        raise InvalidInputError(f"{field} is empty.", suggestion=f"Give {field} at least one visible character.")
+    if len(name) > NAME_CHARACTERS:
+        raise InvalidInputError(
+            f"{field} has {len(name)} characters; {NAME_CHARACTERS} is the most.",
+            suggestion=f"Shorten {field}.",
+        )
+    if any(unicodedata.category(character) in _INVISIBLE for character in name):
+        raise InvalidInputError(
+            f"{field} holds a control or invisible character.",
+            suggestion=f"Write {field} in one line of visible characters.",
+        )
+    return name
+
+
+def read_username(text: str) -> str:
+    username = text.strip().lower()
+    if len(username) <= USERNAME_CHARACTERS and _USERNAME.fullmatch(username):
+        return username
+    raise InvalidInputError(
+        "That is not a user name.",
+        suggestion="Use small Latin letters, digits and . _ @ + -, beginning with a letter or digit.",
+    )

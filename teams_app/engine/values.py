@@ -1,0 +1,61 @@
+"""What selectors and services of this app hand out: plain values, never rows."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from teams_app.engine.actors import ActorKind, Door, Role, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamValue:
+    id: UUID
+    name: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberValue:
+    id: UUID
+    team_id: UUID
+    person_id: UUID
+    username: str
+    role: Role
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyValue:
+    id: UUID
+    team_id: UUID
+    name: str
+    prefix: str
+    scopes: frozenset[Scope]
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedKey:
+    """The only value that ever holds the text of a key; it is shown once and kept nowhere."""
+
+    key: KeyValue
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditValue:
+    id: UUID
+    at: datetime
+    actor_kind: ActorKind
+    actor_id: str
+    actor_name: str
+    door: Door
+    action: str
+    target: str
+    request_id: str
+    details: Mapping[str, Any]

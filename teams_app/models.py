@@ -1,0 +1,144 @@
+"""Tables of who: people, teams, memberships, agent keys, and the audit log."""
+
+from typing import ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+
+from teams_app.engine.actors import ActorKind, Door, Role, Scope
+from teams_app.engine.keys import DIGEST_BYTES
+from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
+
+_ROLES = [role.value for role in Role]
+_SCOPES = [scope.value for scope in Scope]
+_DOORS = [door.value for door in Door]
+_ACTOR_KINDS = [kind.value for kind in ActorKind]
+
+
+class PersonManager(BaseUserManager["Person"]):
+    """What Django's sign-in asks for: a person by natural key."""
+
+
+class Person(AbstractBaseUser):
+    """An account. It may do nothing by itself: what it may do is told by its memberships, one team at a time."""
+
+    id = models.UUIDField(primary_key=True)
+    username = models.CharField(max_length=USERNAME_CHARACTERS, unique=True)
+    email = models.EmailField(blank=True)
+    is_active = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+
+    USERNAME_FIELD = "username"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    objects = PersonManager()
+
+    class Meta:
+        verbose_name_plural = "people"
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(username__regex=r"^[a-z0-9][a-z0-9._@+-]*$"), name="person_username_form"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.username
+
+
+class Team(models.Model):
+    id = models.UUIDField(primary_key=True)
+    name = models.CharField(max_length=NAME_CHARACTERS)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(name__regex=r"^\S(.*\S)?$"), name="team_name_trimmed"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    id = models.UUIDField(primary_key=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="memberships")
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="memberships")
+    role = models.CharField(max_length=16, choices=[(role.value, role.value) for role in Role])
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["team", "person"], name="membership_once_per_team"),
+            models.CheckConstraint(condition=Q(role__in=_ROLES), name="membership_role_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person} in {self.team}"
+
+
+class AgentKey(models.Model):
+    """A key is shown once; here is its digest, and enough of its beginning to recognise it."""
+
+    id = models.UUIDField(primary_key=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="agent_keys")
+    name = models.CharField(max_length=NAME_CHARACTERS)
+    prefix = models.CharField(max_length=32, unique=True)
+    digest = models.BinaryField(max_length=DIGEST_BYTES)
+    scopes = ArrayField(models.CharField(max_length=32))
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    expiry_recorded_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(scopes__len__gt=0), name="agent_key_has_scopes"),
+            models.CheckConstraint(condition=Q(scopes__contained_by=_SCOPES), name="agent_key_scopes_known"),
+            models.CheckConstraint(
+                condition=Q(expires_at__isnull=True) | Q(expires_at__gt=F("created_at")),
+                name="agent_key_expires_after_birth",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["team", "-id"], name="agent_key_list"),
+            models.Index(
+                fields=["expires_at"],
+                name="agent_key_unrecorded_expiry",
+                condition=Q(expires_at__isnull=False, expiry_recorded_at__isnull=True, revoked_at__isnull=True),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.prefix
+
+
+class AuditEntry(models.Model):
+    """Who did what to which row through which door. A trigger refuses UPDATE and DELETE."""
+
+    id = models.UUIDField(primary_key=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="audit_entries")
+    at = models.DateTimeField()
+    actor_kind = models.CharField(max_length=16)
+    actor_id = models.CharField(max_length=64)
+    actor_name = models.CharField(max_length=NAME_CHARACTERS)
+    door = models.CharField(max_length=16)
+    action = models.CharField(max_length=64)
+    target = models.CharField(max_length=128)
+    request_id = models.CharField(max_length=64, blank=True)
+    details = models.JSONField()
+
+    class Meta:
+        verbose_name_plural = "audit entries"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(actor_kind__in=_ACTOR_KINDS), name="audit_actor_kind_known"),
+            models.CheckConstraint(condition=Q(door__in=_DOORS), name="audit_door_known"),
+            models.CheckConstraint(condition=Q(action__regex=r"^[a-z_]+\.[a-z_]+$"), name="audit_action_form"),
+        ]
+        indexes: ClassVar = [models.Index(fields=["team", "-id"], name="audit_list")]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.target}"

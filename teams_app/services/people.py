@@ -1,0 +1,32 @@
+"""Accounts of people."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.auth.hashers import make_password
+
+from teams_app.engine.names import read_username
+from teams_app.models import Person
+from teams_app.services.ids import new_id
+
+_PASSWORD_BYTES = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """`password` is there once, when the account was made."""
+
+    person: Person
+    password: str | None
+
+
+def find_or_create_account(*, username: str, now: datetime) -> Account:
+    """For a service that is already in a transaction. Two at once end with one account: the name is unique."""
+    name = read_username(username)
+    password = secrets.token_urlsafe(_PASSWORD_BYTES)
+    person, created = Person.objects.get_or_create(
+        username=name,
+        defaults={"id": new_id(now=now), "password": make_password(password), "created_at": now},
+    )
+    return Account(person=person, password=password if created else None)

@@ -1,0 +1,73 @@
+"""Is the process alive, and can it do its work."""
+
+from collections.abc import Callable
+from functools import cache
+
+import redis
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.http import require_safe
+
+from workrail_site import redis_pool
+
+_OK = "ok"
+
+
+@require_safe
+def healthz(_request: HttpRequest) -> JsonResponse:
+    return JsonResponse({"status": _OK})
+
+
+@require_safe
+def readyz(_request: HttpRequest) -> JsonResponse:
+    parts = {name: check() for name, check in _CHECKS.items()}
+    ready = all(state == _OK for state in parts.values())
+    return JsonResponse({"status": _OK if ready else "unavailable", **parts}, status=200 if ready else 503)
+
+
+def _database() -> str:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return "unreachable"
+    return _OK
+
+
+def _redis() -> str:
+    try:
+        redis_pool.client().ping()
+    except redis.RedisError:
+        return "unreachable"
+    return _OK
+
+
+def _migrations() -> str:
+    try:
+        return _OK if _migrated() else "unapplied"
+    except DatabaseError:
+        return "unknown"
+
+
+class _UnappliedError(Exception):
+    pass
+
+
+@cache
+def _no_migration_waits() -> None:
+    """Raises while one waits: only the good answer is cached, for reading the plan costs tens of milliseconds."""
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise _UnappliedError
+
+
+def _migrated() -> bool:
+    try:
+        _no_migration_waits()
+    except _UnappliedError:
+        return False
+    return True
+
+
+_CHECKS: dict[str, Callable[[], str]] = {"database": _database, "redis": _redis, "migrations": _migrations}
