@@ -1,0 +1,138 @@
+"""An author's test: walk a program with a given context and given answers, and tell the path."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from workflows_app.engine import walker
+from workflows_app.engine.program import Activity, Checkpoint, Effect, Gate, Loop, Parallel, Program, Step
+from workflows_app.engine.walker import Failure, Note, Position, Walk
+
+DEFAULT_MAX_STEPS = 500
+
+
+class Outcome(StrEnum):
+    COMPLETE = "complete"
+    BLOCKED = "blocked"
+    TOO_LONG = "too_long"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop:
+    """One item on the path: `answer` is what the simulation handed in for it."""
+
+    key: str
+    kind: str
+    title: str
+    activity: str
+    answer: Mapping[str, Any]
+    why: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Simulation:
+    outcome: Outcome
+    path: tuple[Stop, ...]
+    variables: Mapping[str, Any]
+    failure: Failure | None = None
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return tuple(stop.key for stop in self.path)
+
+
+def simulate(
+    *,
+    program: Program,
+    variables: Mapping[str, Any],
+    answers: Mapping[str, Mapping[str, Any]],
+    max_steps: int = DEFAULT_MAX_STEPS,
+    loop_rounds: int = 1,
+) -> Simulation:
+    """Answers are looked up by instance key, then by item id: `{"context": {…}, "artifacts": […], "option": "id"}`.
+
+    A step without an answer that ends a round of a loop decided by an artifact says "stop" after `loop_rounds` rounds; a
+    checkpoint without one takes its default option, else its first.
+    """
+    context = {**_defaults(program), **variables}
+    walk = walker.start(program=program, variables=context)
+    path: list[Stop] = []
+    while walk.failure is None and not walk.position.complete:
+        if len(path) >= max_steps:
+            return Simulation(outcome=Outcome.TOO_LONG, path=tuple(path), variables=context)
+        stop, walk, context = _step(program, walk, context, answers, loop_rounds)
+        path.append(stop)
+    outcome = Outcome.COMPLETE if walk.failure is None else Outcome.BLOCKED
+    return Simulation(outcome=outcome, path=tuple(path), variables=context, failure=walk.failure)
+
+
+def _step(
+    program: Program,
+    walk: Walk,
+    context: dict[str, Any],
+    answers: Mapping[str, Mapping[str, Any]],
+    loop_rounds: int,
+) -> tuple[Stop, Walk, dict[str, Any]]:
+    position = walk.position
+    item = walker.item_at(program, position)
+    activity = program.activity(position.activity)
+    if item is None or activity is None:
+        raise LookupError(position.pending)
+    answer = dict(answers.get(position.pending) or answers.get(item.id) or {})
+    target = ""
+    if isinstance(item, Gate):
+        effect = _answered(activity, item, answer)
+        target = effect.transition_to
+        context = {**context, **effect.set_variable}
+        position = walker.skip(position, effect.skip_activities)
+    context = _merged(context, answer.get("context") or {})
+    artifacts = tuple(answer.get("artifacts") or ()) or _loop_control(activity, position, loop_rounds)
+    stop = Stop(
+        key=position.pending,
+        kind=item.__struct_config__.tag if isinstance(item.__struct_config__.tag, str) else "",
+        title=_title(activity, item),
+        activity=activity.id,
+        answer=answer,
+        why=walk.notes,
+    )
+    if target:
+        return (
+            stop,
+            walker.enter_activity(program=program, position=position, activity_id=target, variables=context),
+            context,
+        )
+    following = walker.complete_pending(program=program, position=position, variables=context, artifacts=artifacts)
+    return stop, following, context
+
+
+def _answered(activity: Activity, gate: Gate, answer: dict[str, Any]) -> Effect:
+    checkpoint = _checkpoint(activity, gate)
+    chosen = answer.setdefault("option", checkpoint.default_option or checkpoint.options[0].id)
+    option = next((option for option in checkpoint.options if option.id == chosen), None)
+    return (option and option.effect) or Effect()
+
+
+def _checkpoint(activity: Activity, gate: Gate) -> Checkpoint:
+    return next(checkpoint for checkpoint in activity.checkpoints if checkpoint.id == gate.checkpoint)
+
+
+def _title(activity: Activity, item: Step | Parallel | Gate) -> str:
+    return _checkpoint(activity, item).name if isinstance(item, Gate) else item.title
+
+
+def _loop_control(activity: Activity, position: Position, loop_rounds: int) -> tuple[Mapping[str, Any], ...]:
+    loops: tuple[Loop, ...] = walker.loops_at(activity, position.frames)
+    if not loops or not loops[-1].decision_contract:
+        return ()
+    last = position.frames[-1].iteration + 1 >= loop_rounds
+    return ({"kind": walker.LOOP_CONTROL_KIND, "decision": "stop" if last else "continue"},)
+
+
+def _defaults(program: Program) -> dict[str, Any]:
+    return {variable.name: variable.default for variable in program.variables if variable.has_default}
+
+
+def _merged(context: dict[str, Any], delta: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**context, **delta}
+    return {key: value for key, value in merged.items() if value is not None or key not in delta}
