@@ -6,9 +6,12 @@ A position is bounded by the size of the program, whatever number of rounds it h
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, assert_never
+
+import msgspec
+from msgspec.structs import replace
 
 from workflows_app.engine import conditions
 from workflows_app.engine.program import (
@@ -32,8 +35,7 @@ WALK_BUDGET = 20_000
 Variables = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One loop being run: its round from 0, and the index in its body that is looked at next."""
 
     loop: str
@@ -41,8 +43,7 @@ class Frame:
     index: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class Position(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """`done` are the finished top-level items of this visit of the activity; `pending` is the key of the item at hand."""
 
     activity: str
@@ -52,7 +53,7 @@ class Position:
     pending: str = ""
     pending_item: str = ""
     complete: bool = False
-    visits: Mapping[str, int] = field(default_factory=dict)
+    visits: dict[str, int] = msgspec.field(default_factory=dict)
     completed_activities: tuple[str, ...] = ()
     skipped_activities: tuple[str, ...] = ()
 
