@@ -1,0 +1,142 @@
+"""The engine's state at a node. Everything that decides the future is in it, so a fork sees nothing of its siblings."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from workflows_app.engine import canonical
+from workflows_app.engine.program import Autonomy, Capability, RiskPolicy
+from workflows_app.engine.walker import Position
+
+SNAPSHOT_VERSION = 1
+MAX_BLOCKERS = 10
+MAX_MESSAGE_BYTES = 512
+MAX_FIX_BYTES = 1024
+
+
+class _State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    pass
+
+
+class Preferences(_State):
+    autonomy: Autonomy = Autonomy.GUIDED
+    risk_policy: RiskPolicy = RiskPolicy.CONSERVATIVE
+
+    def as_json(self) -> dict[str, str]:
+        return {"autonomy": self.autonomy.value, "riskPolicy": self.risk_policy.value}
+
+
+class CapabilityStatus(StrEnum):
+    UNKNOWN = "unknown"
+    AVAILABLE = "available"
+    UNAVAILABLE = "unavailable"
+
+
+class CapabilityProvenance(StrEnum):
+    """A probe or an attempt is strong evidence, a claim is weak."""
+
+    PROBE_STEP = "probe_step"
+    ATTEMPTED_USE = "attempted_use"
+    MANUAL_CLAIM = "manual_claim"
+
+
+class CapabilityObservation(_State):
+    status: CapabilityStatus
+    provenance: CapabilityProvenance
+
+
+class BlockerCode(StrEnum):
+    USER_ONLY_DEPENDENCY = "USER_ONLY_DEPENDENCY"
+    MISSING_REQUIRED_OUTPUT = "MISSING_REQUIRED_OUTPUT"
+    INVALID_REQUIRED_OUTPUT = "INVALID_REQUIRED_OUTPUT"
+    MISSING_REQUIRED_NOTES = "MISSING_REQUIRED_NOTES"
+    MISSING_CONTEXT_KEY = "MISSING_CONTEXT_KEY"
+    CONTEXT_BUDGET_EXCEEDED = "CONTEXT_BUDGET_EXCEEDED"
+    ASSESSMENT_FOLLOWUP_REQUIRED = "ASSESSMENT_FOLLOWUP_REQUIRED"
+    REQUIRED_CAPABILITY_UNKNOWN = "REQUIRED_CAPABILITY_UNKNOWN"
+    REQUIRED_CAPABILITY_UNAVAILABLE = "REQUIRED_CAPABILITY_UNAVAILABLE"
+    INVARIANT_VIOLATION = "INVARIANT_VIOLATION"
+    STORAGE_CORRUPTION_DETECTED = "STORAGE_CORRUPTION_DETECTED"
+
+
+class PointerKind(StrEnum):
+    CONTEXT_KEY = "context_key"
+    CONTEXT_BUDGET = "context_budget"
+    OUTPUT_CONTRACT = "output_contract"
+    CAPABILITY = "capability"
+    WORKFLOW_STEP = "workflow_step"
+    ASSESSMENT_DIMENSION = "assessment_dimension"
+
+
+_POINTER_FIELDS: dict[PointerKind, tuple[tuple[str, str], ...]] = {
+    PointerKind.CONTEXT_KEY: (("key", "name"),),
+    PointerKind.CONTEXT_BUDGET: (),
+    PointerKind.OUTPUT_CONTRACT: (("contractRef", "name"),),
+    PointerKind.CAPABILITY: (("capability", "name"),),
+    PointerKind.WORKFLOW_STEP: (("stepId", "name"),),
+    PointerKind.ASSESSMENT_DIMENSION: (("assessmentId", "name"), ("dimensionId", "part")),
+}
+
+
+class Pointer(_State):
+    """Where to look: `name` is the key, contract, capability, step or assessment, `part` the dimension."""
+
+    kind: PointerKind
+    name: str = ""
+    part: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        return {"kind": self.kind.value, **{key: getattr(self, field) for key, field in _POINTER_FIELDS[self.kind]}}
+
+
+class Blocker(_State):
+    code: BlockerCode
+    pointer: Pointer
+    message: str
+    suggested_fix: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "code": self.code.value,
+            "pointer": self.pointer.as_json(),
+            "message": self.message,
+        }
+        if self.suggested_fix:
+            body["suggestedFix"] = self.suggested_fix
+        return body
+
+
+class Blocked(_State):
+    """Why a node is a blocked attempt, and whether handing in something better from it can succeed."""
+
+    retryable: bool
+    blockers: tuple[Blocker, ...]
+    issues: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    followup: str = ""
+
+
+class Snapshot(_State):
+    v: int = SNAPSHOT_VERSION
+    position: Position
+    variables: dict[str, Any] = msgspec.field(default_factory=dict)
+    preferences: Preferences = msgspec.field(default_factory=Preferences)
+    capabilities: dict[Capability, CapabilityObservation] = msgspec.field(default_factory=dict)
+    blocked: Blocked | None = None
+    consecutive_blocks: int = 0
+
+    @property
+    def is_complete(self) -> bool:
+        return self.position.complete and self.blocked is None
+
+
+_DECODER = msgspec.json.Decoder(Snapshot)
+
+
+def snapshot_bytes(snapshot: Snapshot) -> bytes:
+    return canonical.canonical_bytes(msgspec.to_builtins(snapshot))
+
+
+def snapshot_from_bytes(data: bytes) -> Snapshot:
+    return _DECODER.decode(data)
