@@ -79,6 +79,7 @@ class ProblemCode(StrEnum):
     UNANSWERABLE_CHECKPOINT = "unanswerable_checkpoint"
     GAMEABLE_VALIDATION = "gameable_validation"
     IGNORED_FIELD = "ignored_field"
+    DUPLICATE_PATH = "duplicate_path"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -254,6 +254,7 @@ class Action(_Node):
     description: str = ""
     value: Any = None
     condition: Condition | None = None
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Trigger(_Node):
@@ -262,6 +263,7 @@ class Trigger(_Node):
     workflow: str
     description: str = ""
     pass_context: tuple[str, ...] = ()
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Step(_Node, tag="step", tag_field="kind"):
@@ -298,6 +300,7 @@ class Step(_Node, tag="step", tag_field="kind"):
     actions: tuple[Action, ...] = ()
     checkpoint: str = ""
     triggers: tuple[Trigger, ...] = ()
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Parallel(_Node, tag="parallel", tag_field="kind"):
@@ -322,6 +325,8 @@ class Gate(_Node, tag="gate", tag_field="kind"):
 
     id: str
     checkpoint: str
+    # The step that names the checkpoint; empty where the gate stands for itself.
+    step: str = ""
 
 
 class LoopKind(StrEnum):
@@ -359,6 +364,7 @@ class Loop(_Node, tag="loop", tag_field="kind"):
     description: str = ""
     # Loops of activity workflows that repeat whole activities name them; the agent walks those.
     activities: tuple[str, ...] = ()
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 Item = Step | Parallel | Gate | Loop
@@ -371,6 +377,7 @@ class Effect(_Node):
     set_variable: dict[str, Any] = msgspec.field(default_factory=dict)
     transition_to: str = ""
     skip_activities: tuple[str, ...] = ()
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Option(_Node):
@@ -378,6 +385,7 @@ class Option(_Node):
     label: str
     description: str = ""
     effect: Effect | None = None
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Checkpoint(_Node):
@@ -394,12 +402,14 @@ class Checkpoint(_Node):
     auto_advance_ms: int | None = None
     prerequisite: str = ""
     human: bool = False
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Transition(_Node):
     to: str
     condition: Condition | None = None
     is_default: bool = False
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Branch(_Node):
@@ -408,6 +418,7 @@ class Branch(_Node):
     condition: Condition | None = None
     transition_to: str = ""
     is_default: bool = False
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Decision(_Node):
@@ -415,6 +426,7 @@ class Decision(_Node):
     name: str
     branches: tuple[Branch, ...]
     description: str = ""
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Artifact(_Node):
@@ -423,6 +435,7 @@ class Artifact(_Node):
     location: str = ""
     description: str = ""
     updates: bool = False
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Activity(_Node):
@@ -472,6 +485,7 @@ class Variable(_Node):
     has_default: bool = False
     default: Any = None
     required: bool = False
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class Mode(_Node):
@@ -483,17 +497,20 @@ class Mode(_Node):
     skip_activities: tuple[str, ...] = ()
     defaults: dict[str, Any] = msgspec.field(default_factory=dict)
     resource: str = ""
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class ArtifactLocation(_Node):
     path: str
     description: str = ""
     gitignored: bool = False
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class RoleDefinition(_Node):
     id: str
     description: str
+    extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 class ExtensionPoint(_Node):
