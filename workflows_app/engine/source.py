@@ -30,14 +30,25 @@ class Strictness(StrEnum):
     LEGACY = "legacy"
 
 
+class StepsSchema(StrEnum):
+    """The schema versions of step workflows. The first compares strictly in conditions, the second leniently."""
+
+    V0_0_1 = "0.0.1"
+    V0_3_0 = "0.3.0"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A workflow as authored. STEPS_JSON has exactly one file; a folder has paths relative to its root."""
+    """A workflow as authored. STEPS_JSON has exactly one file; a folder has paths relative to its root.
+
+    `schema` says which schema a step workflow was written for; a `$schema` in the document itself goes before it.
+    """
 
     format: SourceFormat
     files: Mapping[str, bytes]
     origin: Origin = Origin.TEAM
     strictness: Strictness = Strictness.STRICT
+    schema: StepsSchema | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
