@@ -115,6 +115,8 @@ class Blocked(_State):
     issues: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
     followup: str = ""
+    # The notes handed in with the blocked attempt; those of a retry supersede them.
+    recap_output: str = ""
 
 
 class Snapshot(_State):

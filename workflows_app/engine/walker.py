@@ -99,25 +99,49 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
+    """`failure` is why the walk stands where it stood; `passed` are failures that a walk told to press on went by."""
+
     position: Position
     notes: tuple[Note, ...] = ()
     failure: Failure | None = None
+    passed: tuple[Failure, ...] = ()
 
 
-def start(*, program: Program, variables: Variables) -> Walk:
-    return enter_activity(program=program, position=None, activity_id=program.initial_activity, variables=variables)
+def start(*, program: Program, variables: Variables, press_on: bool = False) -> Walk:
+    return enter_activity(
+        program=program,
+        position=None,
+        activity_id=program.initial_activity,
+        variables=variables,
+        press_on=press_on,
+    )
 
 
 def complete_pending(
-    *, program: Program, position: Position, variables: Variables, artifacts: tuple[Mapping[str, Any], ...] = ()
+    *,
+    program: Program,
+    position: Position,
+    variables: Variables,
+    artifacts: tuple[Mapping[str, Any], ...] = (),
+    press_on: bool = False,
 ) -> Walk:
-    """The pending item is finished and handed in `artifacts`; find the next one."""
-    return _Walker(program, variables, artifacts).after_pending(position)
+    """The pending item is finished and handed in `artifacts`; find the next one.
+
+    With `press_on` nothing stops the walk: a loop that cannot go on is left, an activity without a way out ends the run.
+    """
+    return _Walker(program, variables, artifacts, press_on=press_on).after_pending(position)
 
 
-def enter_activity(*, program: Program, position: Position | None, activity_id: str, variables: Variables) -> Walk:
+def enter_activity(
+    *,
+    program: Program,
+    position: Position | None,
+    activity_id: str,
+    variables: Variables,
+    press_on: bool = False,
+) -> Walk:
     """Leave whatever is at hand and enter an activity afresh: nothing of an earlier visit counts as done."""
-    return _Walker(program, variables, ()).enter(position, activity_id)
+    return _Walker(program, variables, (), press_on=press_on).enter(position, activity_id)
 
 
 def skip(position: Position, activities: tuple[str, ...]) -> Position:
@@ -179,11 +203,20 @@ class _StopError(Exception):
 class _Walker:
     """One call's work: the notes it takes and the budget it spends."""
 
-    def __init__(self, program: Program, variables: Variables, artifacts: tuple[Mapping[str, Any], ...]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        variables: Variables,
+        artifacts: tuple[Mapping[str, Any], ...],
+        *,
+        press_on: bool,
+    ) -> None:
         self.program = program
         self.variables = variables
         self.artifacts = artifacts
+        self.press_on = press_on
         self.notes: list[Note] = []
+        self.passed: list[Failure] = []
         self.budget = WALK_BUDGET
 
     def after_pending(self, position: Position) -> Walk:
@@ -199,7 +232,7 @@ class _Walker:
 
     def _walk(self, before: Position, move: Callable[[], Position]) -> Walk:
         try:
-            return Walk(position=move(), notes=tuple(self.notes))
+            return Walk(position=move(), notes=tuple(self.notes), passed=tuple(self.passed))
         except _StopError as stop:
             return Walk(position=before, notes=tuple(self.notes), failure=stop.failure)
 
@@ -259,7 +292,8 @@ class _Walker:
         following = frame.iteration + 1
         if not self._breaks(position, loop) and self._goes_on(outside, loop, iteration=following):
             if following >= loop.max_iterations:
-                raise _StopError(_exhausted(loop))
+                self._fail(_exhausted(loop))
+                return self._past(outside, loop.id)
             self._note(
                 NoteKind.ENTERED_LOOP, f"Round {following + 1} of loop {loop.id}.", loop=loop.id, iteration=following
             )
@@ -302,13 +336,15 @@ class _Walker:
             return loop.count
         value = conditions.lookup(loop.count or (), variables=scope)
         if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124  NaN
-            raise _StopError(_missing(loop, ".".join(loop.count or ()), "a number"))
+            self._fail(_missing(loop, ".".join(loop.count or ()), "a number"))
+            return 0
         return int(value)
 
     def _items(self, loop: Loop, scope: Variables) -> list[Any]:
         value = conditions.lookup(loop.items, variables=scope)
         if not isinstance(value, list):
-            raise _StopError(_missing(loop, ".".join(loop.items), "a list"))
+            self._fail(_missing(loop, ".".join(loop.items), "a list"))
+            return []
         return value
 
     # Between activities
@@ -368,7 +404,8 @@ class _Walker:
                 )
             if held:
                 return target
-        raise _StopError(_no_way(activity))
+        self._fail(_no_way(activity))
+        return None
 
     # Small questions
 
@@ -405,6 +442,12 @@ class _Walker:
         self, kind: NoteKind, summary: str, *, item: str = "", loop: str = "", iteration: int | None = None
     ) -> None:
         self.notes.append(Note(kind=kind, summary=summary, item=item, loop=loop, iteration=iteration))
+
+    def _fail(self, failure: Failure) -> None:
+        """Stop here, or remember the failure and let the caller go round it."""
+        if not self.press_on:
+            raise _StopError(failure)
+        self.passed.append(failure)
 
     def _spend(self) -> None:
         self.budget -= 1

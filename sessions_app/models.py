@@ -1,0 +1,293 @@
+"""Tables of what is being done. `Event` is the truth; the rest is derived from it or names a place in it.
+
+Rows of the hot path (sessions, runs, nodes, attempts, events, outputs, gaps, snapshots) have no foreign-key constraint in the
+database: plans of such checks that were cached on an empty table stay bad. `verify_store` checks what they would have.
+"""
+
+from typing import ClassVar
+
+from django.contrib.postgres.indexes import GinIndex, OpClass
+from django.contrib.postgres.search import SearchVector
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Upper
+
+from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
+from sessions_app.engine.reasons import GapCategory, GapSeverity
+from sessions_app.engine.runs import AttemptKind, Dialect, OutputChannel, RunStatus
+from workflows_app.engine.program import Autonomy, RiskPolicy
+
+_DIGEST_CHARACTERS = 71
+
+
+def _known(field: str, closed: type, name: str) -> models.CheckConstraint:
+    return models.CheckConstraint(condition=Q(**{f"{field}__in": [member.value for member in closed]}), name=name)  # type: ignore[attr-defined]  # closed is a StrEnum
+
+
+class WorkSession(models.Model):
+    """One workstream (a ticket, a pull request, a chat). Its row is the lock that admits one writer at a time."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    title = models.CharField(max_length=256, blank=True)
+    parent_id = models.UUIDField(null=True)
+    next_event_index = models.PositiveIntegerField()
+    head_digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    git_branch = models.CharField(max_length=256, blank=True)
+    git_head_sha = models.CharField(max_length=64, blank=True)
+    repository = models.CharField(max_length=512, blank=True)
+    ticket = models.CharField(max_length=128, blank=True)
+    autonomy = models.CharField(max_length=32)
+    risk_policy = models.CharField(max_length=16)
+    created_by = models.CharField(max_length=128)
+    created_at = models.DateTimeField()
+    last_activity_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(next_event_index__gt=0), name="session_has_events"),
+            _known("autonomy", Autonomy, "session_autonomy_known"),
+            _known("risk_policy", RiskPolicy, "session_risk_policy_known"),
+        ]
+        indexes: ClassVar = [
+            models.Index(F("team_id"), F("last_activity_at").desc(), F("id"), name="session_recent"),
+            models.Index(fields=["team_id", "git_head_sha"], name="session_head_sha", condition=~Q(git_head_sha="")),
+            models.Index(fields=["team_id", "ticket"], name="session_ticket", condition=~Q(ticket="")),
+            GinIndex(OpClass(Upper("git_branch"), name="gin_trgm_ops"), name="session_branch_trigram"),
+            GinIndex(OpClass(Upper("title"), name="gin_trgm_ops"), name="session_title_trigram"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or str(self.id)
+
+
+class Run(models.Model):
+    """One execution of one program. Status and tip are projections of the log, kept for lists."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    session_id = models.UUIDField()
+    workflow_id = models.CharField(max_length=128)
+    workflow_title = models.CharField(max_length=256)
+    workflow_hash = models.CharField(max_length=_DIGEST_CHARACTERS)
+    dialect = models.CharField(max_length=16)
+    goal = models.CharField(max_length=2048, blank=True)
+    status = models.CharField(max_length=24)
+    tip_node_id = models.UUIDField()
+    created_by = models.CharField(max_length=128)
+    started_at = models.DateTimeField()
+    last_activity_at = models.DateTimeField()
+    completed_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            _known("status", RunStatus, "run_status_known"),
+            _known("dialect", Dialect, "run_dialect_known"),
+            models.CheckConstraint(
+                condition=Q(completed_at__isnull=True)
+                | Q(status__in=[RunStatus.COMPLETE.value, RunStatus.COMPLETE_WITH_GAPS.value]),
+                name="run_completed_when_complete",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["session_id", "started_at"], name="run_of_session"),
+            models.Index(F("team_id"), F("last_activity_at").desc(), F("id"), name="run_recent"),
+            models.Index(F("team_id"), F("status"), F("last_activity_at").desc(), name="run_by_status"),
+            models.Index(F("team_id"), F("workflow_id"), F("last_activity_at").desc(), name="run_of_workflow"),
+            GinIndex(OpClass(Upper("goal"), name="gin_trgm_ops"), name="run_goal_trigram"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.workflow_id} {self.status}"
+
+
+class Node(models.Model):
+    """An immutable point in a run, with the snapshot that it stands for and the preferences in force there."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    session_id = models.UUIDField()
+    run_id = models.UUIDField()
+    parent_id = models.UUIDField(null=True)
+    kind = models.CharField(max_length=16)
+    edge_kind = models.CharField(max_length=16, blank=True)
+    edge_cause = models.CharField(max_length=24, blank=True)
+    snapshot_digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    pending_key = models.CharField(max_length=1024, blank=True)
+    pending_title = models.CharField(max_length=256, blank=True)
+    autonomy = models.CharField(max_length=32)
+    risk_policy = models.CharField(max_length=16)
+    event_index = models.PositiveIntegerField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            _known("kind", NodeKind, "node_kind_known"),
+            models.CheckConstraint(
+                condition=Q(parent_id__isnull=True, edge_kind="", edge_cause="")
+                | Q(
+                    parent_id__isnull=False,
+                    edge_kind__in=[kind.value for kind in EdgeKind],
+                    edge_cause__in=[cause.value for cause in EdgeCause],
+                ),
+                name="node_has_edge_unless_root",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["parent_id"], name="node_children"),
+            models.Index(fields=["run_id", "event_index"], name="node_of_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pending_key}"
+
+
+class Snapshot(models.Model):
+    """Canonical bytes of the engine's state, by content, one store for each team."""
+
+    pk = models.CompositePrimaryKey("team_id", "digest")
+    team_id = models.UUIDField()
+    digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    data = models.BinaryField()
+
+    def __str__(self) -> str:
+        return self.digest
+
+
+class Attempt(models.Model):
+    """One use of an ack or checkpoint token. `reply` is what was answered; a replay answers it again, byte for byte."""
+
+    pk = models.CompositePrimaryKey("node_id", "nonce")
+    node_id = models.UUIDField()
+    nonce = models.BinaryField(max_length=8)
+    kind = models.CharField(max_length=16)
+    team_id = models.UUIDField()
+    session_id = models.UUIDField()
+    to_node_id = models.UUIDField()
+    event_index = models.PositiveIntegerField()
+    reply = models.BinaryField()
+    keys_generation = models.PositiveIntegerField()
+    actor = models.CharField(max_length=128)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [_known("kind", AttemptKind, "attempt_kind_known")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.node_id}"
+
+
+class Event(models.Model):
+    """One entry of a session's log. Partitioned by the month in which the session was born; a trigger refuses change."""
+
+    pk = models.CompositePrimaryKey("born_on", "session_id", "index")
+    born_on = models.DateField()
+    session_id = models.UUIDField()
+    index = models.PositiveIntegerField()
+    team_id = models.UUIDField()
+    event_id = models.UUIDField()
+    kind = models.CharField(max_length=40)
+    run_id = models.UUIDField(null=True)
+    node_id = models.UUIDField(null=True)
+    dedupe = models.CharField(max_length=256)
+    body = models.BinaryField()
+    digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["born_on", "session_id", "dedupe"], name="event_says_once"),
+            _known("kind", EventKind, "event_kind_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.index} {self.kind}"
+
+
+class Output(models.Model):
+    """Durable notes and artifacts, attached to the node that they were handed in for."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    session_id = models.UUIDField()
+    run_id = models.UUIDField()
+    node_id = models.UUIDField()
+    channel = models.CharField(max_length=16)
+    body = models.TextField()
+    artifact_kind = models.CharField(max_length=128, blank=True)
+    sha256 = models.CharField(max_length=_DIGEST_CHARACTERS)
+    supersedes_id = models.UUIDField(null=True)
+    event_index = models.PositiveIntegerField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [_known("channel", OutputChannel, "output_channel_known")]
+        indexes: ClassVar = [
+            models.Index(fields=["node_id", "event_index"], name="output_of_node"),
+            models.Index(fields=["run_id", "event_index"], name="output_of_run"),
+            GinIndex(
+                SearchVector("body", config="simple"),
+                name="output_notes_search",
+                condition=Q(channel=OutputChannel.RECAP.value),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.channel} of {self.node_id}"
+
+
+class Gap(models.Model):
+    """Something missing that a run went on without. `resolved_by_id` names the gap event that closed it."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    session_id = models.UUIDField()
+    run_id = models.UUIDField()
+    node_id = models.UUIDField()
+    severity = models.CharField(max_length=16)
+    category = models.CharField(max_length=32)
+    detail = models.CharField(max_length=48)
+    summary = models.TextField()
+    resolved_by_id = models.UUIDField(null=True)
+    event_index = models.PositiveIntegerField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            _known("severity", GapSeverity, "gap_severity_known"),
+            _known("category", GapCategory, "gap_category_known"),
+        ]
+        indexes: ClassVar = [models.Index(fields=["run_id", "event_index"], name="gap_of_run")]
+
+    def __str__(self) -> str:
+        return f"{self.severity} {self.detail}"
+
+
+class TokenKey(models.Model):
+    """A generation of the signing key: the key itself is derived from the server's secret and this salt."""
+
+    generation = models.PositiveIntegerField(primary_key=True)
+    salt = models.BinaryField(max_length=32)
+    created_by = models.CharField(max_length=128)
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"generation {self.generation}"
+
+
+class TeamPreferences(models.Model):
+    """A team's defaults; copied into a session's baseline when it begins, so a change never reaches back."""
+
+    team_id = models.UUIDField(primary_key=True)
+    autonomy = models.CharField(max_length=32)
+    risk_policy = models.CharField(max_length=16)
+    updated_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            _known("autonomy", Autonomy, "team_preferences_autonomy_known"),
+            _known("risk_policy", RiskPolicy, "team_preferences_risk_policy_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.autonomy}, {self.risk_policy}"
