@@ -1,0 +1,316 @@
+"""The one closed language of conditions: read from either authoring format, evaluated, and said in a line.
+
+STRICT compares as written. LENIENT is what the 0.3.0 format promises: texts are trimmed and compared without case, "1" is 1,
+"yes" is true, null and missing are one. A condition that cannot be evaluated does not hold.
+"""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final, assert_never
+
+from workflows_app.engine import canonical
+from workflows_app.engine.condition_readers.activities import OPERATORS, parse_activity_condition
+from workflows_app.engine.condition_readers.reading import LENIENT_FLAGS
+from workflows_app.engine.condition_readers.steps import parse_steps_condition
+from workflows_app.engine.patterns import BadPatternError, compile_pattern
+from workflows_app.engine.program import AllOf, AnyOf, Broken, Compare, Condition, ConditionMode, Not, Operator, Truthy
+
+__all__ = [
+    "MISSING",
+    "describe",
+    "evaluate",
+    "lookup",
+    "parse_activity_condition",
+    "parse_steps_condition",
+    "variables_of",
+]
+
+Variables = Mapping[str, Any]
+_Test = Callable[[Any, Any], bool]
+
+
+class _Missing:
+    """What a variable that was never set is. It is not null: strict conditions tell them apart."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+
+
+def lookup(path: tuple[str, ...], *, variables: Variables) -> Any:
+    """The value at a dotted path, or `MISSING`. A variable whose whole name is the dotted text comes first."""
+    if len(path) == 1:
+        return variables.get(path[0], MISSING)
+    whole = variables.get(".".join(path), MISSING)
+    if whole is not MISSING:
+        return whole
+    value: Any = variables
+    for segment in path:
+        value = _member(value, segment)
+        if value is MISSING:
+            return MISSING
+    return MISSING if value is variables else value
+
+
+def evaluate(condition: Condition | None, *, variables: Variables, mode: ConditionMode) -> bool:
+    """Whether the condition holds; an absent one does. Never raises."""
+    if condition is None:
+        return True
+    try:
+        return _holds(condition, variables, _LENIENT if mode is ConditionMode.LENIENT else _STRICT)
+    except (_BrokenConditionError, RecursionError):
+        return False
+
+
+def variables_of(condition: Condition | None) -> frozenset[str]:
+    """The variables that a condition reads, as dotted text."""
+    found: set[str] = set()
+    waiting = [] if condition is None else [condition]
+    while waiting:
+        part = waiting.pop()
+        match part:
+            case Compare() | Truthy():
+                found.add(".".join(part.path))
+            case AllOf() | AnyOf():
+                waiting.extend(part.conditions)
+            case Not():
+                waiting.append(part.condition)
+            case Broken():
+                pass
+            case _:
+                assert_never(part)
+    return frozenset(found)
+
+
+def describe(condition: Condition | None) -> str:
+    """The condition as activity workflows write it: `a == true AND NOT (b exists)`; empty when there is none."""
+    match condition:
+        case None:
+            return ""
+        case Compare():
+            return _describe_compare(condition)
+        case Truthy():
+            return ".".join(condition.path)
+        case AllOf():
+            return " AND ".join(describe(part) for part in condition.conditions) or "true"
+        case AnyOf():
+            return " OR ".join(describe(part) for part in condition.conditions) or "false"
+        case Not():
+            return f"NOT ({describe(condition.condition)})"
+        case Broken():
+            return "false"
+        case _:
+            assert_never(condition)
+
+
+_SPELLING = {operator: sign for sign, operator in OPERATORS.items()}
+
+
+def _describe_compare(condition: Compare) -> str:
+    name, sign = ".".join(condition.path), _SPELLING[condition.operator]
+    if condition.operator in {Operator.EXISTS, Operator.NOT_EXISTS}:
+        return f"{name} {sign}"
+    try:
+        return f"{name} {sign} {canonical.canonical_bytes(condition.value).decode()}"
+    except canonical.NotCanonicalError:
+        return f"{name} {sign} {condition.value!r}"
+
+
+class _BrokenConditionError(Exception):
+    pass
+
+
+def _holds(condition: Condition, variables: Variables, tests: Mapping[Operator, _Test]) -> bool:
+    # Types are asked one by one, the most frequent first: `match` costs three times as much here.
+    if type(condition) is Compare:
+        path = condition.path
+        value = variables.get(path[0], MISSING) if len(path) == 1 else lookup(path, variables=variables)
+        return tests[condition.operator](value, condition.value)
+    if type(condition) is AllOf:
+        return all(_holds(part, variables, tests) for part in condition.conditions)
+    if type(condition) is AnyOf:
+        return any(_holds(part, variables, tests) for part in condition.conditions)
+    if type(condition) is Not:
+        return not _holds(condition.condition, variables, tests)
+    if type(condition) is Truthy:
+        return _is_truthy(lookup(condition.path, variables=variables))
+    raise _BrokenConditionError
+
+
+def _member(value: Any, segment: str) -> Any:
+    if isinstance(value, Mapping):
+        return value.get(segment, MISSING)
+    if not isinstance(value, list | tuple):
+        return MISSING
+    if segment == "length":
+        return len(value)
+    if segment.isascii() and segment.isdigit() and len(segment) <= 9:
+        index = int(segment)
+        return value[index] if index < len(value) else MISSING
+    return MISSING
+
+
+def _is_truthy(value: Any) -> bool:
+    """Lists and objects count as true even when they are empty, as in the language the workflows were written for."""
+    return isinstance(value, list | tuple | Mapping) or (bool(value) and value == value)  # noqa: PLR0124  NaN is false
+
+
+# Comparison of single values
+
+
+def _is_same(value: Any, wanted: Any) -> bool:
+    """Equal in type and value; the two kinds of number are one type; a list or an object equals nothing."""
+    kind, other = type(value), type(wanted)
+    if kind is other:
+        return kind in _SCALARS and value == wanted
+    return kind in _NUMBERS and other in _NUMBERS and value == wanted
+
+
+def _is_alike(value: Any, wanted: Any) -> bool:
+    """Equal as 0.3.0 compares: without case and outer space, "1" and 1, "yes" and true, null and missing."""
+    if value is None or value is MISSING:
+        return wanted is None
+    kind, other = type(value), type(wanted)
+    if kind is other:
+        if kind is str:
+            return value == wanted or _fold(value) == _fold(wanted)
+        return kind in _SCALARS and value == wanted
+    if kind is str or other is str:
+        text, rest = (value, wanted) if kind is str else (wanted, value)
+        return _says(text, rest)
+    return kind in _NUMBERS and other in _NUMBERS and value == wanted
+
+
+def _says(text: str, value: Any) -> bool:
+    """Whether a text spells a number or a truth value."""
+    if type(value) is bool:
+        return _fold(text) in (_TRUE_WORDS if value else _FALSE_WORDS)
+    if type(value) in _NUMBERS:
+        number = _number(text)
+        return number is not None and number == value
+    return False
+
+
+def _number(text: str) -> float | None:
+    """The number that a text spells in JavaScript; an empty one spells 0."""
+    bare = text.strip(_JS_SPACE)
+    if not bare:
+        return 0
+    if _DECIMAL.fullmatch(bare):
+        return float(bare)
+    if _PREFIXED.fullmatch(bare):
+        digits = bare[2:].lstrip("0") or "0"
+        return float(int(digits, {"x": 16, "o": 8, "b": 2}[bare[1].lower()])) if len(digits) <= 250 else math.inf
+    return None
+
+
+def _fold(text: str) -> str:
+    return text.strip(_JS_SPACE).lower()
+
+
+def _text(value: Any) -> str:
+    """A value as text, the way JavaScript joins it: `a,b` for a list, nothing for null."""
+    if type(value) is str:
+        return value
+    if value is None or value is MISSING:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ",".join(_text(item) for item in value)
+    if isinstance(value, Mapping):
+        return "[object Object]"
+    try:
+        return canonical.canonical_bytes(value).decode()
+    except canonical.NotCanonicalError:
+        return str(value) if isinstance(value, float) else ""
+
+
+def _is_over(value: Any, wanted: Any) -> bool:
+    return type(value) in _NUMBERS and type(wanted) in _NUMBERS and value > wanted
+
+
+def _is_at_least(value: Any, wanted: Any) -> bool:
+    return type(value) in _NUMBERS and type(wanted) in _NUMBERS and value >= wanted
+
+
+def _is_under(value: Any, wanted: Any) -> bool:
+    return type(value) in _NUMBERS and type(wanted) in _NUMBERS and value < wanted
+
+
+def _is_at_most(value: Any, wanted: Any) -> bool:
+    return type(value) in _NUMBERS and type(wanted) in _NUMBERS and value <= wanted
+
+
+def _exists(value: Any, _wanted: Any) -> bool:
+    return value is not None and value is not MISSING
+
+
+def _holds_exactly(value: Any, wanted: Any) -> bool:
+    """A list has the member, a text has the part."""
+    if isinstance(value, list | tuple):
+        return any(_is_same(item, wanted) for item in value)
+    return isinstance(value, str) and isinstance(wanted, str) and wanted in value
+
+
+def _matches(text: str, pattern: Any, flags: str) -> bool:
+    if not isinstance(pattern, str):
+        return False
+    try:
+        return compile_pattern(pattern, flags=flags).search(text)
+    except BadPatternError:
+        return False
+
+
+def _is_text_pair(value: Any, wanted: Any) -> bool:
+    return isinstance(value, str) and isinstance(wanted, str)
+
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+_NUMBERS = frozenset({int, float})
+_TRUE_WORDS = frozenset({"true", "1", "yes"})
+_FALSE_WORDS = frozenset({"false", "0", "no"})
+_JS_SPACE = (
+    "\t\n\v\f\r \u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+_DECIMAL = re.compile(r"[+-]?(?:Infinity|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)", re.ASCII)
+_PREFIXED = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)", re.ASCII)
+
+_SHARED: dict[Operator, _Test] = {
+    Operator.GT: _is_over,
+    Operator.GTE: _is_at_least,
+    Operator.LT: _is_under,
+    Operator.LTE: _is_at_most,
+    Operator.EXISTS: _exists,
+    Operator.NOT_EXISTS: lambda value, _wanted: not _exists(value, None),
+}
+_STRICT: dict[Operator, _Test] = _SHARED | {
+    Operator.EQUALS: _is_same,
+    Operator.NOT_EQUALS: lambda value, wanted: not _is_same(value, wanted),
+    Operator.CONTAINS: _holds_exactly,
+    Operator.STARTS_WITH: lambda value, wanted: _is_text_pair(value, wanted) and value.startswith(wanted),
+    Operator.ENDS_WITH: lambda value, wanted: _is_text_pair(value, wanted) and value.endswith(wanted),
+    Operator.MATCHES: lambda value, wanted: isinstance(value, str) and _matches(value, wanted, ""),
+    Operator.IN: lambda value, wanted: (
+        isinstance(wanted, list | tuple) and any(_is_same(value, item) for item in wanted)
+    ),
+}
+_LENIENT: dict[Operator, _Test] = _SHARED | {
+    Operator.EQUALS: _is_alike,
+    Operator.NOT_EQUALS: lambda value, wanted: not _is_alike(value, wanted),
+    Operator.CONTAINS: lambda value, wanted: _fold(_text(wanted)) in _fold(_text(value)),
+    Operator.STARTS_WITH: lambda value, wanted: _fold(_text(value)).startswith(_fold(_text(wanted))),
+    Operator.ENDS_WITH: lambda value, wanted: _fold(_text(value)).endswith(_fold(_text(wanted))),
+    Operator.MATCHES: lambda value, wanted: _matches(_text(value).strip(_JS_SPACE), wanted, LENIENT_FLAGS),
+    Operator.IN: lambda value, wanted: (
+        isinstance(wanted, list | tuple) and any(_is_alike(value, item) for item in wanted)
+    ),
+}
