@@ -2,15 +2,87 @@
 
 from uuid import UUID
 
-from teams_app.engine.actors import Actor, Permission, Role, Scope
-from teams_app.engine.errors import NotFoundError
-from teams_app.engine.values import KeyValue, MemberValue, TeamValue
-from teams_app.models import AgentKey, Membership, Team
+from django.db.models import QuerySet
+
+from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, Scope, person_id_of
+from teams_app.engine.errors import ForbiddenError, NotFoundError, TeamRequiredError
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.pages import Page, PageRequest, cut_page
+from teams_app.engine.values import AuditValue, KeyValue, MemberValue, TeamValue
+from teams_app.models import AgentKey, AuditEntry, Membership, Team
+
+
+def person_actor(*, person_id: UUID, team_id: UUID | None, door: Door) -> Actor:
+    """A signed-in person in the team that they chose, or in their only one."""
+    found = [row for row in _memberships(person_id) if team_id in {None, row.team_id}]
+    if not found:
+        raise _no_team(team_id)
+    if len(found) > 1:
+        raise TeamRequiredError(
+            "You are in several teams, and this request names none of them.",
+            suggestion="Send the header Workrail-Team with the id of one of your teams.",
+            details={"teams": [{"id": to_text(Prefix.TEAM, row.team_id), "name": row.team.name} for row in found]},
+        )
+    return _actor(found[0], door)
+
+
+def person_actor_somewhere(*, person_id: UUID, team_id: UUID | None, door: Door) -> Actor | None:
+    """A signed-in person in the team that they chose, if they are still in it, else in the first that they joined."""
+    found = sorted(_memberships(person_id), key=lambda row: row.team_id != team_id)
+    return _actor(found[0], door) if found else None
+
+
+def is_in_a_team(*, person_id: UUID) -> bool:
+    return _memberships(person_id).exists()
+
+
+def list_own_teams(*, actor: Actor) -> list[TeamValue]:
+    """Every team of a person; a key has one."""
+    actor.require(Permission.READ_TEAM)
+    if actor.kind is not ActorKind.PERSON:
+        return [read_team(actor=actor)]
+    teams = Team.objects.filter(memberships__person_id=person_id_of(actor=actor)).order_by("name", "id")
+    return [team_value(row) for row in teams]
 
 
 def read_team(*, actor: Actor) -> TeamValue:
     actor.require(Permission.READ_TEAM)
     return team_value(Team.objects.get(pk=actor.team_id))
+
+
+def list_members(*, actor: Actor, page: PageRequest) -> Page[MemberValue]:
+    actor.require(Permission.READ_TEAM)
+    rows = Membership.objects.filter(team_id=actor.team_id).select_related("person").order_by("id")
+    if page.after is not None:
+        rows = rows.filter(pk__gt=UUID(page.after))
+    return cut_page(
+        rows=rows[: page.limit + 1],
+        limit=page.limit,
+        value_of=member_value,
+        position_of=lambda row: str(row.pk),
+    )
+
+
+def read_member(*, actor: Actor, member_id: UUID) -> MemberValue:
+    actor.require(Permission.READ_TEAM)
+    row = Membership.objects.filter(team_id=actor.team_id, pk=member_id).select_related("person").first()
+    if row is None:
+        raise NotFoundError("There is no such member.", suggestion="List the members of your team.")
+    return member_value(row)
+
+
+def list_keys(*, actor: Actor, page: PageRequest) -> Page[KeyValue]:
+    """The newest first."""
+    actor.require(Permission.READ_TEAM)
+    rows = AgentKey.objects.filter(team_id=actor.team_id).order_by("-id")
+    if page.after is not None:
+        rows = rows.filter(pk__lt=UUID(page.after))
+    return cut_page(
+        rows=rows[: page.limit + 1],
+        limit=page.limit,
+        value_of=key_value,
+        position_of=lambda row: str(row.pk),
+    )
 
 
 def read_key(*, actor: Actor, key_id: UUID) -> KeyValue:
@@ -19,6 +91,32 @@ def read_key(*, actor: Actor, key_id: UUID) -> KeyValue:
     if row is None:
         raise NotFoundError("There is no such key.", suggestion="List the keys of your team.")
     return key_value(row)
+
+
+def list_audit(
+    *,
+    actor: Actor,
+    page: PageRequest,
+    action: str | None = None,
+    target: str | None = None,
+    actor_id: str | None = None,
+) -> Page[AuditValue]:
+    """The newest first."""
+    actor.require(Permission.READ_AUDIT)
+    asked = {"action": action, "target": target, "actor_id": actor_id}
+    rows = _audit_rows(actor).filter(**{name: value for name, value in asked.items() if value is not None})
+    if page.after is not None:
+        rows = rows.filter(pk__lt=UUID(page.after))
+    return cut_page(
+        rows=rows[: page.limit + 1],
+        limit=page.limit,
+        value_of=audit_value,
+        position_of=lambda row: str(row.pk),
+    )
+
+
+def _audit_rows(actor: Actor) -> QuerySet[AuditEntry]:
+    return AuditEntry.objects.filter(team_id=actor.team_id).order_by("-id")
 
 
 def team_value(row: Team) -> TeamValue:
@@ -48,3 +146,40 @@ def key_value(row: AgentKey) -> KeyValue:
         last_used_at=row.last_used_at,
         revoked_at=row.revoked_at,
     )
+
+
+def audit_value(row: AuditEntry) -> AuditValue:
+    return AuditValue(
+        id=row.pk,
+        at=row.at,
+        actor_kind=ActorKind(row.actor_kind),
+        actor_id=row.actor_id,
+        actor_name=row.actor_name,
+        door=Door(row.door),
+        action=row.action,
+        target=row.target,
+        request_id=row.request_id,
+        details=row.details,
+    )
+
+
+def _memberships(person_id: UUID) -> QuerySet[Membership]:
+    mine = Membership.objects.filter(person_id=person_id, person__is_active=True)
+    return mine.select_related("team", "person").order_by("id")
+
+
+def _actor(membership: Membership, door: Door) -> Actor:
+    return Actor(
+        kind=ActorKind.PERSON,
+        id=to_text(Prefix.PERSON, membership.person_id),
+        name=membership.person.username,
+        team_id=membership.team_id,
+        door=door,
+        role=Role(membership.role),
+    )
+
+
+def _no_team(asked: UUID | None) -> ForbiddenError | NotFoundError:
+    if asked is not None:
+        return NotFoundError("There is no such team.", suggestion="GET /api/v1/teams lists your teams.")
+    return ForbiddenError("You are in no team.", suggestion="Ask an owner of a team to add you.")

@@ -8,7 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from csp.constants import NONE, SELF
+
 from workrail_site.environment import BadEnvironmentError, Environment
+from workrail_site.log import log_settings
 from workrail_site.servers import celery_url, read_postgres_url, read_redis_url
 
 
@@ -18,20 +21,30 @@ class Stage(StrEnum):
     TEST = "test"
 
 
+class LogFormat(StrEnum):
+    JSON = "json"
+    TEXT = "text"
+
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 ENVIRONMENT = Environment(os.environ)
+
+# Where we are
 
 WORKRAIL_ENV = ENVIRONMENT.choice("WORKRAIL_ENV", default=Stage.DEVELOPMENT)
 _PRODUCTION = WORKRAIL_ENV is Stage.PRODUCTION
 WORKRAIL_HOME = Path(ENVIRONMENT.text("WORKRAIL_HOME", default=str(BASE_DIR / ".workrail")))
-DEBUG = ENVIRONMENT.flag("WORKRAIL_DEBUG")
+
+# Secrets
 
 _SECRET_KEY_CHARACTERS = 50
+_SECRET_KEY_VARIETY = 10
 _TOKEN_KEY_BYTES = 32
 
 
 def _secret_key(text: str) -> str:
-    if text and (not _PRODUCTION or (len(text) >= _SECRET_KEY_CHARACTERS and len(set(text)) > 9)):
+    strong = len(text) >= _SECRET_KEY_CHARACTERS and len(set(text)) >= _SECRET_KEY_VARIETY
+    if strong or (text and not _PRODUCTION):
         return text
     if _PRODUCTION:
         raise BadEnvironmentError(
@@ -41,19 +54,47 @@ def _secret_key(text: str) -> str:
     return secrets.token_urlsafe(48)
 
 
-def _token_key(given: bytes | None) -> bytes:
+def _token_key(given: bytes | None, secret_key: str) -> bytes:
     if given is not None:
         return given
     if _PRODUCTION:
         raise BadEnvironmentError("WORKRAIL_TOKEN_KEY is missing. It signs every token: 32 random bytes in base64url.")
-    return hmac.digest(SECRET_KEY.encode(), b"workrail token key", hashlib.sha256)
+    return hmac.digest(secret_key.encode(), b"workrail token key", hashlib.sha256)
 
 
 SECRET_KEY = _secret_key(ENVIRONMENT.text("WORKRAIL_SECRET_KEY"))
-TOKEN_KEY = _token_key(ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY", length=_TOKEN_KEY_BYTES))
+TOKEN_KEY = _token_key(ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY", length=_TOKEN_KEY_BYTES), SECRET_KEY)
 TOKEN_KEY_PREVIOUS = ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY_PREVIOUS", length=_TOKEN_KEY_BYTES)
+METRICS_TOKEN = ENVIRONMENT.text("WORKRAIL_METRICS_TOKEN")
 
-ALLOWED_HOSTS = list(ENVIRONMENT.words("WORKRAIL_ALLOWED_HOSTS", default=("localhost", "127.0.0.1", "[::1]")))
+# What production refuses
+
+
+def _debug(*, asked: bool) -> bool:
+    if asked and _PRODUCTION:
+        raise BadEnvironmentError("WORKRAIL_DEBUG shows source code and settings to visitors. Leave it out.")
+    return asked
+
+
+def _hosts(given: tuple[str, ...]) -> list[str]:
+    if _PRODUCTION and not given:
+        raise BadEnvironmentError("WORKRAIL_ALLOWED_HOSTS is missing. Name the hosts that are served, with commas.")
+    if _PRODUCTION and any("*" in host for host in given):
+        raise BadEnvironmentError("WORKRAIL_ALLOWED_HOSTS holds a wildcard. Name each host.")
+    return list(given or ("localhost", "127.0.0.1", "[::1]"))
+
+
+def _server_url(name: str, *, default: str) -> str:
+    url = ENVIRONMENT.text(name)
+    if not url and _PRODUCTION:
+        raise BadEnvironmentError(f"{name} is missing. Production has no server of its own; say where it is.")
+    return url or default
+
+
+DEBUG = _debug(asked=ENVIRONMENT.flag("WORKRAIL_DEBUG"))
+ALLOWED_HOSTS = _hosts(ENVIRONMENT.words("WORKRAIL_ALLOWED_HOSTS"))
+
+# Applications
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -62,15 +103,22 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.admin.apps.SimpleAdminConfig",
+    "csp",
     "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
     "teams_app",
     "workflows_app",
     "sessions_app",
     "traces_app",
+    "workrail_site",
 ]
 
 MIDDLEWARE = [
+    "workrail_site.request_context.RequestContext",
     "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -82,6 +130,9 @@ MIDDLEWARE = [
 ROOT_URLCONF = "workrail_site.urls"
 WSGI_APPLICATION = "workrail_site.wsgi.application"
 ASGI_APPLICATION = "workrail_site.asgi.application"
+APPEND_SLASH = False
+# Threads of each web process in which Django answers; each keeps a connection to Postgres.
+WEB_THREADS = ENVIRONMENT.integer("WORKRAIL_WEB_THREADS", default=4, minimum=1)
 
 TEMPLATES = [
     {
@@ -98,7 +149,9 @@ TEMPLATES = [
     },
 ]
 
-_POSTGRES = read_postgres_url(ENVIRONMENT.text("DATABASE_URL", default="postgresql:///workrail"))
+# Postgres
+
+_POSTGRES = read_postgres_url(_server_url("DATABASE_URL", default="postgresql:///workrail"))
 _PREPARE_AFTER_USES = 5
 DATABASES: dict[str, dict[str, Any]] = {
     "default": {
@@ -110,24 +163,149 @@ DATABASES: dict[str, dict[str, Any]] = {
         "PORT": _POSTGRES.port,
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
+        # Behind PgBouncer a cursor on the server does not outlive its transaction.
+        "DISABLE_SERVER_SIDE_CURSORS": True,
         "OPTIONS": {**_POSTGRES.options, "prepare_threshold": _PREPARE_AFTER_USES},
     },
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = read_redis_url(ENVIRONMENT.text("REDIS_URL", default="redis://localhost:6379/0"))
+# Redis and Celery
+
+REDIS_URL = read_redis_url(_server_url("REDIS_URL", default="redis://localhost:6379/0"))
 CELERY_BROKER_URL = celery_url(REDIS_URL)
+CELERY_RESULT_BACKEND = CELERY_BROKER_URL
+CELERY_RESULT_EXPIRES = 3600
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_RESULT_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+# A task is safe to run twice, so a worker that dies gives its task back.
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_SOFT_TIME_LIMIT = 60
+CELERY_TASK_TIME_LIMIT = 90
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+CELERY_TASK_ALWAYS_EAGER = WORKRAIL_ENV is Stage.TEST
+CELERY_TASK_EAGER_PROPAGATES = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = "UTC"
+
+# People
 
 AUTH_USER_MODEL = "teams_app.Person"
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.Argon2PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
+_PASSWORD_CHARACTERS = 12
+AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": _PASSWORD_CHARACTERS},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "admin:login"
+SESSION_COOKIE_AGE = 12 * 60 * 60
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "workrail_site.refusals.csrf_failure"
+CSRF_TRUSTED_ORIGINS = list(ENVIRONMENT.words("WORKRAIL_TRUSTED_ORIGINS"))
+
+# HTTPS
+
+_HTTPS = ENVIRONMENT.flag("WORKRAIL_HTTPS", default=_PRODUCTION)
+_ONE_YEAR_SECONDS = 365 * 24 * 60 * 60
+SESSION_COOKIE_SECURE = _HTTPS
+CSRF_COOKIE_SECURE = _HTTPS
+SECURE_SSL_REDIRECT = _HTTPS
+# Whoever checks on the process from beside it has no certificate to show.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
+SECURE_HSTS_SECONDS = _ONE_YEAR_SECONDS if _HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = _HTTPS
+SECURE_REFERRER_POLICY = "same-origin"
+if ENVIRONMENT.flag("WORKRAIL_BEHIND_PROXY"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+# Nothing inline, nothing from elsewhere, on any page
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    },
+}
+
+# Static files
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = BASE_DIR / "staticfiles" if _PRODUCTION else None
+WHITENOISE_USE_FINDERS = not _PRODUCTION
+WHITENOISE_AUTOREFRESH = DEBUG
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if _PRODUCTION
+        else "django.contrib.staticfiles.storage.StaticFilesStorage",
+    },
+}
+
+# REST
+
+MAX_BODY_BYTES = ENVIRONMENT.integer("WORKRAIL_MAX_BODY_BYTES", default=1024 * 1024, minimum=1024)
+MAX_BODY_DEPTH = 64
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+THROTTLE_ACTOR_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_ACTOR_PER_MINUTE", default=6_000)
+THROTTLE_TEAM_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_TEAM_PER_MINUTE", default=30_000)
+THROTTLE_SIGN_IN_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_SIGN_IN_PER_MINUTE", default=10)
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["workrail_site.rest.KeyOrSession"],
+    "DEFAULT_PERMISSION_CLASSES": ["workrail_site.rest.IsKnown"],
+    "DEFAULT_PARSER_CLASSES": ["workrail_site.rest.StrictJsonParser"],
+    "DEFAULT_RENDERER_CLASSES": ["workrail_site.rest.JsonRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "workrail_site.rest.AlwaysJson",
+    "DEFAULT_SCHEMA_CLASS": "workrail_site.openapi.EndpointSchema",
+    "DEFAULT_METADATA_CLASS": None,
+    "EXCEPTION_HANDLER": "workrail_site.rest.handle_exception",
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Workrail",
+    "DESCRIPTION": "Runs AI agents on rails: one step at a time, stopped at human checkpoints, every move on record.",
+    "VERSION": "1",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1",
+    "POSTPROCESSING_HOOKS": ["workrail_site.openapi.sort_components"],
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
+# Logs and metrics
+
+LOGGING_CONFIG = "workrail_site.log.configure"
+LOGGING = log_settings(
+    json_lines=ENVIRONMENT.choice("WORKRAIL_LOG_FORMAT", default=LogFormat.JSON if _PRODUCTION else LogFormat.TEXT)
+    is LogFormat.JSON,
+    level=ENVIRONMENT.text("WORKRAIL_LOG_LEVEL", default="INFO").upper(),
+    secrets=(SECRET_KEY, METRICS_TOKEN, _POSTGRES.password, ENVIRONMENT.text("WORKRAIL_TOKEN_KEY")),
+)
+# prometheus_client itself looks at this variable; here it is read so that /metrics adds the processes up.
+METRICS_DIRECTORY = ENVIRONMENT.text("PROMETHEUS_MULTIPROC_DIR")
+
+# Language and time
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
-
-STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
-STATICFILES_DIRS = [BASE_DIR / "static"]

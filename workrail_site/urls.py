@@ -1,8 +1,19 @@
-from django.urls import path
+from django.urls import include, path
 
-from workrail_site import health
+from workrail_site import health, metrics, openapi
+from workrail_site.studio import studio
 
 urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
+    path("metrics", metrics.metrics),
+    path("api/v1/schema", openapi.schema, name="schema"),
+    path("api/v1/docs", openapi.docs, name="docs"),
+    path("api/v1/", include("teams_app.api.urls")),
+    path("studio/", studio.urls),
 ]
+
+handler400 = "workrail_site.refusals.bad_request"
+handler403 = "workrail_site.refusals.permission_denied"
+handler404 = "workrail_site.refusals.not_found"
+handler500 = "workrail_site.refusals.server_error"

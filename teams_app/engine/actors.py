@@ -5,6 +5,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from teams_app.engine.errors import ForbiddenError
+from teams_app.engine.ids import Prefix, from_text
 
 
 class ActorKind(StrEnum):
@@ -119,6 +120,14 @@ NO_TEAM = UUID(int=0)
 
 def system_actor(*, team_id: UUID, door: Door) -> Actor:
     return Actor(kind=ActorKind.SYSTEM, id="system", name="Workrail", team_id=team_id, door=door)
+
+
+def person_id_of(*, actor: Actor) -> UUID:
+    """The account of the person who acts; a key or the system has none and is refused."""
+    person_id = from_text(Prefix.PERSON, actor.id) if actor.kind is ActorKind.PERSON else None
+    if person_id is None:
+        raise ForbiddenError("Only a person may do this.", suggestion="Sign in to the Studio, or use REST signed in.")
+    return person_id
 
 
 def _how_to_get(kind: ActorKind, permission: Permission) -> str:

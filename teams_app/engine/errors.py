@@ -105,3 +105,16 @@ class KeyExpiredError(WorkrailError):
     """The key was right until the time that it was issued for."""
 
     code = "KEY_EXPIRED"
+
+
+class TeamRequiredError(WorkrailError):
+    """The person is in several teams and has not said for which one this is."""
+
+    code = "TEAM_REQUIRED"
+
+
+class RateLimitedError(WorkrailError):
+    """The key or its team has asked too often."""
+
+    code = "RATE_LIMITED"
+    default_retry = retry_after(ms=60_000)

@@ -23,8 +23,9 @@ def record_audit(
 ) -> None:
     """Call it inside the transaction of the change, so that neither exists without the other.
 
-    `team_id` is given only where the actor is not yet of the team, as when it founds one. The id of the request is
-    taken from the context of the log, where every door puts it.
+    `action` is `noun.past_participle`, `target` the id of the row as it is shown. `team_id` is given only where the
+    actor is not yet of the team, as when it founds one. The id of the request comes from the context of the log,
+    where every door puts it.
     """
     AuditEntry.objects.create(
         id=new_id(now=now),

@@ -35,7 +35,7 @@ def prepare_first_run(*, actor: Actor, now: datetime) -> FirstRun:
     if first is not None:
         return FirstRun(created=False, team=first.name, username=_OWNER, password=None, key=None)
     account = people.find_or_create_account(username=_OWNER, now=now)
-    team = teams.create_team(actor=actor, name=_TEAM, owner_id=account.person.pk, now=now)
+    team = teams.create_team(actor=actor, name=_TEAM, owner_id=account.person_id, now=now)
     issued = keys.issue_key(
         actor=replace(actor, team_id=team.id),
         name=_KEY,

@@ -1,20 +1,48 @@
 """Agent keys: issued once, proved on every call, revoked for good."""
 
 import os
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hmac import compare_digest
+from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 
-from teams_app.engine.actors import Actor, Permission, Scope
-from teams_app.engine.errors import InvalidInputError
+from teams_app import jobs
+from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Scope, system_actor
+from teams_app.engine.errors import (
+    InvalidInputError,
+    KeyExpiredError,
+    KeyRevokedError,
+    NotFoundError,
+    UnauthenticatedError,
+)
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.engine.keys import KEY_RANDOM_BYTES, digest_of, mint_key, prefix_of
+from teams_app.engine.keys import KEY_RANDOM_BYTES, digest_of, is_key, mint_key, prefix_of
 from teams_app.engine.names import read_name
-from teams_app.engine.values import IssuedKey
+from teams_app.engine.values import IssuedKey, KeyValue
 from teams_app.models import AgentKey
 from teams_app.selectors import key_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
+
+# How long another process may go on honouring a key that was just revoked in this one.
+KEY_MEMORY = timedelta(seconds=1)
+_MOST_REMEMBERED = 10_000
+_LAST_USE_GRAIN = timedelta(minutes=1)
+_EXPIRIES_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Remembered:
+    actor: Actor
+    key_id: UUID
+    read_at: datetime
+    good_until: datetime
+
+
+_remembered: dict[tuple[bytes, Door], _Remembered] = {}
 
 
 @transaction.atomic
@@ -27,10 +55,7 @@ def issue_key(
     now: datetime,
 ) -> IssuedKey:
     actor.require(Permission.MANAGE_TEAM)
-    if not scopes:
-        raise InvalidInputError("A key needs at least one scope.", details={"scopes": [scope.value for scope in Scope]})
-    if expires_at is not None and expires_at <= now:
-        raise InvalidInputError("The expiry lies in the past.", suggestion="Give a later time, or none.")
+    _check_terms(scopes, expires_at, now)
     text = mint_key(random=os.urandom(KEY_RANDOM_BYTES))
     row = AgentKey.objects.create(
         id=new_id(now=now),
@@ -42,5 +67,118 @@ def issue_key(
         created_at=now,
         expires_at=expires_at,
     )
-    record_audit(actor=actor, action="key.issued", target=to_text(Prefix.KEY, row.pk), now=now)
+    _record(actor, "key.issued", row, now)
+    if expires_at is not None:
+        jobs.ask_to_expire_keys(at=expires_at, now=now)
     return IssuedKey(key=key_value(row), text=text)
+
+
+@transaction.atomic(durable=True)
+def revoke_key(*, actor: Actor, key_id: UUID, now: datetime) -> KeyValue:
+    """One-way, and safe to repeat: the second time finds it done and records nothing."""
+    actor.require(Permission.MANAGE_TEAM)
+    # The condition is the lock: of two at once, one updates the row and tells the audit log.
+    mine = AgentKey.objects.filter(team_id=actor.team_id, pk=key_id)
+    revoked = mine.filter(revoked_at__isnull=True).update(revoked_at=now)
+    row = mine.first()
+    if row is None:
+        raise NotFoundError("There is no such key.", suggestion="List the keys of your team.")
+    if revoked:
+        _record(actor, "key.revoked", row, now)
+        transaction.on_commit(lambda: _forget(key_id))
+    return key_value(row)
+
+
+def authenticate_key(*, text: str, door: Door, now: datetime) -> Actor:
+    """The actor behind a key. A key that was good within the last `KEY_MEMORY` costs no query.
+
+    Raises UnauthenticatedError, KeyRevokedError or KeyExpiredError.
+    """
+    digest = digest_of(text)
+    known = _remembered.get((digest, door))
+    if known is not None and known.read_at <= now < known.good_until:
+        return known.actor
+    row = _proven_row(text, digest, now)
+    actor = Actor(
+        kind=ActorKind.AGENT_KEY,
+        id=to_text(Prefix.KEY, row.pk),
+        name=row.name,
+        team_id=row.team_id,
+        door=door,
+        scopes=frozenset(Scope(scope) for scope in row.scopes),
+    )
+    _remember((digest, door), actor, row, now)
+    _note_use(row, now)
+    return actor
+
+
+@transaction.atomic(durable=True)
+def record_expiries(*, now: datetime) -> int:
+    """Tells the audit log of each team which of its keys have expired, once for each key."""
+    # SKIP LOCKED: two workers at once share the keys, and none is told twice.
+    due = (
+        AgentKey.objects.select_for_update(skip_locked=True, no_key=True)
+        .filter(expires_at__lte=now, expiry_recorded_at__isnull=True, revoked_at__isnull=True)
+        .order_by("expires_at")[:_EXPIRIES_AT_ONCE]
+    )
+    rows = list(due)
+    for row in rows:
+        _record(system_actor(team_id=row.team_id, door=Door.TASK), "key.expired", row, now)
+    AgentKey.objects.filter(pk__in=[row.pk for row in rows]).update(expiry_recorded_at=now)
+    return len(rows)
+
+
+def _check_terms(scopes: frozenset[Scope], expires_at: datetime | None, now: datetime) -> None:
+    if not scopes:
+        raise InvalidInputError(
+            "A key needs at least one scope.",
+            suggestion=f"Choose from: {', '.join(scope.value for scope in Scope)}.",
+        )
+    if expires_at is not None and expires_at <= now:
+        raise InvalidInputError("The expiry lies in the past.", suggestion="Give a later time, or none.")
+
+
+def _proven_row(text: str, digest: bytes, now: datetime) -> AgentKey:
+    row = AgentKey.objects.filter(prefix=prefix_of(text)).first() if is_key(text) else None
+    if row is None or not compare_digest(bytes(row.digest), digest):
+        raise UnauthenticatedError(
+            "This is no key of ours.",
+            suggestion="Check that the whole key was sent, or ask an owner of the team for a new one.",
+        )
+    if row.revoked_at is not None:
+        raise KeyRevokedError("This key was revoked.", suggestion="Ask an owner of the team for a new key.")
+    if row.expires_at is not None and row.expires_at <= now:
+        raise KeyExpiredError("This key has expired.", suggestion="Ask an owner of the team for a new key.")
+    return row
+
+
+def _remember(name: tuple[bytes, Door], actor: Actor, row: AgentKey, now: datetime) -> None:
+    if len(_remembered) >= _MOST_REMEMBERED:
+        _remembered.clear()
+    good_until = now + KEY_MEMORY if row.expires_at is None else min(now + KEY_MEMORY, row.expires_at)
+    _remembered[name] = _Remembered(actor=actor, key_id=row.pk, read_at=now, good_until=good_until)
+
+
+def _forget(key_id: UUID) -> None:
+    for name in [name for name, known in list(_remembered.items()) if known.key_id == key_id]:
+        _remembered.pop(name, None)
+
+
+def _note_use(row: AgentKey, now: datetime) -> None:
+    """At most once a minute, and never waiting: who finds the row locked lets the next call note it."""
+    if row.last_used_at is not None and now - row.last_used_at < _LAST_USE_GRAIN:
+        return
+    stale = Q(last_used_at__isnull=True) | Q(last_used_at__lte=now - _LAST_USE_GRAIN)
+    free = AgentKey.objects.select_for_update(skip_locked=True, no_key=True).filter(stale, pk=row.pk)
+    with transaction.atomic():
+        AgentKey.objects.filter(pk__in=free.values("pk")).update(last_used_at=now)
+
+
+def _record(actor: Actor, action: str, row: AgentKey, now: datetime) -> None:
+    record_audit(
+        actor=actor,
+        action=action,
+        target=to_text(Prefix.KEY, row.pk),
+        now=now,
+        details={"name": row.name, "prefix": row.prefix, "scopes": row.scopes},
+    )

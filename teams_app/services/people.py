@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from django.contrib.auth.hashers import make_password
 
@@ -17,16 +18,20 @@ _PASSWORD_BYTES = 12
 class Account:
     """`password` is there once, when the account was made."""
 
-    person: Person
+    person_id: UUID
+    username: str
     password: str | None
 
 
 def find_or_create_account(*, username: str, now: datetime) -> Account:
     """For a service that is already in a transaction. Two at once end with one account: the name is unique."""
     name = read_username(username)
+    found = Person.objects.filter(username=name).first()
+    if found is not None:
+        return Account(person_id=found.pk, username=name, password=None)
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     person, created = Person.objects.get_or_create(
         username=name,
         defaults={"id": new_id(now=now), "password": make_password(password), "created_at": now},
     )
-    return Account(person=person, password=password if created else None)
+    return Account(person_id=person.pk, username=name, password=password if created else None)

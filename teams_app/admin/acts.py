@@ -1,0 +1,151 @@
+"""The acts of this app's Studio pages, and their forms. Each makes one call of a service."""
+
+from uuid import UUID
+
+from django import forms
+from django.core.exceptions import BadRequest
+
+from teams_app.admin.pages import Act, Done, Order, Secret
+from teams_app.engine.actors import Permission, Role, Scope
+from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
+from teams_app.services import keys, members, teams
+
+_ROLES = [(role.value, role.value) for role in Role]
+_SCOPES = [(scope.value, scope.value) for scope in Scope]
+
+
+class NameForm(forms.Form):
+    name = forms.CharField(max_length=NAME_CHARACTERS)
+
+
+class MemberForm(forms.Form):
+    username = forms.CharField(max_length=USERNAME_CHARACTERS, help_text="An account is made when there is none.")
+    role = forms.ChoiceField(choices=_ROLES)
+
+
+class RoleForm(forms.Form):
+    role = forms.ChoiceField(choices=_ROLES)
+
+
+class KeyForm(forms.Form):
+    name = forms.CharField(max_length=NAME_CHARACTERS, help_text="What will use it, and where.")
+    scopes = forms.MultipleChoiceField(choices=_SCOPES, widget=forms.CheckboxSelectMultiple)
+    expires_at = forms.DateTimeField(
+        required=False,
+        label="Expires at (UTC)",
+        help_text="Such as 2027-01-31 12:00. Empty: it does not expire.",
+    )
+
+
+def _found(order: Order) -> Done:
+    team = teams.found_team(actor=order.actor, name=order.values["name"], now=order.now)
+    return Done(message=f"The team {team.name} was founded. Choose it at the top to work in it.")
+
+
+def _rename(order: Order) -> Done:
+    team = teams.rename_team(actor=order.actor, name=order.values["name"], now=order.now)
+    return Done(message=f"The team is now called {team.name}.")
+
+
+def _add(order: Order) -> Done:
+    username, role = order.values["username"], Role(order.values["role"])
+    added = members.add_member(actor=order.actor, username=username, role=role, now=order.now)
+    message = f"{added.member.username} was added."
+    if added.password is None:
+        return Done(message=message)
+    hint = "Give it to them by a safe way. They can change it after signing in."
+    return Done(message=message, secret=Secret(label="First password", text=added.password, hint=hint))
+
+
+def _change_role(order: Order) -> Done:
+    role = Role(order.values["role"])
+    member = members.change_role(actor=order.actor, member_id=_row_id(order), role=role, now=order.now)
+    return Done(message=f"{member.username} is now {member.role.value}.")
+
+
+def _remove(order: Order) -> Done:
+    members.remove_member(actor=order.actor, member_id=_row_id(order), now=order.now)
+    return Done(message="The member was removed.")
+
+
+def _issue(order: Order) -> Done:
+    issued = keys.issue_key(
+        actor=order.actor,
+        name=order.values["name"],
+        scopes=frozenset(Scope(scope) for scope in order.values["scopes"]),
+        expires_at=order.values["expires_at"],
+        now=order.now,
+    )
+    hint = "Copy it now: it is kept nowhere and cannot be shown again."
+    secret = Secret(label="Agent key", text=issued.text, hint=hint)
+    return Done(message=f"The key {issued.key.name} was issued.", secret=secret)
+
+
+def _revoke(order: Order) -> Done:
+    key = keys.revoke_key(actor=order.actor, key_id=_row_id(order), now=order.now)
+    return Done(message=f"The key {key.prefix} is revoked.")
+
+
+def _row_id(order: Order) -> UUID:
+    if order.row_id is None:
+        raise BadRequest("this act is of a row")
+    return order.row_id
+
+
+FOUND_TEAM = Act(
+    slug="found",
+    label="Found another team",
+    question="You will be its owner.",
+    needs=Permission.MANAGE_TEAM,
+    run=_found,
+    form=NameForm,
+    on_row=False,
+)
+RENAME_TEAM = Act(
+    slug="rename",
+    label="Rename",
+    question="The name is shown to all its members and agents.",
+    needs=Permission.MANAGE_TEAM,
+    run=_rename,
+    form=NameForm,
+)
+ADD_MEMBER = Act(
+    slug="add-member",
+    label="Add a member",
+    question="They can sign in to the Studio with this role.",
+    needs=Permission.MANAGE_TEAM,
+    run=_add,
+    form=MemberForm,
+    on_row=False,
+)
+CHANGE_ROLE = Act(
+    slug="role",
+    label="Change role",
+    question="The new role holds from their next request on.",
+    needs=Permission.MANAGE_TEAM,
+    run=_change_role,
+    form=RoleForm,
+)
+REMOVE_MEMBER = Act(
+    slug="remove",
+    label="Remove",
+    question="They lose access to this team at once. Their account and what they did stay.",
+    needs=Permission.READ_TEAM,
+    run=_remove,
+)
+ISSUE_KEY = Act(
+    slug="issue",
+    label="Issue a key",
+    question="An agent that has the key may do what its scopes say, in this team.",
+    needs=Permission.MANAGE_TEAM,
+    run=_issue,
+    form=KeyForm,
+    on_row=False,
+)
+REVOKE_KEY = Act(
+    slug="revoke",
+    label="Revoke",
+    question="Whoever uses this key is refused from now on. It cannot be undone.",
+    needs=Permission.MANAGE_TEAM,
+    run=_revoke,
+)

@@ -1,0 +1,84 @@
+"""The Studio's pages of teams, members, keys and the audit log."""
+
+from typing import ClassVar
+
+from django.contrib.admin import display
+
+from teams_app.admin import acts
+from teams_app.admin.pages import Act, StudioAdmin
+from teams_app.engine.actors import Permission
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.models import AgentKey, AuditEntry, Membership, Team
+
+
+class TeamAdmin(StudioAdmin):
+    needs = Permission.READ_TEAM
+    team_field = "pk"
+    acts: ClassVar[tuple[Act, ...]] = (acts.FOUND_TEAM, acts.RENAME_TEAM)
+    list_display = ("name", "public_id", "created_at")
+    fields = ("name", "public_id", "created_at")
+
+    @display(description="id")
+    def public_id(self, row: Team) -> str:
+        return to_text(Prefix.TEAM, row.pk)
+
+
+class MembershipAdmin(StudioAdmin):
+    needs = Permission.READ_TEAM
+    acts: ClassVar[tuple[Act, ...]] = (acts.ADD_MEMBER, acts.CHANGE_ROLE, acts.REMOVE_MEMBER)
+    list_display = ("person", "role", "created_at")
+    list_select_related = ("person", "team")
+    list_filter = ("role",)
+    search_fields = ("person__username",)
+    fields = ("person_name", "public_id", "role", "created_at")
+
+    @display(description="person")
+    def person_name(self, row: Membership) -> str:
+        return row.person.username
+
+    @display(description="id")
+    def public_id(self, row: Membership) -> str:
+        return to_text(Prefix.MEMBERSHIP, row.pk)
+
+
+class AgentKeyAdmin(StudioAdmin):
+    needs = Permission.READ_TEAM
+    acts: ClassVar[tuple[Act, ...]] = (acts.ISSUE_KEY, acts.REVOKE_KEY)
+    list_display = ("name", "prefix", "shown_scopes", "last_used_at", "expires_at", "revoked_at")
+    search_fields = ("name", "prefix")
+    fields = (
+        "name",
+        "public_id",
+        "prefix",
+        "shown_scopes",
+        "created_at",
+        "last_used_at",
+        "expires_at",
+        "revoked_at",
+    )
+
+    @display(description="id")
+    def public_id(self, row: AgentKey) -> str:
+        return to_text(Prefix.KEY, row.pk)
+
+    @display(description="scopes")
+    def shown_scopes(self, row: AgentKey) -> str:
+        return ", ".join(row.scopes)
+
+
+class AuditEntryAdmin(StudioAdmin):
+    needs = Permission.READ_AUDIT
+    list_display = ("at", "actor_name", "actor_kind", "door", "action", "target")
+    list_filter = ("door", "actor_kind")
+    search_fields = ("=action", "=target", "=actor_id", "actor_name")
+    fields = (
+        "at",
+        "actor_name",
+        "actor_kind",
+        "actor_id",
+        "door",
+        "action",
+        "target",
+        "request_id",
+        "details",
+    )

@@ -1,0 +1,230 @@
+"""What every Studio page of the house has in common.
+
+A registered model is read-only and shows the rows of one team. Whatever changes a row is an `Act`: a page that asks on
+GET, acts on POST, and makes one call of a service with the signed-in person as the actor.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, ClassVar
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import ModelAdmin
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+
+from teams_app import selectors
+from teams_app.engine.actors import Actor, Door, Permission
+from teams_app.engine.errors import WorkrailError
+
+if TYPE_CHECKING:
+    # Generic only for the type checker.
+    _AnyModelAdmin = ModelAdmin[Any]
+    _AnyPaginator = Paginator[Any]
+else:
+    _AnyModelAdmin = ModelAdmin
+    _AnyPaginator = Paginator
+
+TEAM_IN_SESSION = "workrail_team"
+_ACTOR = "workrail.actor"
+_MOST_COUNTED = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Secret:
+    """A text that is shown on the page that made it and never again."""
+
+    label: str
+    text: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    message: str
+    secret: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What an act is told: who, on which row (none for an act of the list), with which values of its form, when."""
+
+    actor: Actor
+    row_id: UUID | None
+    values: Mapping[str, Any]
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """`slug` is its address below the row or the list; `needs` only hides it, the service decides."""
+
+    slug: str
+    label: str
+    question: str
+    needs: Permission
+    run: Callable[[Order], Done]
+    form: type[forms.Form] = forms.Form
+    on_row: bool = True
+
+
+class BoundedPaginator(_AnyPaginator):
+    """Counts no further than anybody pages: counting a long log for a list of fifty rows is slow."""
+
+    @cached_property
+    def count(self) -> int:
+        rows = self.object_list
+        return rows.order_by()[:_MOST_COUNTED].count() if isinstance(rows, QuerySet) else len(rows)
+
+
+def actor_of(request: HttpRequest) -> Actor:
+    """The signed-in person in the team that they chose, or their first one. PermissionDenied for anybody else."""
+    found = request.META.get(_ACTOR)
+    if isinstance(found, Actor):
+        return found
+    if not request.user.is_authenticated:
+        raise PermissionDenied
+    actor = selectors.person_actor_somewhere(person_id=request.user.pk, team_id=_chosen_team(request), door=Door.STUDIO)
+    if actor is None:
+        raise PermissionDenied
+    request.META[_ACTOR] = actor
+    return actor
+
+
+def choose_team(*, request: HttpRequest, team_id: UUID) -> None:
+    """From the next request on. Whether the person is in that team is asked on every request."""
+    request.session[TEAM_IN_SESSION] = str(team_id)
+
+
+def _chosen_team(request: HttpRequest) -> UUID | None:
+    text = request.session.get(TEAM_IN_SESSION)
+    return UUID(text) if isinstance(text, str) else None
+
+
+class StudioAdmin(_AnyModelAdmin):
+    """Read-only; subclasses name the permission to look, the field that holds the team, and their acts."""
+
+    needs: ClassVar[Permission]
+    team_field: ClassVar[str] = "team_id"
+    acts: ClassVar[Sequence[Act]] = ()
+
+    actions = None
+    ordering: ClassVar[Sequence[str]] = ("-id",)
+    list_per_page = 50
+    show_full_result_count = False
+    paginator = BoundedPaginator
+    view_on_site = False
+    change_form_template = "admin/studio_row.html"
+    change_list_template = "admin/studio_list.html"
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).filter(**{self.team_field: actor_of(request).team_id})
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return self.has_view_permission(request)
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002  Django's signature
+        return actor_of(request).may(self.needs)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002  Django's signature
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002  Django's signature
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002  Django's signature
+        return False
+
+    def get_urls(self) -> list[URLPattern]:
+        """The acts come first: Django's own patterns would take an act's address for a row's."""
+        return [self._act_path(act) for act in self.acts] + super().get_urls()
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        acts = self._links(request, on_row=False, arguments=())
+        return super().changelist_view(request, {**(extra_context or {}), "acts": acts})
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        acts = self._links(request, on_row=True, arguments=(object_id,))
+        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "acts": acts})
+
+    def _act_path(self, act: Act) -> URLPattern:
+        route = f"<uuid:row_id>/{act.slug}/" if act.on_row else f"{act.slug}/"
+        view = self.admin_site.admin_view(partial(self._act_view, act=act))
+        return path(route, view, name=self._act_name(act))
+
+    def _act_name(self, act: Act) -> str:
+        return f"{self.opts.app_label}_{self.opts.model_name}_act_{act.slug}"
+
+    def _links(self, request: HttpRequest, *, on_row: bool, arguments: tuple[str, ...]) -> list[dict[str, str]]:
+        actor = actor_of(request)
+        return [
+            {"label": act.label, "url": reverse(f"admin:{self._act_name(act)}", args=arguments)}
+            for act in self.acts
+            if act.on_row is on_row and actor.may(act.needs)
+        ]
+
+    def _act_view(self, request: HttpRequest, *, act: Act, row_id: UUID | None = None) -> HttpResponse:
+        actor = actor_of(request)
+        if not actor.may(act.needs):
+            raise PermissionDenied
+        row = None if row_id is None else self._row(request, row_id)
+        form = act.form(request.POST) if request.method == "POST" else act.form()
+        if request.method == "POST" and form.is_valid():
+            order = Order(actor=actor, row_id=row_id, values=form.cleaned_data, now=timezone.now())
+            done = _run(act, order, form)
+            if done is not None:
+                return self._after(request, done)
+        return self._page(request, act, form, row)
+
+    def _row(self, request: HttpRequest, row_id: UUID) -> Model:
+        row = self.get_queryset(request).filter(pk=row_id).first()
+        if isinstance(row, Model):
+            return row
+        raise Http404
+
+    def _after(self, request: HttpRequest, done: Done) -> HttpResponse:
+        if done.secret is None:
+            messages.success(request, done.message)
+            return HttpResponseRedirect(self._list_url())
+        shown = {**self.admin_site.each_context(request), "title": done.message, "secret": done.secret}
+        return TemplateResponse(request, "admin/studio_secret.html", {**shown, "back": self._list_url()})
+
+    def _page(self, request: HttpRequest, act: Act, form: forms.Form, row: Model | None) -> HttpResponse:
+        shown = {
+            **self.admin_site.each_context(request),
+            "title": act.label,
+            "act": act,
+            "form": form,
+            "row": row,
+            "opts": self.opts,
+            "back": self._list_url(),
+        }
+        status = 400 if form.errors else 200
+        return TemplateResponse(request, "admin/studio_act.html", shown, status=status)
+
+    def _list_url(self) -> str:
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+
+
+def _run(act: Act, order: Order, form: forms.Form) -> Done | None:
+    """A refusal goes back to the form in its own words."""
+    try:
+        return act.run(order)
+    except WorkrailError as refusal:
+        form.add_error(None, " ".join(filter(None, [refusal.message, refusal.suggestion])))
+        return None

@@ -1,0 +1,180 @@
+"""What every REST endpoint of the house has in common: typed values in, a typed answer out.
+
+A method of a DRF view under `@operation` is called with what its parameters are named for: `call` (who, when, and
+where a list continues), `body` and `query` (msgspec structs), and the parts of the path. A method that answers a
+`Page` takes `limit` and `cursor`, which arrive in `call.page`. The annotations are the only description of the
+endpoint: the OpenAPI document is made from them.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
+from uuid import UUID
+
+import msgspec
+from django.conf import settings
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.request import Request
+
+from teams_app.engine.actors import Actor
+from teams_app.engine.errors import InvalidInputError, NotFoundError, UnauthenticatedError
+from teams_app.engine.ids import Prefix, from_text
+from teams_app.engine.pages import DEFAULT_LIMIT, MAX_LIMIT, Page, PageRequest, decode_cursor, encode_cursor
+from teams_app.engine.shapes import read_shape
+
+T = TypeVar("T")
+
+_HANDED_IN = frozenset({"self", "call", "body", "query"})
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """The base of every body, query and answer: camelCase on the wire, unknown fields refused."""
+
+
+class PageQuery(Shape):
+    limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
+    cursor: str | None = None
+
+
+class Listing(Shape, Generic[T]):
+    items: list[T]
+    next_cursor: str | None
+
+
+class Nothing(Shape):
+    """The body of an operation that takes none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    actor: Actor
+    now: datetime
+    page: PageRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """What is known of an endpoint before it is called."""
+
+    summary: str
+    status: int
+    body: type[Any] | None
+    query: type[Any]
+    asks_for_query: bool
+    answer: Any
+    path: tuple[str, ...]
+
+    @property
+    def item(self) -> Any | None:
+        """The type of one item, when the answer is a page."""
+        return get_args(self.answer)[0] if is_page(self.answer) else None
+
+
+def operation(*, summary: str, status: int = 200) -> Callable[[Callable[..., object]], Callable[..., HttpResponse]]:
+    def decorate(handler: Callable[..., object]) -> Callable[..., HttpResponse]:
+        described = _describe(handler, summary, status)
+
+        @functools.wraps(handler)
+        def run(view: object, request: Request, **path: str) -> HttpResponse:
+            given = _arguments(described, type(view).__qualname__, request)
+            return _answer(handler(view, **given, **path), described, type(view).__qualname__, request)
+
+        run.__dict__["operation"] = described
+        return run
+
+    return decorate
+
+
+def operation_of(handler: object) -> Operation | None:
+    found = getattr(handler, "operation", None)
+    return found if isinstance(found, Operation) else None
+
+
+def is_page(answer: object) -> bool:
+    return get_origin(answer) is Page
+
+
+def read_id(*, prefix: Prefix, text: str) -> UUID:
+    """The id in a path; one that cannot be an id is the same as one that does not exist."""
+    value = from_text(prefix, text)
+    if value is None:
+        raise NotFoundError(
+            "There is no such row in your team.",
+            suggestion=f"Ids here begin with {prefix.value}_; list them to find the right one.",
+        )
+    return value
+
+
+def actor_of(request: Request) -> Actor:
+    if isinstance(request.auth, Actor):
+        return request.auth
+    raise UnauthenticatedError("Nobody is signed in.", suggestion="Send Authorization: Bearer wr_key_… or sign in.")
+
+
+def _describe(handler: Callable[..., object], summary: str, status: int) -> Operation:
+    signature = inspect.signature(handler)
+    given = {name: parameter.annotation for name, parameter in signature.parameters.items()}
+    return Operation(
+        summary=summary,
+        status=status,
+        body=given.get("body"),
+        query=given.get("query", PageQuery if is_page(signature.return_annotation) else Nothing),
+        asks_for_query="query" in given,
+        answer=signature.return_annotation,
+        path=tuple(name for name in given if name not in _HANDED_IN),
+    )
+
+
+def _arguments(described: Operation, purpose: str, request: Request) -> dict[str, object]:
+    actor = actor_of(request)
+    query = read_shape(_query_of(request), described.query, lenient=True)
+    page = _page_of(query, actor, purpose)
+    given: dict[str, object] = {"call": Call(actor=actor, now=timezone.now(), page=page)}
+    if described.asks_for_query:
+        given["query"] = query
+    if described.body is not None:
+        given["body"] = read_shape(request.data, described.body)
+    elif request.method == "POST":
+        read_shape(request.data, Nothing)
+    return given
+
+
+def _query_of(request: Request) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name, values in request.query_params.lists():
+        if len(values) > 1:
+            raise InvalidInputError(f"The query has {name!r} twice.", suggestion=f"Send {name!r} once.")
+        if any(character == "\x00" or "\ud800" <= character <= "\udfff" for character in values[0]):
+            raise InvalidInputError(f"The query's {name!r} is not text.", suggestion="Send UTF-8 without U+0000.")
+        found[name] = values[0]
+    return found
+
+
+def _page_of(query: object, actor: Actor, purpose: str) -> PageRequest:
+    if not isinstance(query, PageQuery):
+        return PageRequest()
+    if query.cursor is None:
+        return PageRequest(limit=query.limit)
+    keys = [key for key in (settings.TOKEN_KEY, settings.TOKEN_KEY_PREVIOUS) if key is not None]
+    after = decode_cursor(keys=keys, purpose=f"{purpose} {actor.team_id}", cursor=query.cursor)
+    return PageRequest(after=after, limit=query.limit)
+
+
+def _answer(answer: object, described: Operation, purpose: str, request: Request) -> HttpResponse:
+    value: object = answer
+    if isinstance(answer, Page):
+        value = Listing(items=list(answer.items), next_cursor=_next_cursor(answer, actor_of(request), purpose))
+    body = b"" if value is None else msgspec.json.encode(value)
+    # An answer is one actor's: no cache between may keep it.
+    headers = {"Cache-Control": "no-store"}
+    return HttpResponse(body, content_type="application/json", status=described.status, headers=headers)
+
+
+def _next_cursor(page: Page[Any], actor: Actor, purpose: str) -> str | None:
+    if page.next_position is None:
+        return None
+    return encode_cursor(key=settings.TOKEN_KEY, purpose=f"{purpose} {actor.team_id}", position=page.next_position)

@@ -1,0 +1,173 @@
+"""What the endpoints of this app are sent and answer."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+
+from teams_app.api.endpoints import PageQuery, Shape
+from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, Scope
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
+from teams_app.engine.values import AuditValue, IssuedKey, KeyValue, MemberValue, TeamValue
+from teams_app.services.members import AddedMember
+
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_CHARACTERS)]
+Username = Annotated[str, msgspec.Meta(min_length=1, max_length=USERNAME_CHARACTERS)]
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
+ShortText = Annotated[str, msgspec.Meta(max_length=128)]
+
+
+class TeamBody(Shape):
+    name: Name
+
+
+class MemberBody(Shape):
+    username: Username
+    role: Role
+
+
+class RoleBody(Shape):
+    role: Role
+
+
+class KeyBody(Shape):
+    name: Name
+    scopes: Annotated[list[Scope], msgspec.Meta(min_length=1, max_length=len(Scope))]
+    expires_at: Moment | None = None
+
+
+class AuditQuery(PageQuery):
+    action: ShortText | None = None
+    target: ShortText | None = None
+    actor: ShortText | None = None
+
+
+class TeamAnswer(Shape):
+    id: str
+    name: str
+    created_at: Moment
+
+    @staticmethod
+    def of(value: TeamValue) -> "TeamAnswer":
+        return TeamAnswer(id=to_text(Prefix.TEAM, value.id), name=value.name, created_at=value.created_at)
+
+
+class TeamsAnswer(Shape):
+    items: list[TeamAnswer]
+
+
+class WhoamiAnswer(Shape):
+    kind: ActorKind
+    id: str
+    name: str
+    team: str
+    door: Door
+    role: Role | None
+    scopes: list[Scope]
+    permissions: list[Permission]
+
+    @staticmethod
+    def of(actor: Actor) -> "WhoamiAnswer":
+        return WhoamiAnswer(
+            kind=actor.kind,
+            id=actor.id,
+            name=actor.name,
+            team=to_text(Prefix.TEAM, actor.team_id),
+            door=actor.door,
+            role=actor.role,
+            scopes=sorted(actor.scopes),
+            permissions=[permission for permission in Permission if actor.may(permission)],
+        )
+
+
+class MemberAnswer(Shape):
+    id: str
+    person: str
+    username: str
+    role: Role
+    created_at: Moment
+
+    @staticmethod
+    def of(value: MemberValue) -> "MemberAnswer":
+        return MemberAnswer(
+            id=to_text(Prefix.MEMBERSHIP, value.id),
+            person=to_text(Prefix.PERSON, value.person_id),
+            username=value.username,
+            role=value.role,
+            created_at=value.created_at,
+        )
+
+
+class AddedMemberAnswer(Shape):
+    """`password` is shown this once, and only when an account was made."""
+
+    member: MemberAnswer
+    password: str | None
+
+    @staticmethod
+    def of(value: AddedMember) -> "AddedMemberAnswer":
+        return AddedMemberAnswer(member=MemberAnswer.of(value.member), password=value.password)
+
+
+class KeyAnswer(Shape):
+    id: str
+    name: str
+    prefix: str
+    scopes: list[Scope]
+    created_at: Moment
+    expires_at: Moment | None
+    last_used_at: Moment | None
+    revoked_at: Moment | None
+
+    @staticmethod
+    def of(value: KeyValue) -> "KeyAnswer":
+        return KeyAnswer(
+            id=to_text(Prefix.KEY, value.id),
+            name=value.name,
+            prefix=value.prefix,
+            scopes=sorted(value.scopes),
+            created_at=value.created_at,
+            expires_at=value.expires_at,
+            last_used_at=value.last_used_at,
+            revoked_at=value.revoked_at,
+        )
+
+
+class IssuedKeyAnswer(Shape):
+    """`text` is the key itself, shown this once."""
+
+    key: KeyAnswer
+    text: str
+
+    @staticmethod
+    def of(value: IssuedKey) -> "IssuedKeyAnswer":
+        return IssuedKeyAnswer(key=KeyAnswer.of(value.key), text=value.text)
+
+
+class AuditAnswer(Shape):
+    id: str
+    at: Moment
+    actor_kind: ActorKind
+    actor: str
+    actor_name: str
+    door: Door
+    action: str
+    target: str
+    request_id: str
+    details: dict[str, Any]
+
+    @staticmethod
+    def of(value: AuditValue) -> "AuditAnswer":
+        return AuditAnswer(
+            id=to_text(Prefix.AUDIT, value.id),
+            at=value.at,
+            actor_kind=value.actor_kind,
+            actor=value.actor_id,
+            actor_name=value.actor_name,
+            door=value.door,
+            action=value.action,
+            target=value.target,
+            request_id=value.request_id,
+            details=dict(value.details),
+        )

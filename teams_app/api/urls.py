@@ -1,0 +1,15 @@
+from django.urls import path
+
+from teams_app.api import views
+
+urlpatterns = [
+    path("whoami", views.WhoamiView.as_view()),
+    path("teams", views.TeamsView.as_view()),
+    path("teams/<str:team>", views.TeamView.as_view()),
+    path("members", views.MembersView.as_view()),
+    path("members/<str:member>", views.MemberView.as_view()),
+    path("keys", views.KeysView.as_view()),
+    path("keys/<str:key>", views.KeyView.as_view()),
+    path("keys/<str:key>/revoke", views.KeyRevocationView.as_view()),
+    path("audit", views.AuditView.as_view()),
+]

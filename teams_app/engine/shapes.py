@@ -1,0 +1,70 @@
+"""Turns JSON values into typed bodies, and says what is wrong in words that name the next move.
+
+Every door uses it for what it is sent: a field that the type does not have is refused, with the field that was meant.
+"""
+
+import difflib
+import re
+from typing import Any, TypeVar, get_args
+
+import msgspec
+
+from teams_app.engine.errors import InvalidInputError
+
+T = TypeVar("T")
+
+_PLACE = re.compile(r" - at `(?:key in )?(\$[^`]*)`$")
+_UNKNOWN = re.compile(r"^Object contains unknown field `(.*)`$")
+_MISSING = re.compile(r"^Object missing required field `(.*)`$")
+
+
+def read_shape(value: Any, shape: type[T], *, lenient: bool = False) -> T:
+    """The value as `shape`, or InvalidInputError. `lenient` reads numbers and flags from text, as a query needs."""
+    try:
+        return msgspec.convert(value, shape, strict=not lenient)
+    except msgspec.ValidationError as error:
+        raise _refusal(str(error), shape) from None
+
+
+def _refusal(text: str, shape: type[Any]) -> InvalidInputError:
+    place = _PLACE.search(text)
+    problem = _PLACE.sub("", text)
+    path = place.group(1) if place else "$"
+    details = {"path": path, "problem": problem}
+    if unknown := _UNKNOWN.match(problem):
+        known = sorted(_field_names(shape))
+        return InvalidInputError(
+            f"There is no field {unknown.group(1)!r} here{_where(path)}.",
+            suggestion=_did_you_mean(unknown.group(1), known),
+            details=details,
+        )
+    if missing := _MISSING.match(problem):
+        return InvalidInputError(
+            f"The field {missing.group(1)!r} is missing{_where(path)}.",
+            suggestion=f"Send {missing.group(1)!r}.",
+            details=details,
+        )
+    return InvalidInputError(f"{problem}{_where(path)}.", suggestion=f"Correct {path}.", details=details)
+
+
+def _where(path: str) -> str:
+    return "" if path == "$" else f" (at {path})"
+
+
+def _did_you_mean(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    if known:
+        return f"Leave it out. The fields are: {', '.join(known)}."
+    return "Leave it out. This takes no fields."
+
+
+def _field_names(shape: Any) -> set[str]:
+    """The names of the type and of every type inside it: enough to guess what was meant."""
+    if isinstance(shape, type) and issubclass(shape, msgspec.Struct):
+        names: set[str] = set()
+        for field in msgspec.structs.fields(shape):
+            names |= {field.encode_name} | _field_names(field.type)
+        return names
+    return {name for part in get_args(shape) for name in _field_names(part)}

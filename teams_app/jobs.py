@@ -1,0 +1,20 @@
+"""Asks for later work by the name of the task, once the transaction has committed."""
+
+from datetime import datetime, timedelta
+
+from celery import signature
+from django.db import transaction
+
+EXPIRE_KEYS = "teams_app.tasks.expire_keys"
+
+# The broker hands a message out again after an hour without an answer, so nothing is parked there for longer; the
+# schedule in workrail_site.celery finds what expires later.
+_LONGEST_WAIT = timedelta(minutes=30)
+
+
+def ask_to_expire_keys(*, at: datetime, now: datetime) -> None:
+    if at - now > _LONGEST_WAIT:
+        return
+    ask = signature(EXPIRE_KEYS, immutable=True)
+    # Robust: the key exists whether or not the broker can be reached, and the schedule makes up for it.
+    transaction.on_commit(lambda: ask.apply_async(eta=at), robust=True)

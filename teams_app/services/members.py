@@ -1,0 +1,101 @@
+"""Who is in a team, and as what. A team always has an owner."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from teams_app.engine.actors import Actor, Permission, Role
+from teams_app.engine.errors import NotFoundError, PreconditionFailedError
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.values import MemberValue
+from teams_app.models import Membership, Team
+from teams_app.selectors import member_value
+from teams_app.services.audit import record_audit
+from teams_app.services.ids import new_id
+from teams_app.services.people import find_or_create_account
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddedMember:
+    """`password` is there once, when an account had to be made."""
+
+    member: MemberValue
+    password: str | None
+
+
+@transaction.atomic(durable=True)
+def add_member(*, actor: Actor, username: str, role: Role, now: datetime) -> AddedMember:
+    actor.require(Permission.MANAGE_TEAM)
+    account = find_or_create_account(username=username, now=now)
+    # Two at once: the unique constraint lets one of them insert, and the other finds that row.
+    row, created = Membership.objects.select_related("person").get_or_create(
+        team_id=actor.team_id,
+        person_id=account.person_id,
+        defaults={"id": new_id(now=now), "role": role.value, "created_at": now},
+    )
+    if not created:
+        raise PreconditionFailedError(
+            f"{account.username} is in the team already, as {row.role}.",
+            suggestion="Change the role of the member instead.",
+            details={"member": to_text(Prefix.MEMBERSHIP, row.pk)},
+        )
+    _record(actor, "member.added", row, now, role=role.value)
+    return AddedMember(member=member_value(row), password=account.password)
+
+
+@transaction.atomic(durable=True)
+def change_role(*, actor: Actor, member_id: UUID, role: Role, now: datetime) -> MemberValue:
+    actor.require(Permission.MANAGE_TEAM)
+    row = _lock_member(actor, member_id)
+    before = Role(row.role)
+    if before is role:
+        return member_value(row)
+    _keep_an_owner(row, "demoted")
+    row.role = role.value
+    row.save(update_fields=["role"])
+    _record(actor, "member.role_changed", row, now, **{"from": before.value, "to": role.value})
+    return member_value(row)
+
+
+@transaction.atomic(durable=True)
+def remove_member(*, actor: Actor, member_id: UUID, now: datetime) -> None:
+    """An owner removes anybody; everybody may leave."""
+    row = _lock_member(actor, member_id)
+    if to_text(Prefix.PERSON, row.person_id) != actor.id:
+        actor.require(Permission.MANAGE_TEAM)
+    _keep_an_owner(row, "removed")
+    _record(actor, "member.removed", row, now, role=row.role)
+    row.delete()
+
+
+def _lock_member(actor: Actor, member_id: UUID) -> Membership:
+    # The team's row is the lock of all its memberships: two owners who demote each other take turns, and the second
+    # one finds that it is the last.
+    Team.objects.select_for_update(no_key=True).get(pk=actor.team_id)
+    row = Membership.objects.select_related("person").filter(team_id=actor.team_id, pk=member_id).first()
+    if row is None:
+        raise NotFoundError("There is no such member.", suggestion="List the members of your team.")
+    return row
+
+
+def _keep_an_owner(row: Membership, done: str) -> None:
+    if Role(row.role) is not Role.OWNER:
+        return
+    if Membership.objects.filter(team_id=row.team_id, role=Role.OWNER.value).exclude(pk=row.pk).exists():
+        return
+    raise PreconditionFailedError(
+        f"{row.person.username} is the last owner of the team and cannot be {done}.",
+        suggestion="Make another member an owner first.",
+    )
+
+
+def _record(actor: Actor, action: str, row: Membership, now: datetime, **details: str) -> None:
+    record_audit(
+        actor=actor,
+        action=action,
+        target=to_text(Prefix.MEMBERSHIP, row.pk),
+        now=now,
+        details={"username": row.person.username, **details},
+    )

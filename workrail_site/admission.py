@@ -1,0 +1,45 @@
+"""Who is let in: every door names its actor here, once, before anything else happens.
+
+Admission proves the actor, puts it on each line of the log, and takes one request off its limits.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+
+from teams_app import selectors
+from teams_app.engine.actors import Actor, Door
+from teams_app.engine.errors import UnauthenticatedError
+from teams_app.services.keys import authenticate_key
+from workrail_site import throttle
+
+_SCHEME = "bearer"
+
+
+def read_bearer(header: str) -> str:
+    """The key in an Authorization header."""
+    scheme, _, key = header.strip().partition(" ")
+    if scheme.lower() == _SCHEME and key.strip():
+        return key.strip()
+    raise UnauthenticatedError(
+        "The Authorization header does not hold a bearer key.",
+        suggestion="Send Authorization: Bearer wr_key_…",
+    )
+
+
+def admit_key(*, text: str, door: Door, now: datetime) -> Actor:
+    """Raises UnauthenticatedError, KeyRevokedError, KeyExpiredError or RateLimitedError."""
+    actor = authenticate_key(text=text, door=door, now=now)
+    return _admitted(actor, now)
+
+
+def admit_person(*, person_id: UUID, team_id: UUID | None, door: Door, now: datetime) -> Actor:
+    """A person who has signed in. Raises ForbiddenError, NotFoundError, TeamRequiredError or RateLimitedError."""
+    return _admitted(selectors.person_actor(person_id=person_id, team_id=team_id, door=door), now)
+
+
+def _admitted(actor: Actor, now: datetime) -> Actor:
+    structlog.contextvars.bind_contextvars(actor=actor.id, door=actor.door.value)
+    throttle.spend_for(actor=actor, now=now)
+    return actor

@@ -1,0 +1,173 @@
+"""THE table: what each code of the house is over HTTP and over MCP, and whether trying again may help.
+
+A code without a row, a row without a code and two errors with one code are each a failed test.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from teams_app.engine.errors import NOT_RETRYABLE, RETRY_NOW, Retry, RetryKind, WorkrailError, retry_after
+
+PROBLEM_JSON = "application/problem+json"
+
+
+class McpForm(StrEnum):
+    """A protocol error breaks the call; a tool error is a result that the model reads and can act on."""
+
+    TOOL_ERROR = "tool_error"
+    PROTOCOL_ERROR = "protocol_error"
+
+
+class JsonRpc:
+    """Numbers of JSON-RPC, for the dialects and revisions that answer with them."""
+
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL = -32603
+    SERVER = -32000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRow:
+    title: str
+    status: int
+    mcp: McpForm = McpForm.TOOL_ERROR
+    json_rpc: int = JsonRpc.SERVER
+    retry: Retry = NOT_RETRYABLE
+
+
+class PayloadTooLargeError(WorkrailError):
+    """The body is longer than the door reads."""
+
+    code = "PAYLOAD_TOO_LARGE"
+
+
+class UnsupportedMediaTypeError(WorkrailError):
+    """The body is not of a type that the door reads."""
+
+    code = "UNSUPPORTED_MEDIA_TYPE"
+
+
+class MethodNotAllowedError(WorkrailError):
+    """The address exists and does not take this method."""
+
+    code = "METHOD_NOT_ALLOWED"
+
+
+class CsrfFailedError(WorkrailError):
+    """A request signed in by cookie did not prove that it comes from our own page."""
+
+    code = "CSRF_FAILED"
+
+
+class ServiceUnavailableError(WorkrailError):
+    """A server that the request needs does not answer."""
+
+    code = "SERVICE_UNAVAILABLE"
+    default_retry = retry_after(ms=2_000)
+
+
+class InternalError(WorkrailError):
+    """A defect of ours. What happened is in the log under the id of the request, and nowhere else."""
+
+    code = "INTERNAL_ERROR"
+    default_retry = RETRY_NOW
+
+
+ERRORS: dict[str, ErrorRow] = {
+    "VALIDATION_ERROR": ErrorRow(title="The request is not valid", status=400, json_rpc=JsonRpc.INVALID_PARAMS),
+    "UNAUTHENTICATED": ErrorRow(title="Nobody is signed in", status=401, mcp=McpForm.PROTOCOL_ERROR),
+    "KEY_REVOKED": ErrorRow(title="The key was revoked", status=401, mcp=McpForm.PROTOCOL_ERROR),
+    "KEY_EXPIRED": ErrorRow(title="The key has expired", status=401, mcp=McpForm.PROTOCOL_ERROR),
+    "FORBIDDEN": ErrorRow(title="Not permitted", status=403),
+    "CSRF_FAILED": ErrorRow(title="The CSRF token is missing or wrong", status=403, mcp=McpForm.PROTOCOL_ERROR),
+    "NOT_FOUND": ErrorRow(title="No such thing", status=404),
+    "METHOD_NOT_ALLOWED": ErrorRow(
+        title="The method is not allowed here",
+        status=405,
+        mcp=McpForm.PROTOCOL_ERROR,
+        json_rpc=JsonRpc.METHOD_NOT_FOUND,
+    ),
+    "TEAM_REQUIRED": ErrorRow(title="Name a team", status=409),
+    "PRECONDITION_FAILED": ErrorRow(title="The state does not allow it", status=409),
+    "PAYLOAD_TOO_LARGE": ErrorRow(
+        title="The request is too large",
+        status=413,
+        mcp=McpForm.PROTOCOL_ERROR,
+        json_rpc=JsonRpc.INVALID_REQUEST,
+    ),
+    "UNSUPPORTED_MEDIA_TYPE": ErrorRow(
+        title="The content type is not read here",
+        status=415,
+        mcp=McpForm.PROTOCOL_ERROR,
+        json_rpc=JsonRpc.INVALID_REQUEST,
+    ),
+    "RATE_LIMITED": ErrorRow(
+        title="Too many requests",
+        status=429,
+        mcp=McpForm.PROTOCOL_ERROR,
+        retry=retry_after(ms=60_000),
+    ),
+    "INTERNAL_ERROR": ErrorRow(
+        title="An error of ours",
+        status=500,
+        mcp=McpForm.PROTOCOL_ERROR,
+        json_rpc=JsonRpc.INTERNAL,
+        retry=RETRY_NOW,
+    ),
+    "SERVICE_UNAVAILABLE": ErrorRow(
+        title="A server that this needs does not answer",
+        status=503,
+        mcp=McpForm.PROTOCOL_ERROR,
+        retry=retry_after(ms=2_000),
+    ),
+}
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """The body of every refusal by REST: RFC 9457, and the code, retry and details of the house."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    retry: dict[str, Any]
+    instance: str
+    request_id: str
+    details: dict[str, Any] | None = None
+
+
+def problem_of(*, error: WorkrailError, instance: str, request_id: str) -> Problem:
+    row = ERRORS[error.code]
+    envelope = error.as_json()
+    return Problem(
+        type=f"urn:workrail:error:{error.code}",
+        title=row.title,
+        status=row.status,
+        detail=error.message,
+        code=error.code,
+        retry=envelope["retry"],
+        instance=instance,
+        request_id=request_id,
+        details=envelope.get("details"),
+    )
+
+
+def retry_after_seconds(error: WorkrailError) -> int | None:
+    """For the header Retry-After, rounded up."""
+    if error.retry.kind is not RetryKind.AFTER_MS or error.retry.after_ms is None:
+        return None
+    return -(-error.retry.after_ms // 1000)
+
+
+def all_errors(base: type[WorkrailError] = WorkrailError) -> Iterator[type[WorkrailError]]:
+    """Every class of refusal that is imported, however deep."""
+    for kind in base.__subclasses__():
+        yield kind
+        yield from all_errors(kind)

@@ -1,0 +1,131 @@
+"""The OpenAPI document, made from the annotations of the endpoints.
+
+DRF Spectacular walks the routes and writes the frame; bodies, queries and answers are msgspec structs, which it does not
+know, so their schemas come from msgspec here.
+"""
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.plumbing import ResolvedComponent
+
+from teams_app.api.endpoints import Listing, Operation, operation_of
+from workrail_site.errors import PROBLEM_JSON, Problem
+
+_REFERENCE = "#/components/schemas/{name}"
+_JSON = "application/json"
+_WORD = re.compile(r"[A-Za-z0-9]+")
+
+
+class EndpointSchema(AutoSchema):
+    """An endpoint without `@operation` is not ours and stays out of the document."""
+
+    def is_excluded(self) -> bool:
+        return self._operation() is None
+
+    def get_operation(self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any) -> Any:
+        self.path, self.path_regex, self.path_prefix, self.method = path, path_regex, path_prefix, method
+        self.registry = registry
+        found = self._operation()
+        return None if found is None else self._document(found)
+
+    def _operation(self) -> Operation | None:
+        return operation_of(getattr(self.view, (self.method or "").lower(), None))
+
+    def _document(self, found: Operation) -> dict[str, Any]:
+        document: dict[str, Any] = {
+            "operationId": _operation_id(self.method, self.path),
+            "summary": found.summary,
+            "tags": [self.path.removeprefix("/api/v1/").partition("/")[0]],
+            "security": self.get_auth(),
+            "responses": self._responses(found),
+        }
+        if parameters := [*_path_parameters(found), *self._query_parameters(found)]:
+            document["parameters"] = parameters
+        if found.body is not None:
+            content = {_JSON: {"schema": self._schema(found.body)}}
+            document["requestBody"] = {"required": True, "content": content}
+        return document
+
+    def _responses(self, found: Operation) -> dict[str, Any]:
+        answer: dict[str, Any] = {"description": found.summary}
+        if found.answer is not None:
+            shape = found.answer if found.item is None else Listing[found.item]  # type: ignore[name-defined]  # a type made while running
+            answer["content"] = {_JSON: {"schema": self._schema(shape)}}
+        refused = {"description": "A refusal", "content": {PROBLEM_JSON: {"schema": self._schema(Problem)}}}
+        return {str(found.status): answer, "default": refused}
+
+    def _query_parameters(self, found: Operation) -> list[dict[str, Any]]:
+        fields = msgspec.structs.fields(found.query)
+        return [
+            {
+                "in": "query",
+                "name": field.encode_name,
+                "required": field.required,
+                "schema": self._schema(field.type),
+            }
+            for field in fields
+        ]
+
+    def _schema(self, shape: Any) -> dict[str, Any]:
+        """The schema of a type; the structs that it names become components."""
+        (schema,), components = msgspec.json.schema_components((shape,), ref_template=_REFERENCE)
+        for name, component in components.items():
+            self.registry.register_on_missing(
+                ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, object=name, schema=component),
+            )
+        return schema
+
+
+class KeyOrSessionSchema(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # its metaclass registers it
+    target_class = "workrail_site.rest.KeyOrSession"
+    name = ["agentKey", "session"]  # noqa: RUF012  the library's own form
+
+    def get_security_definition(self, auto_schema: Any) -> list[dict[str, Any]]:  # noqa: ARG002  the library's form
+        return [
+            {"type": "http", "scheme": "bearer", "description": "An agent key: wr_key_…"},
+            {"type": "apiKey", "in": "cookie", "name": "sessionid", "description": "A person who has signed in."},
+        ]
+
+
+def sort_components(result: dict[str, Any], generator: Any, request: Any, public: Any) -> dict[str, Any]:  # noqa: ARG001  a hook's form
+    """A stable file: the order of imports must not move a line of it."""
+    components = result.get("components", {})
+    for kind in components:
+        components[kind] = dict(sorted(components[kind].items()))
+    return result
+
+
+@cache
+def document() -> bytes:
+    """The whole document, as it is served and as it is committed."""
+    found = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # the library's own
+    return json.dumps(found, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+@require_safe
+def schema(_request: HttpRequest) -> HttpResponse:
+    return HttpResponse(document(), content_type="application/json")
+
+
+@require_safe
+def docs(request: HttpRequest) -> HttpResponse:
+    return render(request, "api_docs.html")
+
+
+def _operation_id(method: str, path: str) -> str:
+    words = _WORD.findall(path.removeprefix("/api/v1/").replace("{", "by_"))
+    return "_".join([method.lower(), *words])
+
+
+def _path_parameters(found: Operation) -> list[dict[str, Any]]:
+    return [{"in": "path", "name": name, "required": True, "schema": {"type": "string"}} for name in found.path]

@@ -1,0 +1,88 @@
+"""Refusals over HTTP: problem+json for programs, a plain page for people."""
+
+import msgspec
+import structlog
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError, WorkrailError
+from workrail_site.errors import (
+    ERRORS,
+    PROBLEM_JSON,
+    CsrfFailedError,
+    InternalError,
+    problem_of,
+    retry_after_seconds,
+)
+
+_UNAUTHORIZED = 401
+_PROGRAMS_LIVE_AT = ("/api/", "/mcp", "/healthz", "/readyz", "/metrics")
+
+
+def problem_response(*, request: HttpRequest, error: WorkrailError) -> HttpResponse:
+    problem = problem_of(error=error, instance=request.path, request_id=current_request_id())
+    response = HttpResponse(msgspec.json.encode(problem), content_type=PROBLEM_JSON, status=problem.status)
+    response["Cache-Control"] = "no-store"
+    seconds = retry_after_seconds(error)
+    if seconds is not None:
+        response["Retry-After"] = str(seconds)
+    if problem.status == _UNAUTHORIZED:
+        response["WWW-Authenticate"] = 'Bearer realm="workrail"'
+    return response
+
+
+def current_request_id() -> str:
+    return str(structlog.contextvars.get_contextvars().get("request_id", ""))
+
+
+def internal_error() -> InternalError:
+    return InternalError(
+        "Something went wrong on our side; it is in the log.",
+        suggestion="Try once more. If it fails again, tell the people who run this server the request id.",
+    )
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  Django's signature
+    return refuse(
+        request=request,
+        error=InvalidInputError(
+            "The request is not valid HTTP for this server.",
+            suggestion="Check the host name and the form of the request.",
+        ),
+    )
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  Django's signature
+    return refuse(
+        request=request,
+        error=ForbiddenError("You may not do this.", suggestion="Ask an owner of your team for a role that may."),
+    )
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  Django's signature
+    return refuse(
+        request=request,
+        error=NotFoundError(
+            "There is nothing at this address.", suggestion="See /api/v1/schema, or begin at /studio/."
+        ),
+    )
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return refuse(request=request, error=internal_error())
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  Django's signature
+    return refuse(
+        request=request,
+        error=CsrfFailedError("The form could not be proved to be ours.", suggestion="Load the page again and repeat."),
+    )
+
+
+def refuse(*, request: HttpRequest, error: WorkrailError) -> HttpResponse:
+    """problem+json where programs live, a page elsewhere."""
+    if request.path.startswith(_PROGRAMS_LIVE_AT):
+        return problem_response(request=request, error=error)
+    row = ERRORS[error.code]
+    shown = {"title": row.title, "error": error, "request_id": current_request_id()}
+    return render(request, "refusal.html", shown, status=row.status)

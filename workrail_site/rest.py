@@ -1,0 +1,196 @@
+"""What Django REST Framework is told, by name, in the settings: who asks, how a body is read, how a refusal looks.
+
+The framework imports this module while it imports its own views, so nothing here may import those.
+"""
+
+from typing import Any, NoReturn
+
+import structlog
+from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
+from django.db import InterfaceError, OperationalError
+from django.http import Http404, HttpResponse
+from django.utils import timezone
+from rest_framework import exceptions
+from rest_framework.authentication import BaseAuthentication, CSRFCheck
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.permissions import BasePermission
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+from teams_app.api.endpoints import actor_of, read_id
+from teams_app.engine.actors import Actor, Door
+from teams_app.engine.errors import (
+    ForbiddenError,
+    InvalidInputError,
+    NotFoundError,
+    UnauthenticatedError,
+    WorkrailError,
+)
+from teams_app.engine.ids import Prefix, to_text
+from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
+from workrail_site import admission, refusals
+from workrail_site.errors import (
+    CsrfFailedError,
+    MethodNotAllowedError,
+    PayloadTooLargeError,
+    ServiceUnavailableError,
+    UnsupportedMediaTypeError,
+)
+
+log = structlog.get_logger(__name__)
+
+TEAM_HEADER = "Workrail-Team"
+
+
+class KeyOrSession(BaseAuthentication):
+    """A bearer key, or else a person's session with its CSRF proof. A key never borrows from a cookie beside it."""
+
+    def authenticate(self, request: Request) -> tuple[AbstractBaseUser | AnonymousUser, Actor] | None:
+        header = request.headers.get("Authorization")
+        if header is not None:
+            return AnonymousUser(), self._by_key(request, header)
+        person = getattr(request._request, "user", None)  # noqa: SLF001  the session's user, as DRF itself reads it
+        if not isinstance(person, AbstractBaseUser):
+            return None
+        _require_csrf_proof(request)
+        return person, self._by_session(request, person)
+
+    def authenticate_header(self, request: Request) -> str:  # noqa: ARG002  DRF's signature
+        return "Bearer"
+
+    def _by_key(self, request: Request, header: str) -> Actor:
+        actor = admission.admit_key(text=admission.read_bearer(header), door=Door.REST, now=timezone.now())
+        chosen = request.headers.get(TEAM_HEADER)
+        if chosen is not None and chosen != to_text(Prefix.TEAM, actor.team_id):
+            raise NotFoundError(
+                "There is no such team for this key.",
+                suggestion=f"Leave {TEAM_HEADER} out: a key belongs to one team.",
+            )
+        return actor
+
+    def _by_session(self, request: Request, person: AbstractBaseUser) -> Actor:
+        chosen = request.headers.get(TEAM_HEADER)
+        team_id = None if chosen is None else read_id(prefix=Prefix.TEAM, text=chosen)
+        return admission.admit_person(person_id=person.pk, team_id=team_id, door=Door.REST, now=timezone.now())
+
+
+class IsKnown(BasePermission):
+    """Whatever else a view allows, somebody must be named. What they may do is the service's to say."""
+
+    def has_permission(self, request: Request, view: object) -> bool:  # noqa: ARG002  DRF's signature
+        actor_of(request)
+        return True
+
+
+class StrictJsonParser(BaseParser):
+    """JSON as the house stores it; its size is refused by the header, before a byte is read."""
+
+    media_type = "application/json"
+
+    def parse(
+        self,
+        stream: Any,
+        media_type: str | None = None,  # noqa: ARG002  DRF's signature
+        parser_context: Any = None,  # noqa: ARG002  DRF's signature
+    ) -> Any:
+        length = int(stream.META.get("CONTENT_LENGTH") or 0)
+        if length > settings.MAX_BODY_BYTES:
+            raise _too_large(length)
+        return _read_json(stream.read())
+
+
+class JsonRenderer(BaseRenderer):
+    """Endpoints answer bytes of their own; this only tells the framework, and the schema, which type they are."""
+
+    media_type = "application/json"
+    format = "json"
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,  # noqa: ARG002  DRF's signature
+        renderer_context: Any = None,  # noqa: ARG002  DRF's signature
+    ) -> NoReturn:
+        raise TypeError(f"an endpoint answered {type(data).__name__} and not a response")
+
+
+class AlwaysJson(BaseContentNegotiation):
+    """There is one representation, whatever the client says that it would like."""
+
+    def select_parser(self, request: Request, parsers: Any) -> Any:
+        given = (request.content_type or "").partition(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == given), None)
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:  # noqa: ARG002  DRF's signature
+        return renderers[0], renderers[0].media_type
+
+
+def handle_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
+    """Every way in which an endpoint can fail becomes a row of the table; nothing else reaches a client."""
+    request = context["request"]._request  # noqa: SLF001  the Django request behind DRF's
+    refusal = refusal_of(error)
+    if refusal is None:
+        log.error("unhandled_error", exc_info=error)
+        refusal = refusals.internal_error()
+    return refusals.problem_response(request=request, error=refusal)
+
+
+def refusal_of(error: Exception) -> WorkrailError | None:
+    """The refusal that an exception stands for, or None when it is a defect of ours."""
+    match error:
+        case WorkrailError():
+            return error
+        case exceptions.MethodNotAllowed():
+            return MethodNotAllowedError(str(error.detail), suggestion="See /api/v1/schema for what is served here.")
+        case exceptions.UnsupportedMediaType():
+            return UnsupportedMediaTypeError(str(error.detail), suggestion="Send Content-Type: application/json.")
+        case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
+            return UnauthenticatedError("Nobody is signed in.", suggestion="Send Authorization: Bearer wr_key_…")
+        case exceptions.PermissionDenied() | PermissionDenied():
+            return ForbiddenError("This is not permitted.", suggestion="Ask an owner of the team for a role that may.")
+        case exceptions.NotFound() | Http404():
+            return NotFoundError("There is nothing at this address.", suggestion="See /api/v1/schema.")
+        case exceptions.ParseError() | exceptions.ValidationError() | SuspiciousOperation():
+            return InvalidInputError("The request cannot be read.", suggestion="See /api/v1/schema.")
+        case OperationalError() | InterfaceError():
+            log.error("database_unavailable", exc_info=error)
+            return ServiceUnavailableError("The database does not answer.", suggestion="Try again in a moment.")
+        case _:
+            return None
+
+
+def _require_csrf_proof(request: Request) -> None:
+    check = CSRFCheck(lambda _request: HttpResponse())
+    django_request = request._request  # noqa: SLF001  CSRF reads the cookies and form of Django's own request
+    check.process_request(django_request)
+    reason = check.process_view(django_request, lambda: None, (), {})
+    if reason is not None:
+        raise CsrfFailedError(
+            f"Signed in by cookie, and {str(reason).rstrip('.')}.",
+            suggestion="Send the csrftoken cookie's value in X-CSRFToken, or use an agent key.",
+        )
+
+
+def _read_json(data: bytes) -> Any:
+    if not data:
+        return {}
+    try:
+        return loads_strict(data, max_bytes=settings.MAX_BODY_BYTES, max_depth=settings.MAX_BODY_DEPTH)
+    except UnreadableJsonError as error:
+        raise InvalidInputError(
+            error.message,
+            suggestion="Send one JSON document in UTF-8.",
+            details={"reason": error.reason, "offset": error.offset},
+        ) from None
+
+
+def _too_large(length: int) -> PayloadTooLargeError:
+    return PayloadTooLargeError(
+        f"The body has {length} bytes; {settings.MAX_BODY_BYTES} are the most.",
+        suggestion="Send less, or in parts.",
+        details={"maxBytes": settings.MAX_BODY_BYTES},
+    )

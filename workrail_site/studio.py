@@ -1,0 +1,86 @@
+"""Workrail Studio: the stock Django admin as a site of our own, for whoever is in a team."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.admin import AdminSite
+from django.contrib.auth.forms import AuthenticationForm
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from teams_app import selectors
+from teams_app.admin.models import AgentKeyAdmin, AuditEntryAdmin, MembershipAdmin, TeamAdmin
+from teams_app.admin.pages import actor_of, choose_team
+from teams_app.engine.errors import RateLimitedError
+from teams_app.engine.ids import Prefix, from_text, to_text
+from teams_app.models import AgentKey, AuditEntry, Membership, Team
+from workrail_site import throttle
+from workrail_site.refusals import refuse
+
+
+class StudioSite(AdminSite):
+    site_title = "Workrail Studio"
+    site_header = "Workrail Studio"
+    index_title = "Your team"
+    site_url = None
+    login_form = AuthenticationForm
+    empty_value_display = "–"
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """A role in some team is what lets a person in; Django's staff flag does not exist here."""
+        return request.user.is_authenticated and selectors.is_in_a_team(person_id=request.user.pk)
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        context = super().each_context(request)
+        if context["has_permission"]:
+            context |= _teams_of(request)
+        return context
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if request.method == "POST":
+            try:
+                _slow_down_guessing(request)
+            except RateLimitedError as refusal:
+                return refuse(request=request, error=refusal)
+        return super().login(request, extra_context)
+
+    def get_urls(self) -> list[URLResolver | URLPattern]:
+        switch = self.admin_view(require_POST(switch_team))
+        return [path("team/", switch, name="switch_team"), *super().get_urls()]
+
+
+def switch_team(request: HttpRequest) -> HttpResponse:
+    team_id = from_text(Prefix.TEAM, request.POST.get("team", ""))
+    if team_id is not None:
+        choose_team(request=request, team_id=team_id)
+    return HttpResponseRedirect(reverse("admin:index"))
+
+
+def _teams_of(request: HttpRequest) -> dict[str, Any]:
+    actor = actor_of(request)
+    teams = selectors.list_own_teams(actor=actor)
+    return {
+        "actor": actor,
+        "team_name": next(team.name for team in teams if team.id == actor.team_id),
+        "other_teams": [
+            {"id": to_text(Prefix.TEAM, team.id), "name": team.name} for team in teams if team.id != actor.team_id
+        ],
+    }
+
+
+def _slow_down_guessing(request: HttpRequest) -> None:
+    """By account and by address: neither many words for one account, nor many accounts from one place."""
+    now = timezone.now()
+    limit = settings.THROTTLE_SIGN_IN_PER_MINUTE
+    account = request.POST.get("username", "").strip().lower()[:100]
+    throttle.spend(bucket=f"sign-in:{account}", limit=limit, now=now)
+    throttle.spend(bucket=f"sign-in-from:{request.META.get('REMOTE_ADDR', '')}", limit=limit * 5, now=now)
+
+
+studio = StudioSite(name="studio")
+studio.register(Team, TeamAdmin)
+studio.register(Membership, MembershipAdmin)
+studio.register(AgentKey, AgentKeyAdmin)
+studio.register(AuditEntry, AuditEntryAdmin)

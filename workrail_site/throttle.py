@@ -1,0 +1,93 @@
+"""How often somebody may ask in a minute, counted in Redis for all processes together.
+
+A process takes a few permits at a time, so that most requests cost no round trip: of a limit of 6,000 it takes 60 at
+once, of a limit below 200 one by one. Permits that a process has taken and not used are lost at the end of the minute.
+"""
+
+import threading
+from dataclasses import dataclass
+from datetime import datetime
+
+import redis
+import structlog
+from django.conf import settings
+
+from teams_app.engine.actors import Actor, ActorKind
+from teams_app.engine.errors import RateLimitedError, retry_after
+from teams_app.engine.ids import Prefix, to_text
+from workrail_site import redis_pool
+
+log = structlog.get_logger(__name__)
+
+_WINDOW_SECONDS = 60
+_LEASES_PER_LIMIT = 100
+_MOST_LEASES = 10_000
+
+
+@dataclass(slots=True)
+class _Lease:
+    window: int
+    left: int
+
+
+_leases: dict[str, _Lease] = {}
+_lock = threading.Lock()
+
+
+def spend_for(*, actor: Actor, now: datetime) -> None:
+    """One request of this actor. Raises RateLimitedError when its own limit or its team's is used up."""
+    if actor.kind is ActorKind.SYSTEM:
+        return
+    spend(bucket=actor.id, limit=settings.THROTTLE_ACTOR_PER_MINUTE, now=now)
+    team = to_text(Prefix.TEAM, actor.team_id)
+    spend(bucket=team, limit=settings.THROTTLE_TEAM_PER_MINUTE, now=now)
+
+
+def spend(*, bucket: str, limit: int, now: datetime) -> None:
+    """One permit of `limit` a minute; a limit of 0 is none."""
+    if limit == 0:
+        return
+    window = int(now.timestamp()) // _WINDOW_SECONDS
+    if not _take(bucket, limit, window):
+        ends_in_ms = int(((window + 1) * _WINDOW_SECONDS - now.timestamp()) * 1000)
+        raise RateLimitedError(
+            f"More than {limit} requests in a minute.",
+            suggestion="Wait until the minute has passed, then go on more slowly.",
+            details={"limitPerMinute": limit},
+            retry=retry_after(ms=max(ends_in_ms, 1)),
+        )
+
+
+def _take(bucket: str, limit: int, window: int) -> bool:
+    with _lock:
+        lease = _leases.get(bucket)
+        if lease is None or lease.window != window:
+            lease = None
+        elif lease.left > 0:
+            lease.left -= 1
+            return True
+        elif lease.left < 0:
+            return False
+    granted = _ask(bucket, limit, window)
+    with _lock:
+        if len(_leases) >= _MOST_LEASES:
+            _leases.clear()
+        # -1 remembers the refusal: until the minute is over nobody asks Redis again for this bucket.
+        _leases[bucket] = _Lease(window=window, left=granted - 1)
+    return granted > 0
+
+
+def _ask(bucket: str, limit: int, window: int) -> int:
+    """How many permits this process gets, at most its share."""
+    share = max(1, limit // _LEASES_PER_LIMIT)
+    name = f"workrail:throttle:{bucket}:{window}"
+    try:
+        with redis_pool.client().pipeline(transaction=False) as pipe:
+            pipe.incrby(name, share)
+            pipe.expire(name, 2 * _WINDOW_SECONDS)
+            used = int(pipe.execute()[0])
+    except redis.RedisError as error:
+        # Without Redis each process counts for itself: a limit is protection, not permission.
+        log.warning("throttle_without_redis", error=str(error))
+        return limit
+    return max(0, min(share, limit - (used - share)))
