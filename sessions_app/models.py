@@ -166,6 +166,7 @@ class Attempt(models.Model):
     to_node_id = models.UUIDField()
     event_index = models.PositiveIntegerField()
     reply = models.BinaryField()
+    reply_template = models.PositiveSmallIntegerField()
     keys_generation = models.PositiveIntegerField()
     actor = models.CharField(max_length=128)
     created_at = models.DateTimeField()

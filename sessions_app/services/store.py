@@ -28,6 +28,7 @@ class Recorded:
     """What an attempt was answered."""
 
     reply: bytes
+    reply_template: int
     keys_generation: int
     to_node_id: UUID
 
@@ -77,6 +78,7 @@ class NewAttempt:
     kind: AttemptKind
     to_node_id: UUID
     reply: bytes
+    reply_template: int
     keys_generation: int
 
 
@@ -144,7 +146,7 @@ SELECT n.id, n.session_id, n.run_id, n.parent_id, n.kind, n.event_index, sn.data
        EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = n.id AND c.kind <> 'checkpoint'),
        EXISTS (SELECT 1 FROM sessions_app_gap g
                WHERE g.run_id = n.run_id AND g.severity = 'critical' AND g.resolved_by_id IS NULL),
-       a.reply, a.keys_generation, a.to_node_id
+       a.reply, a.reply_template, a.keys_generation, a.to_node_id
 FROM sessions_app_node n
 JOIN sessions_app_worksession s ON s.id = n.session_id
 JOIN sessions_app_run r ON r.id = n.run_id
@@ -196,10 +198,12 @@ _ROWS = """
        AS x(id, parent_id, kind, edge_kind, edge_cause, digest, pending_key, pending_title, autonomy, risk_policy, event_index)
 ), attempts AS (
   INSERT INTO sessions_app_attempt
-    (node_id, nonce, kind, team_id, session_id, to_node_id, event_index, reply, keys_generation, actor, created_at)
-  SELECT x.node_id, x.nonce, x.kind, %(team)s, s.id, x.to_node_id, %(expected)s, x.reply, x.generation, %(actor)s, %(now)s
+    (node_id, nonce, kind, team_id, session_id, to_node_id, event_index, reply, reply_template, keys_generation, actor,
+     created_at)
+  SELECT x.node_id, x.nonce, x.kind, %(team)s, s.id, x.to_node_id, %(expected)s, x.reply, x.template, x.generation, %(actor)s, %(now)s
   FROM s, unnest(%(a_node)s::uuid[], %(a_nonce)s::bytea[], %(a_kind)s::text[], %(a_to)s::uuid[], %(a_reply)s::bytea[],
-                 %(a_generation)s::int[]) AS x(node_id, nonce, kind, to_node_id, reply, generation)
+                 %(a_template)s::int[], %(a_generation)s::int[])
+       AS x(node_id, nonce, kind, to_node_id, reply, template, generation)
 ), outputs AS (
   INSERT INTO sessions_app_output
     (id, team_id, session_id, run_id, node_id, channel, body, artifact_kind, sha256, supersedes_id, event_index, created_at)
@@ -250,7 +254,11 @@ def read_standing(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Standing | N
         row = cursor.execute(_READ, {"team": team_id, "node": node_id, "nonce": nonce}).fetchone()
     if row is None:
         return None
-    recorded = None if row[17] is None else Recorded(reply=row[17], keys_generation=row[18], to_node_id=row[19])
+    recorded = (
+        None
+        if row[17] is None
+        else Recorded(reply=row[17], reply_template=row[18], keys_generation=row[19], to_node_id=row[20])
+    )
     return Standing(
         node_id=row[0],
         session_id=row[1],
@@ -387,6 +395,7 @@ def _attempt_parameters(attempts: Sequence[NewAttempt]) -> dict[str, Any]:
         "a_kind": [attempt.kind.value for attempt in attempts],
         "a_to": [attempt.to_node_id for attempt in attempts],
         "a_reply": [attempt.reply for attempt in attempts],
+        "a_template": [attempt.reply_template for attempt in attempts],
         "a_generation": [attempt.keys_generation for attempt in attempts],
     }
 

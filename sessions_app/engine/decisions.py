@@ -1,0 +1,151 @@
+"""What the engine is asked and what it answers: commands, the place where they land, and decisions."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from sessions_app.engine.log import EdgeCause, EdgeKind, EventDraft, NodeKind
+from sessions_app.engine.obligations import Submission
+from sessions_app.engine.reasons import Gap
+from sessions_app.engine.runs import OutputChannel, RunStatus
+from sessions_app.engine.state import Preferences, Snapshot
+from workflows_app.engine.program import Autonomy, RiskPolicy
+
+
+class PreferenceSource(StrEnum):
+    USER = "user"
+    WORKFLOW_RECOMMENDATION = "workflow_recommendation"
+    SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreferenceChange:
+    autonomy: Autonomy | None = None
+    risk_policy: RiskPolicy | None = None
+
+    def applied_to(self, preferences: Preferences) -> Preferences:
+        return Preferences(
+            autonomy=self.autonomy or preferences.autonomy,
+            risk_policy=self.risk_policy or preferences.risk_policy,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Begin a run: `goal` is the user's words, `baseline` what the session's preferences begin with."""
+
+    goal: str
+    context: Mapping[str, Any]
+    baseline: Preferences
+    preferences: PreferenceChange | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advance:
+    submission: Submission
+    preferences: PreferenceChange | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bookmark:
+    """Record work without advancing: the run stays where it is."""
+
+    submission: Submission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePreferences:
+    change: PreferenceChange
+
+
+Command = Start | Advance | Bookmark | ChangePreferences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where in the log the decision lands. `nonce` with the node names the attempt; `next_node` is the row to be made."""
+
+    session_id: UUID
+    run_id: UUID
+    node_id: UUID | None
+    next_node: UUID
+    nonce: bytes
+    workflow_id: str
+    workflow_hash: str
+    has_children: bool = False
+    has_critical_gaps: bool = False
+
+    @property
+    def attempt_id(self) -> UUID:
+        return derive_id("attempt", (self.node_id or self.run_id).bytes, self.nonce)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputDraft:
+    output_id: UUID
+    channel: OutputChannel
+    body: str
+    sha256: str
+    artifact_kind: str = ""
+    supersedes: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentifiedGap:
+    gap_id: UUID
+    gap: Gap
+
+
+class WarningCode(StrEnum):
+    MODE_ABOVE_RECOMMENDED = "MODE_ABOVE_RECOMMENDED"
+    CAPABILITY_DEGRADED = "CAPABILITY_DEGRADED"
+    GAP_RECORDED = "GAP_RECORDED"
+    NOTES_TRUNCATED = "NOTES_TRUNCATED"
+    ASSESSMENT_DIMENSION_IGNORED = "ASSESSMENT_DIMENSION_IGNORED"
+    LEGACY_WORKFLOW_ID = "LEGACY_WORKFLOW_ID"
+    WORKFLOW_CHANGED = "WORKFLOW_CHANGED"
+    FORKED = "FORKED"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    code: WarningCode
+    message: str
+
+    def as_json(self) -> dict[str, str]:
+        return {"code": self.code.value, "message": self.message}
+
+
+class Outcome(StrEnum):
+    STARTED = "started"
+    ADVANCED = "advanced"
+    BLOCKED = "blocked"
+    BOOKMARKED = "bookmarked"
+    PREFERENCES_CHANGED = "preferences_changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """`drafts` are in the order of the log; the outputs among them belong to the node that was acknowledged."""
+
+    outcome: Outcome
+    snapshot: Snapshot
+    snapshot_data: bytes
+    snapshot_digest: str
+    node_kind: NodeKind
+    edge_kind: EdgeKind | None
+    edge_cause: EdgeCause | None
+    drafts: tuple[EventDraft, ...]
+    status: RunStatus
+    outputs: tuple[OutputDraft, ...] = ()
+    gaps: tuple[IdentifiedGap, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+    node_draft: int = 0
+
+
+def derive_id(label: str, *parts: bytes) -> UUID:
+    """An id that the same facts always give."""
+    return UUID(bytes=hashlib.sha256(b"\x00".join((label.encode(), *parts))).digest()[:16])

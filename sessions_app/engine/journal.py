@@ -1,0 +1,345 @@
+"""Writes down one decision: its events in the order of the log, its outputs and its gaps."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from sessions_app.engine import outputs
+from sessions_app.engine.decisions import (
+    Decision,
+    IdentifiedGap,
+    Outcome,
+    OutputDraft,
+    Place,
+    PreferenceSource,
+    Warned,
+    derive_id,
+)
+from sessions_app.engine.log import EdgeCause, EdgeKind, EventDraft, EventKind, NodeKind
+from sessions_app.engine.obligations import Artifact, Findings, Submission
+from sessions_app.engine.reasons import Gap, GapSeverity
+from sessions_app.engine.runs import ObservationKey, OutputChannel, RunStatus
+from sessions_app.engine.state import Blocked, Preferences, Snapshot, snapshot_bytes
+from teams_app.engine.ids import Prefix, to_text
+from workflows_app.engine import canonical
+from workflows_app.engine.program import Program
+from workflows_app.engine.walker import Note
+
+MAX_TRACE_ENTRIES = 25
+MAX_TRACE_BYTES = 8192
+MAX_TRACE_SUMMARY_BYTES = 512
+
+
+class Journal:
+    """Collects the drafts of one decision in the order in which they stand in the log."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.drafts: list[EventDraft] = []
+        self._after: list[EventDraft] = []
+        self.run = to_text(Prefix.RUN, place.run_id)
+        self.node = to_text(Prefix.NODE, place.node_id) if place.node_id else ""
+        self.next = to_text(Prefix.NODE, place.next_node)
+        self.attempt = to_text(Prefix.ATTEMPT, place.attempt_id)
+
+    def _add(self, kind: EventKind, parts: str, data: Mapping[str, Any], *, node: UUID | None = None) -> None:
+        self.drafts.append(
+            EventDraft(
+                kind=kind,
+                dedupe=f"{kind.value}:{parts}",
+                data=data,
+                run_id=self.place.run_id,
+                node_id=node or self.place.node_id,
+            ),
+        )
+
+    def run_started(self, program: Program, goal: str) -> None:
+        data = {
+            "workflowId": self.place.workflow_id,
+            "workflowHash": self.place.workflow_hash,
+            "title": program.title,
+            "goal": goal,
+        }
+        self._add(EventKind.RUN_STARTED, self.run, data)
+
+    def advance_recorded(self, outcome: Outcome, blockers: Iterable[Any]) -> None:
+        said: dict[str, Any] = {"kind": outcome.value, "toNodeId": self.next}
+        if outcome is Outcome.BLOCKED:
+            said["blockers"] = [blocker.as_json() for blocker in blockers]
+        data = {"attemptId": self.attempt, "intent": "ack_pending", "outcome": said}
+        self._add(EventKind.ADVANCE_RECORDED, f"{self.node}:{self.attempt}", data)
+
+    def gaps(self, gaps: tuple[Gap, ...]) -> tuple[IdentifiedGap, ...]:
+        identified = []
+        for index, gap in enumerate(gaps):
+            gap_id = derive_id("gap", self.place.attempt_id.bytes, str(index).encode())
+            data = {"gapId": f"gap_{self.attempt}_{index}", **gap.as_data()}
+            self._add(EventKind.GAP_RECORDED, f"gap_{self.attempt}_{index}", data, node=self._at())
+            identified.append(IdentifiedGap(gap_id=gap_id, gap=gap))
+        return tuple(identified)
+
+    def preferences(
+        self, now: Preferences, before: Preferences, source: PreferenceSource, warnings: Iterable[Warned]
+    ) -> None:
+        delta = [
+            {"key": key, "value": value}
+            for key, value in now.as_json().items()
+            if source is PreferenceSource.SYSTEM or before.as_json()[key] != value
+        ]
+        data = {
+            "source": source.value,
+            "delta": delta,
+            "effective": now.as_json(),
+            "warnings": [warned.as_json() for warned in warnings],
+        }
+        self._add(EventKind.PREFERENCES_CHANGED, f"{self.run}:{self.next}", data, node=self._at())
+
+    def context(self, delta: Mapping[str, Any], *, source: str) -> None:
+        data = {"source": source, "delta": dict(delta)}
+        self._add(EventKind.CONTEXT_SET, f"{self.run}:{self.attempt}", data, node=self._at())
+
+    def findings(self, findings: Findings, submission: Submission) -> None:
+        if submission.context:
+            self.context(submission.context, source="agent_delta")
+        if findings.issues:
+            data = {"attemptId": self.attempt, "result": {"valid": False, "issues": _bounded(findings.issues)}}
+            self._add(EventKind.VALIDATION_PERFORMED, self.attempt, data)
+        for index, artifact in enumerate(findings.observations):
+            self._side(EventKind.CAPABILITY_OBSERVED, index, artifact)
+        for index, artifact in enumerate(findings.divergences):
+            self._side(EventKind.DIVERGENCE_RECORDED, index, artifact)
+        for graded in findings.graded:
+            self._add(
+                EventKind.ASSESSMENT_RECORDED,
+                f"{self.attempt}:{_dedupe_part(graded.assessment)}",
+                {
+                    "attemptId": self.attempt,
+                    "assessmentId": graded.assessment,
+                    "summary": graded.summary,
+                    "dimensions": [
+                        {
+                            "dimensionId": dimension,
+                            "level": level,
+                            "rationale": graded.rationales.get(dimension, ""),
+                            "normalization": "normalized" if dimension in graded.normalized else "exact",
+                        }
+                        for dimension, level in sorted(graded.levels.items())
+                    ],
+                },
+            )
+        for index, applied in enumerate(findings.applied):
+            self._add(
+                EventKind.ASSESSMENT_CONSEQUENCE_APPLIED,
+                f"{self.attempt}:{index}",
+                {
+                    "attemptId": self.attempt,
+                    "assessmentId": applied.assessment,
+                    "trigger": {"dimensionId": applied.dimension, "level": applied.level},
+                    "effect": {"kind": "require_followup", "guidance": applied.guidance},
+                },
+            )
+        if findings.answer is not None:
+            data = {"attemptId": self.attempt, "optionId": findings.answer.id, "authority": "relayed"}
+            self._add(EventKind.CHECKPOINT_ANSWERED, f"{self.node}:{self.attempt}", data)
+
+    def _side(self, kind: EventKind, index: int, artifact: Artifact) -> None:
+        data = {key: value for key, value in artifact.items() if key != "kind"}
+        self._add(kind, f"{self.attempt}:{index}", data)
+
+    def trace(self, notes: tuple[Note, ...]) -> None:
+        entries = _trace_entries(notes)
+        if self.place.has_children:
+            entries.insert(0, {"kind": "detected_non_tip_advance", "summary": f"{self.node} already has a successor."})
+        if entries:
+            data = {"attemptId": self.attempt, "entries": entries[:MAX_TRACE_ENTRIES]}
+            self._add(EventKind.DECISION_TRACE_APPENDED, self.attempt, data, node=self._at())
+
+    def prepare_outputs(self, submission: Submission, blocked: Blocked | None) -> tuple[OutputDraft, ...]:
+        """Notes first, then artifacts by digest; a retry's notes supersede those of the attempt that was blocked."""
+        prepared: list[OutputDraft] = []
+        attempt = self.place.attempt_id.bytes
+        if submission.notes.strip():
+            notes = outputs.cut_notes(submission.notes)
+            prepared.append(
+                OutputDraft(
+                    output_id=derive_id("recap", attempt),
+                    channel=OutputChannel.RECAP,
+                    body=notes,
+                    sha256=canonical.digest(notes.encode("utf-8")),
+                    supersedes=UUID(hex=blocked.recap_output) if blocked and blocked.recap_output else None,
+                ),
+            )
+        bodies = sorted(
+            (canonical.digest(body), body, str(artifact.get("kind", "")))
+            for artifact in submission.artifacts
+            for body in [canonical.canonical_bytes(dict(artifact))]
+        )
+        prepared.extend(
+            OutputDraft(
+                output_id=derive_id("artifact", attempt, str(index).encode()),
+                channel=OutputChannel.ARTIFACT,
+                body=body.decode("utf-8"),
+                sha256=sha256,
+                artifact_kind=kind,
+            )
+            for index, (sha256, body, kind) in enumerate(bodies)
+        )
+        for output in prepared:
+            self._output(output)
+        return tuple(prepared)
+
+    def _output(self, output: OutputDraft) -> None:
+        name = f"out_{output.channel.value}_{output.output_id.hex}"
+        data: dict[str, Any] = {"outputId": name, "outputChannel": output.channel.value}
+        if output.supersedes is not None:
+            data["supersedesOutputId"] = f"out_{output.channel.value}_{output.supersedes.hex}"
+        if output.channel is OutputChannel.RECAP:
+            data["payload"] = {"payloadKind": "notes", "notesMarkdown": output.body}
+        else:
+            data["payload"] = {
+                "payloadKind": "artifact_ref",
+                "sha256": output.sha256,
+                "contentType": "application/json",
+                "byteLength": len(output.body.encode("utf-8")),
+                "artifactKind": output.artifact_kind,
+            }
+        self._after.append(
+            EventDraft(
+                kind=EventKind.NODE_OUTPUT_APPENDED,
+                dedupe=f"{EventKind.NODE_OUTPUT_APPENDED.value}:{name}",
+                data=data,
+                run_id=self.place.run_id,
+                node_id=self.place.node_id,
+            ),
+        )
+
+    def decision(
+        self,
+        *,
+        outcome: Outcome,
+        snapshot: Snapshot,
+        node_kind: NodeKind,
+        outputs: tuple[OutputDraft, ...] = (),
+        gaps: tuple[IdentifiedGap, ...] = (),
+        warnings: tuple[Warned, ...] = (),
+    ) -> Decision:
+        data = snapshot_bytes(snapshot)
+        digest = canonical.digest(data)
+        if snapshot.is_complete and node_kind is NodeKind.STEP and outcome is not Outcome.PREFERENCES_CHANGED:
+            self._add(EventKind.RUN_COMPLETED, f"{self.run}:{self.next}", {"nodeId": self.next}, node=self._at())
+        node_draft = len(self.drafts)
+        self._node(node_kind, snapshot, digest)
+        edge_kind, edge_cause = self._edge(node_kind)
+        self.drafts.extend(self._after)
+        return Decision(
+            outcome=outcome,
+            snapshot=snapshot,
+            snapshot_data=data,
+            snapshot_digest=digest,
+            node_kind=node_kind,
+            edge_kind=edge_kind,
+            edge_cause=edge_cause,
+            drafts=tuple(self.drafts),
+            status=self._status(snapshot, gaps),
+            outputs=outputs,
+            gaps=gaps,
+            warnings=warnings,
+            node_draft=node_draft,
+        )
+
+    def _node(self, kind: NodeKind, snapshot: Snapshot, digest: str) -> None:
+        data = {
+            "nodeKind": kind.value,
+            "parentNodeId": self.node or None,
+            "workflowHash": self.place.workflow_hash,
+            "snapshotRef": digest,
+            "preferences": snapshot.preferences.as_json(),
+            "pending": snapshot.position.pending,
+        }
+        self._add(EventKind.NODE_CREATED, self.next, data, node=self.place.next_node)
+
+    def _edge(self, kind: NodeKind) -> tuple[EdgeKind | None, EdgeCause | None]:
+        if not self.node:
+            return None, None
+        edge = EdgeKind.CHECKPOINT if kind is NodeKind.CHECKPOINT else EdgeKind.ACKED_STEP
+        if edge is EdgeKind.CHECKPOINT:
+            cause = EdgeCause.CHECKPOINT_CREATED
+        else:
+            cause = EdgeCause.NON_TIP_ADVANCE if self.place.has_children else EdgeCause.TIP_ADVANCE
+        data = {
+            "edgeKind": edge.value,
+            "fromNodeId": self.node,
+            "toNodeId": self.next,
+            "cause": {"kind": cause.value, "attemptId": self.attempt},
+        }
+        self._add(EventKind.EDGE_CREATED, f"{self.node}->{self.next}:{edge.value}", data)
+        return edge, cause
+
+    def _status(self, snapshot: Snapshot, gaps: tuple[IdentifiedGap, ...]) -> RunStatus:
+        if snapshot.blocked is not None:
+            return RunStatus.BLOCKED
+        if not snapshot.position.complete:
+            return RunStatus.IN_PROGRESS
+        critical = any(identified.gap.severity is GapSeverity.CRITICAL for identified in gaps)
+        return RunStatus.COMPLETE_WITH_GAPS if critical or self.place.has_critical_gaps else RunStatus.COMPLETE
+
+    def _at(self) -> UUID:
+        return self.place.node_id or self.place.next_node
+
+
+def _bounded(issues: list[str]) -> list[str]:
+    return [outputs.cut_text(issue, max_bytes=512, marker="…") for issue in issues[:8]]
+
+
+def _dedupe_part(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:16]
+
+
+def _trace_entries(notes: tuple[Note, ...]) -> list[dict[str, Any]]:
+    """The last notes that fit: where the walk arrived says more than what it passed by first."""
+    entries: list[dict[str, Any]] = []
+    room = MAX_TRACE_BYTES
+    for note in reversed(notes):
+        entry = _trace_entry(note)
+        room -= len(entry["summary"].encode("utf-8")) + 64
+        if room < 0 or len(entries) == MAX_TRACE_ENTRIES - 1:
+            break
+        entries.append(entry)
+    entries.reverse()
+    return entries
+
+
+def _trace_entry(note: Note) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "kind": note.kind.value,
+        "summary": outputs.cut_text(note.summary, max_bytes=MAX_TRACE_SUMMARY_BYTES, marker="…"),
+    }
+    refs = {"stepId": note.item, "loopId": note.loop}
+    said = {key: value for key, value in refs.items() if value}
+    if note.iteration is not None:
+        said["iteration"] = str(note.iteration)
+    if said:
+        entry["refs"] = said
+    return entry
+
+
+def observation_draft(*, session_id: UUID, key: ObservationKey, value: str) -> EventDraft:
+    """What the agent saw around it; the same value again is the same event."""
+    digest = hashlib.sha256(value.encode("utf-8")).hexdigest()[:16]
+    return EventDraft(
+        kind=EventKind.OBSERVATION_RECORDED,
+        dedupe=f"observation_recorded:{to_text(Prefix.SESSION, session_id)}:{key.value}:{digest}",
+        data={"key": key.value, "value": value, "confidence": "high"},
+    )
+
+
+def session_draft(*, session_id: UUID, title: str, parent_id: UUID | None) -> EventDraft:
+    data: dict[str, Any] = {"title": title}
+    if parent_id is not None:
+        data["parentSessionId"] = to_text(Prefix.SESSION, parent_id)
+    return EventDraft(
+        kind=EventKind.SESSION_CREATED,
+        dedupe=f"session_created:{to_text(Prefix.SESSION, session_id)}",
+        data=data,
+    )

@@ -1,0 +1,207 @@
+"""What the agent is shown of the pending item: this step and nothing of later ones, with all that it must obey."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from sessions_app.engine import obligations
+from sessions_app.engine.obligations import ANSWER_KIND
+from sessions_app.engine.state import CapabilityStatus, Snapshot
+from workflows_app.engine import conditions, placeholders, walker
+from workflows_app.engine.program import (
+    Capability,
+    CapabilityNeed,
+    Checkpoint,
+    Confirmation,
+    ConfirmationKind,
+    Function,
+    Gate,
+    Parallel,
+    Program,
+    Step,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A checkpoint as the agent shows it to its user."""
+
+    checkpoint_id: str
+    message: str
+    options: tuple[tuple[str, str, str], ...]
+    human: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    step_id: str
+    key: str
+    title: str
+    prompt: str
+    agent_role: str = ""
+    guidance: tuple[str, ...] = ()
+    workflow_guidance: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    functions: tuple[Function, ...] = ()
+    require_confirmation: bool = False
+    confirmed_by: str = ""
+    ask_for_files: bool = False
+    model_tier: str = ""
+    activity: str = ""
+    question: Question | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "stepId": self.step_id,
+            "title": self.title,
+            "prompt": self.prompt,
+            "requireConfirmation": self.require_confirmation,
+        }
+        optional: dict[str, Any] = {
+            "stepKey": self.key if self.key != self.step_id else "",
+            "agentRole": self.agent_role,
+            "guidance": list(self.guidance),
+            "workflowGuidance": list(self.workflow_guidance),
+            "outputRequirements": list(self.requirements),
+            "functions": [{"name": f.name, "definition": f.definition} for f in self.functions],
+            "confirmedBy": self.confirmed_by,
+            "askForFiles": self.ask_for_files,
+            "modelTier": self.model_tier,
+            "activityId": self.activity,
+            "checkpoint": _question_json(self.question),
+        }
+        return body | {key: value for key, value in optional.items() if value}
+
+
+def pending_of(*, program: Program, snapshot: Snapshot) -> Pending | None:
+    """The pending item as it is shown; None when the run is complete."""
+    item = walker.item_at(program, snapshot.position)
+    scope = {
+        **snapshot.variables,
+        **walker.loop_variables(program=program, position=snapshot.position, variables=snapshot.variables),
+    }
+    match item:
+        case None:
+            return None
+        case Gate():
+            return _gate(program, snapshot, item, scope)
+        case Step() | Parallel():
+            return _step(program, snapshot, item, scope)
+        case _:
+            assert_never(item)
+
+
+def title_of(*, program: Program, snapshot: Snapshot) -> str:
+    item = walker.item_at(program, snapshot.position)
+    if isinstance(item, Gate):
+        checkpoint = obligations.checkpoint_of(program, snapshot, item)
+        return checkpoint.name if checkpoint else item.id
+    return item.title if item else ""
+
+
+def _step(program: Program, snapshot: Snapshot, item: Step | Parallel, scope: Mapping[str, Any]) -> Pending:
+    confirmation = item.confirmation
+    asks = confirmation is not None and conditions.evaluate(
+        confirmation.condition, variables=scope, mode=program.conditions
+    )
+    guidance = tuple(placeholders.render(text, variables=scope) for text in item.guidance)
+    return Pending(
+        step_id=item.id,
+        key=snapshot.position.pending,
+        title=placeholders.render(item.title, variables=scope),
+        prompt=_prompt(program, snapshot, item, scope),
+        agent_role=item.agent_role,
+        guidance=guidance,
+        workflow_guidance=(*program.guidance, *program.rules),
+        requirements=obligations.requirements(program=program, item=item),
+        functions=item.functions,
+        require_confirmation=asks,
+        confirmed_by=_confirmed_by(confirmation) if asks else "",
+        ask_for_files=isinstance(item, Step) and item.ask_for_files,
+        model_tier=item.model_tier.value if isinstance(item, Step) and item.model_tier else "",
+        activity=_activity_name(program, snapshot),
+    )
+
+
+def _prompt(program: Program, snapshot: Snapshot, item: Step | Parallel, scope: Mapping[str, Any]) -> str:
+    parts = [placeholders.render(item.prompt, variables=scope)]
+    if isinstance(item, Step):
+        parts.extend(
+            placeholders.render(fragment.text, variables=scope)
+            for fragment in item.fragments
+            if conditions.evaluate(fragment.when, variables=scope, mode=program.conditions)
+        )
+    parts.extend(
+        f"{capability.value} is not available in this run: do this step by yourself, one thing after the other."
+        for capability, need in program.capabilities.items()
+        if capability is Capability.DELEGATION
+        and need is not CapabilityNeed.DISABLED
+        and (seen := snapshot.capabilities.get(capability)) is not None
+        and seen.status is CapabilityStatus.UNAVAILABLE
+    )
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def _gate(program: Program, snapshot: Snapshot, gate: Gate, scope: Mapping[str, Any]) -> Pending:
+    checkpoint = obligations.checkpoint_of(program, snapshot, gate)
+    if checkpoint is None:
+        return Pending(step_id=gate.id, key=snapshot.position.pending, title=gate.id, prompt="")
+    question = question_of(checkpoint, scope)
+    options = "\n".join(f"- {id_}: {label}{f' ({text})' if text else ''}" for id_, label, text in question.options)
+    relay = (
+        "Only a signed-in person can answer this, in the Studio. Tell your user that it waits, then acknowledge."
+        if checkpoint.human
+        else (
+            "Show this question to your user word for word and wait for the answer. Then acknowledge with an artifact "
+            f'{{"kind": "{ANSWER_KIND}", "checkpointId": "{checkpoint.id}", "optionId": "<the option chosen>"}}. '
+            "Do not answer it yourself."
+        )
+    )
+    return Pending(
+        step_id=gate.id,
+        key=snapshot.position.pending,
+        title=checkpoint.name,
+        prompt=f"{question.message}\n\n{options}\n\n{relay}",
+        require_confirmation=True,
+        confirmed_by="human" if checkpoint.human else "user",
+        activity=_activity_name(program, snapshot),
+        question=question,
+    )
+
+
+def question_of(checkpoint: Checkpoint, scope: Mapping[str, Any]) -> Question:
+    return Question(
+        checkpoint_id=checkpoint.id,
+        message=placeholders.render_single(checkpoint.message, variables=scope),
+        options=tuple((option.id, option.label, option.description) for option in checkpoint.options),
+        human=checkpoint.human,
+    )
+
+
+def _question_json(question: Question | None) -> dict[str, Any] | None:
+    if question is None:
+        return None
+    return {
+        "checkpointId": question.checkpoint_id,
+        "message": question.message,
+        "options": [{"id": id_, "label": label, "description": text} for id_, label, text in question.options],
+        "authority": "human" if question.human else "relayed",
+    }
+
+
+def _confirmed_by(confirmation: Confirmation | None) -> str:
+    if confirmation is None:
+        return ""
+    match confirmation.confirms:
+        case ConfirmationKind.ALWAYS | ConfirmationKind.CONDITIONAL:
+            return "user"
+        case ConfirmationKind.COORDINATOR_EVAL:
+            return "coordinator"
+        case ConfirmationKind.HUMAN_APPROVAL:
+            return "human"
+        case _:
+            assert_never(confirmation.confirms)
+
+
+def _activity_name(program: Program, snapshot: Snapshot) -> str:
+    return snapshot.position.activity if len(program.activities) > 1 else ""
