@@ -1,0 +1,328 @@
+"""Replies of the rail dialect: one JSON value, and the text that an agent reads, drawn from that value alone.
+
+The value is what is recorded and replayed. The text is a function of it and of the number of its template, so an old reply
+keeps its old text when the words change.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sessions_app.engine import outputs
+from sessions_app.engine.decisions import Outcome, Warned
+from sessions_app.engine.prompts import Pending
+from sessions_app.engine.runs import NextIntent
+from sessions_app.engine.state import Blocked, Preferences
+
+TEMPLATE = 1
+MAX_RECAP_BYTES = 24 * 1024
+RECAP_POLICY = "kept the most recent entries"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    """`ack` is empty when there is nothing to acknowledge."""
+
+    state: str
+    ack: str = ""
+    checkpoint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecapEntry:
+    """Notes of one step, as they stand now."""
+
+    step: str
+    title: str
+    notes: str
+
+    def as_json(self) -> dict[str, str]:
+        return {"step": self.step, "title": self.title, "notes": self.notes}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recap:
+    """`entries` are oldest first; the oldest are the ones left out when the budget is short."""
+
+    entries: tuple[RecapEntry, ...] = ()
+    omitted: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "entries": [entry.as_json() for entry in self.entries],
+            "truncated": self.omitted > 0,
+        }
+        if self.omitted:
+            body["omitted"] = self.omitted
+            body["policy"] = RECAP_POLICY
+        return body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sibling:
+    """A successor that the acknowledged node already had."""
+
+    node_id: str
+    kind: str
+    title: str
+    summary: str
+
+    def as_json(self) -> dict[str, str]:
+        return {"nodeId": self.node_id, "kind": self.kind, "title": self.title, "summary": self.summary}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branching:
+    """What an agent that rewound has lost: the successors of its node and what happened below the latest of them."""
+
+    forked: bool
+    siblings: tuple[Sibling, ...]
+    downstream: Recap
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "forked": self.forked,
+            "siblings": [sibling.as_json() for sibling in self.siblings],
+            "downstreamRecap": self.downstream.as_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyFacts:
+    outcome: Outcome | None
+    workflow_id: str
+    workflow_hash: str
+    workflow_title: str
+    session_id: str
+    run_id: str
+    goal: str
+    preferences: Preferences
+    pending: Pending | None
+    complete: bool
+    tokens: Tokens
+    warnings: Sequence[Warned] = ()
+    blocked: Blocked | None = None
+    recap: Recap | None = None
+    branching: Branching | None = None
+    step_context: Mapping[str, Any] | None = None
+    preconditions: Sequence[str] = ()
+    clarification_prompts: Sequence[str] = ()
+    references: Sequence[Mapping[str, Any]] = ()
+
+
+def budgeted(entries: Sequence[RecapEntry], *, max_bytes: int = MAX_RECAP_BYTES, omitted: int = 0) -> Recap:
+    """As many of the newest entries as fit, oldest first; a single one that is too large is cut."""
+    kept: list[RecapEntry] = []
+    room = max_bytes
+    for entry in reversed(entries):
+        size = len(entry.notes.encode("utf-8")) + len(entry.title.encode("utf-8")) + len(entry.step.encode("utf-8"))
+        if size > room:
+            if not kept:
+                cut = outputs.cut_text(entry.notes, max_bytes=max(0, room - (size - len(entry.notes.encode("utf-8")))))
+                kept.append(RecapEntry(step=entry.step, title=entry.title, notes=cut))
+            break
+        kept.append(entry)
+        room -= size
+    kept.reverse()
+    return Recap(entries=tuple(kept), omitted=omitted + len(entries) - len(kept))
+
+
+def next_intent(facts: ReplyFacts) -> NextIntent:
+    if facts.complete:
+        return NextIntent.COMPLETE
+    if facts.outcome is None:
+        return NextIntent.REHYDRATE_ONLY
+    if facts.pending is not None and facts.pending.require_confirmation and facts.blocked is None:
+        return NextIntent.AWAIT_USER_CONFIRMATION
+    return NextIntent.PERFORM_PENDING_THEN_CONTINUE
+
+
+def reply_json(facts: ReplyFacts) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "kind": "blocked" if facts.blocked is not None else "ok",
+        "stateToken": facts.tokens.state,
+        "pending": facts.pending.as_json() if facts.pending else None,
+        "isComplete": facts.complete,
+        "session": {"sessionId": facts.session_id, "runId": facts.run_id},
+        "preferences": facts.preferences.as_json(),
+        "nextIntent": next_intent(facts).value,
+        "nextCall": _next_call(facts),
+        "warnings": [warned.as_json() for warned in facts.warnings],
+        "workflow": {"id": facts.workflow_id, "title": facts.workflow_title, "workflowHash": facts.workflow_hash},
+    }
+    optional: dict[str, Any] = {
+        "ackToken": facts.tokens.ack,
+        "checkpointToken": facts.tokens.checkpoint,
+        "goal": facts.goal,
+        "recap": facts.recap.as_json() if facts.recap else None,
+        "branch": facts.branching.as_json() if facts.branching else None,
+        "stepContext": dict(facts.step_context) if facts.step_context else None,
+        "preconditions": list(facts.preconditions),
+        "clarificationPrompts": list(facts.clarification_prompts),
+        "references": [dict(reference) for reference in facts.references],
+    }
+    body |= {key: value for key, value in optional.items() if value}
+    return body | _blocked_json(facts.blocked)
+
+
+def _blocked_json(blocked: Blocked | None) -> dict[str, Any]:
+    if blocked is None:
+        return {}
+    body: dict[str, Any] = {
+        "blockers": [blocker.as_json() for blocker in blocked.blockers],
+        "retryable": blocked.retryable,
+        "validation": {"issues": list(blocked.issues), "suggestions": list(blocked.suggestions)},
+    }
+    if blocked.followup:
+        body["assessmentFollowup"] = {"guidance": blocked.followup}
+    return body
+
+
+def _next_call(facts: ReplyFacts) -> dict[str, Any] | None:
+    if facts.complete or not facts.tokens.ack:
+        return None
+    params: dict[str, Any] = {"stateToken": facts.tokens.state, "ackToken": facts.tokens.ack}
+    if facts.pending is not None and facts.pending.requirements:
+        params["output"] = {"notesMarkdown": "<what you did, what you found, what is next>"}
+    return {"tool": "continue_workflow", "params": params}
+
+
+# Text
+
+
+def render_text(reply: Mapping[str, Any], *, template: int) -> str:
+    """The reply in words. Every token stands on a line of its own."""
+    if template != TEMPLATE:
+        raise ValueError(f"No reply template {template}.")
+    parts = [
+        _blocked_text(reply),
+        _complete_text(reply),
+        _recap_text(reply),
+        _branch_text(reply),
+        _opening_text(reply),
+        _pending_text(reply),
+        _warnings_text(reply),
+        _next_text(reply),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _blocked_text(reply: Mapping[str, Any]) -> str:
+    if reply["kind"] != "blocked":
+        return ""
+    lines = ["# Blocked", "", "The step is not done. What is missing:"]
+    for blocker in reply["blockers"]:
+        lines.append(f"- {blocker['message']} [{blocker['code']}]")
+        if blocker.get("suggestedFix"):
+            lines.append(f"  Do: {blocker['suggestedFix']}")
+    lines.extend(f"- {issue}" for issue in reply["validation"]["issues"])
+    if "assessmentFollowup" in reply:
+        lines.append(f"Follow up first: {reply['assessmentFollowup']['guidance']}")
+    lines.append(
+        "Mend it, then call with the tokens below; the tokens that you just used would only repeat this reply."
+        if reply["retryable"]
+        else "A retry cannot mend this. Tell your user what stands here."
+    )
+    return "\n".join(lines)
+
+
+def _complete_text(reply: Mapping[str, Any]) -> str:
+    if not reply["isComplete"]:
+        return ""
+    return f"# Workflow complete\n\n{reply['workflow']['title']} has no more steps. Tell your user the result."
+
+
+def _recap_text(reply: Mapping[str, Any]) -> str:
+    recap = reply.get("recap")
+    return _entries_text("## Recap of this run so far", recap) if recap else ""
+
+
+def _entries_text(heading: str, recap: Mapping[str, Any]) -> str:
+    if not recap["entries"] and not recap.get("omitted"):
+        return ""
+    lines = [heading]
+    if recap["truncated"]:
+        lines.append(f"[TRUNCATED: {recap['omitted']} earlier entries left out; {recap['policy']}]")
+    for entry in recap["entries"]:
+        lines.extend(["", f"### {entry['title'] or entry['step']}", entry["notes"]])
+    return "\n".join(lines)
+
+
+def _branch_text(reply: Mapping[str, Any]) -> str:
+    branch = reply.get("branch")
+    if not branch:
+        return ""
+    lines = [
+        "## This is a fork"
+        if branch["forked"]
+        else "## This step was acknowledged before; acknowledging it again makes a new branch",
+        "Successors that it already has:",
+    ]
+    for sibling in branch["siblings"]:
+        summary = f": {sibling['summary']}" if sibling["summary"] else ""
+        lines.append(f"- {sibling['title'] or sibling['kind']}{summary}")
+    below = _entries_text("What was noted on the latest of them:", branch["downstreamRecap"])
+    return "\n".join([*lines, *([below] if below else [])])
+
+
+def _opening_text(reply: Mapping[str, Any]) -> str:
+    lines: list[str] = []
+    if reply.get("preconditions"):
+        lines.extend(["Before you begin, make sure of:", *_bullets(reply["preconditions"])])
+    if reply.get("clarificationPrompts"):
+        lines.extend(["Ask your user where you do not know:", *_bullets(reply["clarificationPrompts"])])
+    if reply.get("references"):
+        lines.append("References:")
+        lines.extend(f"- {r['title']} ({r['source']}): {r['purpose']}" for r in reply["references"])
+    return "\n".join(lines)
+
+
+def _pending_text(reply: Mapping[str, Any]) -> str:
+    pending = reply["pending"]
+    if pending is None:
+        return ""
+    lines = [f"# {pending['title']}", f"Step: {pending.get('stepKey') or pending['stepId']}"]
+    if reply.get("goal"):
+        lines.append(f"Goal: {reply['goal']}")
+    if pending.get("agentRole"):
+        lines.extend(["", f"Your role: {pending['agentRole']}"])
+    lines.extend(["", pending["prompt"]])
+    lines.extend(_section("Guidance:", pending.get("guidance")))
+    lines.extend(_section("Throughout this workflow:", pending.get("workflowGuidance")))
+    lines.extend(_section("To hand in:", pending.get("outputRequirements")))
+    for function in pending.get("functions", ()):
+        lines.extend(["", f"Function {function['name']}():", function["definition"]])
+    if pending.get("askForFiles"):
+        lines.extend(["", "Ask your user for the files that this step needs if you cannot find them."])
+    if pending["requireConfirmation"] and not pending.get("checkpoint"):
+        lines.extend(["", f"Before you go on, have this step confirmed by the {pending.get('confirmedBy', 'user')}."])
+    return "\n".join(lines)
+
+
+def _section(heading: str, items: Sequence[str] | None) -> list[str]:
+    return ["", heading, *_bullets(items)] if items else []
+
+
+def _bullets(items: Sequence[str]) -> list[str]:
+    return [f"- {item}" for item in items]
+
+
+def _warnings_text(reply: Mapping[str, Any]) -> str:
+    if not reply["warnings"]:
+        return ""
+    return "\n".join(["Warnings:", *(f"- {w['message']} [{w['code']}]" for w in reply["warnings"])])
+
+
+def _next_text(reply: Mapping[str, Any]) -> str:
+    mode = f"Mode: {reply['preferences']['autonomy']}, {reply['preferences']['riskPolicy']}."
+    lines = ["---", mode]
+    if reply["nextCall"] is not None:
+        lines.append("When the step is done, call continue_workflow with these tokens, exactly as they stand:")
+    for label in ("stateToken", "ackToken", "checkpointToken"):
+        if reply.get(label):
+            lines.extend([f"{label}:", reply[label]])
+    if reply.get("checkpointToken") and reply["nextCall"] is not None:
+        lines.append(
+            "To record work without finishing the step, call checkpoint_workflow with stateToken and checkpointToken."
+        )
+    return "\n".join(lines)
