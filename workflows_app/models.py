@@ -17,7 +17,7 @@ from teams_app.engine.actors import ActorKind
 from teams_app.engine.names import NAME_CHARACTERS
 from workflows_app.engine.names import MAX_ID_CHARS
 from workflows_app.engine.program import Family, WorkflowKind
-from workflows_app.engine.source import ContentKind, Origin, SourceFormat, Strictness
+from workflows_app.engine.source import ContentKind, Origin, SourceFormat, StepsSchema, Strictness
 from workflows_app.engine.values import WorkflowState
 
 DIGEST_CHARACTERS = 71
@@ -242,6 +242,7 @@ class Revision(models.Model):
     format = models.CharField(max_length=16)
     origin = models.CharField(max_length=16)
     strictness = models.CharField(max_length=16)
+    schema = models.CharField(max_length=16, blank=True)
     version = models.CharField(max_length=64, blank=True)
     source_digest = models.CharField(max_length=DIGEST_CHARACTERS)
     program = models.ForeignKey(Program, null=True, on_delete=models.PROTECT, related_name="revisions")
@@ -276,6 +277,9 @@ class Revision(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(strictness__in=[item.value for item in Strictness]), name="revision_strictness_known"
+            ),
+            models.CheckConstraint(
+                condition=Q(schema__in=["", *(item.value for item in StepsSchema)]), name="revision_schema_known"
             ),
             models.CheckConstraint(
                 condition=Q(team__isnull=True, origin=Origin.BUNDLED.value)

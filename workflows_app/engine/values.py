@@ -9,7 +9,7 @@ from uuid import UUID
 
 from workflows_app.engine.problems import Problem
 from workflows_app.engine.program import Contract, Family, WorkflowKind
-from workflows_app.engine.source import Origin, SourceFormat, Strictness
+from workflows_app.engine.source import Origin, SourceFormat, StepsSchema, Strictness
 
 
 class WorkflowState(StrEnum):
@@ -59,6 +59,7 @@ class RevisionValue:
     format: SourceFormat
     origin: Origin
     strictness: Strictness
+    schema: StepsSchema | None
     version: str
     source_digest: str
     workflow_hash: str | None
@@ -71,13 +72,14 @@ class RevisionValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowDetail:
-    """`suggested_id` names what a legacy id should become; it is empty for any other."""
+    """`requested_id` differs from the workflow's when an alias led here; an old name without a namespace is a warning."""
 
     workflow: WorkflowValue
+    requested_id: str
     latest: RevisionValue
     published: RevisionValue | None
     aliases: tuple[str, ...]
-    suggested_id: str
+    warnings: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +173,33 @@ class Checked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saved:
-    """`created` is false when the same source already was the latest revision and nothing was written."""
+    """`created` is false when the same source already was the latest revision and nothing was written.
+
+    An import that renamed says the old id, and `alias` when that id goes on to lead to the workflow.
+    """
 
     workflow: WorkflowValue
     revision: RevisionValue
     created: bool
     renamed_from: str = ""
+    alias: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """`ignored` are files that belong to no workflow."""
+
+    workflows: tuple[Saved, ...]
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """`diff` is from what was published before to what is published now."""
+
+    workflow: WorkflowValue
+    revision: RevisionValue
+    diff: WorkflowDiff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,145 @@
+"""What changed between two revisions: of the source, line by line; of the program, by place in the tree."""
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeGuard
+
+import msgspec
+
+from workflows_app.engine.program import Program
+from workflows_app.engine.values import Change, FileDiff, ProgramDiff
+
+MAX_CHANGES = 500
+MAX_VALUE_CHARS = 400
+MAX_FILE_DIFF_CHARS = 65_536
+MAX_DIFFED_LINES = 20_000
+
+# A list is compared by these names of its items, where every item has one and no two share it.
+_NAMES = ("id", "name", "slot", "contract", "to")
+
+
+def diff_files(*, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[FileDiff, ...]:
+    paths = sorted({*before, *after})
+    return tuple(
+        FileDiff(path=path, change=_change_of(before.get(path), after.get(path)), text=_text_diff(path, before, after))
+        for path in paths
+        if before.get(path) != after.get(path)
+    )
+
+
+def diff_programs(*, before: Program | None, after: Program | None) -> tuple[ProgramDiff, ...]:
+    """Places in the order of the tree. A subtree that is new or gone is one entry, shown by its title."""
+    return tuple(_changes("", _built(before), _built(after)))
+
+
+def _built(program: Program | None) -> Any:
+    return {} if program is None else msgspec.to_builtins(program)
+
+
+def _change_of(before: bytes | None, after: bytes | None) -> Change:
+    if before is None:
+        return Change.ADDED
+    return Change.REMOVED if after is None else Change.CHANGED
+
+
+def _text_diff(path: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
+    old, new = _lines(before.get(path, b"")), _lines(after.get(path, b""))
+    if old is None or new is None:
+        return ""
+    lines = difflib.unified_diff(
+        old,
+        new,
+        fromfile=f"a/{path}" if path in before else "/dev/null",
+        tofile=f"b/{path}" if path in after else "/dev/null",
+    )
+    return _cut("".join(line if line.endswith("\n") else f"{line}\n" for line in lines), MAX_FILE_DIFF_CHARS)
+
+
+def _lines(data: bytes) -> list[str] | None:
+    """None for what cannot be shown as lines."""
+    try:
+        lines = data.decode("utf-8").splitlines(keepends=True)
+    except UnicodeDecodeError:
+        return None
+    return lines if len(lines) <= MAX_DIFFED_LINES else None
+
+
+def _changes(path: str, before: Any, after: Any) -> Iterator[ProgramDiff]:
+    if before == after and type(before) is type(after):
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _members(path, before, after, prefix=".")
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _items(path, before, after)
+    else:
+        yield ProgramDiff(path=path, change=Change.CHANGED, before=_shown(before), after=_shown(after))
+
+
+def _members(path: str, before: Mapping[str, Any], after: Mapping[str, Any], *, prefix: str) -> Iterator[ProgramDiff]:
+    for key in [*before, *(key for key in after if key not in before)]:
+        place = _place(path, key, prefix)
+        if key not in after:
+            yield ProgramDiff(path=place, change=Change.REMOVED, before=_shown(before[key]))
+        elif key not in before:
+            yield ProgramDiff(path=place, change=Change.ADDED, after=_shown(after[key]))
+        else:
+            yield from _changes(place, before[key], after[key])
+
+
+def _items(path: str, before: list[Any], after: list[Any]) -> Iterator[ProgramDiff]:
+    name = _shared_name([*before, *after], (before, after))
+    if name is None:
+        yield from _members(path, _by_index(before), _by_index(after), prefix="[")
+        return
+    old, new = ({str(item[name]): item for item in items} for items in (before, after))
+    yield from _members(path, old, new, prefix="[")
+    kept_before, kept_after = [key for key in old if key in new], [key for key in new if key in old]
+    if kept_before != kept_after:
+        yield ProgramDiff(
+            path=f"{path} (order)", change=Change.CHANGED, before=_shown(kept_before), after=_shown(kept_after)
+        )
+
+
+def _shared_name(items: Sequence[Any], sides: tuple[list[Any], list[Any]]) -> str | None:
+    for name in _NAMES:
+        if all(_has_name(item, name) for item in items) and all(_distinct(side, name) for side in sides):
+            return name
+    return None
+
+
+def _has_name(item: Any, name: str) -> TypeGuard[dict[str, Any]]:
+    return isinstance(item, dict) and isinstance(item.get(name), str)
+
+
+def _distinct(items: list[Any], name: str) -> bool:
+    return len({item[name] for item in items}) == len(items)
+
+
+def _by_index(items: list[Any]) -> dict[str, Any]:
+    return {str(index): item for index, item in enumerate(items)}
+
+
+def _place(path: str, key: str, prefix: str) -> str:
+    if prefix == "[":
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else key
+
+
+def _shown(value: Any) -> Any:
+    """Short values as they are; a text is cut, a subtree is named."""
+    if isinstance(value, str):
+        return _cut(value, MAX_VALUE_CHARS)
+    if isinstance(value, dict):
+        named = {key: _shown(value[key]) for key in ("kind", "id", "title", "name") if isinstance(value.get(key), str)}
+        return named or _cut(_json(value), MAX_VALUE_CHARS)
+    if isinstance(value, list):
+        return _cut(_json([_shown(item) for item in value]), MAX_VALUE_CHARS)
+    return value
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode("utf-8", "replace")
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[:limit]}…"

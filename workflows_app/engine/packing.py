@@ -1,0 +1,183 @@
+"""Workflows as bundles of files: which files make one workflow, one under another id, and the archive of one."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from workflows_app.engine import canonical
+from workflows_app.engine.source import Origin, Source, SourceFormat, Strictness
+
+ENTRY_NAMES = ("workflow.toon", "workflow.yaml", "workflow.yml")
+SOURCE_SCHEMA_VERSION = 1
+
+_DOCUMENT_ENDINGS = (".toon", ".yaml", ".yml")
+_RULES = "rules.toon"
+_ID_LINE = re.compile(rb"^id:[^\r\n]*", re.MULTILINE)
+_SPACE = re.compile(r"[ \t\r\n]*")
+# The earliest time that a zip can tell: an archive of the same files has the same bytes, whenever it is made.
+_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+_ZIP_MODE = 0o644 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """`place` is the folder or the file that the workflow was found as; its paths are relative to the folder."""
+
+    place: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    workflows: tuple[Found, ...]
+    ignored: tuple[str, ...]
+
+
+def detect_format(files: Mapping[str, bytes]) -> SourceFormat:
+    """One JSON file is a workflow of steps; everything else is a folder."""
+    if len(files) == 1 and next(iter(files)).endswith(".json"):
+        return SourceFormat.STEPS_JSON
+    return SourceFormat.ACTIVITY_FOLDER
+
+
+def split_workflows(files: Mapping[str, bytes], *, origin: Origin, strictness: Strictness) -> Split:
+    """Every folder with an entry file is a workflow, and so is every JSON file outside of such a folder."""
+    roots = _roots(files)
+    parts: dict[str, dict[str, bytes]] = {root: {} for root in roots}
+    ignored: list[str] = []
+    for path in sorted(files):
+        root = next((root for root in roots if path.startswith(root)), None)
+        if root is not None:
+            parts[root][path[len(root) :]] = files[path]
+        elif path.endswith(".json"):
+            parts[path] = {PurePosixPath(path).name: files[path]}
+        else:
+            ignored.append(path)
+    found = (
+        Found(
+            place=place.rstrip("/"),
+            source=Source(format=_format_at(place, roots), files=part, origin=origin, strictness=strictness),
+        )
+        for place, part in parts.items()
+    )
+    return Split(workflows=tuple(found), ignored=tuple(ignored))
+
+
+def authored_id(source: Source) -> str:
+    """The id as the entry file writes it, for a source that does not compile; empty when there is none to be seen."""
+    entry = entry_file(source)
+    if entry is None:
+        return ""
+    data = source.files[entry]
+    if source.format is SourceFormat.STEPS_JSON:
+        text = data.decode("utf-8", "replace")
+        span = _json_id_span(text)
+        value: Any = None if span is None else json.loads(text[span[0] : span[1]])
+        return value if isinstance(value, str) else ""
+    line = _ID_LINE.search(data)
+    return "" if line is None else line.group()[3:].decode("utf-8", "replace").strip().strip("\"'")
+
+
+def with_id(source: Source, *, workflow_id: str) -> Source | None:
+    """The same source under another id, every other byte kept; None when its id cannot be found."""
+    entry = entry_file(source)
+    if entry is None:
+        return None
+    data = _replaced_id(source.files[entry], source.format, workflow_id)
+    return None if data is None else replace(source, files={**source.files, entry: data})
+
+
+def entry_file(source: Source) -> str | None:
+    files = source.files
+    if source.format is SourceFormat.STEPS_JSON:
+        return next(iter(files)) if len(files) == 1 else None
+    named = next((name for name in ENTRY_NAMES if name in files), None)
+    alone = [path for path in files if "/" not in path and path.endswith(_DOCUMENT_ENDINGS) and path != _RULES]
+    return named or (alone[0] if len(alone) == 1 else None)
+
+
+def pack_zip(files: Mapping[str, bytes]) -> bytes:
+    """Deterministic: sorted paths, one time, one mode, no compression that a library's version could change."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression=zipfile.ZIP_STORED) as archive:
+        for path in sorted(files):
+            member = zipfile.ZipInfo(path, date_time=_ZIP_TIME)
+            member.external_attr = _ZIP_MODE
+            member.create_system = 3
+            archive.writestr(member, files[path])
+    return buffer.getvalue()
+
+
+def source_digest(source: Source) -> str:
+    """Names a source by its format and by the name and content of every file."""
+    return canonical.canonical_digest(
+        {
+            "schema": SOURCE_SCHEMA_VERSION,
+            "format": source.format.value,
+            "files": {path: canonical.digest(data) for path, data in source.files.items()},
+        }
+    )
+
+
+def _roots(files: Mapping[str, bytes]) -> list[str]:
+    """Folders that hold an entry file, outermost only, each with its trailing slash; the top is the empty text."""
+    entries = sorted(path for path in files if PurePosixPath(path).name in ENTRY_NAMES)
+    roots: list[str] = []
+    for path in sorted(entries, key=lambda path: (path.count("/"), path)):
+        root = path[: len(path) - len(PurePosixPath(path).name)]
+        if not any(root.startswith(outer) for outer in roots):
+            roots.append(root)
+    return sorted(roots)
+
+
+def _format_at(place: str, roots: list[str]) -> SourceFormat:
+    return SourceFormat.ACTIVITY_FOLDER if place in roots else SourceFormat.STEPS_JSON
+
+
+def _replaced_id(data: bytes, source_format: SourceFormat, workflow_id: str) -> bytes | None:
+    if source_format is SourceFormat.STEPS_JSON:
+        text = data.decode("utf-8", "surrogateescape")
+        span = _json_id_span(text)
+        if span is None:
+            return None
+        return (text[: span[0]] + json.dumps(workflow_id) + text[span[1] :]).encode("utf-8", "surrogateescape")
+    replaced, count = _ID_LINE.subn(f"id: {workflow_id}".encode(), data, count=1)
+    return replaced if count else None
+
+
+def _json_id_span(text: str) -> tuple[int, int] | None:
+    """Where the value of the document's own `id` stands, found without rewriting the rest."""
+    try:
+        return next((span for key, span in _json_members(text) if key == "id"), None)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json_members(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    decoder = json.JSONDecoder()
+    at = _skip_space(text, 0)
+    if text[at : at + 1] != "{":
+        return
+    at = _skip_space(text, at + 1)
+    while text[at : at + 1] == '"':
+        key, at = decoder.raw_decode(text, at)
+        at = _skip_space(text, at)
+        if text[at : at + 1] != ":":
+            return
+        start = _skip_space(text, at + 1)
+        _, at = decoder.raw_decode(text, start)
+        yield str(key), (start, at)
+        at = _skip_space(text, at)
+        if text[at : at + 1] != ",":
+            return
+        at = _skip_space(text, at + 1)
+
+
+def _skip_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at

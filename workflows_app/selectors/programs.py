@@ -1,0 +1,68 @@
+"""Programs and what they attach, by digest. No actor: a digest is reached only over a run or a revision, which have one."""
+
+import msgspec
+
+from teams_app.engine.errors import NotFoundError
+from workflows_app.engine.program import Program, program_from_bytes
+from workflows_app.engine.source import Content, ContentKind
+from workflows_app.models import Content as ContentRow, Program as ProgramRow
+from workflows_app.selectors.cache import ByteBoundedCache, CacheInfo
+
+# Counted in canonical bytes; the decoded tree takes a few times as much.
+PROGRAM_CACHE_BYTES = 32 * 1024 * 1024
+CONTENT_CACHE_BYTES = 16 * 1024 * 1024
+
+_programs: ByteBoundedCache[str, Program] = ByteBoundedCache(max_bytes=PROGRAM_CACHE_BYTES)
+_contents: ByteBoundedCache[str, Content] = ByteBoundedCache(max_bytes=CONTENT_CACHE_BYTES)
+
+
+def load_program(workflow_hash: str) -> Program:
+    """The program of that hash. In this process the second call for it makes no query and parses nothing."""
+    found = _programs.get(workflow_hash)
+    if found is not None:
+        return found
+    data = program_bytes(workflow_hash)
+    program = program_from_bytes(data)
+    _programs.put(workflow_hash, program, size_bytes=len(data))
+    return program
+
+
+def program_bytes(workflow_hash: str) -> bytes:
+    """The stored canonical bytes, whose digest the hash is."""
+    data = ProgramRow.objects.filter(pk=workflow_hash).values_list("data", flat=True).order_by("pk").first()
+    if data is None:
+        raise NotFoundError(
+            f"There is no program {workflow_hash}.",
+            suggestion="Read the workflow for the hash of its published revision.",
+        )
+    return bytes(data)
+
+
+def load_content(digest: str) -> Content:
+    """The skill, resource, template or rules behind an attachment's digest, as `load_program` loads."""
+    found = _contents.get(digest)
+    if found is not None:
+        return found
+    row = ContentRow.objects.filter(digest=digest).order_by("kind").first()
+    if row is None:
+        raise NotFoundError(
+            f"There is no content {digest}.", suggestion="Take the digest from an attachment of the program."
+        )
+    content = _content(row)
+    _contents.put(digest, content, size_bytes=len(content.text) + len(row.document or b""))
+    return content
+
+
+def program_cache_info() -> CacheInfo:
+    return _programs.info()
+
+
+def clear_caches() -> None:
+    """For a benchmark or a test that wants to begin cold."""
+    _programs.clear()
+    _contents.clear()
+
+
+def _content(row: ContentRow) -> Content:
+    document = None if row.document is None else msgspec.json.decode(bytes(row.document))
+    return Content(kind=ContentKind(row.kind), digest=row.digest, text=row.text, document=document)

@@ -1,0 +1,192 @@
+"""Workflows as the actor's team sees them: its own and the bundled ones. Another team's is the same as none."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.contrib.postgres.lookups import TrigramWordSimilar
+from django.contrib.postgres.search import SearchQuery, SearchVector
+from django.db.models import F, Q, QuerySet
+
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import InvalidInputError, NotFoundError, PreconditionFailedError
+from teams_app.engine.pages import Page, PageRequest, cut_page
+from workflows_app.engine.names import is_legacy, is_namespaced
+from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
+from workflows_app.engine.program import WorkflowKind
+from workflows_app.engine.values import (
+    Published,
+    RevisionValue,
+    WorkflowDetail,
+    WorkflowState,
+    WorkflowValue,
+)
+from workflows_app.models import SEARCH_CONFIG, Alias, Revision, Variant, Workflow
+from workflows_app.selectors.rows import problem_value, revision_value, workflow_value
+
+MAX_SEARCH_CHARS = 200
+MAX_TAGS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowFilters:
+    """`tags` must all be there; `text` is words, parts of words, or words spelt nearly so."""
+
+    text: str = ""
+    tags: tuple[str, ...] = ()
+    kind: WorkflowKind | None = None
+    state: WorkflowState | None = None
+
+
+def list_workflows(*, actor: Actor, filters: WorkflowFilters, page: PageRequest) -> Page[WorkflowValue]:
+    """Ordered by namespace, then workflows before routines, then id. One query."""
+    actor.require(Permission.READ_WORKFLOWS)
+    rows = _filtered(visible_workflows(actor), filters)
+    if page.after is not None:
+        rows = rows.filter(order_key__gt=page.after)
+    return cut_page(
+        rows=rows.select_related("published").order_by("order_key")[: page.limit + 1],
+        limit=page.limit,
+        value_of=workflow_value,
+        position_of=lambda row: row.order_key,
+    )
+
+
+def read_workflow(*, actor: Actor, workflow_id: str) -> WorkflowDetail:
+    """By id or alias, in any state."""
+    actor.require(Permission.READ_WORKFLOWS)
+    row = find_workflow(actor, workflow_id)
+    numbers = {row.latest_number} | ({row.published.number} if row.published else set())
+    revisions = {revision.number: revision for revision in row.revisions.filter(number__in=numbers)}
+    return WorkflowDetail(
+        workflow=workflow_value(row),
+        requested_id=workflow_id,
+        latest=revision_value(revisions[row.latest_number], workflow_id=row.workflow_id),
+        published=revision_value(revisions[row.published.number], workflow_id=row.workflow_id)
+        if row.published
+        else None,
+        aliases=tuple(_aliases(actor, row)),
+        warnings=_old_name(workflow_id, row.workflow_id),
+    )
+
+
+def list_revisions(*, actor: Actor, workflow_id: str, page: PageRequest) -> Page[RevisionValue]:
+    """Newest first."""
+    actor.require(Permission.READ_WORKFLOWS)
+    row = find_workflow(actor, workflow_id)
+    of_team = Q(team__isnull=True) if row.team_id is None else Q(team_id=row.team_id)
+    revisions = Revision.objects.filter(of_team, workflow=row)
+    if page.after is not None:
+        revisions = revisions.filter(number__lt=int(page.after))
+    return cut_page(
+        rows=revisions.order_by("-number")[: page.limit + 1],
+        limit=page.limit,
+        value_of=lambda revision: revision_value(revision, workflow_id=row.workflow_id),
+        position_of=lambda revision: str(revision.number),
+    )
+
+
+def find_published(*, actor: Actor, workflow_id: str) -> Published:
+    """What a run that starts now is pinned to, under the team's bindings. Two queries."""
+    actor.require(Permission.READ_WORKFLOWS)
+    row = find_workflow(actor, workflow_id)
+    if row.published is None:
+        raise _not_published(row)
+    variant = Variant.objects.filter(team_id=actor.team_id, revision=row.published).order_by("id").first()
+    return Published(
+        workflow_id=row.workflow_id,
+        requested_id=workflow_id,
+        revision_id=row.published.pk,
+        number=row.published.number,
+        workflow_hash=variant.program_id if variant else str(row.published.program_id),
+        kind=WorkflowKind(row.kind),
+        title=row.title,
+        version=row.version,
+        bundled=row.team_id is None,
+        warnings=(
+            *_old_name(workflow_id, row.workflow_id),
+            *(problem_value(problem) for problem in row.published.problems),
+        ),
+    )
+
+
+def visible_workflows(actor: Actor) -> QuerySet[Workflow]:
+    return Workflow.objects.filter(Q(team_id=actor.team_id) | Q(team__isnull=True))
+
+
+def find_workflow(actor: Actor, workflow_id: str) -> Workflow:
+    """The row behind an id or an alias, with its published revision; an id wins over an alias."""
+    if is_namespaced(workflow_id) or is_legacy(workflow_id):
+        aliased = Alias.objects.filter(team_id=actor.team_id, alias=workflow_id).values("workflow_id")
+        named = Q(workflow_id=workflow_id) | Q(pk__in=aliased)
+        rows = list(visible_workflows(actor).filter(named).select_related("published"))
+        rows.sort(key=lambda row: row.workflow_id != workflow_id)
+        if rows:
+            return rows[0]
+    raise not_found(actor, workflow_id)
+
+
+def not_found(actor: Actor, workflow_id: str) -> NotFoundError:
+    known = visible_workflows(actor).values_list("workflow_id", flat=True)
+    shown = workflow_id if len(workflow_id) <= MAX_SEARCH_CHARS else f"{workflow_id[:MAX_SEARCH_CHARS]}…"
+    return NotFoundError(
+        f"There is no workflow {shown!r} in your team's library.",
+        suggestion=did_you_mean(workflow_id, known) or "List the workflows.",
+        details={"workflowId": shown},
+    )
+
+
+def _filtered(rows: QuerySet[Workflow], filters: WorkflowFilters) -> QuerySet[Workflow]:
+    if filters.tags:
+        rows = rows.filter(tags__contains=_bounded_tags(filters.tags))
+    if filters.kind is not None:
+        rows = rows.filter(kind=filters.kind.value)
+    if filters.state is not None:
+        rows = rows.filter(state=filters.state.value)
+    text = filters.text.strip().lower()
+    return rows if not text else _matching(rows, text)
+
+
+def _matching(rows: QuerySet[Workflow], text: str) -> QuerySet[Workflow]:
+    if len(text) > MAX_SEARCH_CHARS or "\x00" in text:
+        raise InvalidInputError(
+            f"The search text is longer than {MAX_SEARCH_CHARS} characters or holds U+0000.",
+            suggestion="Search for a few words.",
+        )
+    words = SearchQuery(text, config=SEARCH_CONFIG, search_type="websearch")
+    vector = SearchVector("search_text", config=SEARCH_CONFIG)
+    return rows.annotate(words=vector).filter(
+        Q(words=words) | Q(search_text__contains=text) | Q(TrigramWordSimilar(F("search_text"), text)),
+    )
+
+
+def _bounded_tags(tags: tuple[str, ...]) -> list[str]:
+    if len(tags) > MAX_TAGS or any("\x00" in tag for tag in tags):
+        raise InvalidInputError(f"At most {MAX_TAGS} tags, none with U+0000.", suggestion="Search for fewer tags.")
+    return list(tags)
+
+
+def _aliases(actor: Actor, row: Workflow) -> Iterable[str]:
+    return Alias.objects.filter(team_id=actor.team_id, workflow=row).order_by("alias").values_list("alias", flat=True)
+
+
+def _old_name(requested_id: str, workflow_id: str) -> tuple[Problem, ...]:
+    if requested_id == workflow_id or not is_legacy(requested_id):
+        return ()
+    message = f"{requested_id!r} is an old name of {workflow_id!r}. It runs, and will not be given to a new workflow."
+    return (
+        Problem(
+            code=ProblemCode.LEGACY_ID,
+            severity=Severity.WARNING,
+            message=message,
+            path="id",
+            suggestion=f"Call it {workflow_id!r}.",
+        ),
+    )
+
+
+def _not_published(row: Workflow) -> PreconditionFailedError:
+    return PreconditionFailedError(
+        f"The workflow {row.workflow_id!r} is {row.state}; only a published one runs.",
+        suggestion="Ask a person with the role author to publish a revision of it.",
+        details={"workflowId": row.workflow_id, "state": row.state, "latestRevision": row.latest_number},
+    )

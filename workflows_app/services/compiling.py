@@ -1,0 +1,117 @@
+"""A source compiled against the library of the actor's team. Nothing is written here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from teams_app.engine.actors import Actor
+from teams_app.engine.errors import InvalidInputError
+from workflows_app.engine.compile import compile_source
+from workflows_app.engine.names import check_id, suggested_id
+from workflows_app.engine.packing import authored_id, with_id
+from workflows_app.engine.problems import Problem, Severity
+from workflows_app.engine.program import Program, workflow_hash
+from workflows_app.engine.source import Content, Library, Source, StepsSchema
+from workflows_app.selectors.library import library_for, with_sources
+
+MAX_SOURCE_BYTES = 16 * 1024 * 1024
+MAX_SOURCE_FILES = 2_000
+MAX_PATH_CHARS = 255
+MAX_SHOWN_PROBLEMS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """`program` and `workflow_hash` are there exactly when no problem is an error."""
+
+    source: Source
+    workflow_id: str
+    program: Program | None
+    workflow_hash: str | None
+    problems: tuple[Problem, ...]
+    contents: tuple[Content, ...]
+
+    @property
+    def error_count(self) -> int:
+        return sum(problem.severity is Severity.ERROR for problem in self.problems)
+
+    @property
+    def warning_count(self) -> int:
+        return len(self.problems) - self.error_count
+
+
+def compile_for(*, actor: Actor, source: Source, siblings: Mapping[str, Source] | None = None) -> Compiled:
+    """`siblings` are sources that arrive together with this one, by id."""
+    check_bounds(source)
+    library = library_for(actor=actor, source_format=source.format, workflow_id=authored_id(source))
+    return compile_with(source=source, library=with_sources(library, siblings or {}))
+
+
+def compile_with(*, source: Source, library: Library) -> Compiled:
+    done = compile_source(source=source, library=library)
+    program = None if done.errors else done.program
+    return Compiled(
+        source=source,
+        workflow_id=done.workflow_id or authored_id(source),
+        program=program,
+        workflow_hash=None if program is None else workflow_hash(program),
+        problems=done.problems,
+        contents=() if program is None else done.contents,
+    )
+
+
+def check_bounds(source: Source) -> None:
+    size_bytes = sum(len(data) for data in source.files.values())
+    if not source.files or len(source.files) > MAX_SOURCE_FILES or size_bytes > MAX_SOURCE_BYTES:
+        raise InvalidInputError(
+            f"The source has {len(source.files)} files and {size_bytes} bytes.",
+            suggestion=f"Send between 1 and {MAX_SOURCE_FILES} files of together at most {MAX_SOURCE_BYTES} bytes.",
+        )
+    long = next((path for path in source.files if len(path) > MAX_PATH_CHARS), None)
+    if long is not None:
+        raise InvalidInputError(
+            f"A path is longer than {MAX_PATH_CHARS} characters: {long[:80]}…", suggestion="Shorten the path."
+        )
+
+
+def require_own_id(compiled: Compiled) -> str:
+    """The id, when a team may give it to a workflow; a legacy one runs where it is but is not created."""
+    workflow_id = compiled.workflow_id
+    if not workflow_id:
+        raise InvalidInputError(
+            "The source says no id, so there is nothing to save it as.",
+            suggestion="Give the workflow an id like team.name.",
+            details=problem_details(compiled.problems),
+        )
+    origin = compiled.source.origin
+    wrong = check_id(workflow_id=workflow_id, origin=origin)
+    if wrong:
+        rename = suggested_id(workflow_id=workflow_id, origin=origin)
+        raise InvalidInputError(
+            wrong[0].message,
+            suggestion=wrong[0].suggestion,
+            details={"suggestedId": rename, **problem_details(wrong)},
+        )
+    return workflow_id
+
+
+def renamed(*, source: Source, program: Program | None, workflow_id: str) -> Source:
+    """The same source under another id, still read by the schema that it was written for."""
+    found = with_id(source, workflow_id=workflow_id)
+    if found is None:
+        raise InvalidInputError(
+            "The id of the workflow cannot be found in its source.",
+            suggestion="Give the entry file an id, then try again.",
+        )
+    return replace(found, schema=source.schema or _schema_of(program))
+
+
+def problem_details(problems: tuple[Problem, ...]) -> dict[str, object]:
+    """What an error carries; the first ones say enough."""
+    shown = [problem.as_json() for problem in problems[:MAX_SHOWN_PROBLEMS]]
+    return {"problems": shown} if len(problems) <= MAX_SHOWN_PROBLEMS else {"problems": shown, "count": len(problems)}
+
+
+def _schema_of(program: Program | None) -> StepsSchema | None:
+    if program is None or program.schema_version not in set(StepsSchema):
+        return None
+    return StepsSchema(program.schema_version)

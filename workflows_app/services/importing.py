@@ -1,0 +1,142 @@
+"""Workflows that come from outside: read whole, checked whole, then saved as drafts in one transaction or not at all."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import InvalidInputError
+from workflows_app.engine.intake import unpack
+from workflows_app.engine.names import is_legacy, suggested_id
+from workflows_app.engine.packing import Found, authored_id, split_workflows
+from workflows_app.engine.problems import Severity
+from workflows_app.engine.source import Origin, Source, Strictness
+from workflows_app.engine.values import Imported, Saved
+from workflows_app.models import Workflow
+from workflows_app.selectors.workflows import visible_workflows
+from workflows_app.services.compiling import (
+    Compiled,
+    compile_for,
+    problem_details,
+    renamed,
+    require_own_id,
+)
+from workflows_app.services.extensions import alias_is_free, point_alias
+from workflows_app.services.workflows import add_new, append_revision, locked, taken
+
+MAX_WORKFLOWS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportOptions:
+    """`rename` gives a workflow whose id a team cannot have the suggested one, and keeps an old id as an alias."""
+
+    origin: Origin = Origin.TEAM
+    strictness: Strictness = Strictness.STRICT
+    rename: bool = False
+    message: str = ""
+
+
+def import_archive(*, actor: Actor, data: bytes, filename: str, options: ImportOptions, now: datetime) -> Imported:
+    """A zip or a tar of one workflow or several."""
+    actor.require(Permission.EDIT_WORKFLOWS)
+    files, problems = unpack(data=data, filename=filename)
+    errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
+    if errors:
+        raise InvalidInputError(
+            f"The archive is refused: {errors[0].message}",
+            suggestion=errors[0].suggestion or "Pack the workflow's folder again, with plain files only.",
+            details=problem_details(errors),
+        )
+    return import_files(actor=actor, files=files, options=options, now=now)
+
+
+def import_files(*, actor: Actor, files: Mapping[str, bytes], options: ImportOptions, now: datetime) -> Imported:
+    """Files by path: folders with an entry file, and JSON documents. An id that exists gets a new revision."""
+    actor.require(Permission.EDIT_WORKFLOWS)
+    split = split_workflows(files, origin=options.origin, strictness=options.strictness)
+    if not 1 <= len(split.workflows) <= MAX_WORKFLOWS:
+        raise InvalidInputError(
+            f"There are {len(split.workflows)} workflows in {len(files)} files.",
+            suggestion=f"Send 1 to {MAX_WORKFLOWS}: folders with a workflow.toon or workflow.yaml, or JSON files.",
+        )
+    arrivals = _arrivals(actor, split.workflows, rename=options.rename)
+    try:
+        with transaction.atomic(durable=True):
+            saved = tuple(_save(actor, arrival, options.message, now) for arrival in arrivals)
+    except IntegrityError as error:
+        # Two imports of the same new id at once: the unique constraint lets one in.
+        if "workflow_id_unique_per_team" in str(error):
+            raise taken(", ".join(arrival.compiled.workflow_id for arrival in arrivals)) from error
+        raise
+    return Imported(workflows=saved, ignored=split.ignored)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Arrival:
+    compiled: Compiled
+    renamed_from: str
+
+
+def _arrivals(actor: Actor, found: tuple[Found, ...], *, rename: bool) -> tuple[_Arrival, ...]:
+    """Each compiled with the others at hand: by the ids that they come with, and by those that they get."""
+    named = [_with_own_id(actor, item, rename=rename) for item in found]
+    siblings = {source_id: source for old, source in named for source_id in (authored_id(source), old) if source_id}
+    if len({authored_id(source) for _, source in named}) < len(named):
+        raise InvalidInputError(
+            "Two of the workflows have the same id.",
+            suggestion="Import them one after the other, or give each its own id.",
+            details={"workflowIds": [authored_id(source) for _, source in named]},
+        )
+    arrivals = tuple(
+        _Arrival(compiled=compile_for(actor=actor, source=source, siblings=siblings), renamed_from=old)
+        for old, source in named
+    )
+    for item, arrival in zip(found, arrivals, strict=True):
+        _check(item, arrival.compiled)
+    return arrivals
+
+
+def _with_own_id(actor: Actor, item: Found, *, rename: bool) -> tuple[str, Source]:
+    """The id that it had, when it was given another, and the source to save."""
+    workflow_id = authored_id(item.source)
+    suggested = suggested_id(workflow_id=workflow_id, origin=item.source.origin)
+    if not rename or not workflow_id or suggested == workflow_id:
+        return "", item.source
+    # Compiled under its old id once: which schema it was written for shows in what the compiler makes of it.
+    before = compile_for(actor=actor, source=item.source)
+    return workflow_id, renamed(source=item.source, program=before.program, workflow_id=suggested)
+
+
+def _check(item: Found, compiled: Compiled) -> None:
+    try:
+        require_own_id(compiled)
+    except InvalidInputError as error:
+        hint = "Import it with rename=true to have that done." if "suggestedId" in error.details else ""
+        raise InvalidInputError(
+            f"{item.place or 'The folder'}: {error.message}",
+            suggestion=f"{error.suggestion} {hint}".strip(),
+            details={"place": item.place, **error.details},
+        ) from error
+
+
+def _save(actor: Actor, arrival: _Arrival, message: str, now: datetime) -> Saved:
+    compiled = arrival.compiled
+    found = Workflow.objects.filter(team_id=actor.team_id, workflow_id=compiled.workflow_id).order_by("id").first()
+    if found is None:
+        saved = add_new(actor=actor, compiled=compiled, message=message, forked_from="", now=now)
+    else:
+        saved = append_revision(actor=actor, row=locked(found), compiled=compiled, message=message, now=now)
+    return replace(saved, renamed_from=arrival.renamed_from, alias=_keep_old_name(actor, saved, arrival, now))
+
+
+def _keep_old_name(actor: Actor, saved: Saved, arrival: _Arrival, now: datetime) -> str:
+    """Callers of the old id find the workflow, where nothing else is called so."""
+    old = arrival.renamed_from
+    if not is_legacy(old) or not alias_is_free(actor=actor, alias=old):
+        return ""
+    row = visible_workflows(actor).get(pk=saved.workflow.id)
+    point_alias(actor=actor, alias=old, row=row, now=now)
+    return old
