@@ -206,13 +206,15 @@ class Event(models.Model):
 
 
 class Output(models.Model):
-    """Durable notes and artifacts, attached to the node that they were handed in for."""
+    """Durable notes and artifacts, attached to the node that they were handed in for; notes of a session have no run."""
 
     id = models.UUIDField(primary_key=True)
     team_id = models.UUIDField()
     session_id = models.UUIDField()
-    run_id = models.UUIDField()
-    node_id = models.UUIDField()
+    run_id = models.UUIDField(null=True)
+    node_id = models.UUIDField(null=True)
+    # The node that the same call made: tells on which branch the notes were taken when a node has several successors.
+    to_node_id = models.UUIDField(null=True)
     channel = models.CharField(max_length=16)
     body = models.TextField()
     artifact_kind = models.CharField(max_length=128, blank=True)
@@ -224,8 +226,9 @@ class Output(models.Model):
     class Meta:
         constraints: ClassVar = [_known("channel", OutputChannel, "output_channel_known")]
         indexes: ClassVar = [
-            models.Index(fields=["node_id", "event_index"], name="output_of_node"),
+            models.Index(fields=["to_node_id"], name="output_of_branch"),
             models.Index(fields=["run_id", "event_index"], name="output_of_run"),
+            models.Index(F("team_id"), F("session_id"), F("event_index").desc(), name="output_of_session"),
             GinIndex(
                 SearchVector("body", config="simple"),
                 name="output_notes_search",

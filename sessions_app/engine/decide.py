@@ -195,7 +195,19 @@ class _Advancing:
             outputs=handed_in,
             gaps=gaps,
             warnings=warnings,
+            step_context=self._step_context(),
         )
+
+    def _step_context(self) -> dict[str, Any] | None:
+        """What the step that was just done said of itself, for the agent to carry on."""
+        if not self.findings.graded:
+            return None
+        return {
+            "assessments": [
+                {"assessmentId": graded.assessment, "levels": dict(graded.levels), "summary": graded.summary}
+                for graded in self.findings.graded
+            ],
+        }
 
     def _blocked(self, verdict: Verdict) -> Decision:
         """A block is a node of its own: it holds what was handed in, and is the place from which to retry."""

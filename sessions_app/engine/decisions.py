@@ -144,6 +144,7 @@ class Decision:
     gaps: tuple[IdentifiedGap, ...] = ()
     warnings: tuple[Warned, ...] = ()
     node_draft: int = 0
+    step_context: Mapping[str, Any] | None = None
 
 
 def derive_id(label: str, *parts: bytes) -> UUID:

@@ -223,6 +223,7 @@ class Journal:
         outputs: tuple[OutputDraft, ...] = (),
         gaps: tuple[IdentifiedGap, ...] = (),
         warnings: tuple[Warned, ...] = (),
+        step_context: Mapping[str, Any] | None = None,
     ) -> Decision:
         data = snapshot_bytes(snapshot)
         digest = canonical.digest(data)
@@ -246,6 +247,7 @@ class Journal:
             gaps=gaps,
             warnings=warnings,
             node_draft=node_draft,
+            step_context=step_context,
         )
 
     def _node(self, kind: NodeKind, snapshot: Snapshot, digest: str) -> None:

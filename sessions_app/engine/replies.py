@@ -5,7 +5,7 @@ keeps its old text when the words change.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sessions_app.engine import outputs
@@ -46,15 +46,18 @@ class Recap:
 
     entries: tuple[RecapEntry, ...] = ()
     omitted: int = 0
+    # There are still older entries, and nobody counted them.
+    further_back: bool = False
 
     def as_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
             "entries": [entry.as_json() for entry in self.entries],
-            "truncated": self.omitted > 0,
+            "truncated": self.omitted > 0 or self.further_back,
         }
-        if self.omitted:
-            body["omitted"] = self.omitted
+        if body["truncated"]:
             body["policy"] = RECAP_POLICY
+        if not self.further_back and self.omitted:
+            body["omitted"] = self.omitted
         return body
 
 
@@ -110,7 +113,7 @@ class ReplyFacts:
     references: Sequence[Mapping[str, Any]] = ()
 
 
-def budgeted(entries: Sequence[RecapEntry], *, max_bytes: int = MAX_RECAP_BYTES, omitted: int = 0) -> Recap:
+def budgeted(entries: Sequence[RecapEntry], *, max_bytes: int = MAX_RECAP_BYTES, further_back: bool = False) -> Recap:
     """As many of the newest entries as fit, oldest first; a single one that is too large is cut."""
     kept: list[RecapEntry] = []
     room = max_bytes
@@ -124,7 +127,12 @@ def budgeted(entries: Sequence[RecapEntry], *, max_bytes: int = MAX_RECAP_BYTES,
         kept.append(entry)
         room -= size
     kept.reverse()
-    return Recap(entries=tuple(kept), omitted=omitted + len(entries) - len(kept))
+    return Recap(entries=tuple(kept), omitted=len(entries) - len(kept), further_back=further_back)
+
+
+def with_history(facts: ReplyFacts, *, recap: Recap, branching: Branching | None) -> ReplyFacts:
+    """The same reply for an agent that may have lost its chat."""
+    return replace(facts, recap=recap, branching=branching)
 
 
 def next_intent(facts: ReplyFacts) -> NextIntent:
@@ -238,11 +246,11 @@ def _recap_text(reply: Mapping[str, Any]) -> str:
 
 
 def _entries_text(heading: str, recap: Mapping[str, Any]) -> str:
-    if not recap["entries"] and not recap.get("omitted"):
+    if not recap["entries"] and not recap["truncated"]:
         return ""
     lines = [heading]
     if recap["truncated"]:
-        lines.append(f"[TRUNCATED: {recap['omitted']} earlier entries left out; {recap['policy']}]")
+        lines.append(f"[TRUNCATED: {recap.get('omitted', 'some')} earlier entries left out; {recap['policy']}]")
     for entry in recap["entries"]:
         lines.extend(["", f"### {entry['title'] or entry['step']}", entry["notes"]])
     return "\n".join(lines)

@@ -19,7 +19,7 @@ class _State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     pass
 
 
-class Preferences(_State):
+class Preferences(_State, frozen=True, kw_only=True):
     autonomy: Autonomy = Autonomy.GUIDED
     risk_policy: RiskPolicy = RiskPolicy.CONSERVATIVE
 
@@ -41,7 +41,7 @@ class CapabilityProvenance(StrEnum):
     MANUAL_CLAIM = "manual_claim"
 
 
-class CapabilityObservation(_State):
+class CapabilityObservation(_State, frozen=True, kw_only=True):
     status: CapabilityStatus
     provenance: CapabilityProvenance
 
@@ -79,7 +79,7 @@ _POINTER_FIELDS: dict[PointerKind, tuple[tuple[str, str], ...]] = {
 }
 
 
-class Pointer(_State):
+class Pointer(_State, frozen=True, kw_only=True):
     """Where to look: `name` is the key, contract, capability, step or assessment, `part` the dimension."""
 
     kind: PointerKind
@@ -90,7 +90,7 @@ class Pointer(_State):
         return {"kind": self.kind.value, **{key: getattr(self, field) for key, field in _POINTER_FIELDS[self.kind]}}
 
 
-class Blocker(_State):
+class Blocker(_State, frozen=True, kw_only=True):
     code: BlockerCode
     pointer: Pointer
     message: str
@@ -107,7 +107,7 @@ class Blocker(_State):
         return body
 
 
-class Blocked(_State):
+class Blocked(_State, frozen=True, kw_only=True):
     """Why a node is a blocked attempt, and whether handing in something better from it can succeed."""
 
     retryable: bool
@@ -119,9 +119,9 @@ class Blocked(_State):
     recap_output: str = ""
 
 
-class Snapshot(_State):
-    v: int = SNAPSHOT_VERSION
+class Snapshot(_State, frozen=True, kw_only=True):
     position: Position
+    v: int = SNAPSHOT_VERSION
     variables: dict[str, Any] = msgspec.field(default_factory=dict)
     preferences: Preferences = msgspec.field(default_factory=Preferences)
     capabilities: dict[Capability, CapabilityObservation] = msgspec.field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The hot path to the tables: one prepared read, one prepared write. Everything that is not hot uses the ORM.
+"""The hot write: one prepared statement. Everything that is not hot uses the ORM.
 
 A write is one statement and therefore one transaction. It begins with the UPDATE of the session's row, which is the lock of
 its one writer; when the log has grown since the read, that UPDATE finds no row and nothing at all is written.
@@ -11,49 +11,16 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
-from django.db import connection
 
 from sessions_app.engine.log import EdgeCause, EdgeKind, Event, Head, NodeKind
 from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import AttemptKind, OutputChannel, RunStatus
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.tokens import TokenSessionLockedError
+from sessions_app.selectors.standings import prepared_cursor
 from teams_app.engine.ids import birth_ms
 
 LOCK_TIMEOUT_MS = 2000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """What an attempt was answered."""
-
-    reply: bytes
-    reply_template: int
-    keys_generation: int
-    to_node_id: UUID
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """A node with all that an advance from it must know, as one statement saw it."""
-
-    node_id: UUID
-    session_id: UUID
-    run_id: UUID
-    parent_id: UUID | None
-    node_kind: NodeKind
-    node_event_index: int
-    snapshot: bytes
-    head: Head
-    workflow_id: str
-    workflow_title: str
-    workflow_hash: str
-    goal: str
-    run_status: RunStatus
-    tip_node_id: UUID
-    has_children: bool
-    has_gaps: bool
-    recorded: Recorded | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +52,8 @@ class NewAttempt:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewOutput:
     output_id: UUID
-    node_id: UUID
+    node_id: UUID | None
+    to_node_id: UUID | None
     channel: OutputChannel
     body: str
     sha256: str
@@ -140,21 +108,6 @@ class Append:
     gaps: Sequence[NewGap] = ()
 
 
-_READ = """
-SELECT n.id, n.session_id, n.run_id, n.parent_id, n.kind, n.event_index, sn.data, s.next_event_index, s.head_digest,
-       r.workflow_id, r.workflow_title, r.workflow_hash, r.goal, r.status, r.tip_node_id,
-       EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = n.id AND c.kind <> 'checkpoint'),
-       EXISTS (SELECT 1 FROM sessions_app_gap g
-               WHERE g.run_id = n.run_id AND g.severity = 'critical' AND g.resolved_by_id IS NULL),
-       a.reply, a.reply_template, a.keys_generation, a.to_node_id
-FROM sessions_app_node n
-JOIN sessions_app_worksession s ON s.id = n.session_id
-JOIN sessions_app_run r ON r.id = n.run_id
-JOIN sessions_app_snapshot sn ON sn.team_id = n.team_id AND sn.digest = n.snapshot_digest
-LEFT JOIN sessions_app_attempt a ON a.node_id = n.id AND a.nonce = %(nonce)s
-WHERE n.id = %(node)s AND n.team_id = %(team)s
-"""
-
 _BEGIN = """
 INSERT INTO sessions_app_worksession
   (id, team_id, title, parent_id, next_event_index, head_digest, git_branch, git_head_sha, repository, ticket,
@@ -206,11 +159,12 @@ _ROWS = """
        AS x(node_id, nonce, kind, to_node_id, reply, template, generation)
 ), outputs AS (
   INSERT INTO sessions_app_output
-    (id, team_id, session_id, run_id, node_id, channel, body, artifact_kind, sha256, supersedes_id, event_index, created_at)
-  SELECT x.id, %(team)s, s.id, %(run)s, x.node_id, x.channel, x.body, x.kind, x.sha256, x.supersedes, %(expected)s, %(now)s
-  FROM s, unnest(%(o_id)s::uuid[], %(o_node)s::uuid[], %(o_channel)s::text[], %(o_body)s::text[], %(o_kind)s::text[],
+    (id, team_id, session_id, run_id, node_id, to_node_id, channel, body, artifact_kind, sha256, supersedes_id,
+     event_index, created_at)
+  SELECT x.id, %(team)s, s.id, %(run)s, x.node_id, x.to_node_id, x.channel, x.body, x.kind, x.sha256, x.supersedes, %(expected)s, %(now)s
+  FROM s, unnest(%(o_id)s::uuid[], %(o_node)s::uuid[], %(o_to)s::uuid[], %(o_channel)s::text[], %(o_body)s::text[], %(o_kind)s::text[],
                  %(o_sha)s::text[], %(o_supersedes)s::uuid[])
-       AS x(id, node_id, channel, body, kind, sha256, supersedes)
+       AS x(id, node_id, to_node_id, channel, body, kind, sha256, supersedes)
 ), gaps AS (
   INSERT INTO sessions_app_gap
     (id, team_id, session_id, run_id, node_id, severity, category, detail, summary, event_index, created_at)
@@ -248,43 +202,11 @@ _STATEMENTS = {
 }
 
 
-def read_standing(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Standing | None:
-    """One node of the team and what was recorded for this attempt at it; None when the team has no such node."""
-    with _cursor() as cursor:
-        row = cursor.execute(_READ, {"team": team_id, "node": node_id, "nonce": nonce}).fetchone()
-    if row is None:
-        return None
-    recorded = (
-        None
-        if row[17] is None
-        else Recorded(reply=row[17], reply_template=row[18], keys_generation=row[19], to_node_id=row[20])
-    )
-    return Standing(
-        node_id=row[0],
-        session_id=row[1],
-        run_id=row[2],
-        parent_id=row[3],
-        node_kind=NodeKind(row[4]),
-        node_event_index=row[5],
-        snapshot=row[6],
-        head=Head(next_index=row[7], digest=row[8]),
-        workflow_id=row[9],
-        workflow_title=row[10],
-        workflow_hash=row[11],
-        goal=row[12],
-        run_status=RunStatus(row[13]),
-        tip_node_id=row[14],
-        has_children=row[15],
-        has_gaps=row[16],
-        recorded=recorded,
-    )
-
-
 def append(plan: Append) -> bool:
     """Write one transition whole; False when another writer was first and nothing was written."""
     statement = _STATEMENTS[plan.session is not None, plan.run is not None]
     try:
-        with _cursor() as cursor:
+        with prepared_cursor() as cursor:
             row = cursor.execute(statement, _parameters(plan)).fetchone()
     except psycopg.errors.LockNotAvailable as error:
         raise TokenSessionLockedError(
@@ -297,12 +219,6 @@ def append(plan: Append) -> bool:
 def birth_date(session_id: UUID) -> date:
     """The first day of the month in which the session was born: the partition of its events."""
     return datetime.fromtimestamp(birth_ms(session_id) / 1000, tz=UTC).date().replace(day=1)
-
-
-def _cursor() -> psycopg.Cursor[Any]:
-    """Psycopg's own cursor on Django's connection: Django's wrapper never prepares a statement."""
-    connection.ensure_connection()
-    return psycopg.Cursor(connection.connection)
 
 
 def _parameters(plan: Append) -> dict[str, Any]:
@@ -404,6 +320,7 @@ def _output_parameters(outputs: Sequence[NewOutput]) -> dict[str, Any]:
     return {
         "o_id": [output.output_id for output in outputs],
         "o_node": [output.node_id for output in outputs],
+        "o_to": [output.to_node_id for output in outputs],
         "o_channel": [output.channel.value for output in outputs],
         "o_body": [output.body for output in outputs],
         "o_kind": [output.artifact_kind for output in outputs],

@@ -46,29 +46,29 @@ class Operator(StrEnum):
     NOT_EXISTS = "notExists"
 
 
-class Compare(_Node, tag="compare", tag_field="kind"):
+class Compare(_Node, frozen=True, kw_only=True, tag="compare", tag_field="kind"):
     path: tuple[str, ...]
     operator: Operator
     value: Any = None
 
 
-class Truthy(_Node, tag="truthy", tag_field="kind"):
+class Truthy(_Node, frozen=True, kw_only=True, tag="truthy", tag_field="kind"):
     path: tuple[str, ...]
 
 
-class AllOf(_Node, tag="and", tag_field="kind"):
+class AllOf(_Node, frozen=True, kw_only=True, tag="and", tag_field="kind"):
     conditions: tuple["Condition", ...]
 
 
-class AnyOf(_Node, tag="or", tag_field="kind"):
+class AnyOf(_Node, frozen=True, kw_only=True, tag="or", tag_field="kind"):
     conditions: tuple["Condition", ...]
 
 
-class Not(_Node, tag="not", tag_field="kind"):
+class Not(_Node, frozen=True, kw_only=True, tag="not", tag_field="kind"):
     condition: "Condition"
 
 
-class Broken(_Node, tag="broken", tag_field="kind"):
+class Broken(_Node, frozen=True, kw_only=True, tag="broken", tag_field="kind"):
     """A shape that is no condition. Reaching it makes the whole condition false, also under `not`."""
 
     reason: str
@@ -118,7 +118,7 @@ class ConfirmationKind(StrEnum):
     HUMAN_APPROVAL = "human_approval"
 
 
-class Confirmation(_Node):
+class Confirmation(_Node, frozen=True, kw_only=True):
     confirms: ConfirmationKind
     condition: Condition | None = None
 
@@ -126,7 +126,7 @@ class Confirmation(_Node):
 # --- What a step asks to be handed in ------------------------------------------------------------------------------------
 
 
-class ContractUse(_Node):
+class ContractUse(_Node, frozen=True, kw_only=True):
     """`contract` is a key of `Program.contracts`."""
 
     contract: str
@@ -140,7 +140,7 @@ class RuleKind(StrEnum):
     SCHEMA = "schema"
 
 
-class Rule(_Node, tag="rule", tag_field="kind"):
+class Rule(_Node, frozen=True, kw_only=True, tag="rule", tag_field="kind"):
     check: RuleKind
     message: str
     value: str = ""
@@ -152,22 +152,22 @@ class Rule(_Node, tag="rule", tag_field="kind"):
     condition: Condition | None = None
 
 
-class AllRules(_Node, tag="and", tag_field="kind"):
+class AllRules(_Node, frozen=True, kw_only=True, tag="and", tag_field="kind"):
     rules: tuple["Validation", ...]
 
 
-class AnyRule(_Node, tag="or", tag_field="kind"):
+class AnyRule(_Node, frozen=True, kw_only=True, tag="or", tag_field="kind"):
     rules: tuple["Validation", ...]
 
 
-class NotRule(_Node, tag="not", tag_field="kind"):
+class NotRule(_Node, frozen=True, kw_only=True, tag="not", tag_field="kind"):
     rule: "Validation"
 
 
 Validation = Rule | AllRules | AnyRule | NotRule
 
 
-class Consequence(_Node):
+class Consequence(_Node, frozen=True, kw_only=True):
     """While any dimension of the assessment equals `level`, the step asks for a follow-up."""
 
     level: str
@@ -175,20 +175,20 @@ class Consequence(_Node):
     assessment: str = ""
 
 
-class Dimension(_Node):
+class Dimension(_Node, frozen=True, kw_only=True):
     id: str
     purpose: str
     levels: tuple[str, ...]
     required: bool = True
 
 
-class Assessment(_Node):
+class Assessment(_Node, frozen=True, kw_only=True):
     id: str
     purpose: str
     dimensions: tuple[Dimension, ...]
 
 
-class Contract(_Node):
+class Contract(_Node, frozen=True, kw_only=True):
     """A contract as it was when the program was compiled: its schema and an example that satisfies it."""
 
     artifact_kind: str
@@ -200,7 +200,7 @@ class Contract(_Node):
 # --- Steps and their kin ---------------------------------------------------------------------------------------------
 
 
-class Fragment(_Node):
+class Fragment(_Node, frozen=True, kw_only=True):
     """Text appended to the prompt when its condition holds."""
 
     id: str
@@ -208,18 +208,18 @@ class Fragment(_Node):
     when: Condition | None = None
 
 
-class Function(_Node):
+class Function(_Node, frozen=True, kw_only=True):
     name: str
     definition: str
     parameters: tuple[dict[str, Any], ...] = ()
 
 
-class FunctionCall(_Node):
+class FunctionCall(_Node, frozen=True, kw_only=True):
     name: str
     arguments: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Delegation(_Node):
+class Delegation(_Node, frozen=True, kw_only=True):
     workflow: str
     goal: str = ""
     run_condition: Condition | None = None
@@ -229,12 +229,12 @@ class Delegation(_Node):
     allowed_tools: tuple[str, ...] = ()
 
 
-class Audit(_Node):
+class Audit(_Node, frozen=True, kw_only=True):
     prompt: str = ""
     rubric: tuple[str, ...] = ()
 
 
-class Verification(_Node):
+class Verification(_Node, frozen=True, kw_only=True):
     command: str = ""
     prompt: str = ""
 
@@ -247,7 +247,7 @@ class ActionKind(StrEnum):
     MESSAGE = "message"
 
 
-class Action(_Node):
+class Action(_Node, frozen=True, kw_only=True):
     action: ActionKind
     target: str = ""
     message: str = ""
@@ -257,7 +257,7 @@ class Action(_Node):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Trigger(_Node):
+class Trigger(_Node, frozen=True, kw_only=True):
     """Starts another workflow; the parent waits. `pass_context` names the variables that the child receives."""
 
     workflow: str
@@ -266,7 +266,7 @@ class Trigger(_Node):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Step(_Node, tag="step", tag_field="kind"):
+class Step(_Node, frozen=True, kw_only=True, tag="step", tag_field="kind"):
     """`prompt` is assembled but for run-time values: `{{var}}` and the fragments wait for the context.
 
     `id` is unique in the program's activity; a step that a routine brought in is `<caller>.<step>`.
@@ -303,7 +303,7 @@ class Step(_Node, tag="step", tag_field="kind"):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Parallel(_Node, tag="parallel", tag_field="kind"):
+class Parallel(_Node, frozen=True, kw_only=True, tag="parallel", tag_field="kind"):
     """Work that the agent hands to others; the engine shows it as one step. `prompt` is the rendered whole."""
 
     id: str
@@ -320,7 +320,7 @@ class Parallel(_Node, tag="parallel", tag_field="kind"):
     functions: tuple[Function, ...] = ()
 
 
-class Gate(_Node, tag="gate", tag_field="kind"):
+class Gate(_Node, frozen=True, kw_only=True, tag="gate", tag_field="kind"):
     """The place in the order of work where a checkpoint of the activity is asked."""
 
     id: str
@@ -337,7 +337,7 @@ class LoopKind(StrEnum):
     DO_WHILE = "doWhile"
 
 
-class Loop(_Node, tag="loop", tag_field="kind"):
+class Loop(_Node, frozen=True, kw_only=True, tag="loop", tag_field="kind"):
     """All kinds test before a round, except doWhile, which tests after it.
 
     The decision to go on comes from `decision_contract` (the loop-control artifact of the step just completed; absent means
@@ -373,14 +373,14 @@ Item = Step | Parallel | Gate | Loop
 # --- Activities --------------------------------------------------------------------------------------------------------
 
 
-class Effect(_Node):
+class Effect(_Node, frozen=True, kw_only=True):
     set_variable: dict[str, Any] = msgspec.field(default_factory=dict)
     transition_to: str = ""
     skip_activities: tuple[str, ...] = ()
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Option(_Node):
+class Option(_Node, frozen=True, kw_only=True):
     id: str
     label: str
     description: str = ""
@@ -388,7 +388,7 @@ class Option(_Node):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Checkpoint(_Node):
+class Checkpoint(_Node, frozen=True, kw_only=True):
     """A question for a human. `human` asks for a signed-in person; otherwise the agent relays its user's answer."""
 
     id: str
@@ -405,14 +405,14 @@ class Checkpoint(_Node):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Transition(_Node):
+class Transition(_Node, frozen=True, kw_only=True):
     to: str
     condition: Condition | None = None
     is_default: bool = False
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Branch(_Node):
+class Branch(_Node, frozen=True, kw_only=True):
     id: str
     label: str
     condition: Condition | None = None
@@ -421,7 +421,7 @@ class Branch(_Node):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Decision(_Node):
+class Decision(_Node, frozen=True, kw_only=True):
     id: str
     name: str
     branches: tuple[Branch, ...]
@@ -429,7 +429,7 @@ class Decision(_Node):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Artifact(_Node):
+class Artifact(_Node, frozen=True, kw_only=True):
     id: str
     name: str
     location: str = ""
@@ -438,7 +438,7 @@ class Artifact(_Node):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Activity(_Node):
+class Activity(_Node, frozen=True, kw_only=True):
     """`body` is the order of work: steps, each followed by the gate it names, then the loops; gates that no step names
     come first. `checkpoints` lists all that the activity declares, also those asked only on demand.
     """
@@ -478,7 +478,7 @@ class VariableType(StrEnum):
     OBJECT = "object"
 
 
-class Variable(_Node):
+class Variable(_Node, frozen=True, kw_only=True):
     name: str
     type: VariableType
     description: str = ""
@@ -488,7 +488,7 @@ class Variable(_Node):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Mode(_Node):
+class Mode(_Node, frozen=True, kw_only=True):
     id: str
     name: str
     activation_variable: str
@@ -500,27 +500,27 @@ class Mode(_Node):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class ArtifactLocation(_Node):
+class ArtifactLocation(_Node, frozen=True, kw_only=True):
     path: str
     description: str = ""
     gitignored: bool = False
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class RoleDefinition(_Node):
+class RoleDefinition(_Node, frozen=True, kw_only=True):
     id: str
     description: str
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class ExtensionPoint(_Node):
+class ExtensionPoint(_Node, frozen=True, kw_only=True):
     slot: str
     purpose: str
     default: str
     bound_to: str
 
 
-class Reference(_Node):
+class Reference(_Node, frozen=True, kw_only=True):
     """A pointer that the agent may follow; the server reads nothing from it."""
 
     id: str
@@ -541,7 +541,7 @@ class ProvenanceKind(StrEnum):
     META = "meta"
 
 
-class Provenance(_Node):
+class Provenance(_Node, frozen=True, kw_only=True):
     """Where an injected part came from: `at` is the step or activity that received it."""
 
     at: str
@@ -550,7 +550,7 @@ class Provenance(_Node):
     digest: str = ""
 
 
-class Attachment(_Node):
+class Attachment(_Node, frozen=True, kw_only=True):
     """A skill, resource or template, by content. `owner` is the workflow whose folder holds it."""
 
     id: str
@@ -579,7 +579,7 @@ class WorkflowKind(StrEnum):
     ROUTINE = "routine"
 
 
-class Program(_Node):
+class Program(_Node, frozen=True, kw_only=True):
     compiler: int
     family: Family
     id: str

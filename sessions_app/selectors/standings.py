@@ -1,0 +1,138 @@
+"""What one statement reads of a node or a session: all that a transition from it must know."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from django.db import connection
+
+from sessions_app.engine.log import Head, NodeKind
+from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.state import Preferences
+from workflows_app.engine.program import Autonomy, RiskPolicy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What an attempt was answered."""
+
+    reply: bytes
+    reply_template: int
+    keys_generation: int
+    to_node_id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A node with all that an advance from it must know, as one statement saw it."""
+
+    node_id: UUID
+    session_id: UUID
+    run_id: UUID
+    parent_id: UUID | None
+    node_kind: NodeKind
+    node_event_index: int
+    snapshot: bytes
+    head: Head
+    workflow_id: str
+    workflow_title: str
+    workflow_hash: str
+    goal: str
+    run_status: RunStatus
+    tip_node_id: UUID
+    has_children: bool
+    has_gaps: bool
+    recorded: Recorded | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStanding:
+    """A session's head, its baseline, and what was recorded for an attempt that names the session itself."""
+
+    session_id: UUID
+    title: str
+    parent_id: UUID | None
+    head: Head
+    baseline: Preferences
+    recorded: Recorded | None
+
+
+_READ = """
+SELECT n.id, n.session_id, n.run_id, n.parent_id, n.kind, n.event_index, sn.data, s.next_event_index, s.head_digest,
+       r.workflow_id, r.workflow_title, r.workflow_hash, r.goal, r.status, r.tip_node_id,
+       EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = n.id AND c.kind <> 'checkpoint'),
+       EXISTS (SELECT 1 FROM sessions_app_gap g
+               WHERE g.run_id = n.run_id AND g.severity = 'critical' AND g.resolved_by_id IS NULL),
+       a.reply, a.reply_template, a.keys_generation, a.to_node_id
+FROM sessions_app_node n
+JOIN sessions_app_worksession s ON s.id = n.session_id
+JOIN sessions_app_run r ON r.id = n.run_id
+JOIN sessions_app_snapshot sn ON sn.team_id = n.team_id AND sn.digest = n.snapshot_digest
+LEFT JOIN sessions_app_attempt a ON a.node_id = n.id AND a.nonce = %(nonce)s
+WHERE n.id = %(node)s AND n.team_id = %(team)s
+"""
+
+_READ_SESSION = """
+SELECT s.title, s.parent_id, s.next_event_index, s.head_digest, s.autonomy, s.risk_policy,
+       a.reply, a.reply_template, a.keys_generation, a.to_node_id
+FROM sessions_app_worksession s
+LEFT JOIN sessions_app_attempt a ON a.node_id = s.id AND a.nonce = %(nonce)s
+WHERE s.id = %(session)s AND s.team_id = %(team)s
+"""
+
+
+def read_standing(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Standing | None:
+    """One node of the team and what was recorded for this attempt at it; None when the team has no such node."""
+    with prepared_cursor() as cursor:
+        row = cursor.execute(_READ, {"team": team_id, "node": node_id, "nonce": nonce}).fetchone()
+    if row is None:
+        return None
+    return Standing(
+        node_id=row[0],
+        session_id=row[1],
+        run_id=row[2],
+        parent_id=row[3],
+        node_kind=NodeKind(row[4]),
+        node_event_index=row[5],
+        snapshot=row[6],
+        head=Head(next_index=row[7], digest=row[8]),
+        workflow_id=row[9],
+        workflow_title=row[10],
+        workflow_hash=row[11],
+        goal=row[12],
+        run_status=RunStatus(row[13]),
+        tip_node_id=row[14],
+        has_children=row[15],
+        has_gaps=row[16],
+        recorded=_recorded(row[17:21]),
+    )
+
+
+def read_session(*, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> SessionStanding | None:
+    with prepared_cursor() as cursor:
+        row = cursor.execute(_READ_SESSION, {"team": team_id, "session": session_id, "nonce": nonce}).fetchone()
+    if row is None:
+        return None
+    return SessionStanding(
+        session_id=session_id,
+        title=row[0],
+        parent_id=row[1],
+        head=Head(next_index=row[2], digest=row[3]),
+        baseline=Preferences(autonomy=Autonomy(row[4]), risk_policy=RiskPolicy(row[5])),
+        recorded=_recorded(row[6:10]),
+    )
+
+
+def _recorded(columns: Sequence[Any]) -> Recorded | None:
+    reply, template, generation, to_node_id = columns
+    if reply is None:
+        return None
+    return Recorded(reply=reply, reply_template=template, keys_generation=generation, to_node_id=to_node_id)
+
+
+def prepared_cursor() -> psycopg.Cursor[Any]:
+    """A cursor of psycopg's own on Django's connection: Django's wrapper never prepares a statement."""
+    connection.ensure_connection()
+    return psycopg.Cursor(connection.connection)
