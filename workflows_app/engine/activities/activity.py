@@ -1,0 +1,136 @@
+"""One activity of a workflow, from the document of any generation."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workflows_app.engine.activities.body import Surroundings, read_body
+from workflows_app.engine.activities.definition import read_variables, read_version
+from workflows_app.engine.activities.parts import (
+    read_actions,
+    read_artifacts,
+    read_decisions,
+    read_transitions,
+    read_triggers,
+)
+from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.program import Activity, Transition, Variable
+
+TERMINAL = "__terminal__"
+
+_ESTIMATE = re.compile(r"[0-9]+(?:-[0-9]+)?\s*(?:m|min|h|hr|hours?|d|days?)?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inherited:
+    """What the workflow gives to each of its activities. `exits` says where the exits of this one lead."""
+
+    rules: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+    exits: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadActivity:
+    activity: Activity
+    variables: tuple[Variable, ...]
+
+
+def read_activity(
+    shape: Shape, *, activity_id: str, around: Surroundings, inherited: Inherited, artifact_prefix: str
+) -> ReadActivity:
+    """`artifact_prefix` is the number in the file's name. Variables that only this activity writes may be declared in it."""
+    shape.raw("id")
+    body, checkpoints = read_body(shape, around=around)
+    primary, supporting = _skills(shape, around)
+    variables, reads = _variables(shape)
+    if shape.has("artifactPrefix"):
+        message = "The prefix is the number in the file's name; what stands here is not read."
+        shape.warn(ProblemCode.IGNORED_FIELD, "artifactPrefix", message)
+    activity = Activity(
+        id=activity_id,
+        title=shape.text("name", required=True, default=activity_id),
+        body=body,
+        version=read_version(shape),
+        description=shape.text("description"),
+        problem=shape.text("problem"),
+        recognition=shape.texts("recognition"),
+        primary_skill=primary,
+        supporting_skills=tuple(dict.fromkeys((*inherited.skills, *supporting))),
+        checkpoints=checkpoints,
+        decisions=read_decisions(shape),
+        transitions=(*read_transitions(shape), *_exits(shape, inherited.exits)),
+        triggers=read_triggers(shape),
+        entry_actions=read_actions(shape, "entryActions"),
+        exit_actions=read_actions(shape, "exitActions"),
+        outcome=shape.texts("outcome"),
+        context_to_preserve=shape.texts("context_to_preserve"),
+        required=shape.flag("required", default=True),
+        estimated_time=_estimate(shape),
+        rules=(*inherited.rules, *shape.texts("rules")),
+        notes=shape.texts("notes"),
+        artifact_prefix=artifact_prefix,
+        artifacts=read_artifacts(shape),
+        borrowed_from=around.home,
+        extra={**reads, **shape.extra()},
+    )
+    return ReadActivity(activity=activity, variables=variables)
+
+
+def _skills(shape: Shape, around: Surroundings) -> tuple[str, tuple[str, ...]]:
+    """The primary skill, and the supporting ones with the techniques that newer activities have in their stead."""
+    primary, supporting = "", _required(shape, "techniques", around)
+    if isinstance(shape.raw("skills"), list):
+        supporting = (*_required(shape, "skills", around), *supporting)
+    elif (skills := shape.shape("skills")) is not None:
+        primary = skills.text("primary")
+        if primary:
+            around.skills.require(primary, at=skills, key="primary", home=around.home)
+        supporting = (*_required(skills, "supporting", around), *supporting)
+        skills.extra()
+    return primary, supporting
+
+
+def _required(shape: Shape, key: str, around: Surroundings) -> tuple[str, ...]:
+    references = shape.texts(key)
+    for index, reference in enumerate(references):
+        around.skills.require(reference, at=shape, key=f"{key}[{index}]", home=around.home)
+    return references
+
+
+def _variables(shape: Shape) -> tuple[tuple[Variable, ...], dict[str, Any]]:
+    """Newer activities declare what they write, and say what they read."""
+    declared = shape.shape("variables")
+    if declared is None:
+        return (), {}
+    variables = read_variables(declared, "writes")
+    reads = declared.texts("reads")
+    declared.extra()
+    return variables, {"variables": {"reads": list(reads)}} if reads else {}
+
+
+def _exits(shape: Shape, targets: Mapping[str, Any]) -> tuple[Transition, ...]:
+    """Newer activities name their exits and leave it to the workflow's graph where these lead; nowhere is the end."""
+    found = []
+    for number, item in enumerate(shape.shapes("exits"), 1):
+        exit_id = item.id(default=f"exit-{number}")
+        target = targets.get(exit_id)
+        found.append(
+            Transition(
+                to=target if isinstance(target, str) and target else TERMINAL,
+                condition=item.condition("condition", "when"),
+                is_default=item.flag("isDefault", default=False),
+                extra={"exit": exit_id, **item.extra()},
+            ),
+        )
+    return tuple(found)
+
+
+def _estimate(shape: Shape) -> str:
+    estimate = shape.text("estimatedTime")
+    if estimate and _ESTIMATE.fullmatch(estimate) is None:
+        message = f"{estimate[:40]!r} is not a time like '10-20m' or '1h'."
+        shape.warn(ProblemCode.BAD_VALUE, "estimatedTime", message)
+    return estimate

@@ -1,0 +1,299 @@
+"""The order of work in an activity: steps, each followed by the gate it names, then the loops.
+
+Where no step names a checkpoint, the required ones are asked first, as the first two generations do on entry. A checkpoint
+that no step names, in an activity whose steps name others, is asked on demand only. Steps of the newest form say what they
+are (`kind: technique | action | checkpoint | loop`) and stand in the order in which they are done.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, assert_never
+
+import msgspec
+
+from workflows_app.engine.activities.parts import (
+    read_actions,
+    read_checkpoint,
+    read_skill_use,
+    read_triggers,
+    unique_by_id,
+)
+from workflows_app.engine.activities.prompts import step_prompt
+from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.activities.skills import Skills
+from workflows_app.engine.problems import ProblemCode, did_you_mean
+from workflows_app.engine.program import Checkpoint, Condition, Gate, Item, Loop, LoopKind, Step
+
+DEFAULT_MAX_ITERATIONS = 100
+_LOOP_KINDS = (LoopKind.FOR_EACH, LoopKind.WHILE, LoopKind.DO_WHILE)
+
+
+class StepKind(StrEnum):
+    TECHNIQUE = "technique"
+    ACTION = "action"
+    CHECKPOINT = "checkpoint"
+    LOOP = "loop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What an activity may refer to. `home` is the workflow that it was borrowed from, `fragments` are checkpoints that
+    the workflow keeps for its activities.
+    """
+
+    skills: Skills
+    activity_ids: frozenset[str]
+    fragments: Mapping[str, Any] = field(default_factory=dict)
+    home: str = ""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Draft:
+    """An item before its place and its gate are settled. `names` is the checkpoint that it names, `repeats` what a loop
+    lists besides its own steps: activities, or steps that stand outside.
+    """
+
+    item: Step | Loop | Gate
+    shape: Shape
+    names: str = ""
+    repeats: tuple[str, ...] = ()
+    body: list["_Draft"] = field(default_factory=list)
+
+
+def read_body(shape: Shape, *, around: Surroundings) -> tuple[tuple[Item, ...], tuple[Checkpoint, ...]]:
+    """The body of the activity and all checkpoints that it declares."""
+    return _Reader(shape, around).read()
+
+
+class _Reader:
+    def __init__(self, activity: Shape, around: Surroundings) -> None:
+        self._activity = activity
+        self._around = around
+        self._checkpoints: dict[str, Checkpoint] = {}
+        self._named: Counter[str] = Counter()
+        self._taken: set[str] = set()
+
+    def read(self) -> tuple[tuple[Item, ...], tuple[Checkpoint, ...]]:
+        declared = [_declared(item, number) for number, item in enumerate(self._activity.shapes("checkpoints"), 1)]
+        self._checkpoints = {cp.id: cp for cp in unique_by_id(self._activity, "checkpoints", declared)}
+        steps = self._drafts(self._activity)
+        loops = [self._loop(item, number, "type") for number, item in enumerate(self._activity.shapes("loops"), 1)]
+        drafts = self._repeating(steps + loops)
+        self._count(drafts)
+        body = self._settled(drafts)
+        return (*self._on_entry(), *body), tuple(self._checkpoints.values())
+
+    # Reading
+
+    def _drafts(self, shape: Shape) -> list[_Draft]:
+        return [self._draft(item, number) for number, item in enumerate(shape.shapes("steps"), 1)]
+
+    def _draft(self, shape: Shape, number: int) -> _Draft:
+        kind = shape.choice("kind", list(StepKind), default="")
+        if not kind:
+            return self._step(shape, number, inline=False)
+        match StepKind(kind):
+            case StepKind.TECHNIQUE | StepKind.ACTION:
+                return self._step(shape, number, inline=True)
+            case StepKind.CHECKPOINT:
+                return self._gate(shape, number)
+            case StepKind.LOOP:
+                return self._loop(shape, number, "loopType")
+            case _ as unreachable:
+                assert_never(unreachable)
+
+    def _step(self, shape: Shape, number: int, *, inline: bool) -> _Draft:
+        use = read_skill_use(shape)
+        derived = use.name.rpartition("::")[2].rpartition("/")[2] if inline else ""
+        step_id = shape.id(default=derived or f"step-{number}", required=not derived)
+        title = shape.text("name", required=not inline, default=step_id)
+        description, checkpoint = shape.text("description"), shape.text("checkpoint")
+        actions, triggers = read_actions(shape, "actions"), read_triggers(shape)
+        prompt = step_prompt(
+            title=title,
+            description=description,
+            actions=actions,
+            triggers=triggers,
+            use=use,
+            skill_summary=self._summary(shape, use.name),
+        )
+        step = Step(
+            id=step_id,
+            title=title,
+            prompt=prompt,
+            description=description,
+            run_condition=shape.condition("condition", "when"),
+            skill=use.name,
+            skill_arguments=use.arguments,
+            required=shape.flag("required", default=True),
+            actions=actions,
+            checkpoint=checkpoint,
+            triggers=triggers,
+            extra={**({"outputs": use.outputs} if use.outputs else {}), **shape.extra()},
+        )
+        return _Draft(item=step, shape=shape, names=checkpoint)
+
+    def _summary(self, shape: Shape, skill: str) -> str:
+        if not skill:
+            return ""
+        held = self._around.skills.require(skill, at=shape, key="skill", home=self._around.home)
+        return "" if held is None else held.attachment.summary
+
+    def _gate(self, shape: Shape, number: int) -> _Draft:
+        # Older files tell the instances of a checkpoint in a loop apart by what follows `#`; here every round is its own.
+        shape = self._completed(shape)
+        checkpoint_id = shape.id(default=f"checkpoint-{number}", until="#")
+        checkpoint = read_checkpoint(shape, checkpoint_id=checkpoint_id)
+        if checkpoint_id in self._checkpoints:
+            checkpoint = msgspec.structs.replace(checkpoint, id=self._renamed(shape, checkpoint_id, self._checkpoints))
+        self._checkpoints[checkpoint.id] = checkpoint
+        return _Draft(item=Gate(id=checkpoint.id, checkpoint=checkpoint.id), shape=shape, names=checkpoint.id)
+
+    def _completed(self, shape: Shape) -> Shape:
+        """A checkpoint that refers to a fragment of the workflow has what the fragment says and it does not."""
+        reference = shape.text("ref")
+        fragment = self._around.fragments.get(reference)
+        if isinstance(fragment, dict):
+            return shape.over(fragment)
+        if reference:
+            hint = did_you_mean(reference[:80], self._around.fragments)
+            shape.problem(ProblemCode.UNKNOWN_REF, "ref", f"No fragment {reference[:80]!r} is known.", suggestion=hint)
+        return shape
+
+    def _loop(self, shape: Shape, number: int, type_key: str) -> _Draft:
+        loop_id = shape.id(default=f"loop-{number}")
+        if not shape.has(type_key):
+            shape.problem(ProblemCode.MISSING_KEY, type_key, f"The key {type_key!r} is missing.")
+        kind = LoopKind(shape.choice(type_key, _LOOP_KINDS, default=LoopKind.FOR_EACH))
+        inline = type_key == "loopType"
+        condition, run_condition = _loop_conditions(shape, kind)
+        variable, each = shape.text("variable"), kind is LoopKind.FOR_EACH
+        over = shape.text("over").strip("{} ")
+        body, repeats = self._drafts(shape), shape.texts("activities")
+        optional = {} if shape.flag("required", default=True) else {"required": False}
+        loop = Loop(
+            id=loop_id,
+            title=shape.text("name", required=not inline, default=loop_id),
+            loops=kind,
+            body=(),
+            max_iterations=shape.positive("maxIterations") or DEFAULT_MAX_ITERATIONS,
+            condition=condition,
+            break_condition=shape.condition("breakCondition"),
+            items=tuple(over.split(".")) if over else (),
+            item_variable=variable if each else "",
+            iteration_variable="" if each else variable,
+            run_condition=run_condition,
+            description=shape.text("description"),
+            extra={**optional, **shape.extra()},
+        )
+        return _Draft(item=loop, shape=shape, repeats=repeats, body=body)
+
+    # Putting in order
+
+    def _repeating(self, drafts: list[_Draft]) -> list[_Draft]:
+        """Each loop with what its `activities` name: steps that stand outside move into a loop that has none of its own."""
+        outside = {draft.item.id: draft for draft in drafts if isinstance(draft.item, Step)}
+        moved: set[int] = set()
+        for loop in _loops(drafts):
+            steps = self._steps_of(loop, outside if loop in drafts and not loop.body else {}, moved)
+            loop.body.extend(steps)
+            moved.update(id(step) for step in steps)
+        return [draft for draft in drafts if id(draft) not in moved]
+
+    def _steps_of(self, loop: _Draft, outside: Mapping[str, _Draft], moved: set[int]) -> list[_Draft]:
+        activities: list[str] = []
+        steps: list[_Draft] = []
+        unknown: list[str] = []
+        for index, name in enumerate(loop.repeats):
+            if name in self._around.activity_ids:
+                activities.append(name)
+            elif name in outside and id(outside[name]) not in moved:
+                steps.append(outside[name])
+            else:
+                unknown.append(name)
+                message = f"{name[:80]!r} is neither an activity of the workflow nor a step that this loop could hold."
+                hint = did_you_mean(name[:80], {*self._around.activity_ids, *outside})
+                loop.shape.warn(ProblemCode.UNKNOWN_ACTIVITY, f"activities[{index}]", message, hint)
+        extra = {**loop.item.extra, "activities": unknown} if isinstance(loop.item, Loop) and unknown else {}
+        loop.item = msgspec.structs.replace(
+            loop.item, activities=tuple(activities), **({"extra": extra} if extra else {})
+        )
+        return steps
+
+    def _count(self, drafts: list[_Draft]) -> None:
+        """How often each checkpoint is named, and which ids the items have."""
+        for draft in drafts:
+            if not isinstance(draft.item, Gate):
+                self._taken.add(draft.item.id)
+            if draft.names in self._checkpoints:
+                self._named[draft.names] += 1
+            elif draft.names:
+                message = f"The activity declares no checkpoint {draft.names[:80]!r}."
+                hint = did_you_mean(draft.names[:80], self._checkpoints)
+                draft.shape.warn(ProblemCode.UNKNOWN_CHECKPOINT, "checkpoint", message, hint)
+            self._count(draft.body)
+
+    def _on_entry(self) -> tuple[Gate, ...]:
+        if self._named:
+            return ()
+        required = (checkpoint for checkpoint in self._checkpoints.values() if checkpoint.required)
+        return tuple(Gate(id=self._gate_id("entry", cp.id), checkpoint=cp.id) for cp in required)
+
+    def _settled(self, drafts: list[_Draft]) -> tuple[Item, ...]:
+        """The items of one body with their gates. The walk knows them by their id, so none may have that of another."""
+        body: list[Item] = []
+        held: set[str] = set()
+        for draft in drafts:
+            item = draft.item
+            if isinstance(item, Loop):
+                item = msgspec.structs.replace(item, body=self._settled(draft.body))
+            elif isinstance(item, Gate):
+                item = Gate(id=self._gate_id("gate", item.checkpoint), checkpoint=item.checkpoint)
+            if item.id in held:
+                item = msgspec.structs.replace(item, id=self._renamed(draft.shape, item.id, held | self._taken))
+            held.add(item.id)
+            body.append(item)
+            if isinstance(item, Step) and item.checkpoint in self._checkpoints:
+                gate_id = _unused(self._gate_id(item.id, item.checkpoint), held)
+                body.append(Gate(id=gate_id, checkpoint=item.checkpoint, step=item.id))
+                held.add(gate_id)
+        return tuple(body)
+
+    def _gate_id(self, step_id: str, checkpoint: str) -> str:
+        alone = self._named[checkpoint] <= 1 and checkpoint not in self._taken
+        return checkpoint if alone else f"{step_id}.{checkpoint}"
+
+    def _renamed(self, shape: Shape, name: str, taken: Collection[str]) -> str:
+        unused = _unused(name, taken)
+        shape.warn(ProblemCode.DUPLICATE_ID, "id", f"The id {name!r} stands twice; this one is called {unused!r}.")
+        return unused
+
+
+def _declared(shape: Shape, number: int) -> Checkpoint:
+    return read_checkpoint(shape, checkpoint_id=shape.id(default=f"checkpoint-{number}"))
+
+
+def _unused(name: str, taken: Collection[str]) -> str:
+    numbers = itertools.count(2)
+    unused = name
+    while unused in taken:
+        unused = f"{name}.{next(numbers)}"
+    return unused
+
+
+def _loops(drafts: list[_Draft]) -> Iterator[_Draft]:
+    for draft in drafts:
+        if isinstance(draft.item, Loop):
+            yield draft
+            yield from _loops(draft.body)
+
+
+def _loop_conditions(shape: Shape, kind: LoopKind) -> tuple[Condition | None, Condition | None]:
+    """Whether to go on, and whether to begin at all. Over a list, both keys can only mean the latter."""
+    if kind is LoopKind.FOR_EACH:
+        return None, shape.condition("condition", "when")
+    said, when = shape.condition("condition"), shape.condition("when")
+    return (when, None) if said is None else (said, when)

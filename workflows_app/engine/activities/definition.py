@@ -1,0 +1,229 @@
+"""The document that describes a workflow: everything in it but the activities."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER
+from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.problems import ProblemCode, did_you_mean
+from workflows_app.engine.program import ArtifactLocation, Mode, RoleDefinition, Variable, VariableType
+
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
+_TYPES: Mapping[VariableType, type | tuple[type, ...]] = {
+    VariableType.STRING: str,
+    VariableType.NUMBER: (int, float),
+    VariableType.BOOLEAN: bool,
+    VariableType.ARRAY: list,
+    VariableType.OBJECT: dict,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """`inherited_*` is what every activity gets besides its own; `listed` are the entries of `activities` as written;
+    `exits` says of each activity where its exits lead.
+    """
+
+    id: str
+    title: str
+    version: str
+    description: str
+    author: str
+    tags: tuple[str, ...]
+    rules: tuple[str, ...]
+    inherited_rules: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    modes: tuple[Mode, ...]
+    roles: tuple[RoleDefinition, ...]
+    artifact_locations: dict[str, ArtifactLocation]
+    primary_skill: str
+    skill_ids: tuple[str, ...]
+    inherited_skills: tuple[str, ...]
+    initial_activity: str
+    activities_folder: str
+    listed: tuple[Any, ...]
+    checkpoint_fragments: Mapping[str, Any]
+    exits: Mapping[str, Mapping[str, Any]]
+    extra: dict[str, Any]
+
+
+def read_definition(shape: Shape) -> Definition:
+    shape.raw("$schema")
+    fragments = shape.mapping("fragments")
+    rules, inherited_rules = _rules(shape, _object(fragments, "rules"))
+    primary_skill, skill_ids = _skills(shape)
+    techniques = shape.shape("techniques")
+    listed = shape.raw("activities")
+    if listed is not None and not isinstance(listed, list):
+        shape.wrong_type("activities", "a list")
+    return Definition(
+        id=shape.text("id"),
+        title=shape.text("title", required=True),
+        version=read_version(shape),
+        description=shape.text("description"),
+        author=shape.text("author"),
+        tags=shape.texts("tags"),
+        rules=rules,
+        inherited_rules=inherited_rules,
+        variables=read_variables(shape, "variables"),
+        modes=tuple(_mode(item, number) for number, item in enumerate(shape.shapes("modes"), 1)),
+        roles=_roles(shape),
+        artifact_locations=dict(_locations(shape)),
+        primary_skill=primary_skill,
+        skill_ids=(*skill_ids, *_closing_texts(techniques, "workflow")),
+        inherited_skills=_closing_texts(techniques, "activity", last=True),
+        initial_activity=shape.text("initialActivity"),
+        activities_folder=shape.text("activitiesDir", default=ACTIVITIES_FOLDER).strip("/") or ACTIVITIES_FOLDER,
+        listed=tuple(listed) if isinstance(listed, list) else (),
+        checkpoint_fragments=_object(fragments, "checkpoints"),
+        exits={key: value for key, value in shape.mapping("graph").items() if isinstance(value, dict)},
+        extra=shape.extra(),
+    )
+
+
+def read_version(shape: Shape) -> str:
+    version = shape.text("version", required=True)
+    if version and _VERSION.fullmatch(version) is None:
+        shape.warn(ProblemCode.BAD_VALUE, "version", f"{version[:40]!r} is not a version like '1.0.0'.")
+    return version
+
+
+def read_variables(shape: Shape, key: str) -> tuple[Variable, ...]:
+    kept: dict[str, Variable] = {}
+    for item in shape.shapes(key):
+        variable = _variable(item)
+        if variable.name in kept:
+            item.warn(ProblemCode.DUPLICATE_ID, "name", f"The variable {variable.name!r} is declared twice.")
+        elif variable.name:
+            kept[variable.name] = variable
+    return tuple(kept.values())
+
+
+def _variable(shape: Shape) -> Variable:
+    if not shape.has("type"):
+        shape.problem(ProblemCode.MISSING_KEY, "type", "The key 'type' is missing.")
+    kind = VariableType(shape.choice("type", list(VariableType), default=VariableType.STRING))
+    default = shape.raw("defaultValue")
+    if default is not None and not _is(default, kind):
+        shape.warn(ProblemCode.BAD_VALUE, "defaultValue", f"The default is not of the type {kind.value!r}.")
+    return Variable(
+        name=shape.text("name", required=True),
+        type=kind,
+        description=shape.text("description"),
+        has_default=shape.knows("defaultValue"),
+        default=default,
+        required=shape.flag("required", default=False),
+        extra=shape.extra(),
+    )
+
+
+def _is(value: Any, kind: VariableType) -> bool:
+    return isinstance(value, _TYPES[kind]) and (kind is VariableType.BOOLEAN or not isinstance(value, bool))
+
+
+def _rules(shape: Shape, fragments: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The workflow's rules, and those that each activity inherits where rules are parted by whom they are for."""
+    if not isinstance(shape.raw("rules"), dict):
+        return tuple(_rule_texts(shape, "rules", fragments)), ()
+    parted = shape.inner(shape.mapping("rules"), "rules")
+    own, inherited, both = (tuple(_rule_texts(parted, key, fragments)) for key in ("workflow", "activity", "universal"))
+    parted.extra()
+    return (*own, *both), (*inherited, *both)
+
+
+def _rule_texts(shape: Shape, key: str, fragments: Mapping[str, Any]) -> Iterator[str]:
+    """Rules as written, and in the place of `{ref: name}` those of that fragment."""
+    value = shape.raw(key)
+    items = value if isinstance(value, list) else []
+    if not any(isinstance(item, dict) for item in items):
+        yield from shape.texts(key)
+        return
+    for index, item in enumerate(items):
+        reference = item.get("ref") if isinstance(item, dict) else None
+        fragment = fragments.get(reference) if isinstance(reference, str) else None
+        if isinstance(item, str):
+            yield item
+        elif isinstance(fragment, list):
+            yield from (rule for rule in fragment if isinstance(rule, str))
+        else:
+            message = "A rule is text, or `ref` and the name of a fragment."
+            hint = did_you_mean(str(reference)[:80], fragments)
+            shape.problem(ProblemCode.UNKNOWN_REF, f"{key}[{index}]", message, suggestion=hint)
+
+
+def _skills(shape: Shape) -> tuple[str, tuple[str, ...]]:
+    """A list in the second generation, `{primary, supporting}` in the third."""
+    if isinstance(shape.raw("skills"), list):
+        return "", shape.texts("skills")
+    skills = shape.shape("skills")
+    if skills is None:
+        return "", ()
+    primary = skills.text("primary", required=True)
+    listed = (primary, *skills.texts("supporting"))
+    skills.extra()
+    return primary, tuple(skill for skill in listed if skill)
+
+
+def _closing_texts(shape: Shape | None, key: str, *, last: bool = False) -> tuple[str, ...]:
+    if shape is None:
+        return ()
+    texts = shape.texts(key)
+    if last:
+        shape.extra()
+    return texts
+
+
+def _roles(shape: Shape) -> tuple[RoleDefinition, ...]:
+    model = shape.shape("executionModel")
+    if model is None:
+        return ()
+    roles = tuple(_role(item, number) for number, item in enumerate(model.shapes("roles"), 1))
+    model.extra()
+    return roles
+
+
+def _role(shape: Shape, number: int) -> RoleDefinition:
+    return RoleDefinition(
+        id=shape.id(default=f"role-{number}"), description=shape.text("description", required=True), extra=shape.extra()
+    )
+
+
+def _mode(shape: Shape, number: int) -> Mode:
+    mode_id = shape.id(default=f"mode-{number}")
+    return Mode(
+        id=mode_id,
+        name=shape.text("name", required=True, default=mode_id),
+        activation_variable=shape.text("activationVariable", required=True),
+        description=shape.text("description"),
+        recognition=shape.texts("recognition"),
+        skip_activities=shape.texts("skipActivities"),
+        defaults=shape.mapping("defaults"),
+        resource=shape.text("resource"),
+        extra=shape.extra(),
+    )
+
+
+def _locations(shape: Shape) -> Iterable[tuple[str, ArtifactLocation]]:
+    """A path, or an object with one."""
+    places = shape.inner(shape.mapping("artifactLocations"), "artifactLocations")
+    for name, value in sorted(shape.mapping("artifactLocations").items()):
+        if isinstance(value, dict):
+            yield name, _location(places.inner(value, name))
+        else:
+            yield name, ArtifactLocation(path=places.text(name, required=True))
+
+
+def _location(shape: Shape) -> ArtifactLocation:
+    return ArtifactLocation(
+        path=shape.text("path", required=True),
+        description=shape.text("description"),
+        gitignored=shape.flag("gitignored", default=False),
+        extra=shape.extra(),
+    )
+
+
+def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,259 @@
+"""Bytes of one file to a document: TOON, YAML, JSON, or Markdown with front matter. Nothing here knows what a workflow is.
+
+Every value that comes out can be stored and has a canonical form; everything else is a problem with a file and, where the
+decoder tells it, a line. No function raises.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
+from typing import Any
+
+import toon_format
+
+from workflows_app.engine import canonical
+from workflows_app.engine.activities.yaml_values import BadYamlError, loads_yaml
+from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.source import Strictness
+
+MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
+TOON = ".toon"
+YAML = (".yaml", ".yml")
+JSON = ".json"
+MARKDOWN = ".md"
+STRUCTURED = (TOON, *YAML, JSON)
+
+# More places than this in one file say no more.
+_MAX_LENIENT_PLACES = 20
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_HEADING = re.compile(r"^#[ \t]+(.+)$", re.MULTILINE)
+_REASONS = {
+    "too_large": ProblemCode.TOO_LARGE,
+    "too_deep": ProblemCode.TOO_DEEP,
+    "duplicate_key": ProblemCode.DUPLICATE_KEY,
+    "not_a_number": ProblemCode.NOT_A_NUMBER,
+    "nul_character": ProblemCode.BAD_CHARACTER,
+    "lone_surrogate": ProblemCode.BAD_CHARACTER,
+}
+
+Problems = tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """`digest` is of the canonical bytes of the value, so neither comments nor the order of keys are in it."""
+
+    file: str
+    text: str
+    value: Any
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Markdown:
+    """`meta` is the front matter, its values as written; `text` is the whole, `body` what follows the front matter."""
+
+    file: str
+    text: str
+    meta: dict[str, Any]
+    body: str
+    digest: str
+
+    @property
+    def heading(self) -> str:
+        found = _HEADING.search(self.body)
+        return found.group(1).rstrip(" \t#") if found else ""
+
+
+class _UnreadableError(Exception):
+    def __init__(self, code: ProblemCode, message: str, line: int | None = None, suggestion: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.line = line
+        self.suggestion = suggestion
+
+
+def read_document(*, data: bytes, file: str, strictness: Strictness) -> tuple[Document | None, Problems]:
+    """A structured document by the ending of its name."""
+    try:
+        text = _text(data)
+        value, warnings = _value(text, file, strictness)
+        digest = canonical.digest(_canonical(value))
+    except _UnreadableError as error:
+        return None, (_problem(error, file),)
+    return Document(file=file, text=text, value=value, digest=digest), warnings
+
+
+def read_markdown(*, data: bytes, file: str) -> tuple[Markdown | None, Problems]:
+    """Markdown whose front matter cannot be read is a document without any, and a warning."""
+    try:
+        text = _text(data)
+    except _UnreadableError as error:
+        return None, (_problem(error, file),)
+    digest = canonical.digest(text.encode())
+    found = _FRONT_MATTER.match(text)
+    if found is None:
+        return Markdown(file=file, text=text, meta={}, body=text, digest=digest), ()
+    meta, problems = _front_matter(found.group(1), file)
+    return Markdown(file=file, text=text, meta=meta, body=text[found.end() :], digest=digest), problems
+
+
+def read_text(*, data: bytes, file: str) -> tuple[str | None, Problems]:
+    """Any text file, with its line ends as line feeds."""
+    try:
+        return _text(data), ()
+    except _UnreadableError as error:
+        return None, (_problem(error, file),)
+
+
+def suffix_of(path: str) -> str:
+    return PurePosixPath(path).suffix.lower()
+
+
+def _text(data: bytes) -> str:
+    if len(data) > MAX_DOCUMENT_BYTES:
+        message = f"The file has {len(data)} bytes; at most {MAX_DOCUMENT_BYTES} are read."
+        raise _UnreadableError(ProblemCode.TOO_LARGE, message)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _UnreadableError(ProblemCode.UNREADABLE, "The file is not UTF-8.", line) from error
+    nul = text.find("\x00")
+    if nul >= 0:
+        line = text.count("\n", 0, nul) + 1
+        raise _UnreadableError(ProblemCode.BAD_CHARACTER, "The character U+0000 cannot be stored.", line)
+    return text.replace("\r\n", "\n")
+
+
+def _value(text: str, file: str, strictness: Strictness) -> tuple[Any, Problems]:
+    ending = suffix_of(file)
+    if ending in YAML:
+        return _yaml(text), ()
+    if ending == JSON:
+        return _json(text), ()
+    return _toon(text, file, strictness)
+
+
+def _yaml(text: str) -> Any:
+    try:
+        return loads_yaml(text)
+    except BadYamlError as error:
+        raise _UnreadableError(error.code, error.message, error.line) from error
+
+
+def _json(text: str) -> Any:
+    try:
+        return canonical.loads_strict(text, max_bytes=MAX_DOCUMENT_BYTES)
+    except canonical.UnreadableJsonError as error:
+        raise _unstorable(error) from error
+
+
+def _toon(text: str, file: str, strictness: Strictness) -> tuple[Any, Problems]:
+    try:
+        return toon_format.loads(text), ()
+    except toon_format.ToonDecodeError as error:
+        refusal = _toon_refusal(error)
+        if strictness is Strictness.STRICT:
+            raise refusal from error
+    try:
+        value = toon_format.loads(text, strict=False)
+    except toon_format.ToonDecodeError as error:
+        raise _toon_refusal(error) from error
+    return value, _lenient_places(text, file)
+
+
+def _toon_refusal(error: toon_format.ToonDecodeError) -> _UnreadableError:
+    if error.msg.startswith("Duplicate"):
+        suggestion = "Rename one of them or merge the two."
+        return _UnreadableError(ProblemCode.DUPLICATE_KEY, f"{error.msg} in one object.", error.line, suggestion)
+    if "nested too deeply" in error.msg:
+        message = f"The document nests deeper than {canonical.DEFAULT_MAX_DEPTH} levels."
+        return _UnreadableError(ProblemCode.TOO_DEEP, message, error.line)
+    suggestion = "Indent by two spaces for each level." if "ndent" in error.msg else ""
+    return _UnreadableError(ProblemCode.BAD_TOON, f"Not TOON: {error.msg}.", error.line, suggestion)
+
+
+def _lenient_places(text: str, file: str) -> Problems:
+    """One warning for each place that strict reading refuses: each is mended so that the next one comes to light."""
+    warnings: list[Problem] = []
+    lines = text.split("\n")
+    for _ in range(_MAX_LENIENT_PLACES):
+        try:
+            toon_format.loads("\n".join(lines))
+        except toon_format.ToonDecodeError as error:
+            message = f"Read although it is not strict TOON: {error.msg}."
+            warning = Problem(
+                code=ProblemCode.LENIENT_TOON,
+                message=message,
+                severity=Severity.WARNING,
+                file=file,
+                line=error.line,
+                suggestion="Older readers differ in what they make of it; write it strictly.",
+            )
+            warnings.append(warning)
+            if not _mend(lines, error):
+                break
+        else:
+            break
+    return tuple(dict.fromkeys(warnings))
+
+
+def _mend(lines: list[str], error: toon_format.ToonDecodeError) -> bool:
+    """Make the line that strict reading refused acceptable, whatever it then says. False where that is not so simple."""
+    if error.line is None or error.line > len(lines):
+        return False
+    index = error.line - 1
+    before = lines[index]
+    twice = re.fullmatch(r"Duplicate key '(.+)'", error.msg)
+    length = re.fullmatch(r"Declared length (\d+) but found (\d+)", error.msg)
+    if twice:
+        lines[index] = re.sub(rf'^(\s*(?:- )?"?){re.escape(twice[1])}', rf"\g<1>line{error.line}", before, count=1)
+    elif length:
+        lines[index] = re.sub(rf"\[{length[1]}(:?[\t|]?)\]", rf"[{length[2]}\g<1>]", before, count=1)
+    elif error.msg.startswith("Blank line"):
+        lines[index] = "#"
+    return lines[index] != before
+
+
+def _canonical(value: Any) -> bytes:
+    try:
+        canonical.check_storable(value)
+        return canonical.canonical_bytes(value)
+    except canonical.UnreadableJsonError as error:
+        raise _unstorable(error) from error
+    except canonical.NotCanonicalError as error:
+        raise _UnreadableError(ProblemCode.NOT_A_NUMBER, "A number is beyond what JSON can hold.") from error
+
+
+def _unstorable(error: canonical.UnreadableJsonError) -> _UnreadableError:
+    return _UnreadableError(_REASONS.get(error.reason, ProblemCode.UNREADABLE), error.message)
+
+
+def _front_matter(text: str, file: str) -> tuple[dict[str, Any], Problems]:
+    try:
+        meta = loads_yaml(text, typed=False)
+        canonical.check_storable(meta)
+    except BadYamlError as error:
+        line = None if error.line is None else error.line + 1
+        return {}, (_bad_front_matter(error.message, file, line),)
+    except canonical.UnreadableJsonError as error:
+        return {}, (_bad_front_matter(error.message, file, None),)
+    if meta is None:
+        return {}, ()
+    if not isinstance(meta, dict):
+        return {}, (_bad_front_matter("The front matter is not an object.", file, 1),)
+    return meta, ()
+
+
+def _bad_front_matter(message: str, file: str, line: int | None) -> Problem:
+    return Problem(code=ProblemCode.BAD_FRONT_MATTER, message=message, severity=Severity.WARNING, file=file, line=line)
+
+
+def _problem(error: _UnreadableError, file: str) -> Problem:
+    return Problem(code=error.code, message=error.message, file=file, line=error.line, suggestion=error.suggestion)
+
+
+def as_warning(problem: Problem) -> Problem:
+    return replace(problem, severity=Severity.WARNING)

@@ -1,0 +1,198 @@
+"""The small parts of an activity, of every generation, as the program has them. Order of work is not decided here."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.program import (
+    Action,
+    ActionKind,
+    Artifact,
+    Branch,
+    Checkpoint,
+    Decision,
+    Effect,
+    Option,
+    Transition,
+    Trigger,
+)
+
+AUTHORITIES = ("relayed", "human")
+
+_EFFECTS = ("setVariable", "transitionTo", "skipActivities")
+_Part = TypeVar("_Part", Option, Decision, Branch, Artifact, Checkpoint)
+
+
+def read_actions(shape: Shape, key: str) -> tuple[Action, ...]:
+    return tuple(_action(item) for item in shape.shapes(key))
+
+
+def read_triggers(shape: Shape, key: str = "triggers") -> tuple[Trigger, ...]:
+    """One object in the first generation, a list since."""
+    value = shape.raw(key)
+    items: Iterable[Shape] = [shape.inner(value, key)] if isinstance(value, dict) else shape.shapes(key)
+    return tuple(_trigger(item) for item in items)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkillUse:
+    """The skill that a step applies, what it is given, and the variables that keep what it produces."""
+
+    name: str = ""
+    arguments: dict[str, Any] = field(default_factory=dict)
+    outputs: dict[str, Any] = field(default_factory=dict)
+
+
+def read_skill_use(shape: Shape) -> SkillUse:
+    """`skill` with `skill_args`; in the newest form `technique`, a name or a name with inputs and outputs."""
+    technique = shape.raw("technique")
+    if isinstance(technique, dict):
+        inner = shape.inner(technique, "technique")
+        use = SkillUse(
+            name=inner.text("name", required=True),
+            arguments=inner.mapping("inputs"),
+            outputs=inner.mapping("outputs"),
+        )
+        inner.extra()
+        return use
+    name = shape.text("skill") or shape.text("technique")
+    return SkillUse(name=name, arguments=shape.mapping("skill_args"))
+
+
+def read_checkpoint(shape: Shape, *, checkpoint_id: str) -> Checkpoint:
+    """A declared checkpoint, or the body of a step that is one: those have no name, and their gate may be a `when` line."""
+    authority = shape.choice("authority", AUTHORITIES, default="relayed")
+    return Checkpoint(
+        id=checkpoint_id,
+        name=shape.text("name", default=checkpoint_id),
+        message=shape.text("message", required=True, default=checkpoint_id),
+        options=unique_by_id(shape, "options", [_option(item, n) for n, item in enumerate(shape.shapes("options"), 1)]),
+        condition=shape.condition("condition", "when"),
+        required=shape.flag("required", default=True),
+        blocking=shape.flag("blocking", default=True),
+        default_option=shape.text("defaultOption"),
+        auto_advance_ms=shape.positive("autoAdvanceMs"),
+        prerequisite=shape.text("prerequisite"),
+        human=shape.flag("human", default=False) or authority == "human",
+        extra=shape.extra(),
+    )
+
+
+def read_decisions(shape: Shape) -> tuple[Decision, ...]:
+    found = [_decision(item, number) for number, item in enumerate(shape.shapes("decisions"), 1)]
+    return unique_by_id(shape, "decisions", found)
+
+
+def read_transitions(shape: Shape) -> tuple[Transition, ...]:
+    found = (_transition(item) for item in shape.shapes("transitions"))
+    return tuple(transition for transition in found if transition.to)
+
+
+def read_artifacts(shape: Shape) -> tuple[Artifact, ...]:
+    found = [_artifact(item, number) for number, item in enumerate(shape.shapes("artifacts"), 1)]
+    return unique_by_id(shape, "artifacts", found)
+
+
+def unique_by_id(shape: Shape, key: str, parts: list[_Part]) -> tuple[_Part, ...]:
+    """The parts whose id is the first of its kind. The others could never be chosen, so they are problems and left out."""
+    kept: dict[str, _Part] = {}
+    for index, part in enumerate(parts):
+        if part.id in kept:
+            shape.problem(ProblemCode.DUPLICATE_ID, f"{key}[{index}].id", f"The id {part.id!r} stands twice in {key}.")
+        else:
+            kept[part.id] = part
+    return tuple(kept.values())
+
+
+def _action(shape: Shape) -> Action:
+    if not shape.has("action"):
+        shape.problem(ProblemCode.MISSING_KEY, "action", "The key 'action' is missing.")
+    return Action(
+        action=ActionKind(shape.choice("action", [kind.value for kind in ActionKind], default=ActionKind.LOG)),
+        target=shape.text("target"),
+        message=shape.text("message"),
+        description=shape.text("description"),
+        value=shape.raw("value"),
+        condition=shape.condition("condition", "when"),
+        extra=shape.extra(),
+    )
+
+
+def _trigger(shape: Shape) -> Trigger:
+    return Trigger(
+        workflow=shape.text("workflow", required=True),
+        description=shape.text("description"),
+        pass_context=shape.texts("passContext"),
+        extra=shape.extra(),
+    )
+
+
+def _option(shape: Shape, number: int) -> Option:
+    option_id = shape.id(default=f"option-{number}")
+    effect = shape.shape("effect")
+    return Option(
+        id=option_id,
+        label=shape.text("label", required=True, default=option_id),
+        description=shape.text("description"),
+        effect=None if effect is None else _effect(effect),
+        extra=shape.extra(hints=dict.fromkeys(_EFFECTS, "Write it under `effect`.")),
+    )
+
+
+def _effect(shape: Shape) -> Effect:
+    return Effect(
+        set_variable=shape.mapping("setVariable"),
+        transition_to=shape.text("transitionTo"),
+        skip_activities=shape.texts("skipActivities"),
+        extra=shape.extra(),
+    )
+
+
+def _decision(shape: Shape, number: int) -> Decision:
+    decision_id = shape.id(default=f"decision-{number}")
+    branches = unique_by_id(shape, "branches", [_branch(item, n) for n, item in enumerate(shape.shapes("branches"), 1)])
+    if len(branches) < 2:
+        message = f"A decision has at least 2 branches; this one has {len(branches)}."
+        shape.problem(ProblemCode.TOO_SHORT, "branches", message)
+    return Decision(
+        id=decision_id,
+        name=shape.text("name", required=True, default=decision_id),
+        branches=branches,
+        description=shape.text("description"),
+        extra=shape.extra(),
+    )
+
+
+def _branch(shape: Shape, number: int) -> Branch:
+    branch_id = shape.id(default=f"branch-{number}")
+    return Branch(
+        id=branch_id,
+        label=shape.text("label", required=True, default=branch_id),
+        condition=shape.condition("condition", "when"),
+        transition_to=shape.text("transitionTo"),
+        is_default=shape.flag("isDefault", default=False),
+        extra=shape.extra(),
+    )
+
+
+def _transition(shape: Shape) -> Transition:
+    return Transition(
+        to=shape.text("to", required=True),
+        condition=shape.condition("condition", "when"),
+        is_default=shape.flag("isDefault", default=False),
+        extra=shape.extra(),
+    )
+
+
+def _artifact(shape: Shape, number: int) -> Artifact:
+    artifact_id = shape.id(default=f"artifact-{number}")
+    return Artifact(
+        id=artifact_id,
+        name=shape.text("name", required=True, default=artifact_id),
+        location=shape.text("location"),
+        description=shape.text("description"),
+        updates=shape.choice("action", ("create", "update"), default="create") == "update",
+        extra=shape.extra(),
+    )

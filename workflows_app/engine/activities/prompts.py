@@ -1,0 +1,71 @@
+"""What an agent reads that walks an activity workflow one step at a time. The same step always reads the same."""
+
+import json
+from typing import Any, assert_never
+
+from workflows_app.engine import conditions
+from workflows_app.engine.activities.parts import SkillUse
+from workflows_app.engine.program import Action, ActionKind, Trigger
+
+
+def step_prompt(
+    *,
+    title: str,
+    description: str,
+    actions: tuple[Action, ...],
+    triggers: tuple[Trigger, ...],
+    use: SkillUse,
+    skill_summary: str,
+) -> str:
+    """The description (else the title), what to do, the skill to apply, and the workflows to start, in this order."""
+    parts = [description.strip() or title]
+    if actions:
+        parts.append("\n".join(f"- {describe_action(action)}" for action in actions))
+    if use.name:
+        parts.append(_skill(use, skill_summary))
+    parts.extend(describe_trigger(trigger) for trigger in triggers)
+    return "\n\n".join(parts)
+
+
+def describe_action(action: Action) -> str:
+    said = _said(action)
+    return said if action.condition is None else f"If {conditions.describe(action.condition)}: {said}"
+
+
+def describe_trigger(trigger: Trigger) -> str:
+    passed = f" Pass on: {', '.join(trigger.pass_context)}." if trigger.pass_context else ""
+    return f"Start the workflow `{trigger.workflow}`{_after(': ', trigger.description) or '.'}{passed}"
+
+
+def _said(action: Action) -> str:
+    told = action.message or action.description
+    match action.action:
+        case ActionKind.LOG:
+            return f"Log: {told or action.target}"
+        case ActionKind.MESSAGE:
+            return f"Tell the user: {told or action.target}"
+        case ActionKind.VALIDATE:
+            return f"Check `{action.target}`{_after(': ', told)}" if action.target else f"Check: {told}"
+        case ActionKind.SET:
+            value = "" if action.value is None else f" to {_json(action.value)}"
+            return f"Set `{action.target}`{value}{_after(': ', told)}"
+        case ActionKind.EMIT:
+            value = "" if action.value is None else f" with {_json(action.value)}"
+            return f"Announce `{action.target}`{value}{_after(': ', told)}"
+        case _:
+            assert_never(action.action)
+
+
+def _skill(use: SkillUse, summary: str) -> str:
+    lines = [f"Apply the skill `{use.name}`{_after(': ', summary) or '.'}"]
+    lines.extend(f"- with `{name}` = {_json(use.arguments[name])}" for name in sorted(use.arguments))
+    lines.extend(f"- its output `{name}` is kept as {_json(use.outputs[name])}" for name in sorted(use.outputs))
+    return "\n".join(lines)
+
+
+def _after(sign: str, text: str) -> str:
+    return f"{sign}{text.strip()}" if text.strip() else ""
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

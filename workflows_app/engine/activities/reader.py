@@ -1,0 +1,322 @@
+"""A folder of activities to a program: what the workflow says, its activities in order, and all that they read."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from workflows_app.engine import names
+from workflows_app.engine.activities.activity import Inherited, ReadActivity, read_activity
+from workflows_app.engine.activities.body import Surroundings
+from workflows_app.engine.activities.definition import Definition, read_definition
+from workflows_app.engine.activities.documents import as_warning, read_document
+from workflows_app.engine.activities.folder import Entry, Folder, Part, entry_path, sort_files
+from workflows_app.engine.activities.library import Neighbours
+from workflows_app.engine.activities.lint import Places, leads_on, lint
+from workflows_app.engine.activities.references import META
+from workflows_app.engine.activities.resources import Resources, read_rules, read_templates
+from workflows_app.engine.activities.shape import Findings, Shape
+from workflows_app.engine.activities.skills import Held, Shelf, Skills
+from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean, sorted_problems
+from workflows_app.engine.program import (
+    COMPILER_VERSION,
+    ConditionMode,
+    Family,
+    Program,
+    Provenance,
+    ProvenanceKind,
+    Variable,
+)
+from workflows_app.engine.source import Compilation, Content, Library, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Authored:
+    """The document of one activity before it is read. `home` is the folder it was borrowed from."""
+
+    id: str
+    shape: Shape
+    artifact_prefix: str = ""
+    home: str = ""
+    source: str = ""
+    digest: str = ""
+
+
+def compile_folder(*, source: Source, library: Library) -> Compilation:
+    """The program of a workflow folder, or what is wrong with it. Reads any bytes and raises nothing."""
+    findings = Findings(strictness=source.strictness)
+    shape = _entry(source, findings)
+    if shape is None:
+        return Compilation(program=None, workflow_id="", problems=sorted_problems(findings.problems))
+    definition = read_definition(shape)
+    if definition.id:
+        problems = names.check_id(workflow_id=definition.id, origin=source.origin)
+        findings.take(replace(problem, file=shape.file) for problem in problems)
+    else:
+        shape.problem(ProblemCode.MISSING_KEY, "id", "The key 'id' is missing.", severity=Severity.ERROR)
+    return _Compiler(source, library, shape, definition, findings).compilation()
+
+
+def _entry(source: Source, findings: Findings) -> Shape | None:
+    """The object that describes the workflow."""
+    path = entry_path(source.files)
+    if path is None:
+        message = "The folder has no workflow.toon (or workflow.yaml) at its top."
+        findings.add(Problem(code=ProblemCode.NO_WORKFLOW, message=message))
+        return None
+    document, problems = read_document(data=source.files[path], file=path, strictness=source.strictness)
+    findings.take(problems)
+    if document is None:
+        return None
+    if not isinstance(document.value, dict):
+        findings.add(_no_object(path, "A workflow"))
+        return None
+    return Shape(document.value, findings=findings, file=path)
+
+
+class _Compiler:
+    """One compilation: the folder, what surrounds it, and what was found wrong so far."""
+
+    def __init__(
+        self, source: Source, library: Library, shape: Shape, definition: Definition, findings: Findings
+    ) -> None:
+        self._source = source
+        self._library = library
+        self._shape = shape
+        self._definition = definition
+        self._findings = findings
+        self._folder = sort_files(
+            files=source.files, owner=definition.id, activities_folder=definition.activities_folder
+        )
+        self._neighbours = Neighbours(library=library, strictness=source.strictness)
+        shelf = Shelf(self._folder, strictness=source.strictness)
+        self._skills = Skills(own=shelf, shelf_of=self._neighbours.shelf, findings=findings)
+        self._provenance: list[Provenance] = []
+
+    def compilation(self) -> Compilation:
+        self._findings.take(self._folder.problems)
+        authored = self._activities()
+        read = self._read(authored)
+        skills, resources, templates = self._attached()
+        rules = self._rules()
+        program = self._program(read, skills, resources, templates, rules)
+        places = Places(workflow=self._shape.file, activities={one.id: one.shape.file for one in authored.values()})
+        self._findings.take(lint(program=program, places=places, workflow_ids=self._library.workflow_ids))
+        problems = sorted_problems(self._findings.problems)
+        broken = any(problem.severity is Severity.ERROR for problem in problems)
+        contents = [held.content for held in (*skills, *resources, *templates)] + ([rules] if rules else [])
+        return Compilation(
+            program=None if broken else program,
+            workflow_id=self._definition.id,
+            problems=problems,
+            contents=() if broken else _unique(contents),
+        )
+
+    # Activities
+
+    def _activities(self) -> dict[str, _Authored]:
+        """By id: those of the folder by their number, then those that the workflow lists and the folder lacks."""
+        found: dict[str, _Authored] = {}
+        for entry in self._folder.of(Part.ACTIVITY):
+            self._keep(found, self._from_file(entry, home=""))
+        for index, listed in enumerate(self._definition.listed):
+            place = f"activities[{index}]"
+            if isinstance(listed, str):
+                self._borrow(found, listed, place)
+            elif isinstance(listed, dict):
+                shape = self._shape.inner(listed, place)
+                self._keep(found, _Authored(id=shape.id(default=f"activity-{index + 1}"), shape=shape))
+            else:
+                self._shape.problem(ProblemCode.WRONG_TYPE, place, "An activity is an object or the name of a file.")
+        if not found and not any(self._folder.of(Part.ACTIVITY)) and not self._definition.listed:
+            message = "The workflow has no activity."
+            self._shape.problem(ProblemCode.MISSING_KEY, "activities", message, severity=Severity.ERROR)
+        return found
+
+    def _from_file(self, entry: Entry, *, home: str) -> _Authored | None:
+        document, problems = read_document(data=entry.data, file=entry.file, strictness=self._source.strictness)
+        self._findings.take(problems)
+        if document is None:
+            return None
+        if not isinstance(document.value, dict):
+            self._findings.add(_no_object(entry.file, "An activity"))
+            return None
+        shape = Shape(document.value, findings=self._findings, file=entry.file)
+        return _Authored(
+            id=shape.id(default=entry.name),
+            shape=shape,
+            artifact_prefix=entry.index,
+            home=home,
+            source=entry.file,
+            digest=document.digest,
+        )
+
+    def _keep(self, found: dict[str, _Authored], authored: _Authored | None) -> None:
+        if authored is None:
+            return
+        earlier = found.setdefault(authored.id, authored)
+        if earlier is not authored:
+            message = f"The id {authored.id!r} is that of the activity in {earlier.shape.file}."
+            authored.shape.problem(ProblemCode.DUPLICATE_ID, "id", message, severity=Severity.ERROR)
+
+    def _borrow(self, found: dict[str, _Authored], reference: str, place: str) -> None:
+        """A file of the folder is there already; one of another workflow comes from the library, unless its id is taken."""
+        owner, _, name = reference.rpartition("/")
+        home = owner.removesuffix(f"/{self._definition.activities_folder}")
+        if self._folder.named(name) is not None and home in {
+            "",
+            self._definition.id,
+            self._definition.activities_folder,
+        }:
+            return
+        folder = self._neighbours.folder(home) if home else None
+        entry = None if folder is None else folder.named(name)
+        if entry is None:
+            message = f"No activity file {reference[:80]!r} is in this folder or in another workflow."
+            hint = did_you_mean(name[:80], _file_names(folder or self._folder))
+            self._shape.problem(ProblemCode.UNKNOWN_ACTIVITY, place, message, severity=Severity.ERROR, suggestion=hint)
+            return
+        authored = self._from_file(entry, home=home)
+        if authored is not None and authored.id not in found:
+            found[authored.id] = authored
+            self._provenance.append(
+                Provenance(
+                    at=authored.id, kind=ProvenanceKind.BORROWED, source=authored.source, digest=authored.digest
+                ),
+            )
+
+    def _read(self, authored: dict[str, _Authored]) -> list[ReadActivity]:
+        definition = self._definition
+        for reference in (*definition.skill_ids, *definition.inherited_skills):
+            self._skills.require(reference, at=self._shape, key="skills")
+        return [
+            read_activity(
+                one.shape,
+                activity_id=one.id,
+                around=Surroundings(
+                    skills=self._skills,
+                    activity_ids=frozenset(authored),
+                    fragments=definition.checkpoint_fragments,
+                    home=one.home,
+                ),
+                inherited=Inherited(
+                    rules=definition.inherited_rules,
+                    skills=definition.inherited_skills,
+                    exits=definition.exits.get(one.id, {}),
+                ),
+                artifact_prefix=one.artifact_prefix,
+            )
+            for one in authored.values()
+        ]
+
+    # What agents read
+
+    def _attached(self) -> tuple[tuple[Held, ...], tuple[Held, ...], tuple[Held, ...]]:
+        """Skills, resources, templates."""
+        resources = Resources(
+            own=self._folder,
+            folder_of=self._neighbours.folder,
+            findings=self._findings,
+            strictness=self._source.strictness,
+        )
+        skills = self._skills.close()
+        for skill in skills:
+            for index, reference in enumerate(skill.attachment.resources):
+                resources.refer(reference, file=skill.file, path=f"resources[{index}]", home=skill.attachment.owner)
+        for index, mode in enumerate(self._definition.modes):
+            if mode.resource:
+                resources.refer(mode.resource, file=self._shape.file, path=f"modes[{index}].resource")
+        return skills, resources.close(), read_templates(folder=self._folder, findings=self._findings)
+
+    def _rules(self) -> Content | None:
+        """The folder's own rules, else those that meta has for all."""
+        own, problems = read_rules(folder=self._folder, strictness=self._source.strictness)
+        self._findings.take(
+            problem if problem.severity is Severity.WARNING else replace(problem, severity=self._findings.loose)
+            for problem in problems
+        )
+        meta = self._neighbours.folder(META)
+        if own is not None or problems or meta is None or self._definition.id == META:
+            return own
+        shared, problems = read_rules(folder=meta, strictness=self._source.strictness)
+        self._findings.take(as_warning(problem) for problem in problems)
+        if shared is not None:
+            self._provenance.append(
+                Provenance(at="global_rules", kind=ProvenanceKind.META, source=f"{META}/rules", digest=shared.digest),
+            )
+        return shared
+
+    # The whole
+
+    def _program(
+        self,
+        read: list[ReadActivity],
+        skills: tuple[Held, ...],
+        resources: tuple[Held, ...],
+        templates: tuple[Held, ...],
+        rules: Content | None,
+    ) -> Program:
+        definition = self._definition
+        program = Program(
+            compiler=COMPILER_VERSION,
+            family=Family.ACTIVITIES,
+            id=definition.id,
+            title=definition.title,
+            version=definition.version,
+            conditions=ConditionMode.STRICT,
+            activities=tuple(one.activity for one in read),
+            initial_activity=definition.initial_activity or (read[0].activity.id if read else ""),
+            description=definition.description,
+            author=definition.author,
+            tags=definition.tags,
+            rules=definition.rules,
+            variables=_variables(definition, read),
+            modes=definition.modes,
+            roles=definition.roles,
+            artifact_locations=definition.artifact_locations,
+            primary_skill=definition.primary_skill,
+            skill_ids=definition.skill_ids,
+            skills=tuple(held.attachment for held in skills),
+            resources=tuple(held.attachment for held in resources),
+            templates=tuple(held.attachment for held in templates),
+            global_rules="" if rules is None else rules.digest,
+            provenance=tuple(self._provenance),
+            extra=definition.extra,
+        )
+        self._check_beginning(program)
+        return program
+
+    def _check_beginning(self, program: Program) -> None:
+        initial = self._definition.initial_activity
+        known = [activity.id for activity in program.activities]
+        if initial and known and initial not in known:
+            message = f"The first activity {initial[:80]!r} is not one of the workflow."
+            hint = did_you_mean(initial[:80], known)
+            self._shape.problem(
+                ProblemCode.UNKNOWN_ACTIVITY, "initialActivity", message, severity=Severity.ERROR, suggestion=hint
+            )
+        elif not initial and leads_on(program):
+            message = f"The workflow does not say where it begins; it begins with {program.initial_activity!r}."
+            self._shape.warn(ProblemCode.MISSING_KEY, "initialActivity", message)
+
+
+def _variables(definition: Definition, read: list[ReadActivity]) -> tuple[Variable, ...]:
+    """Those of the workflow, then those that only an activity declares."""
+    declared = {variable.name: variable for variable in definition.variables}
+    for one in read:
+        for variable in one.variables:
+            declared.setdefault(variable.name, variable)
+    return tuple(declared.values())
+
+
+def _unique(contents: list[Content]) -> tuple[Content, ...]:
+    kept: dict[tuple[str, str], Content] = {}
+    for content in contents:
+        kept.setdefault((content.kind, content.digest), content)
+    return tuple(kept[key] for key in sorted(kept))
+
+
+def _file_names(folder: Folder) -> Iterator[str]:
+    return (entry.path.rpartition("/")[2] for entry in folder.of(Part.ACTIVITY))
+
+
+def _no_object(file: str, what: str) -> Problem:
+    return Problem(code=ProblemCode.WRONG_TYPE, message=f"{what} is an object with keys.", file=file)

@@ -1,0 +1,176 @@
+"""Resources, templates and global rules: what agents read besides skills."""
+
+from collections.abc import Callable
+from typing import Any
+
+from workflows_app.engine.activities.documents import (
+    MARKDOWN,
+    STRUCTURED,
+    as_warning,
+    read_document,
+    read_markdown,
+    read_text,
+)
+from workflows_app.engine.activities.folder import Entry, Folder, Part, order_of_index
+from workflows_app.engine.activities.references import resource_candidates, same_resource
+from workflows_app.engine.activities.shape import Findings
+from workflows_app.engine.activities.skills import Held
+from workflows_app.engine.canonical import digest as digest_of
+from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
+from workflows_app.engine.program import Attachment
+from workflows_app.engine.source import Content, ContentKind, Strictness
+
+
+class Resources:
+    """The resources of the workflow, and those of other folders that something in it refers to."""
+
+    def __init__(
+        self, *, own: Folder, folder_of: Callable[[str], Folder | None], findings: Findings, strictness: Strictness
+    ) -> None:
+        self._own = own
+        self._folder_of = folder_of
+        self._findings = findings
+        self._strictness = strictness
+        self._read: dict[str, dict[str, tuple[Held | None, tuple[Problem, ...]]]] = {}
+        self._referred: dict[tuple[str, str], Held] = {}
+
+    def refer(self, reference: str, *, file: str, path: str, home: str = "") -> None:
+        """Note that something refers to a resource; one that leads nowhere is a warning."""
+        for owner, name in resource_candidates(reference, own=self._own.owner, home=home):
+            held = self._find(owner, name)
+            if held is not None:
+                self._referred[owner, held.file] = held
+                return
+        known = [entry.name for entry in self._own.of(Part.RESOURCE)]
+        self._findings.add(
+            Problem(
+                code=ProblemCode.UNKNOWN_RESOURCE,
+                message=f"No resource {reference[:80]!r} is in this workflow or where the reference points.",
+                severity=Severity.WARNING,
+                file=file,
+                path=path,
+                suggestion=did_you_mean(reference[:80], known),
+            ),
+        )
+
+    def close(self) -> tuple[Held, ...]:
+        """Every resource that belongs into the program, in order; tells what was wrong with the files."""
+        indexes: dict[str, str] = {}
+        for entry in self._own.of(Part.RESOURCE):
+            held, problems = self._shelf(self._own)[entry.file]
+            self._findings.take(as_warning(problem) for problem in problems)
+            earlier = indexes.setdefault(_key(entry.index), entry.file) if entry.index else entry.file
+            if earlier != entry.file:
+                self._findings.add(_same_index(entry, earlier))
+            if held is not None:
+                self._referred[self._own.owner, held.file] = held
+        return tuple(sorted(self._referred.values(), key=self._order))
+
+    def _find(self, owner: str, name: str) -> Held | None:
+        folder = self._own if owner == self._own.owner else self._folder_of(owner)
+        if folder is None:
+            return None
+        shelf = self._shelf(folder)
+        named = [entry.file for entry in folder.of(Part.RESOURCE) if same_resource(_unread(entry), name)]
+        by_file = (shelf[file][0] for file in named)
+        by_id = (held for held, _ in shelf.values() if held is not None and same_resource(held.attachment, name))
+        return next((held for held in (*by_file, *by_id) if held is not None), None)
+
+    def _shelf(self, folder: Folder) -> dict[str, tuple[Held | None, tuple[Problem, ...]]]:
+        if folder.owner not in self._read:
+            entries = folder.of(Part.RESOURCE)
+            self._read[folder.owner] = {entry.file: _read(entry, folder.owner, self._strictness) for entry in entries}
+        return self._read[folder.owner]
+
+    def _order(self, held: Held) -> tuple[bool, str, int, str]:
+        attachment = held.attachment
+        return (attachment.owner != self._own.owner, attachment.owner, order_of_index(attachment.index), held.file)
+
+
+def read_templates(*, folder: Folder, findings: Findings) -> tuple[Held, ...]:
+    """Templates are text of any kind, handed out as they are."""
+    found = []
+    for entry in folder.of(Part.TEMPLATE):
+        text, problems = read_text(data=entry.data, file=entry.file)
+        findings.take(as_warning(problem) for problem in problems)
+        if text is not None:
+            found.append(_held(entry, folder.owner, digest_of(text.encode()), text, None, kind=ContentKind.TEMPLATE))
+    return tuple(found)
+
+
+def read_rules(*, folder: Folder, strictness: Strictness) -> tuple[Content | None, tuple[Problem, ...]]:
+    """The rules for every workflow that the folder of `meta` gives."""
+    entry = next(folder.of(Part.RULES), None)
+    if entry is None:
+        return None, ()
+    document, problems = read_document(data=entry.data, file=entry.file, strictness=strictness)
+    if document is None:
+        return None, problems
+    content = Content(kind=ContentKind.RULES, digest=document.digest, text=document.text, document=document.value)
+    return content, problems
+
+
+def _read(entry: Entry, owner: str, strictness: Strictness) -> tuple[Held | None, tuple[Problem, ...]]:
+    if entry.suffix in STRUCTURED:
+        document, problems = read_document(data=entry.data, file=entry.file, strictness=strictness)
+        if document is None:
+            return None, problems
+        meta = document.value if isinstance(document.value, dict) else {}
+        return _held(entry, owner, document.digest, document.text, document.value, meta=meta), problems
+    text, problems = read_markdown(data=entry.data, file=entry.file)
+    if text is None:
+        return None, problems
+    return _held(entry, owner, text.digest, text.text, None, meta=text.meta, heading=text.heading), problems
+
+
+def _held(
+    entry: Entry,
+    owner: str,
+    digest: str,
+    text: str,
+    document: Any,
+    *,
+    kind: ContentKind = ContentKind.RESOURCE,
+    meta: dict[str, Any] | None = None,
+    heading: str = "",
+) -> Held:
+    said = meta or {}
+    attachment = Attachment(
+        id=_word(said.get("id")) or entry.name,
+        digest=digest,
+        owner=owner,
+        index=entry.index,
+        version=_word(said.get("version")),
+        title=_word(said.get("title")) or heading or _title(entry.name),
+        summary=_word(said.get("description")) or _word(said.get("purpose")),
+        format="markdown" if entry.suffix == MARKDOWN else entry.suffix.removeprefix("."),
+    )
+    return Held(
+        attachment=attachment, content=Content(kind=kind, digest=digest, text=text, document=document), file=entry.file
+    )
+
+
+def _unread(entry: Entry) -> Attachment:
+    """The entry as references see it by its name."""
+    return Attachment(id=entry.name, digest="", owner="", index=entry.index)
+
+
+def _key(index: str) -> str:
+    return index.lstrip("0")
+
+
+def _title(name: str) -> str:
+    return " ".join(word[:1].upper() + word[1:] for word in name.split("-"))
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _same_index(entry: Entry, earlier: str) -> Problem:
+    return Problem(
+        code=ProblemCode.DUPLICATE_ID,
+        message=f"The index {entry.index!r} is that of {earlier}, which is the one that the index finds.",
+        severity=Severity.WARNING,
+        file=entry.file,
+    )

@@ -1,0 +1,223 @@
+"""One object of an authored document, read key by key. What nobody asked for is reported, and kept."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from workflows_app.engine import conditions
+from workflows_app.engine.canonical import canonical_bytes
+from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
+from workflows_app.engine.program import AllOf, Condition
+from workflows_app.engine.source import Strictness
+
+MAX_PROBLEMS = 500
+_SHOWN_CHARS = 60
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+_NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+class Findings:
+    """Where the reader of activity folders writes down what is wrong, up to a bound."""
+
+    def __init__(self, *, strictness: Strictness) -> None:
+        self.strictness = strictness
+        self.problems: list[Problem] = []
+        self._untold = 0
+
+    def add(self, problem: Problem) -> None:
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(problem)
+        elif problem.severity is Severity.ERROR:
+            # An error is never lost to a long list of warnings.
+            self.problems[-1] = problem
+
+    def take(self, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            self.add(problem)
+
+    @property
+    def loose(self) -> Severity:
+        """The severity of a mistake that has an obvious reading: older readers let it pass."""
+        return Severity.WARNING if self.strictness is Strictness.LEGACY else Severity.ERROR
+
+
+class Shape:
+    """An object at a path of a file. Every getter takes one key; `extra` closes it and tells of the keys not taken."""
+
+    def __init__(self, value: Mapping[str, Any], *, findings: Findings, file: str, path: str = "") -> None:
+        self._value = value
+        self._taken: set[str] = set()
+        self.findings = findings
+        self.file = file
+        self.path = path
+
+    def at(self, key: str) -> str:
+        return f"{self.path}.{key}" if self.path else key
+
+    def has(self, key: str) -> bool:
+        """A key with a value; `null` says nothing, as no key does."""
+        self._taken.add(key)
+        return self._value.get(key) is not None
+
+    def knows(self, key: str) -> bool:
+        """Whether the key is there at all, if only with `null`."""
+        self._taken.add(key)
+        return key in self._value
+
+    def raw(self, key: str) -> Any:
+        self._taken.add(key)
+        return self._value.get(key)
+
+    def problem(
+        self, code: ProblemCode, key: str, message: str, *, severity: Severity | None = None, suggestion: str = ""
+    ) -> None:
+        self.findings.add(
+            Problem(
+                code=code,
+                message=message,
+                severity=severity or self.findings.loose,
+                path=self.at(key) if key else self.path,
+                file=self.file,
+                suggestion=suggestion,
+            ),
+        )
+
+    def warn(self, code: ProblemCode, key: str, message: str, suggestion: str = "") -> None:
+        self.problem(code, key, message, severity=Severity.WARNING, suggestion=suggestion)
+
+    # Single values
+
+    def text(self, key: str, *, default: str = "", required: bool = False) -> str:
+        value = self.raw(key)
+        if value is None or (value == "" and required):
+            if required:
+                self.problem(ProblemCode.MISSING_KEY, key, f"The key {key!r} is missing.")
+            return default
+        return self._as_text(value, key) or default
+
+    def id(self, key: str = "id", *, default: str, required: bool = True, until: str = "") -> str:
+        """A name that others refer to. Characters that would make a reference ambiguous are refused; what comes after
+        `until` is not part of it.
+        """
+        value = self.text(key, default=default, required=required)
+        if until:
+            value = value.partition(until)[0]
+        if _ID.fullmatch(value):
+            return value
+        slug = _NOT_IN_ID.sub("-", value[:128]).strip("-.") or default
+        message = f"{_shown(value)} is not an id: letters, digits, '_', '-' and '.' are."
+        self.problem(ProblemCode.BAD_ID, key, message, suggestion=f"Write {slug!r}.")
+        return slug
+
+    def flag(self, key: str, *, default: bool) -> bool:
+        value = self.raw(key)
+        if value is None or isinstance(value, bool):
+            return default if value is None else value
+        self.wrong_type(key, "true or false")
+        return default
+
+    def positive(self, key: str) -> int | None:
+        value = self.raw(key)
+        if value is None:
+            return None
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return value
+        self.problem(ProblemCode.BAD_VALUE, key, f"{_shown(value)} is not a whole number above 0.")
+        return None
+
+    def choice(self, key: str, known: Iterable[str], *, default: str) -> str:
+        value = self.raw(key)
+        if value is None:
+            return default
+        if isinstance(value, str) and value in set(known):
+            return value
+        hint = did_you_mean(str(value)[:_SHOWN_CHARS], known)
+        self.problem(
+            ProblemCode.BAD_VALUE, key, f"{_shown(value)} is not known here.", severity=Severity.ERROR, suggestion=hint
+        )
+        return default
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        return tuple(self._as_text(item, f"{key}[{index}]") for index, item in enumerate(self._list(key)))
+
+    def mapping(self, key: str) -> dict[str, Any]:
+        value = self.raw(key)
+        if value is None or isinstance(value, dict):
+            return value or {}
+        self.wrong_type(key, "an object")
+        return {}
+
+    def condition(self, *keys: str) -> Condition | None:
+        """What the keys say together; a key that is absent says nothing."""
+        said = [found for found in (self._one_condition(key) for key in keys) if found is not None]
+        if len(said) > 1:
+            return AllOf(conditions=tuple(said))
+        return said[0] if said else None
+
+    # Objects within
+
+    def shape(self, key: str) -> "Shape | None":
+        return self.inner(self.mapping(key), key) if self.has(key) else None
+
+    def inner(self, value: Mapping[str, Any], key: str) -> "Shape":
+        return Shape(value, findings=self.findings, file=self.file, path=self.at(key))
+
+    def over(self, beneath: Mapping[str, Any]) -> "Shape":
+        """The same object with the values of another under it; keys taken so far stay taken."""
+        merged = Shape({**beneath, **self._value}, findings=self.findings, file=self.file, path=self.path)
+        merged._taken = set(self._taken)
+        return merged
+
+    def shapes(self, key: str) -> "Iterator[Shape]":
+        """The objects of a list; anything else in it is a problem and left out."""
+        for index, item in enumerate(self._list(key)):
+            place = f"{key}[{index}]"
+            if isinstance(item, dict):
+                yield self.inner(item, place)
+            else:
+                self.problem(ProblemCode.WRONG_TYPE, place, f"{_shown(item)} is not an object.")
+
+    def extra(self, *, hints: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+        """The keys that no getter asked for, as they are. `hints` say where some of them would mean something."""
+        unknown = sorted(key for key in self._value if key not in self._taken)
+        for key in unknown:
+            message = f"The key {_shown(key)} is not known here; it is kept, and nothing reads it."
+            short = key[:_SHOWN_CHARS]
+            self.warn(ProblemCode.UNKNOWN_KEY, short, message, hints.get(key) or did_you_mean(short, self._taken))
+        return {key: self._value[key] for key in unknown}
+
+    def wrong_type(self, key: str, wanted: str) -> None:
+        self.problem(ProblemCode.WRONG_TYPE, key, f"{_shown(self._value.get(key))} is not {wanted}.")
+
+    def _list(self, key: str) -> list[Any]:
+        value = self.raw(key)
+        if value is None or isinstance(value, list):
+            return value or []
+        self.wrong_type(key, "a list")
+        return []
+
+    def _as_text(self, value: Any, key: str) -> str:
+        if isinstance(value, str):
+            return value
+        self.problem(
+            ProblemCode.WRONG_TYPE, key, f"{_shown(value)} is not text.", suggestion="Put it in quotation marks."
+        )
+        return "" if isinstance(value, dict | list) else canonical_bytes(value).decode()
+
+    def _one_condition(self, key: str) -> Condition | None:
+        value = self.raw(key)
+        if value is None:
+            return None
+        parsed, problems = conditions.parse_activity_condition(value, path=self.at(key), file=self.file)
+        self.findings.take(problems)
+        return parsed
+
+
+def _shown(value: Any) -> str:
+    text = repr(value) if isinstance(value, str | int | float | None) else f"a {_kind(value)}"
+    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+
+
+def _kind(value: Any) -> str:
+    return "list" if isinstance(value, list) else "object"

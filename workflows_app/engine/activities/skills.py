@@ -1,0 +1,251 @@
+"""Skills: documents of a folder, or Markdown techniques; found by name here, in the home of a borrowed activity, or in meta."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from workflows_app.engine import canonical
+from workflows_app.engine.activities.documents import (
+    MARKDOWN,
+    Document,
+    Markdown,
+    as_warning,
+    read_document,
+    read_markdown,
+)
+from workflows_app.engine.activities.folder import TECHNIQUE_CONTRACT, Entry, Folder, Part, order_of_index
+from workflows_app.engine.activities.references import META, skill_candidates
+from workflows_app.engine.activities.shape import Findings, Shape
+from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
+from workflows_app.engine.program import Attachment
+from workflows_app.engine.source import Content, ContentKind, Strictness
+
+_CAPABILITY = re.compile(r"^##[ \t]+Capability[ \t]*\n+([^\n#][^\n]*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A skill or resource as a program refers to it, with its content and the file it came from."""
+
+    attachment: Attachment
+    content: Content
+    file: str
+
+
+class Shelf:
+    """The skills of one folder. Each is read once, when it is first asked for."""
+
+    def __init__(self, folder: Folder, *, strictness: Strictness) -> None:
+        self.owner = folder.owner
+        self._strictness = strictness
+        self._entries: dict[str, Entry] = {}
+        self._twins: list[Problem] = []
+        self._read: dict[str, tuple[Held | None, tuple[Problem, ...]]] = {}
+        for entry in folder.of(Part.SKILL, Part.TECHNIQUE):
+            kept = self._entries.setdefault(entry.name, entry)
+            if kept is not entry:
+                self._twins.append(_twin(entry, kept))
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._entries)
+
+    def has(self, name: str) -> bool:
+        return name in self._entries
+
+    def file_of(self, name: str) -> str:
+        return self._entries[name].file
+
+    def get(self, name: str) -> Held | None:
+        return self._look(name)[0]
+
+    def all(self) -> Iterator[tuple[str, Held]]:
+        for name in self._entries:
+            held = self.get(name)
+            if held is not None:
+                yield name, held
+
+    def problems(self) -> Iterator[Problem]:
+        """What was wrong with the files read so far, and with those that nobody will read."""
+        yield from self._twins
+        for _, problems in self._read.values():
+            yield from problems
+
+    def _look(self, name: str) -> tuple[Held | None, tuple[Problem, ...]]:
+        if name not in self._entries:
+            return None, ()
+        if name not in self._read:
+            self._read[name] = self._load(self._entries[name])
+        return self._read[name]
+
+    def _load(self, entry: Entry) -> tuple[Held | None, tuple[Problem, ...]]:
+        if entry.suffix == MARKDOWN:
+            text, problems = read_markdown(data=entry.data, file=entry.file)
+            return (None if text is None else _technique(entry, text, self.owner, self._contracts(entry))), problems
+        document, problems = read_document(data=entry.data, file=entry.file, strictness=self._strictness)
+        if document is None:
+            return None, problems
+        if not isinstance(document.value, dict):
+            return None, (*problems, _no_object(entry))
+        held, told = _skill(entry, document, document.value, self.owner, self._strictness)
+        return held, (*problems, *told)
+
+    def _contracts(self, entry: Entry) -> list[str]:
+        """The techniques whose inputs and rules this one inherits: those of its group and of the whole folder."""
+        groups = entry.name.split("::")[:-1]
+        names = [TECHNIQUE_CONTRACT, *("::".join(groups[: depth + 1]) for depth in range(len(groups)))]
+        return [name for name in names if name != entry.name and name in self._entries]
+
+
+class Skills:
+    """All skills that a workflow can refer to, and which of them it did."""
+
+    def __init__(self, *, own: Shelf, shelf_of: Callable[[str], Shelf | None], findings: Findings) -> None:
+        self._own = own
+        self._shelf_of = shelf_of
+        self._findings = findings
+        self._asked: dict[Shelf, None] = {}
+        self._others: dict[tuple[str, str], Held] = {}
+
+    def find(self, reference: str, *, home: str = "") -> Held | None:
+        """The skill. What was asked of another folder becomes part of the program."""
+        for shelf, name in self._places(reference, home):
+            held = shelf.get(name)
+            if held is not None:
+                if shelf is not self._own:
+                    self._others[shelf.owner, name] = held
+                return held
+        return None
+
+    def require(self, reference: str, *, at: Shape, key: str, home: str = "") -> Held | None:
+        """As `find`; a reference that leads nowhere is a warning at its place, since the skill may come later."""
+        held = self.find(reference, home=home)
+        if held is None:
+            broken = self._broken(reference, home)
+            owner, slash, _ = reference.partition("/")
+            place = f"in the folder of {owner!r}" if slash else f"in this workflow or in {META!r}"
+            message = (
+                f"The skill {reference[:80]!r} cannot be read."
+                if broken
+                else f"No skill {reference[:80]!r} is {place}."
+            )
+            hint = f"Mend {broken}." if broken else did_you_mean(reference[:80], self._names())
+            at.warn(ProblemCode.UNKNOWN_SKILL, key, message, hint)
+        return held
+
+    def close(self) -> tuple[Held, ...]:
+        """Every skill that belongs into the program, in order; tells what was wrong with the files that were read.
+
+        A file that cannot be read is a warning, as a skill that is missing is: the steps that name it say so as well.
+        """
+        meta = self._shelf(META)
+        held = {(self._own.owner, name): found for name, found in self._own.all()}
+        held.update(((META, name), found) for name, found in (meta.all() if meta is not None else ()))
+        held.update(self._others)
+        for shelf in dict.fromkeys((self._own, *([meta] if meta is not None else []), *self._asked)):
+            self._findings.take(as_warning(problem) for problem in shelf.problems())
+        return tuple(sorted(held.values(), key=self._order))
+
+    def _places(self, reference: str, home: str) -> Iterator[tuple[Shelf, str]]:
+        """The shelves that have a file of the name, in the order in which they count."""
+        first = reference.partition("::")[0]
+        owners = (first,) if "::" in reference and self._shelf(first) else ()
+        for owner, name in skill_candidates(reference, own=self._own.owner, home=home, owners=owners):
+            shelf = self._shelf(owner)
+            if shelf is not None and shelf.has(name):
+                self._asked[shelf] = None
+                yield shelf, name
+
+    def _broken(self, reference: str, home: str) -> str:
+        return next((shelf.file_of(name) for shelf, name in self._places(reference, home)), "")
+
+    def _shelf(self, owner: str) -> Shelf | None:
+        return self._own if owner == self._own.owner else self._shelf_of(owner)
+
+    def _names(self) -> tuple[str, ...]:
+        meta = self._shelf(META)
+        return (*self._own.names(), *(meta.names() if meta is not None else ()))
+
+    def _order(self, held: Held) -> tuple[bool, str, int, str]:
+        attachment = held.attachment
+        foreign = attachment.owner != self._own.owner
+        return (foreign, attachment.owner, order_of_index(attachment.index), attachment.id)
+
+
+def _skill(
+    entry: Entry, document: Document, value: Mapping[str, Any], owner: str, strictness: Strictness
+) -> tuple[Held, tuple[Problem, ...]]:
+    findings = Findings(strictness=strictness)
+    shape = Shape(value, findings=findings, file=entry.file)
+    if shape.text("id", default=entry.name) != entry.name:
+        message = f"The file is called {entry.name!r}; references go by that name."
+        shape.warn(ProblemCode.CONFLICTING_KEYS, "id", message)
+    capability = shape.text("capability", required=True)
+    attachment = Attachment(
+        id=entry.name,
+        digest=document.digest,
+        owner=owner,
+        index=entry.index,
+        version=shape.text("version"),
+        title=shape.text("title") or shape.text("name"),
+        summary=capability,
+        format=entry.suffix.removeprefix("."),
+        resources=_resources(value),
+    )
+    content = Content(kind=ContentKind.SKILL, digest=document.digest, text=document.text, document=document.value)
+    return Held(attachment=attachment, content=content, file=entry.file), tuple(findings.problems)
+
+
+def _technique(entry: Entry, text: Markdown, owner: str, contracts: list[str]) -> Held:
+    capability = _CAPABILITY.search(text.body)
+    said = text.meta.get("metadata")
+    meta = {**(said if isinstance(said, dict) else {}), **text.meta}
+    version = _word(meta.get("version"))
+    summary = capability.group(1).strip() if capability else text.heading
+    document = {
+        "id": entry.name,
+        "version": version,
+        "capability": summary,
+        "inherits": contracts,
+        "body": text.body.strip(),
+    }
+    digest = canonical.canonical_digest(document)
+    attachment = Attachment(
+        id=entry.name,
+        digest=digest,
+        owner=owner,
+        index=entry.index,
+        version=version,
+        title=_word(meta.get("title")) or _word(meta.get("name")) or text.heading,
+        summary=summary,
+        format=MARKDOWN.removeprefix("."),
+        resources=_resources(meta),
+    )
+    content = Content(kind=ContentKind.SKILL, digest=digest, text=text.text, document=document)
+    return Held(attachment=attachment, content=content, file=entry.file)
+
+
+def _resources(value: Mapping[str, Any]) -> tuple[str, ...]:
+    """`resources` is a list of references; the first generation has one under `resource`."""
+    listed = value.get("resources")
+    named = listed if isinstance(listed, list) else [value.get("resource")]
+    return tuple(dict.fromkeys(word for word in map(_word, named) if word))
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    return str(value)
+
+
+def _no_object(entry: Entry) -> Problem:
+    return Problem(code=ProblemCode.WRONG_TYPE, message="A skill is an object with keys.", file=entry.file)
+
+
+def _twin(entry: Entry, kept: Entry) -> Problem:
+    return Problem(
+        code=ProblemCode.DUPLICATE_ID,
+        message=f"The skill {entry.name!r} is read from {kept.file}; this file is not read.",
+        severity=Severity.WARNING,
+        file=entry.file,
+    )
