@@ -1,0 +1,22 @@
+"""What every test room shares. The servers themselves come from `workrail_site.local.pytest_plugin`."""
+
+import pytest
+import redis
+
+
+@pytest.fixture
+def redis_client():
+    """The Redis of this process, empty before and after: throttles and caches of one test must not meet another's."""
+    from django.conf import settings
+
+    with redis.Redis.from_url(settings.REDIS_URL) as client:
+        client.flushdb()
+        yield client
+        client.flushdb()
+
+
+@pytest.fixture(autouse=True)
+def _clean_redis(request):
+    """Whoever gets the database gets an empty Redis as well: what remembers keys there outlives a rollback."""
+    if "db" in request.fixturenames or "transactional_db" in request.fixturenames:
+        request.getfixturevalue("redis_client")

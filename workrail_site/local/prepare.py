@@ -1,0 +1,50 @@
+"""Brings the database up to date, in one process that loads Django once: migrations, bundled workflows, first run.
+
+Run as `python -m workrail_site.local.prepare`; the last line that it prints is the outcome, after a marker.
+"""
+
+import io
+import json
+
+import django
+from django.core.management import call_command, get_commands
+from django.urls import NoReverseMatch, reverse
+
+from workrail_site.local.outcome import Outcome
+
+_STUDIO_NAMES = ("studio:index", "admin:index")
+
+
+def main() -> None:
+    django.setup()
+    call_command("migrate", interactive=False, verbosity=1)
+    if "workflows" in get_commands():
+        call_command("workflows", "load-bundled")
+    print(_first_run().as_line())
+
+
+def _first_run() -> Outcome:
+    printed = io.StringIO()
+    call_command("first_run", stdout=printed)
+    told = json.loads(printed.getvalue().strip().splitlines()[-1])
+    return Outcome(
+        created=told["created"],
+        team=told["team"],
+        username=told["username"],
+        password=told.get("password") or "",
+        key=told.get("key") or "",
+        studio_path=_studio_path(),
+    )
+
+
+def _studio_path() -> str:
+    for name in _STUDIO_NAMES:
+        try:
+            return reverse(name)
+        except NoReverseMatch:
+            continue
+    return "/"
+
+
+if __name__ == "__main__":
+    main()

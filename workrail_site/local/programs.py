@@ -1,0 +1,36 @@
+"""What `up` runs beside the servers: the command lines of the web server, the worker and beat."""
+
+from collections.abc import Mapping
+
+from workrail_site.local.environs import with_defaults
+from workrail_site.local.places import Places
+from workrail_site.local.processes import Program
+
+# Celery would repeat the checks that ran with the migrations. Fewer malloc arenas: less memory for the same work.
+_THRIFT = {"SKIP_CHECKS": "1", "MALLOC_ARENA_MAX": "2"}
+# Celery says in every log that root runs it; whoever starts `up` as root, in a container mostly, knows.
+_CALM = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser"}
+
+
+def web_program(python: str, *, host: str, port: int, environ: Mapping[str, str], places: Places) -> Program:
+    flags = f"--interface asgi --host {host} --port {port} --workers 1 --no-ws --log-level warning"
+    return _program("web", [python, "-m", "granian", *flags.split(), "workrail_site.asgi:application"], environ, places)
+
+
+def worker_program(python: str, *, environ: Mapping[str, str], places: Places) -> Program:
+    flags = "--pool threads --concurrency 2 --loglevel INFO --without-gossip --without-mingle --without-heartbeat"
+    command = [*_celery(python), "worker", *flags.split()]
+    return _program("worker", command, with_defaults(environ, _CALM), places)
+
+
+def beat_program(python: str, *, environ: Mapping[str, str], places: Places) -> Program:
+    flags = ["--loglevel", "WARNING", "--pidfile=", "--schedule", str(places.beat_schedule)]
+    return _program("beat", [*_celery(python), "beat", *flags], environ, places)
+
+
+def _celery(python: str) -> list[str]:
+    return [python, "-m", "celery", "--quiet", "-A", "workrail_site.celery"]
+
+
+def _program(name: str, command: list[str], environ: Mapping[str, str], places: Places) -> Program:
+    return Program(name=name, command=command, environ=with_defaults(environ, _THRIFT), folder=places.checkout)

@@ -1,0 +1,99 @@
+"""Gives the tests a real PostgreSQL and a real Redis-protocol server, whoever starts pytest and with how many processes.
+
+It is loaded by `-p` (see pyproject.toml), because Django reads the addresses before any conftest is imported. The names
+are settled then; the servers start only when tests that may need them have been found, so the rooms that promise to do
+without never wait for them. DATABASE_URL and REDIS_URL, when set, are used as they are.
+"""
+
+import contextlib
+import os
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+
+from workrail_site.local.accounts import server_account
+from workrail_site.local.keys import new_keys
+from workrail_site.local.servers import addresses_in, fleeting_storage, named_addresses, socket_folder, started_servers
+
+_ROOMS_WITHOUT_SERVERS = frozenset({"engine", "architecture", "local", "deploy", "fresh"})
+_XDIST_WORKER = "PYTEST_XDIST_WORKER"
+_REDIS_DATABASES = 16
+
+
+class Servers:
+    """One per pytest run. The processes of xdist inherit the addresses from the one that starts them."""
+
+    def __init__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self._named_before: dict[str, str] = {}
+        self._sockets: Path | None = None
+        self._are_started = False
+
+    def name(self) -> None:
+        named = named_addresses(os.environ)
+        if named.database_url and named.redis_url:
+            return
+        self._named_before = dict(os.environ)
+        self._sockets = self._stack.enter_context(socket_folder(server_account()))
+        os.environ.update(addresses_in(self._sockets, environ=os.environ).as_environ())
+
+    def start(self) -> None:
+        if self._sockets is None or self._are_started:
+            return
+        self._are_started = True
+        storage = self._stack.enter_context(fleeting_storage(server_account()))
+        self._stack.enter_context(started_servers(storage, sockets=self._sockets, environ=self._named_before))
+
+    def stop(self) -> None:
+        self._stack.close()
+
+
+_servers = Servers()
+
+
+def pytest_addoption() -> None:
+    """The earliest call: before pytest-django loads the settings."""
+    _name_the_stage()
+    _servers.name()
+    worker = os.environ.get(_XDIST_WORKER, "")
+    if worker:
+        os.environ["REDIS_URL"] = _own_redis_database(os.environ["REDIS_URL"], worker)
+
+
+def _name_the_stage() -> None:
+    os.environ.setdefault("WORKRAIL_ENV", "test")
+    for name, value in new_keys().as_environ().items():
+        os.environ.setdefault(name, value)
+
+
+def _own_redis_database(url: str, worker: str) -> str:
+    """Processes share the server, and each empties its own database only."""
+    number = (int(worker.removeprefix("gw")) + 1) % _REDIS_DATABASES
+    if url.startswith("unix:"):
+        return f"{url.partition('?')[0]}?db={number}"
+    return urlunsplit(urlsplit(url)._replace(path=f"/{number}"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.add_cleanup(_servers.stop)
+    if _distributes(config) and not all(_does_without(argument) for argument in config.args):
+        _servers.start()
+
+
+def _distributes(config: pytest.Config) -> bool:
+    """Whether this process hands the tests to others, which then find the servers running."""
+    return bool(config.getoption("numprocesses", None)) or config.getoption("dist", "no") != "no"
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if any(_may_need_servers(item) for item in session.items):
+        _servers.start()
+
+
+def _may_need_servers(item: pytest.Item) -> bool:
+    return item.get_closest_marker("django_db") is not None or not _does_without(str(item.path))
+
+
+def _does_without(path: str) -> bool:
+    return not _ROOMS_WITHOUT_SERVERS.isdisjoint(Path(path.split("::", maxsplit=1)[0]).parts)

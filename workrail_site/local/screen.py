@@ -1,0 +1,65 @@
+"""What `up` says when everything runs: where to go, what to keep, what to try."""
+
+import json
+
+from workrail_site.local.outcome import Outcome
+
+MCP_PATH = "/mcp/rail"
+
+
+def first_screen(outcome: Outcome, *, url: str) -> str:
+    return "\n".join(
+        [
+            "",
+            "  Workrail is running. This account and this key are shown once: keep them.",
+            "",
+            f"  Studio     {url}{outcome.studio_path}",
+            f"  Account    {outcome.username}",
+            f"  Password   {outcome.password}",
+            f"  Agent key  {outcome.key}",
+            "",
+            *_clients(url, outcome.key),
+            "",
+            f"  Next       curl -H 'Authorization: Bearer {outcome.key}' {url}/api/v1/whoami",
+            "  Stop       Ctrl-C",
+            "",
+        ]
+    )
+
+
+def later_screen(outcome: Outcome, *, url: str) -> str:
+    return "\n".join(
+        [
+            "",
+            "  Workrail is running.",
+            "",
+            f"  Studio     {url}{outcome.studio_path}",
+            f"  MCP        {url}{MCP_PATH}   (agent keys are made in the Studio)",
+            f"  Account    {outcome.username}   (a new password: ./workrail changepassword {outcome.username})",
+            "  Stop       Ctrl-C",
+            "",
+        ]
+    )
+
+
+def secrets_only(outcome: Outcome) -> str:
+    """For a first run that fails after the account was made: what was made is not shown again."""
+    return (
+        "  The account and the key were made before this went wrong. They are shown once: keep them.\n"
+        f"  Account    {outcome.username}\n  Password   {outcome.password}\n  Agent key  {outcome.key}"
+    )
+
+
+def _clients(url: str, key: str) -> list[str]:
+    header = f"Authorization: Bearer {key}"
+    generic = {"mcpServers": {"workrail": {"type": "http", "url": url + MCP_PATH, "headers": _headers(key)}}}
+    return [
+        "  Claude Code",
+        f'    claude mcp add --transport http workrail {url}{MCP_PATH} --header "{header}"',
+        "  Cursor (.cursor/mcp.json) and other MCP clients",
+        *(f"    {line}" for line in json.dumps(generic, indent=2).splitlines()),
+    ]
+
+
+def _headers(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}

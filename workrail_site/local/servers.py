@@ -1,0 +1,201 @@
+"""PostgreSQL and Redis for one run: the ones that DATABASE_URL and REDIS_URL name, or embedded ones started here."""
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from workrail_site.local import binaries, postgres_server, redis_server
+from workrail_site.local.accounts import Account, can_enter, give, server_account
+from workrail_site.local.places import Places
+from workrail_site.local.problems import SetupProblem
+from workrail_site.local.processes import Child, LineSink, ignore_line, stop_together
+
+# Linux takes 107 bytes for the path of a socket, macOS 103; PostgreSQL adds `/pg/.s.PGSQL.5432.lock` to the folder.
+_LONGEST_SOCKET_FOLDER_BYTES = 75
+_SOCKET_PREFIX = "workrail-"
+_STOP_SECONDS = 30
+_SHARED_DATA = (Path("/var/lib"), Path("/var/tmp"))
+_DATABASE_URL = "DATABASE_URL"
+_REDIS_URL = "REDIS_URL"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    database_url: str
+    redis_url: str
+
+    def as_environ(self) -> dict[str, str]:
+        return {_DATABASE_URL: self.database_url, _REDIS_URL: self.redis_url}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    addresses: Addresses
+    children: tuple[Child, ...]
+    sockets: Path | None
+    # Sentences about what was found and put right on the way.
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """Where the embedded servers keep their data, and whether it must survive."""
+
+    postgres: Path
+    redis: Path
+    # Where programs may be copied to for an account that cannot enter the environment.
+    copies: Path
+    is_durable: bool
+
+
+def named_addresses(environ: Mapping[str, str]) -> Addresses:
+    """What the environment names; an empty text stands for a server that is to be started here."""
+    return Addresses(database_url=environ.get(_DATABASE_URL, "").strip(), redis_url=environ.get(_REDIS_URL, "").strip())
+
+
+@contextlib.contextmanager
+def socket_folder(account: Account | None, *, prefix: str = _SOCKET_PREFIX) -> Iterator[Path]:
+    """A short temporary folder. The account may pass through it to its own part, `pg`; nobody else enters."""
+    folder = _make_socket_folder(account, prefix)
+    try:
+        if account is not None:
+            folder.chmod(0o711)
+        (folder / "pg").mkdir(mode=0o700)
+        give(account, folder / "pg")
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_socket_folder(account: Account | None, prefix: str) -> Path:
+    for base in dict.fromkeys([tempfile.gettempdir(), "/tmp", "/var/tmp"]):
+        if len(os.fsencode(base)) + 20 > _LONGEST_SOCKET_FOLDER_BYTES or not os.access(base, os.W_OK):
+            continue
+        if account is None or can_enter(account, Path(base)):
+            return Path(tempfile.mkdtemp(prefix=prefix, dir=base))
+    raise SetupProblem(
+        f"no folder is short enough for a unix socket: the path of {tempfile.gettempdir()} has "
+        f"{len(os.fsencode(tempfile.gettempdir()))} bytes, and about {_LONGEST_SOCKET_FOLDER_BYTES} fit.",
+        next_move="name a writable folder with a short path: TMPDIR=/tmp ./workrail up",
+    )
+
+
+def remove_socket_folder(text: str) -> None:
+    """Of a run that was killed. Only ever a folder that this module can have made."""
+    folder = Path(text)
+    if text and folder.name.startswith(_SOCKET_PREFIX) and folder.is_dir() and folder.stat().st_uid == os.geteuid():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def lasting_storage(places: Places) -> Storage:
+    """In the home; as root, where the account cannot enter the home, in a folder of its own that the home names."""
+    folder = _postgres_home(places, server_account())
+    return Storage(postgres=folder / "postgres", redis=places.redis_data, copies=folder, is_durable=True)
+
+
+def _postgres_home(places: Places, account: Account | None) -> Path:
+    if places.postgres_pointer.is_file():
+        return Path(places.postgres_pointer.read_text().strip())
+    if account is None or can_enter(account, places.home):
+        return places.home
+    for base in _SHARED_DATA:
+        if os.access(base, os.W_OK) and can_enter(account, base):
+            folder = Path(tempfile.mkdtemp(prefix="workrail-", dir=base))
+            folder.chmod(0o711)
+            (folder / "belongs-to").write_text(f"{places.home}\n")
+            places.postgres_pointer.write_text(f"{folder}\n")
+            return folder
+    raise SetupProblem(
+        f"the account {account.name}, under which PostgreSQL runs for root, can reach neither {places.home} nor "
+        f"{' nor '.join(map(str, _SHARED_DATA))}.",
+        next_move="name a folder that it can: WORKRAIL_HOME=/srv/workrail ./workrail up",
+    )
+
+
+@contextlib.contextmanager
+def fleeting_storage(account: Account | None) -> Iterator[Storage]:
+    """For tests: a temporary folder, and servers that do not wait for the disk."""
+    with socket_folder(account, prefix="workrail-data-") as folder:
+        yield Storage(postgres=folder / "pg" / "data", redis=folder / "redis", copies=folder, is_durable=False)
+
+
+def addresses_in(sockets: Path, *, environ: Mapping[str, str]) -> Addresses:
+    """What is named, and for the rest what `started_servers` will answer at."""
+    named = named_addresses(environ)
+    return Addresses(
+        database_url=named.database_url or postgres_server.database_url(sockets / "pg"),
+        redis_url=named.redis_url or redis_server.redis_url(sockets),
+    )
+
+
+@contextlib.contextmanager
+def running_servers(storage: Storage, *, environ: Mapping[str, str], sink: LineSink = ignore_line) -> Iterator[Running]:
+    """Starts what the environment does not name, and ends it afterwards. For the main thread."""
+    named = named_addresses(environ)
+    if named.database_url and named.redis_url:
+        yield Running(addresses=named, children=(), sockets=None)
+        return
+    with (
+        socket_folder(server_account()) as sockets,
+        started_servers(storage, sockets=sockets, environ=environ, sink=sink) as running,
+    ):
+        yield running
+
+
+@contextlib.contextmanager
+def started_servers(
+    storage: Storage, *, sockets: Path, environ: Mapping[str, str], sink: LineSink = ignore_line
+) -> Iterator[Running]:
+    named = named_addresses(environ)
+    children: list[Child] = []
+    remarks: list[str] = []
+    with contextlib.ExitStack() as stack:
+        stack.callback(stop_together, children, grace_seconds=_STOP_SECONDS)
+        if not named.redis_url:
+            children.append(_start_redis(storage, sockets=sockets, environ=environ, sink=sink))
+        if not named.database_url:
+            cluster = _cluster(storage, sockets=sockets, environ=environ)
+            remarks += _make_ready(cluster)
+            child = postgres_server.start_postgres(cluster, environ=environ, sink=sink)
+            children.append(child)
+            postgres_server.wait_for_postgres(cluster, child)
+        if not named.redis_url:
+            redis_server.wait_for_redis(sockets, children[0])
+        addresses = addresses_in(sockets, environ=environ)
+        yield Running(addresses=addresses, children=tuple(children), sockets=sockets, remarks=tuple(remarks))
+
+
+def _start_redis(storage: Storage, *, sockets: Path, environ: Mapping[str, str], sink: LineSink) -> Child:
+    return redis_server.start_redis(
+        binaries.choose_redis(binaries.providers(environ=environ)),
+        data=storage.redis,
+        sockets=sockets,
+        is_durable=storage.is_durable,
+        environ=environ,
+        sink=sink,
+    )
+
+
+def _cluster(storage: Storage, *, sockets: Path, environ: Mapping[str, str]) -> postgres_server.Cluster:
+    postgres_server.refuse_half_initialised(storage.postgres)
+    wanted = postgres_server.major_of_data(storage.postgres)
+    programs = binaries.choose_postgres(binaries.providers(environ=environ), major=wanted)
+    account = server_account()
+    return postgres_server.Cluster(
+        data=storage.postgres,
+        sockets=sockets / "pg",
+        programs=binaries.reachable_postgres(programs, account=account, copies=storage.copies),
+        account=account,
+        is_durable=storage.is_durable,
+    )
+
+
+def _make_ready(cluster: postgres_server.Cluster) -> list[str]:
+    remark = postgres_server.clear_leftovers(cluster.data)
+    if postgres_server.data_state(cluster.data) is postgres_server.DataState.ABSENT:
+        postgres_server.initialise(cluster)
+    return [remark] if remark else []
