@@ -80,6 +80,7 @@ class ProblemCode(StrEnum):
     GAMEABLE_VALIDATION = "gameable_validation"
     IGNORED_FIELD = "ignored_field"
     DUPLICATE_PATH = "duplicate_path"
+    EXPRESSION_PLACEHOLDER = "expression_placeholder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,18 @@
+"""One door for both authoring formats."""
+
+from typing import assert_never
+
+from workflows_app.engine.activities.reader import compile_folder
+from workflows_app.engine.source import Compilation, Library, Source, SourceFormat
+from workflows_app.engine.steps.reader import compile_steps
+
+
+def compile_source(*, source: Source, library: Library) -> Compilation:
+    """The program of a source, or what is wrong with it. No input makes it raise."""
+    match source.format:
+        case SourceFormat.STEPS_JSON:
+            return compile_steps(source=source, library=library)
+        case SourceFormat.ACTIVITY_FOLDER:
+            return compile_folder(source=source, library=library)
+        case _:
+            assert_never(source.format)

@@ -1,0 +1,85 @@
+"""Where the reader of step workflows writes down what is wrong, and how much of it."""
+
+from collections.abc import Iterable
+
+from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean, sorted_problems
+
+# A document that is wrong in more places than this is not helped by a longer list.
+MAX_PER_SEVERITY = 200
+SHOWN_CHARS = 64
+
+
+class Findings:
+    """Collects problems. `inside` is the same list seen from a template: its places are told as the caller's."""
+
+    __slots__ = ("_counts", "_label", "_place", "_problems")
+
+    def __init__(self) -> None:
+        self._problems: list[Problem] = []
+        self._counts = dict.fromkeys(Severity, 0)
+        self._place: str | None = None
+        self._label = ""
+
+    def inside(self, *, place: str, label: str) -> "Findings":
+        view = Findings()
+        view._problems = self._problems
+        view._counts = self._counts
+        view._place = place if self._place is None else self._place
+        view._label = label
+        return view
+
+    def error(self, code: ProblemCode, path: str, message: str, suggestion: str = "") -> None:
+        self._add(Severity.ERROR, code, path, message, suggestion)
+
+    def warn(self, code: ProblemCode, path: str, message: str, suggestion: str = "") -> None:
+        self._add(Severity.WARNING, code, path, message, suggestion)
+
+    def unknown(self, code: ProblemCode, path: str, message: str, *, word: str, known: Iterable[str]) -> None:
+        """An error about a name that nothing has, with the nearest one that exists."""
+        room = self._counts[Severity.ERROR] < MAX_PER_SEVERITY
+        self.error(code, path, message, did_you_mean(word[:SHOWN_CHARS], known) if room else "")
+
+    def take(self, problems: Iterable[Problem]) -> None:
+        """Problems that another module found, with their places already in this document's terms."""
+        for problem in problems:
+            self._add(problem.severity, problem.code, problem.path, problem.message, problem.suggestion)
+
+    @property
+    def has_errors(self) -> bool:
+        return self._counts[Severity.ERROR] > 0
+
+    def listed(self) -> tuple[Problem, ...]:
+        """The problems in their order, and one more for each severity that has more than are kept."""
+        untold = [_untold(severity, count) for severity, count in self._counts.items() if count > MAX_PER_SEVERITY]
+        return sorted_problems([*self._problems, *untold])
+
+    def _add(self, severity: Severity, code: ProblemCode, path: str, message: str, suggestion: str) -> None:
+        self._counts[severity] += 1
+        if self._counts[severity] > MAX_PER_SEVERITY:
+            return
+        if self._place is not None:
+            message = f"{self._label}, {path or 'document'}: {message}"
+            path = self._place
+        self._problems.append(
+            Problem(code=code, severity=severity, path=path, message=message, suggestion=suggestion),
+        )
+
+
+def shown(word: str) -> str:
+    """A name as a message quotes it: bounded, and readable whatever characters it holds."""
+    return repr(word if len(word) <= SHOWN_CHARS else f"{word[:SHOWN_CHARS]}…")
+
+
+def join(path: str, key: str) -> str:
+    if len(key) > SHOWN_CHARS:
+        key = f"{key[:SHOWN_CHARS]}…"
+    return f"{path}.{key}" if path else key
+
+
+def _untold(severity: Severity, count: int) -> Problem:
+    plural = "errors" if severity is Severity.ERROR else "warnings"
+    return Problem(
+        code=ProblemCode.TOO_LARGE,
+        severity=severity,
+        message=f"{count} {plural} were found; the first {MAX_PER_SEVERITY} are listed.",
+    )

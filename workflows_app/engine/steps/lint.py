@@ -1,0 +1,156 @@
+"""What is not wrong but will not work as meant: steps that are never reached, values that nobody is asked for, unused parts."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from workflows_app.engine import conditions
+from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.program import (
+    AllOf,
+    AnyOf,
+    Broken,
+    Compare,
+    Condition,
+    Item,
+    Loop,
+    Not,
+    Operator,
+    Parallel,
+    Program,
+    Step,
+    Truthy,
+    walk_items,
+)
+from workflows_app.engine.steps.findings import Findings, shown
+from workflows_app.engine.steps.scope import Build
+
+# Set by the engine in every run, or before its first step.
+_GIVEN = frozenset({"goal", "currentIteration", "currentItem", "currentIndex"})
+_AMBIGUOUS = frozenset({"", "true", "false", "1", "0", "yes", "no", "null"})
+
+
+def report(build: Build, program: Program, document: dict[str, Any]) -> None:
+    _report_never(build)
+    _report_undeclared(build, program)
+    _report_unused(build, document)
+
+
+def never_holds(condition: Condition | None) -> bool:
+    """True when no values at all make the condition hold."""
+    match condition:
+        case Broken():
+            return True
+        case AllOf():
+            return any(never_holds(part) for part in condition.conditions) or _contradicts(condition.conditions)
+        case AnyOf():
+            return all(never_holds(part) for part in condition.conditions)
+        case Not():
+            return always_holds(condition.condition)
+        case _:
+            return False
+
+
+def always_holds(condition: Condition | None) -> bool:
+    """True when all values make the condition hold."""
+    match condition:
+        case None:
+            return True
+        case AllOf():
+            return all(always_holds(part) for part in condition.conditions)
+        case AnyOf():
+            return any(always_holds(part) for part in condition.conditions)
+        case Not():
+            return never_holds(condition.condition) and not _is_broken(condition.condition)
+        case _:
+            return False
+
+
+def _is_broken(condition: Condition) -> bool:
+    """A broken part makes the whole false, also under `not`."""
+    match condition:
+        case Broken():
+            return True
+        case Not():
+            return _is_broken(condition.condition)
+        case AllOf() | AnyOf():
+            return any(_is_broken(part) for part in condition.conditions)
+        case Compare() | Truthy():
+            return False
+
+
+def _contradicts(parts: tuple[Condition, ...]) -> bool:
+    """Two parts that ask one variable to be two different texts."""
+    wanted: dict[tuple[str, ...], str] = {}
+    for part in parts:
+        if not isinstance(part, Compare) or part.operator is not Operator.EQUALS or not isinstance(part.value, str):
+            continue
+        text = part.value.strip().lower()
+        if text in _AMBIGUOUS or text[:1].isdigit() or text[:1] in "+-.":
+            continue
+        if wanted.setdefault(part.path, text) != text:
+            return True
+    return False
+
+
+def _report_never(build: Build) -> None:
+    for condition, path, findings in build.conditions:
+        if not never_holds(condition):
+            continue
+        effect = "so this is never reached" if path.endswith("runCondition") else "whatever the run finds"
+        message = f"No values make this condition hold, {effect}: {conditions.describe(condition)[:200]}"
+        findings.warn(ProblemCode.UNREACHABLE, path, message)
+
+
+def _report_undeclared(build: Build, program: Program) -> None:
+    """A variable that decides something must be spoken of somewhere, or no agent will ever set it."""
+    given = _GIVEN.union(*(_loop_variables(item) for item in walk_items(program.activities[0].body)))
+    uses: dict[str, list[tuple[str, Findings]]] = {}
+    for name, path, findings in _variables(build):
+        uses.setdefault(name, []).append((path, findings))
+    told = "\n".join(_told(program))
+    for name, places in uses.items():
+        if name not in given and name not in told:
+            path, findings = places[0]
+            others = f" It decides in {len(places)} places." if len(places) > 1 else ""
+            message = (
+                f"No text of the workflow speaks of {shown(name)}, so no agent can know that it should set it.{others}"
+            )
+            advice = "Name it in the prompt of the step that finds it out, or in `clarificationPrompts`."
+            findings.warn(ProblemCode.UNDECLARED_VARIABLE, path, message, advice)
+
+
+def _variables(build: Build) -> Iterator[tuple[str, str, Findings]]:
+    for condition, path, findings in build.conditions:
+        names = {variable.partition(".")[0] for variable in conditions.variables_of(condition)}
+        yield from ((name, path, findings) for name in sorted(names))
+    yield from ((segments[0], path, findings) for segments, path, findings in build.variables)
+
+
+def _told(program: Program) -> Iterator[str]:
+    yield from (program.description, program.about)
+    yield from (*program.preconditions, *program.clarification_prompts, *program.guidance)
+    for item in walk_items(program.activities[0].body):
+        if isinstance(item, Step | Parallel):
+            yield from (item.title, item.prompt, item.agent_role, *item.guidance)
+            yield from (function.definition for function in item.functions)
+        if isinstance(item, Step):
+            yield from (fragment.text for fragment in item.fragments)
+
+
+def _loop_variables(item: Item) -> set[str]:
+    if not isinstance(item, Loop):
+        return set()
+    return {item.iteration_variable, item.item_variable, item.index_variable} - {""}
+
+
+def _report_unused(build: Build, document: dict[str, Any]) -> None:
+    for index, assessment in enumerate(document.get("assessments", ())):
+        name = assessment.get("id", "")
+        if name in build.assessments and name not in build.used_assessments:
+            message = f"No step refers to the assessment {shown(name)}."
+            advice = "Name it in the `assessmentRefs` of a step."
+            build.findings.warn(ProblemCode.IGNORED_FIELD, f"assessments[{index}]", message, advice)
+    for index, feature in enumerate(document.get("features", ())):
+        if feature not in build.used_features:
+            message = f"The feature {shown(feature)} reaches no step: features are added to `promptBlocks` only."
+            build.findings.warn(ProblemCode.IGNORED_FIELD, f"features[{index}]", message)

@@ -1,0 +1,76 @@
+"""The shape of a loop's settings, with what each type of loop needs and does not look at."""
+
+from typing import Any
+
+from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.steps import parts
+from workflows_app.engine.steps.findings import Findings
+from workflows_app.engine.steps.shape import choice, record, text, whole
+
+LOOP_TYPES = ("while", "until", "for", "forEach")
+MAX_ROUNDS = 1000
+
+
+def _rounds(value: Any, path: str, findings: Findings) -> Any:
+    """The number of rounds of a `for` loop, or the name of the context variable that holds it."""
+    return _variable(value, path, findings) if isinstance(value, str) else _round_number(value, path, findings)
+
+
+_variable = text(least=1, most=256)
+_round_number = whole(least=0, most=MAX_ROUNDS)
+
+
+def _condition_source(value: Any, path: str, findings: Findings) -> Any:
+    by_kind = {"artifact_contract": _artifact_source, "context_variable": _variable_source}
+    kind = value.get("kind") if isinstance(value, dict) else None
+    return by_kind.get(kind if isinstance(kind, str) else "", _any_source)(value, path, findings)
+
+
+_source_kind = choice(("artifact_contract", "context_variable"))
+_artifact_source = record(
+    "A condition source of kind artifact_contract",
+    {"kind": _source_kind, "contractRef": text(least=1, most=128), "loopId": text(least=1, most=64)},
+    required=("kind", "contractRef"),
+)
+_variable_source = record(
+    "A condition source of kind context_variable",
+    {"kind": _source_kind, "condition": parts.CONDITION},
+    required=("kind", "condition"),
+)
+_any_source = record("A condition source", {"kind": _source_kind}, required=("kind",))
+
+_loop_keys = record(
+    "A loop",
+    {
+        "type": choice(LOOP_TYPES),
+        "condition": parts.CONDITION,
+        "items": _variable,
+        "count": _rounds,
+        "maxIterations": whole(least=1, most=MAX_ROUNDS),
+        "iterationVar": parts.IDENTIFIER,
+        "itemVar": parts.IDENTIFIER,
+        "indexVar": parts.IDENTIFIER,
+        "conditionSource": _condition_source,
+    },
+    required=("type", "maxIterations"),
+)
+_LOOP_NEEDS = {"for": "count", "forEach": "items"}
+_LOOP_STRAYS = {
+    "while": ("count", "items", "itemVar", "indexVar"),
+    "until": ("count", "items", "itemVar", "indexVar"),
+    "for": ("condition", "conditionSource", "items", "itemVar", "indexVar"),
+    "forEach": ("condition", "conditionSource", "count"),
+}
+
+
+def read_loop(value: Any, path: str, findings: Findings) -> Any:
+    kind = value.get("type") if isinstance(value, dict) else None
+    if isinstance(kind, str) and kind in _LOOP_STRAYS:
+        needed = _LOOP_NEEDS.get(kind, "")
+        if needed and needed not in value:
+            findings.error(ProblemCode.MISSING_KEY, f"{path}.{needed}", f"A `{kind}` loop needs the key `{needed}`.")
+        for stray in _LOOP_STRAYS[kind]:
+            if stray in value:
+                message = f"A `{kind}` loop does not look at `{stray}`."
+                findings.warn(ProblemCode.IGNORED_FIELD, f"{path}.{stray}", message)
+    return _loop_keys(value, path, findings)

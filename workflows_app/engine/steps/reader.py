@@ -1,0 +1,211 @@
+"""WorkRail's JSON workflows, schema 0.0.1 and 0.3.0, read into a program of one activity."""
+
+import re
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from workflows_app.engine import canonical, names
+from workflows_app.engine.canonical import UnreadableJsonError
+from workflows_app.engine.problems import Problem, ProblemCode
+from workflows_app.engine.program import (
+    COMPILER_VERSION,
+    Activity,
+    Autonomy,
+    Capability,
+    CapabilityNeed,
+    ConditionMode,
+    Family,
+    Item,
+    Program,
+    RiskPolicy,
+    Step,
+    WorkflowKind,
+)
+from workflows_app.engine.source import Compilation, Library, Source, StepsSchema, Strictness
+from workflows_app.engine.steps import (
+    declarations,
+    functions,
+    items,
+    lint,
+    ordinary,
+    schema,
+    templates,
+    tokens,
+    versions,
+)
+from workflows_app.engine.steps.findings import Findings
+from workflows_app.engine.steps.scope import Build, Scope
+
+MAX_SOURCE_BYTES = 1024 * 1024
+ACTIVITY_ID = "main"
+
+_CODES = {
+    "too_large": ProblemCode.TOO_LARGE,
+    "too_deep": ProblemCode.TOO_DEEP,
+    "duplicate_key": ProblemCode.DUPLICATE_KEY,
+    "nul_character": ProblemCode.BAD_CHARACTER,
+    "lone_surrogate": ProblemCode.BAD_CHARACTER,
+    "not_a_number": ProblemCode.NOT_A_NUMBER,
+}
+_SHAPES = {StepsSchema.V0_0_1: schema.WORKFLOW_0_0_1, StepsSchema.V0_3_0: schema.WORKFLOW_0_3_0}
+_MODES = {StepsSchema.V0_0_1: ConditionMode.STRICT, StepsSchema.V0_3_0: ConditionMode.LENIENT}
+# No double has more digits before its point.
+_BEYOND_DOUBLES = re.compile(rb"\d{309}")
+_ROUTINE_NAME = "routine-"
+
+_Member = TypeVar("_Member", bound=StrEnum)
+
+
+def compile_steps(*, source: Source, library: Library) -> Compilation:
+    """The program of a step workflow, or what is wrong with it. Raises nothing, whatever the bytes are."""
+    findings = Findings()
+    data, document = _document(source, findings)
+    if document is None:
+        return Compilation(program=None, workflow_id="", problems=findings.listed())
+    said_id = document.get("id")
+    version = versions.schema_of(document=document, hint=source.schema, findings=findings)
+    checked = _SHAPES[version](document, "", findings)
+    if "id" in checked:
+        findings.take(names.check_id(workflow_id=checked["id"], origin=source.origin))
+    build = Build(library=library, findings=findings, routine_ids=_routine_ids(library))
+    program = _program(build, checked, version, _scope(build, checked, version, source, data))
+    lint.report(build, program, checked)
+    return Compilation(
+        program=None if findings.has_errors else program,
+        workflow_id=said_id if isinstance(said_id, str) else "",
+        problems=findings.listed(),
+    )
+
+
+# Reading
+
+
+def _document(source: Source, findings: Findings) -> tuple[bytes, dict[str, Any] | None]:
+    if len(source.files) != 1:
+        code = ProblemCode.UNKNOWN_FILE if source.files else ProblemCode.NO_WORKFLOW
+        findings.error(code, "", f"A step workflow is one JSON file; {len(source.files)} are given.")
+        return b"", None
+    data = next(iter(source.files.values()))
+    try:
+        document = canonical.loads_strict(data, max_bytes=MAX_SOURCE_BYTES)
+        _refuse_beyond_doubles(data, document)
+    except UnreadableJsonError as error:
+        findings.take((_unreadable(error, data),))
+        return data, None
+    if not isinstance(document, dict):
+        findings.error(ProblemCode.WRONG_TYPE, "", "A workflow is a JSON object.")
+        return data, None
+    return data, document
+
+
+def _refuse_beyond_doubles(data: bytes, document: Any) -> None:
+    """A number that no double holds has no canonical form."""
+    if _BEYOND_DOUBLES.search(data):
+        try:
+            canonical.canonical_bytes(document)
+        except canonical.NotCanonicalError as error:
+            raise UnreadableJsonError("not_a_number", "A number is beyond what JSON readers can hold.") from error
+
+
+def _unreadable(error: UnreadableJsonError, data: bytes) -> Problem:
+    code = _CODES.get(error.reason, ProblemCode.UNREADABLE)
+    return Problem(code=code, message=error.message, line=_line_of(error, data))
+
+
+def _line_of(error: UnreadableJsonError, data: bytes) -> int | None:
+    """The parser counts characters, the decoder before it bytes."""
+    if error.offset is None:
+        return None
+    if error.reason == "not_json":
+        return data.decode("utf-8", "replace")[: error.offset].count("\n") + 1
+    return data[: error.offset].count(b"\n") + 1
+
+
+def _routine_ids(library: Library) -> frozenset[str]:
+    """The ids that the routines of the library have, and those that their names in template calls stand for."""
+    said = {document.get("id") for document in library.routines.values() if isinstance(document, dict)}
+    return frozenset(name for name in said if isinstance(name, str)).union(
+        f"{names.RESERVED_NAMESPACE}.{_ROUTINE_NAME}{name}" for name in library.routines
+    )
+
+
+# Building
+
+
+def _scope(build: Build, document: dict[str, Any], version: StepsSchema, source: Source, data: bytes) -> Scope:
+    findings = build.findings
+    declarations.enter(build, findings, document)
+    scope = Scope(
+        findings=findings,
+        mode=_MODES[version],
+        tolerant=version is StepsSchema.V0_0_1 or source.strictness is Strictness.LEGACY,
+        siblings=templates.siblings(document.get("steps", []), "steps"),
+        functions=functions.defined(
+            findings, document.get("functionDefinitions", []), path="functionDefinitions", scope_name="workflow"
+        ),
+        slots=declarations.slots(build, findings, document),
+        features=declarations.features(findings, document),
+        braces=b"{{" in data or b"\\u007" in data,
+    )
+    return replace(scope, agent_role=tokens.fill(build, scope, document.get("agentRole", ""), path="agentRole", at=""))
+
+
+def _program(build: Build, document: dict[str, Any], version: StepsSchema, scope: Scope) -> Program:
+    body = items.build_items(build, scope, document.get("steps", []), "steps")
+    functions.report_unused(build, scope, document, "functionDefinitions")
+    body = (*_probes(build, scope, body), *body)
+    preferences = document.get("recommendedPreferences", {})
+    workflow_id = document.get("id", "")
+    title = document.get("name", "")
+    return Program(
+        compiler=COMPILER_VERSION,
+        family=Family.STEPS,
+        id=workflow_id,
+        title=title,
+        version=document.get("version", ""),
+        conditions=scope.mode,
+        activities=(Activity(id=ACTIVITY_ID, title=title, body=body),),
+        initial_activity=ACTIVITY_ID,
+        kind=_kind(workflow_id),
+        schema_version=version.value,
+        description=document.get("description", ""),
+        about=document.get("about", ""),
+        examples=tuple(document.get("examples", ())),
+        preconditions=tuple(document.get("preconditions", ())),
+        clarification_prompts=tuple(document.get("clarificationPrompts", ())),
+        guidance=tuple(tokens.fill(build, scope, document.get("metaGuidance", []), path="metaGuidance", at="")),
+        recommended_autonomy=_member(Autonomy, preferences.get("recommendedAutonomy")),
+        recommended_risk_policy=_member(RiskPolicy, preferences.get("recommendedRiskPolicy")),
+        capabilities=build.capabilities,
+        features=scope.features,
+        functions=tuple(scope.functions.values()),
+        assessments=tuple(build.assessments.values()),
+        contracts=build.contracts,
+        extension_points=tuple(build.extension_points.values()),
+        references=tuple(build.references.values()),
+        model_tier=ordinary.tier(document),
+        metrics_profile=document.get("metricsProfile", ""),
+        provenance=tuple(build.provenance),
+    )
+
+
+def _probes(build: Build, scope: Scope, body: tuple[Item, ...]) -> tuple[Step, ...]:
+    """A probe for each required capability that the author does not probe first of all."""
+    probed: set[Capability] = set()
+    for item in body:
+        if not isinstance(item, Step) or item.probes is None:
+            break
+        if item.run_condition is None:
+            probed.add(item.probes)
+    required = {name for name, need in build.capabilities.items() if need is CapabilityNeed.REQUIRED}
+    return tuple(ordinary.probe_step(build, scope, capability) for capability in sorted(required - probed))
+
+
+def _kind(workflow_id: str) -> WorkflowKind:
+    name = workflow_id.rpartition(".")[2]
+    return WorkflowKind.ROUTINE if name.startswith(_ROUTINE_NAME) else WorkflowKind.WORKFLOW
+
+
+def _member(members: type[_Member], value: str | None) -> _Member | None:
+    return None if value is None else members(value)

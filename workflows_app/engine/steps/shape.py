@@ -1,0 +1,208 @@
+"""Typed checks of a JSON document: each takes a value and its path, writes down what is wrong, and gives back what is right.
+
+A check returns the value as later stages may rely on it, or `DROPPED`. So the stages after it read a document in which
+every key that is present has its type, and can go on reporting after the first mistake.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.steps.findings import Findings, join, shown
+
+DROPPED: Final[Any] = object()
+MAX_UNKNOWN_KEYS = 10
+
+Check = Callable[[Any, str, Findings], Any]
+
+
+def anything(value: Any, _path: str, _findings: Findings) -> Any:
+    return value
+
+
+def text(
+    *,
+    least: int = 0,
+    most: int | None = None,
+    pattern: re.Pattern[str] | None = None,
+    wanted: str = "",
+    code: ProblemCode = ProblemCode.BAD_VALUE,
+) -> Check:
+    """Text of so many Unicode characters; `wanted` says in words what `pattern` asks for."""
+
+    def check(value: Any, path: str, findings: Findings) -> Any:
+        if not isinstance(value, str):
+            return _wrong_type(value, path, findings, "text")
+        if len(value) < least:
+            _too_short(findings, path, _count(len(value), "character"), least=least, most=most)
+            return DROPPED
+        if most is not None and len(value) > most:
+            _too_long(findings, path, _count(len(value), "character"), most=most)
+            return DROPPED
+        if pattern is not None and pattern.fullmatch(value) is None:
+            findings.error(code, path, f"{shown(value)} is not {wanted}.")
+            return DROPPED
+        return value
+
+    return check
+
+
+def flag(value: Any, path: str, findings: Findings) -> Any:
+    return value if isinstance(value, bool) else _wrong_type(value, path, findings, "true or false")
+
+
+def whole(*, least: int | None = None, most: int | None = None) -> Check:
+    """A whole number within bounds; 3.0 is 3."""
+
+    def check(value: Any, path: str, findings: Findings) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return _wrong_type(value, path, findings, "a number")
+        if value != int(value):
+            findings.error(ProblemCode.BAD_VALUE, path, f"{value} is not a whole number.")
+            return DROPPED
+        if (least is not None and value < least) or (most is not None and value > most):
+            bounds = f"from {least} to {most}" if most is not None else f"of at least {least}"
+            findings.error(ProblemCode.BAD_VALUE, path, f"{shown_number(value)} is given; a number {bounds} is wanted.")
+            return DROPPED
+        return int(value)
+
+    return check
+
+
+def choice(values: Iterable[str]) -> Check:
+    known = tuple(values)
+
+    def check(value: Any, path: str, findings: Findings) -> Any:
+        if not isinstance(value, str):
+            return _wrong_type(value, path, findings, "text")
+        if value not in known:
+            message = f"{shown(value)} is not one of {', '.join(known)}."
+            findings.unknown(ProblemCode.BAD_VALUE, path, message, word=value, known=known)
+            return DROPPED
+        return value
+
+    return check
+
+
+def array(item: Check, *, least: int = 0, most: int | None = None, distinct: bool = False) -> Check:
+    """A list whose wrong items are left out; `distinct` refuses the same item twice."""
+
+    def check(value: Any, path: str, findings: Findings) -> Any:
+        if not isinstance(value, list):
+            return _wrong_type(value, path, findings, "a list")
+        if len(value) < least:
+            _too_short(findings, path, _count(len(value), "item"), least=least, most=most)
+        if most is not None and len(value) > most:
+            _too_long(findings, path, _count(len(value), "item"), most=most)
+            return DROPPED
+        if distinct:
+            _refuse_twins(value, path, findings)
+        checked = [item(child, f"{path}[{index}]", findings) for index, child in enumerate(value)]
+        return [child for child in checked if child is not DROPPED]
+
+    return check
+
+
+def mapping(value_check: Check) -> Check:
+    """An object with keys of the author's choice, read in the order of their names."""
+
+    def check(value: Any, path: str, findings: Findings) -> Any:
+        if not isinstance(value, dict):
+            return _wrong_type(value, path, findings, "an object")
+        checked = {key: value_check(value[key], join(path, key), findings) for key in sorted(value)}
+        return {key: child for key, child in checked.items() if child is not DROPPED}
+
+    return check
+
+
+def record(
+    name: str, fields: Mapping[str, Check], *, required: Iterable[str] = (), elsewhere: Mapping[str, str] | None = None
+) -> Check:
+    """An object of known keys. `elsewhere` explains keys that are not known here but mean something in another place."""
+    needed = tuple(required)
+
+    def check(value: Any, path: str, findings: Findings) -> Any:
+        if not isinstance(value, dict):
+            return _wrong_type(value, path, findings, "an object")
+        known = [key for key in fields if key in value]
+        checked = {key: fields[key](value[key], f"{path}.{key}" if path else key, findings) for key in known}
+        for key in needed:
+            if key not in value:
+                findings.error(ProblemCode.MISSING_KEY, join(path, key), f"{name} needs the key `{key}`.")
+        if len(known) != len(value):
+            _report_unknown(name, fields, elsewhere or {}, value, path, findings=findings)
+        return {key: child for key, child in checked.items() if child is not DROPPED}
+
+    return check
+
+
+def kind_of(value: Any) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def shown_number(value: float) -> str:
+    written = str(value) if abs(value) < 10**20 else f"{float(value):.3g}"
+    return written.removesuffix(".0")
+
+
+def _wrong_type(value: Any, path: str, findings: Findings, wanted: str) -> Any:
+    findings.error(ProblemCode.WRONG_TYPE, path, f"This is {kind_of(value)}; {wanted} is wanted.")
+    return DROPPED
+
+
+def _report_unknown(
+    name: str,
+    fields: Mapping[str, Check],
+    hints: Mapping[str, str],
+    value: dict[str, Any],
+    path: str,
+    *,
+    findings: Findings,
+) -> None:
+    keys = sorted(value.keys() - fields.keys())
+    for key in keys[:MAX_UNKNOWN_KEYS]:
+        message = f"{shown(key)} is not a key of {name[0].lower()}{name[1:]}."
+        if key in hints:
+            findings.error(ProblemCode.UNKNOWN_KEY, join(path, key), message, hints[key])
+        else:
+            findings.unknown(ProblemCode.UNKNOWN_KEY, join(path, key), message, word=key, known=fields)
+    if len(keys) > MAX_UNKNOWN_KEYS:
+        message = f"{len(keys)} keys are unknown here; the first {MAX_UNKNOWN_KEYS} are listed."
+        findings.error(ProblemCode.UNKNOWN_KEY, path, message)
+
+
+def _too_short(findings: Findings, path: str, measured: str, *, least: int, most: int | None) -> None:
+    bounds = f"{least} to {most} are allowed" if most is not None else f"at least {least} are wanted"
+    findings.error(ProblemCode.TOO_SHORT, path, f"This has {measured}; {bounds}.")
+
+
+def _too_long(findings: Findings, path: str, measured: str, *, most: int) -> None:
+    findings.error(ProblemCode.TOO_LONG, path, f"This has {measured}; at most {most} are allowed.")
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number} {unit}{'' if number == 1 else 's'}"
+
+
+def _refuse_twins(items: list[Any], path: str, findings: Findings) -> None:
+    first: dict[str, int] = {}
+    for index, item in enumerate(items):
+        key = item if isinstance(item, str) else json.dumps(item, sort_keys=True)
+        earlier = first.setdefault(f"{type(item).__name__}:{key}", index)
+        if earlier != index:
+            message = f"This is the same as {path}[{earlier}]; each item may stand once."
+            findings.error(ProblemCode.BAD_VALUE, f"{path}[{index}]", message)
