@@ -161,7 +161,8 @@ LATER_STEP_KEYS = frozenset({*_STEP_FIELDS, "type", "loop", "body", "parallelDel
 LATER_WORKFLOW_KEYS = _WORKFLOW_FIELDS.keys() - _FIRST_WORKFLOW_KEYS - {"$schema"}
 _TOLERATED_STEP_KEYS = _FIRST_STEP_KEYS | {"agentRole", "hasValidation", "outputContract"}
 _TOLERATED_WORKFLOW_KEYS = _FIRST_WORKFLOW_KEYS | {"$schema", "recommendedPreferences"}
-_FIRST_ID = re.compile(r"[a-z0-9-]+")
+# A namespace as well: a team that imports such a workflow gives it one, and it stays of the schema that it was written for.
+_FIRST_ID = re.compile(r"[a-z0-9-]+|[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*")
 
 
 def _kept(fields: dict[str, Check], keys: frozenset[str]) -> dict[str, Check]:
@@ -184,7 +185,11 @@ WORKFLOW_0_0_1 = record(
     {
         **_kept(_WORKFLOW_FIELDS, _TOLERATED_WORKFLOW_KEYS),
         "id": text(
-            least=3, most=64, pattern=_FIRST_ID, wanted="lower-case letters, digits and `-`", code=ProblemCode.BAD_ID
+            least=3,
+            most=64,
+            pattern=_FIRST_ID,
+            wanted="lower-case letters, digits and `-`, after a namespace and a dot if it has one",
+            code=ProblemCode.BAD_ID,
         ),
         "steps": array(_first_step, least=1),
     },
