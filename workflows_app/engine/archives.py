@@ -1,0 +1,200 @@
+"""Zip and tar archives, read one member after the other within limits. Nothing large is ever inflated.
+
+Sizes are checked as declared before a member is read, and as read: zipfile and tarfile give no more than was declared. A
+gzip is inflated up to the size that the largest allowed tar has, and no further.
+"""
+
+import io
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+
+from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.safe_paths import RefusedError, checked_path
+
+MAX_TOTAL_BYTES = 32 * 1024 * 1024
+MAX_FILE_BYTES = 4 * 1024 * 1024
+MAX_MEMBERS = 2_000
+MAX_RATIO = 100
+
+# Below this nothing is a bomb: white space, and the padding of a tar, compress beyond every ratio.
+RATIO_FLOOR_BYTES = 256 * 1024
+
+# What the headers and the padding of a tar add to the files in it.
+_MAX_TAR_BYTES = MAX_TOTAL_BYTES + 4 * MAX_MEMBERS * tarfile.BLOCKSIZE
+_CHUNK_BYTES = 256 * 1024
+_ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
+_ZIP_ENTRY = b"PK\x01\x02"
+_GZIP_MAGIC = b"\x1f\x8b"
+_GZIP_WINDOW = 31
+_ENCRYPTED = 0x1 | 0x40
+_TAR_MAGIC = slice(257, 262)
+# Whatever a damaged archive makes the standard library raise: it documents little of it.
+_DAMAGED = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    struct.error,
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+
+
+def read_archive(*, data: bytes, filename: str) -> Iterator[tuple[str, bytes]]:
+    """The files of an archive with their paths as written. Raises `RefusedError`, and nothing else."""
+    try:
+        if data.startswith(_ZIP_MAGIC):
+            yield from _zip(data)
+        elif data.startswith(_GZIP_MAGIC):
+            yield from _tar(_inflated(data))
+        elif data[_TAR_MAGIC] == b"ustar" or filename.lower().endswith(".tar"):
+            yield from _tar(data)
+        else:
+            raise RefusedError(
+                ProblemCode.BAD_ARCHIVE,
+                "The file is neither a zip nor a tar nor a tar.gz.",
+                path=filename,
+                suggestion="Pack the folder of the workflow as .zip or .tar.gz.",
+            )
+    except _DAMAGED as error:
+        raise RefusedError(ProblemCode.BAD_ARCHIVE, "The archive is damaged.", path=filename) from error
+
+
+class Meter:
+    """Counts the members and bytes that were let in."""
+
+    def __init__(self) -> None:
+        self._members = 0
+        self._bytes = 0
+
+    def count(self) -> None:
+        self._members += 1
+        if self._members > MAX_MEMBERS:
+            raise RefusedError(ProblemCode.TOO_MANY_FILES, f"There are more than {MAX_MEMBERS} files.")
+
+    def admit(self, path: str, size: int) -> None:
+        if size > MAX_FILE_BYTES:
+            message = f"The file has {size} bytes; at most {MAX_FILE_BYTES} are read."
+            raise RefusedError(ProblemCode.TOO_LARGE, message, path=path)
+        self._bytes += size
+        if self._bytes > MAX_TOTAL_BYTES:
+            message = f"The files have more than {MAX_TOTAL_BYTES} bytes together."
+            raise RefusedError(ProblemCode.ARCHIVE_BOMB, message, path=path)
+
+
+def _zip(data: bytes) -> Iterator[tuple[str, bytes]]:
+    # Counted before the directory is read, since reading it makes an object of every entry.
+    if data.count(_ZIP_ENTRY) > 2 * MAX_MEMBERS:
+        raise RefusedError(ProblemCode.TOO_MANY_FILES, f"There are more than {MAX_MEMBERS} files.")
+    meter = Meter()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        _refuse_overlap(members, len(data))
+        for member in members:
+            meter.count()
+            _refuse_zip_member(member)
+            if member.is_dir():
+                _check_folder(member.orig_filename)
+                continue
+            meter.admit(member.orig_filename, member.file_size)
+            with archive.open(member) as stream:
+                yield member.orig_filename, stream.read(member.file_size + 1)
+
+
+def _refuse_overlap(members: list[zipfile.ZipInfo], packed: int) -> None:
+    """Members that share their compressed bytes are small one by one and a bomb together."""
+    _refuse_ratio("", sum(max(member.file_size, 0) for member in members), packed)
+
+
+def _refuse_zip_member(member: zipfile.ZipInfo) -> None:
+    path = member.orig_filename
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
+        raise RefusedError(ProblemCode.SYMLINK, "Only files and folders are read, no links or devices.", path=path)
+    if member.flag_bits & _ENCRYPTED:
+        message = "The file is encrypted."
+        raise RefusedError(ProblemCode.BAD_ARCHIVE, message, path=path, suggestion="Pack it without a password.")
+    if member.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        message = "The file is packed by a method that is not read."
+        raise RefusedError(ProblemCode.BAD_ARCHIVE, message, path=path, suggestion="Use deflate, which is the default.")
+    _refuse_ratio(path, member.file_size, member.compress_size)
+
+
+def _check_folder(path: str) -> None:
+    if path.rstrip("/") not in {"", "."}:
+        checked_path(path.rstrip("/"))
+
+
+def _refuse_ratio(path: str, size: int, packed: int) -> None:
+    if size > RATIO_FLOOR_BYTES and size > MAX_RATIO * packed:
+        message = f"{packed} bytes would become {size}: more than {MAX_RATIO} times as many."
+        raise RefusedError(ProblemCode.ARCHIVE_BOMB, message, path=path)
+
+
+def _inflated(data: bytes) -> bytes:
+    """What is in a gzip of one or more parts."""
+    whole = io.BytesIO()
+    rest = data
+    while rest.startswith(_GZIP_MAGIC):
+        part = zlib.decompressobj(_GZIP_WINDOW)
+        while True:
+            chunk = part.decompress(rest, _CHUNK_BYTES)
+            whole.write(chunk)
+            _refuse_inflated(whole.tell(), len(data))
+            if part.eof:
+                break
+            rest = part.unconsumed_tail
+            if not chunk and not rest:
+                raise EOFError
+        rest = part.unused_data
+    if rest.strip(b"\x00"):
+        raise EOFError
+    return whole.getvalue()
+
+
+def _refuse_inflated(size: int, packed: int) -> None:
+    _refuse_ratio("", size, packed)
+    if size > _MAX_TAR_BYTES:
+        message = f"The archive would become more than {_MAX_TAR_BYTES} bytes."
+        raise RefusedError(ProblemCode.ARCHIVE_BOMB, message)
+
+
+def _tar(data: bytes) -> Iterator[tuple[str, bytes]]:
+    if len(data) > _MAX_TAR_BYTES:
+        raise RefusedError(ProblemCode.TOO_LARGE, f"The archive has more than {_MAX_TAR_BYTES} bytes.")
+    meter = Meter()
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+        while (member := archive.next()) is not None:
+            meter.count()
+            _refuse_tar_member(member)
+            if member.isdir():
+                _check_folder(member.name)
+                continue
+            meter.admit(member.name, member.size)
+            stream = archive.extractfile(member)
+            yield member.name, b"" if stream is None else stream.read()
+        _refuse_cut(archive, data)
+
+
+def _refuse_tar_member(member: tarfile.TarInfo) -> None:
+    if member.size < 0 or member.issparse():
+        raise RefusedError(ProblemCode.BAD_ARCHIVE, "The file has no size that can be true.", path=member.name)
+    if not (member.isreg() or member.isdir()):
+        message = "Only files and folders are read, no links or devices."
+        raise RefusedError(ProblemCode.SYMLINK, message, path=member.name)
+
+
+def _refuse_cut(archive: tarfile.TarFile, data: bytes) -> None:
+    """A header that cannot be read is the end for tarfile; the true end is zeros, or nothing."""
+    if data[archive.offset : archive.offset + tarfile.BLOCKSIZE].strip(b"\x00"):
+        raise tarfile.ReadError(f"damaged at byte {archive.offset}")
