@@ -21,6 +21,7 @@ NONCE_BYTES = 8
 _MAC_BYTES = 10
 _NODE_BYTES = 16
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _VALUES = {char: index for index, char in enumerate(_ALPHABET)} | {"o": 0, "i": 1, "l": 1}
 _NOISE = re.compile("[\\s\"'`\u00ab\u00bb\u2018\u2019\u201c\u201d\u200b-\u200f\u2060\ufeff]+")
 _RECORDED = re.compile(r"\b(?P<kind>st|ack|chk|ses)\.v1\.(?P<body>[0-9a-hjkmnp-tv-z]+)")
@@ -200,7 +201,8 @@ def _encode(data: bytes) -> str:
     """Base32 with the padding bits in front, so that every text has exactly one meaning."""
     value = int.from_bytes(data, "big")
     length = _text_length(len(data))
-    return "".join(_ALPHABET[value >> shift & 31] for shift in range(5 * (length - 1), -1, -5))
+    pairs = "".join([_PAIRS[value >> shift & 1023] for shift in range(10 * ((length - 1) // 2), -1, -10)])
+    return pairs[-length:]
 
 
 def _decode(text: str, size: int) -> bytes | None:

@@ -70,23 +70,22 @@ FROM sessions_app_node n
 JOIN sessions_app_worksession s ON s.id = n.session_id
 JOIN sessions_app_run r ON r.id = n.run_id
 JOIN sessions_app_snapshot sn ON sn.team_id = n.team_id AND sn.digest = n.snapshot_digest
-LEFT JOIN sessions_app_attempt a ON a.node_id = n.id AND a.nonce = %(nonce)s
-WHERE n.id = %(node)s AND n.team_id = %(team)s
+LEFT JOIN sessions_app_attempt a ON a.node_id = n.id AND a.nonce = $2
+WHERE n.id = $1 AND n.team_id = $3
 """
 
 _READ_SESSION = """
 SELECT s.title, s.parent_id, s.next_event_index, s.head_digest, s.autonomy, s.risk_policy,
        a.reply, a.reply_template, a.keys_generation, a.to_node_id
 FROM sessions_app_worksession s
-LEFT JOIN sessions_app_attempt a ON a.node_id = s.id AND a.nonce = %(nonce)s
-WHERE s.id = %(session)s AND s.team_id = %(team)s
+LEFT JOIN sessions_app_attempt a ON a.node_id = s.id AND a.nonce = $2
+WHERE s.id = $1 AND s.team_id = $3
 """
 
 
 def read_standing(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Standing | None:
     """One node of the team and what was recorded for this attempt at it; None when the team has no such node."""
-    with prepared_cursor() as cursor:
-        row = cursor.execute(_READ, {"team": team_id, "node": node_id, "nonce": nonce}).fetchone()
+    row = prepared_cursor().execute(_READ, [node_id, nonce, team_id]).fetchone()
     if row is None:
         return None
     return Standing(
@@ -111,8 +110,7 @@ def read_standing(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Standing | N
 
 
 def read_session(*, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> SessionStanding | None:
-    with prepared_cursor() as cursor:
-        row = cursor.execute(_READ_SESSION, {"team": team_id, "session": session_id, "nonce": nonce}).fetchone()
+    row = prepared_cursor().execute(_READ_SESSION, [session_id, nonce, team_id]).fetchone()
     if row is None:
         return None
     return SessionStanding(
@@ -132,7 +130,10 @@ def _recorded(columns: Sequence[Any]) -> Recorded | None:
     return Recorded(reply=reply, reply_template=template, keys_generation=generation, to_node_id=to_node_id)
 
 
-def prepared_cursor() -> psycopg.Cursor[Any]:
-    """A cursor of psycopg's own on Django's connection: Django's wrapper never prepares a statement."""
+def prepared_cursor() -> psycopg.RawCursor[Any]:
+    """A cursor of psycopg's own on Django's connection, with native placeholders.
+
+    Django's wrapper never prepares a statement, and parsing the text of a long one costs more than running it.
+    """
     connection.ensure_connection()
-    return psycopg.Cursor(connection.connection)
+    return psycopg.RawCursor(connection.connection)

@@ -7,6 +7,7 @@ its one writer; when the log has grown since the read, that UPDATE finds no row 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -108,106 +109,209 @@ class Append:
     gaps: Sequence[NewGap] = ()
 
 
-_BEGIN = """
-INSERT INTO sessions_app_worksession
-  (id, team_id, title, parent_id, next_event_index, head_digest, git_branch, git_head_sha, repository, ticket,
-   autonomy, risk_policy, created_by, created_at, last_activity_at)
-VALUES (%(session)s, %(team)s, %(title)s, %(parent_session)s, %(next)s, %(head)s, %(git_branch)s, %(git_head_sha)s,
-        %(repository)s, %(ticket)s, %(baseline_autonomy)s, %(baseline_risk)s, %(actor)s, %(now)s, %(now)s)
-RETURNING id
-"""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shape:
+    """How many rows of each kind a transition has. Each shape is one statement text, prepared once per connection."""
 
-_GROW = """
-UPDATE sessions_app_worksession SET
-  next_event_index = %(next)s, head_digest = %(head)s, last_activity_at = %(now)s,
-  git_branch = COALESCE(%(git_branch)s, git_branch), git_head_sha = COALESCE(%(git_head_sha)s, git_head_sha),
-  repository = COALESCE(%(repository)s, repository), ticket = COALESCE(%(ticket)s, ticket)
-WHERE id = %(session)s AND team_id = %(team)s AND next_event_index = %(expected)s AND head_digest = %(expected_head)s
-RETURNING id
-"""
+    begins: bool
+    starts: bool
+    has_run: bool
+    events: int
+    nodes: int
+    attempts: int
+    outputs: int
+    gaps: int
 
-_ROWS = """
-, events AS (
-  INSERT INTO sessions_app_event
-    (born_on, session_id, index, team_id, event_id, kind, run_id, node_id, dedupe, body, digest, created_at)
-  SELECT %(born_on)s, s.id, e.index, %(team)s, e.event_id, e.kind, e.run_id, e.node_id, e.dedupe, e.body, e.digest, %(now)s
-  FROM s, unnest(%(e_index)s::int[], %(e_id)s::uuid[], %(e_kind)s::text[], %(e_run)s::uuid[], %(e_node)s::uuid[],
-                 %(e_dedupe)s::text[], %(e_body)s::bytea[], %(e_digest)s::text[])
-       AS e(index, event_id, kind, run_id, node_id, dedupe, body, digest)
-), snapshots AS (
-  INSERT INTO sessions_app_snapshot (team_id, digest, data)
-  SELECT DISTINCT ON (x.digest) %(team)s, x.digest, x.data
-  FROM s, unnest(%(n_digest)s::text[], %(n_snapshot)s::bytea[]) AS x(digest, data)
-  ON CONFLICT DO NOTHING
-), nodes AS (
-  INSERT INTO sessions_app_node
-    (id, team_id, session_id, run_id, parent_id, kind, edge_kind, edge_cause, snapshot_digest, pending_key, pending_title,
-     autonomy, risk_policy, event_index, created_at)
-  SELECT x.id, %(team)s, s.id, %(run)s, x.parent_id, x.kind, x.edge_kind, x.edge_cause, x.digest, x.pending_key,
-         x.pending_title, x.autonomy, x.risk_policy, x.event_index, %(now)s
-  FROM s, unnest(%(n_id)s::uuid[], %(n_parent)s::uuid[], %(n_kind)s::text[], %(n_edge)s::text[], %(n_cause)s::text[],
-                 %(n_digest)s::text[], %(n_key)s::text[], %(n_title)s::text[], %(n_autonomy)s::text[],
-                 %(n_risk)s::text[], %(n_index)s::int[])
-       AS x(id, parent_id, kind, edge_kind, edge_cause, digest, pending_key, pending_title, autonomy, risk_policy, event_index)
-), attempts AS (
-  INSERT INTO sessions_app_attempt
-    (node_id, nonce, kind, team_id, session_id, to_node_id, event_index, reply, reply_template, keys_generation, actor,
-     created_at)
-  SELECT x.node_id, x.nonce, x.kind, %(team)s, s.id, x.to_node_id, %(expected)s, x.reply, x.template, x.generation, %(actor)s, %(now)s
-  FROM s, unnest(%(a_node)s::uuid[], %(a_nonce)s::bytea[], %(a_kind)s::text[], %(a_to)s::uuid[], %(a_reply)s::bytea[],
-                 %(a_template)s::int[], %(a_generation)s::int[])
-       AS x(node_id, nonce, kind, to_node_id, reply, template, generation)
-), outputs AS (
-  INSERT INTO sessions_app_output
-    (id, team_id, session_id, run_id, node_id, to_node_id, channel, body, artifact_kind, sha256, supersedes_id,
-     event_index, created_at)
-  SELECT x.id, %(team)s, s.id, %(run)s, x.node_id, x.to_node_id, x.channel, x.body, x.kind, x.sha256, x.supersedes, %(expected)s, %(now)s
-  FROM s, unnest(%(o_id)s::uuid[], %(o_node)s::uuid[], %(o_to)s::uuid[], %(o_channel)s::text[], %(o_body)s::text[], %(o_kind)s::text[],
-                 %(o_sha)s::text[], %(o_supersedes)s::uuid[])
-       AS x(id, node_id, to_node_id, channel, body, kind, sha256, supersedes)
-), gaps AS (
-  INSERT INTO sessions_app_gap
-    (id, team_id, session_id, run_id, node_id, severity, category, detail, summary, event_index, created_at)
-  SELECT x.id, %(team)s, s.id, %(run)s, x.node_id, x.severity, x.category, x.detail, x.summary, %(expected)s, %(now)s
-  FROM s, unnest(%(g_id)s::uuid[], %(g_node)s::uuid[], %(g_severity)s::text[], %(g_category)s::text[],
-                 %(g_detail)s::text[], %(g_summary)s::text[]) AS x(id, node_id, severity, category, detail, summary)
-)
-"""
 
-_NEW_RUN = """
-, runs AS (
-  INSERT INTO sessions_app_run
-    (id, team_id, session_id, workflow_id, workflow_title, workflow_hash, dialect, goal, status, tip_node_id, created_by,
-     started_at, last_activity_at, completed_at)
-  SELECT %(run)s, %(team)s, s.id, %(workflow)s, %(workflow_title)s, %(workflow_hash)s, %(dialect)s, %(goal)s, %(status)s,
-         %(tip)s, %(actor)s, %(now)s, %(now)s, %(completed)s FROM s
-)
-"""
-
-_OLD_RUN = """
-, runs AS (
-  UPDATE sessions_app_run SET
-    status = COALESCE(%(status)s, status), tip_node_id = COALESCE(%(tip)s, tip_node_id), last_activity_at = %(now)s,
-    completed_at = CASE WHEN %(status)s IS NULL THEN completed_at ELSE %(completed)s END
-  WHERE id = %(run)s AND EXISTS (SELECT 1 FROM s)
-)
-"""
-
-_COUNT = "SELECT count(*) FROM s"
-
-_STATEMENTS = {
-    (begins, starts): f"WITH s AS ({_BEGIN if begins else _GROW}){_ROWS}{_NEW_RUN if starts else _OLD_RUN}{_COUNT}"
-    for begins in (False, True)
-    for starts in (False, True)
+# Columns and their types, in the order in which the rows give them. Types are named because a VALUES list has none.
+_HEAD = {
+    "team": "uuid",
+    "session": "uuid",
+    "actor": "text",
+    "now": "timestamptz",
+    "born": "date",
+    "before": "int",
+    "before_digest": "text",
+    "next": "int",
+    "digest": "text",
+    "run": "uuid",
+    "status": "text",
+    "tip": "uuid",
+    "completed": "timestamptz",
+    "branch": "text",
+    "sha": "text",
+    "repository": "text",
+    "ticket": "text",
 }
+_BEGINS = {"title": "text", "parent": "uuid", "autonomy": "text", "risk": "text"}
+_STARTS = {"workflow": "text", "workflow_title": "text", "hash": "text", "dialect": "text", "goal": "text"}
+_EVENT = {
+    "index": "int",
+    "event_id": "uuid",
+    "kind": "text",
+    "run_id": "uuid",
+    "node_id": "uuid",
+    "dedupe": "text",
+    "body": "bytea",
+    "digest": "text",
+}
+_NODE = {
+    "id": "uuid",
+    "parent_id": "uuid",
+    "kind": "text",
+    "edge_kind": "text",
+    "edge_cause": "text",
+    "snapshot_digest": "text",
+    "pending_key": "text",
+    "pending_title": "text",
+    "autonomy": "text",
+    "risk_policy": "text",
+    "event_index": "int",
+    "snapshot": "bytea",
+}
+_ATTEMPT = {
+    "node_id": "uuid",
+    "nonce": "bytea",
+    "kind": "text",
+    "to_node_id": "uuid",
+    "reply": "bytea",
+    "reply_template": "int",
+    "keys_generation": "int",
+}
+_OUTPUT = {
+    "id": "uuid",
+    "node_id": "uuid",
+    "to_node_id": "uuid",
+    "channel": "text",
+    "body": "text",
+    "artifact_kind": "text",
+    "sha256": "text",
+    "supersedes_id": "uuid",
+}
+_GAP = {
+    "id": "uuid",
+    "node_id": "uuid",
+    "severity": "text",
+    "category": "text",
+    "detail": "text",
+    "summary": "text",
+}
+
+
+@cache
+def _statement(shape: _Shape) -> str:
+    """The text of one transition with native placeholders; psycopg's own parsing costs more than the parameters."""
+    head = _HEAD | (_BEGINS if shape.begins else {}) | (_STARTS if shape.starts else {})
+    p = {name: f"${number}::{kind}" for number, (name, kind) in enumerate(head.items(), 1)}
+    rows = _Rows(first=len(head) + 1)
+    # A transition does not use every value; naming all of them here gives each its type and costs nothing.
+    parts = [f"WITH given AS (SELECT {', '.join(p.values())})", f"s AS ({_begin(p) if shape.begins else _grow(p)})"]
+    if shape.has_run:
+        parts.append(f"runs AS ({_new_run(p) if shape.starts else _old_run(p)})")
+    if shape.events:
+        parts.append(
+            f"events AS (INSERT INTO sessions_app_event (born_on, session_id, team_id, created_at, {_names(_EVENT)}) "
+            f"SELECT {p['born']}, s.id, {p['team']}, {p['now']}, x.* FROM s, {rows.of(_EVENT, shape.events)})"
+        )
+    if shape.nodes:
+        columns = [name for name in _NODE if name != "snapshot"]
+        parts.append(f"made AS (SELECT * FROM {rows.of(_NODE, shape.nodes)})")
+        parts.append(
+            "snapshots AS (INSERT INTO sessions_app_snapshot (team_id, digest, data) SELECT DISTINCT ON (x.snapshot_digest) "
+            f"{p['team']}, x.snapshot_digest, x.snapshot FROM s, made x ON CONFLICT DO NOTHING)"
+        )
+        parts.append(
+            "nodes AS (INSERT INTO sessions_app_node (team_id, session_id, run_id, created_at, "
+            f"{', '.join(columns)}) SELECT {p['team']}, s.id, {p['run']}, {p['now']}, "
+            f"{', '.join('x.' + column for column in columns)} FROM s, made x)"
+        )
+    if shape.attempts:
+        parts.append(
+            "attempts AS (INSERT INTO sessions_app_attempt (team_id, session_id, event_index, actor, created_at, "
+            f"{_names(_ATTEMPT)}) SELECT {p['team']}, s.id, {p['before']}, {p['actor']}, {p['now']}, x.* "
+            f"FROM s, {rows.of(_ATTEMPT, shape.attempts)})"
+        )
+    parts.extend(_hung(rows, p, "output", _OUTPUT, shape.outputs))
+    parts.extend(_hung(rows, p, "gap", _GAP, shape.gaps))
+    return f"{', '.join(parts)} SELECT count(*) FROM s"
+
+
+class _Rows:
+    """Numbers the placeholders of one VALUES list after the other."""
+
+    def __init__(self, *, first: int) -> None:
+        self.next = first
+
+    def of(self, columns: Mapping[str, str], count: int) -> str:
+        lines = [self._line(columns) for _ in range(count)]
+        return f"(VALUES {', '.join(lines)}) AS x({_names(columns)})"
+
+    def _line(self, columns: Mapping[str, str]) -> str:
+        cells = []
+        for kind in columns.values():
+            cells.append(f"${self.next}::{kind}")
+            self.next += 1
+        return f"({', '.join(cells)})"
+
+
+def _names(columns: Mapping[str, str]) -> str:
+    return ", ".join(columns)
+
+
+def _hung(rows: _Rows, p: Mapping[str, str], table: str, columns: Mapping[str, str], count: int) -> list[str]:
+    if not count:
+        return []
+    insert = (
+        f"{table}s AS (INSERT INTO sessions_app_{table} (team_id, session_id, run_id, event_index, created_at, "
+        f"{_names(columns)}) SELECT {p['team']}, s.id, {p['run']}, {p['before']}, {p['now']}, x.* "
+        f"FROM s, {rows.of(columns, count)})"
+    )
+    return [insert]
+
+
+def _begin(p: Mapping[str, str]) -> str:
+    return (
+        "INSERT INTO sessions_app_worksession (id, team_id, title, parent_id, next_event_index, head_digest, git_branch, "
+        "git_head_sha, repository, ticket, autonomy, risk_policy, created_by, created_at, last_activity_at) VALUES ("
+        f"{p['session']}, {p['team']}, {p['title']}, {p['parent']}, {p['next']}, {p['digest']}, {p['branch']}, {p['sha']}, "
+        f"{p['repository']}, {p['ticket']}, {p['autonomy']}, {p['risk']}, {p['actor']}, {p['now']}, {p['now']}) RETURNING id"
+    )
+
+
+def _grow(p: Mapping[str, str]) -> str:
+    """The UPDATE that is the lock: it waits for the other writer, and then finds no row if the log has grown."""
+    return (
+        f"UPDATE sessions_app_worksession SET next_event_index = {p['next']}, head_digest = {p['digest']}, "
+        f"last_activity_at = {p['now']}, git_branch = COALESCE({p['branch']}, git_branch), "
+        f"git_head_sha = COALESCE({p['sha']}, git_head_sha), repository = COALESCE({p['repository']}, repository), "
+        f"ticket = COALESCE({p['ticket']}, ticket) WHERE id = {p['session']} AND team_id = {p['team']} "
+        f"AND next_event_index = {p['before']} AND head_digest = {p['before_digest']} RETURNING id"
+    )
+
+
+def _new_run(p: Mapping[str, str]) -> str:
+    return (
+        "INSERT INTO sessions_app_run (id, team_id, session_id, workflow_id, workflow_title, workflow_hash, dialect, goal, "
+        f"status, tip_node_id, created_by, started_at, last_activity_at, completed_at) SELECT {p['run']}, {p['team']}, s.id, "
+        f"{p['workflow']}, {p['workflow_title']}, {p['hash']}, {p['dialect']}, {p['goal']}, {p['status']}, {p['tip']}, "
+        f"{p['actor']}, {p['now']}, {p['now']}, {p['completed']} FROM s"
+    )
+
+
+def _old_run(p: Mapping[str, str]) -> str:
+    return (
+        f"UPDATE sessions_app_run SET status = COALESCE({p['status']}, status), "
+        f"tip_node_id = COALESCE({p['tip']}, tip_node_id), last_activity_at = {p['now']}, "
+        f"completed_at = CASE WHEN {p['status']} IS NULL THEN completed_at ELSE {p['completed']} END "
+        f"WHERE id = {p['run']} AND EXISTS (SELECT 1 FROM s)"
+    )
 
 
 def append(plan: Append) -> bool:
     """Write one transition whole; False when another writer was first and nothing was written."""
-    statement = _STATEMENTS[plan.session is not None, plan.run is not None]
+    statement = _statement(_shape(plan))
     try:
-        with prepared_cursor() as cursor:
-            row = cursor.execute(statement, _parameters(plan)).fetchone()
+        row = prepared_cursor().execute(statement, _parameters(plan)).fetchone()
     except psycopg.errors.LockNotAvailable as error:
         raise TokenSessionLockedError(
             "Another call is writing to this session.",
@@ -221,120 +325,114 @@ def birth_date(session_id: UUID) -> date:
     return datetime.fromtimestamp(birth_ms(session_id) / 1000, tz=UTC).date().replace(day=1)
 
 
-def _parameters(plan: Append) -> dict[str, Any]:
+def _shape(plan: Append) -> _Shape:
+    return _Shape(
+        begins=plan.session is not None,
+        starts=plan.run is not None,
+        has_run=plan.run_id is not None,
+        events=len(plan.events),
+        nodes=len(plan.nodes),
+        attempts=len(plan.attempts),
+        outputs=len(plan.outputs),
+        gaps=len(plan.gaps),
+    )
+
+
+def _parameters(plan: Append) -> list[Any]:
+    """The values in the order of the columns above."""
+    values = _head_values(plan)
+    if plan.session is not None:
+        baseline = plan.session.baseline
+        values += [plan.session.title, plan.session.parent_id, baseline.autonomy.value, baseline.risk_policy.value]
+    if plan.run is not None:
+        run = plan.run
+        values += [run.workflow_id, run.workflow_title, run.workflow_hash, run.dialect, run.goal]
+    for event in plan.events:
+        values += _event_values(event)
+    for node in plan.nodes:
+        values += _node_values(node)
+    for attempt in plan.attempts:
+        values += _attempt_values(attempt)
+    for output in plan.outputs:
+        values += _output_values(output)
+    for new in plan.gaps:
+        gap = new.gap
+        values += [new.gap_id, new.node_id, gap.severity.value, gap.category.value, gap.detail.value, gap.summary]
+    return values
+
+
+def _head_values(plan: Append) -> list[Any]:
     observed = plan.observed or {}
     absent = "" if plan.session is not None else None
-    status = plan.run_status.value if plan.run_status is not None else None
     complete = plan.run_status in {RunStatus.COMPLETE, RunStatus.COMPLETE_WITH_GAPS}
-    return {
-        "team": plan.team_id,
-        "session": plan.session_id,
-        "born_on": birth_date(plan.session_id),
-        "actor": plan.actor,
-        "now": plan.now,
-        "expected": plan.before.next_index,
-        "expected_head": plan.before.digest,
-        "next": plan.after.next_index,
-        "head": plan.after.digest,
-        "run": plan.run_id,
-        "status": status,
-        "tip": plan.tip_node_id,
-        "completed": plan.now if complete else None,
-        **{key: observed.get(key, absent) for key in ("git_branch", "git_head_sha", "repository", "ticket")},
-        **_session_parameters(plan.session),
-        **_run_parameters(plan.run),
-        **_event_parameters(plan.events),
-        **_node_parameters(plan.nodes),
-        **_attempt_parameters(plan.attempts),
-        **_output_parameters(plan.outputs),
-        **_gap_parameters(plan.gaps),
-    }
+    return [
+        plan.team_id,
+        plan.session_id,
+        plan.actor,
+        plan.now,
+        birth_date(plan.session_id),
+        plan.before.next_index,
+        plan.before.digest,
+        plan.after.next_index,
+        plan.after.digest,
+        plan.run_id,
+        plan.run_status.value if plan.run_status is not None else None,
+        plan.tip_node_id,
+        plan.now if complete else None,
+        *(observed.get(key, absent) for key in ("git_branch", "git_head_sha", "repository", "ticket")),
+    ]
 
 
-def _session_parameters(session: NewSession | None) -> dict[str, Any]:
-    if session is None:
-        return {}
-    return {
-        "title": session.title,
-        "parent_session": session.parent_id,
-        "baseline_autonomy": session.baseline.autonomy.value,
-        "baseline_risk": session.baseline.risk_policy.value,
-    }
+def _event_values(event: Event) -> list[Any]:
+    return [
+        event.index,
+        event.event_id,
+        event.kind.value,
+        event.run_id,
+        event.node_id,
+        event.dedupe,
+        event.body,
+        event.digest,
+    ]
 
 
-def _run_parameters(run: NewRun | None) -> dict[str, Any]:
-    if run is None:
-        return {}
-    return {
-        "workflow": run.workflow_id,
-        "workflow_title": run.workflow_title,
-        "workflow_hash": run.workflow_hash,
-        "dialect": run.dialect,
-        "goal": run.goal,
-    }
+def _node_values(node: NewNode) -> list[Any]:
+    return [
+        node.node_id,
+        node.parent_id,
+        node.kind.value,
+        node.edge_kind.value if node.edge_kind else "",
+        node.edge_cause.value if node.edge_cause else "",
+        node.snapshot_digest,
+        node.pending_key,
+        node.pending_title,
+        node.preferences.autonomy.value,
+        node.preferences.risk_policy.value,
+        node.event_index,
+        node.snapshot,
+    ]
 
 
-def _event_parameters(events: Sequence[Event]) -> dict[str, Any]:
-    return {
-        "e_index": [event.index for event in events],
-        "e_id": [event.event_id for event in events],
-        "e_kind": [event.kind.value for event in events],
-        "e_run": [event.run_id for event in events],
-        "e_node": [event.node_id for event in events],
-        "e_dedupe": [event.dedupe for event in events],
-        "e_body": [event.body for event in events],
-        "e_digest": [event.digest for event in events],
-    }
+def _attempt_values(attempt: NewAttempt) -> list[Any]:
+    return [
+        attempt.node_id,
+        attempt.nonce,
+        attempt.kind.value,
+        attempt.to_node_id,
+        attempt.reply,
+        attempt.reply_template,
+        attempt.keys_generation,
+    ]
 
 
-def _node_parameters(nodes: Sequence[NewNode]) -> dict[str, Any]:
-    return {
-        "n_id": [node.node_id for node in nodes],
-        "n_parent": [node.parent_id for node in nodes],
-        "n_kind": [node.kind.value for node in nodes],
-        "n_edge": [node.edge_kind.value if node.edge_kind else "" for node in nodes],
-        "n_cause": [node.edge_cause.value if node.edge_cause else "" for node in nodes],
-        "n_digest": [node.snapshot_digest for node in nodes],
-        "n_snapshot": [node.snapshot for node in nodes],
-        "n_key": [node.pending_key for node in nodes],
-        "n_title": [node.pending_title for node in nodes],
-        "n_autonomy": [node.preferences.autonomy.value for node in nodes],
-        "n_risk": [node.preferences.risk_policy.value for node in nodes],
-        "n_index": [node.event_index for node in nodes],
-    }
-
-
-def _attempt_parameters(attempts: Sequence[NewAttempt]) -> dict[str, Any]:
-    return {
-        "a_node": [attempt.node_id for attempt in attempts],
-        "a_nonce": [attempt.nonce for attempt in attempts],
-        "a_kind": [attempt.kind.value for attempt in attempts],
-        "a_to": [attempt.to_node_id for attempt in attempts],
-        "a_reply": [attempt.reply for attempt in attempts],
-        "a_template": [attempt.reply_template for attempt in attempts],
-        "a_generation": [attempt.keys_generation for attempt in attempts],
-    }
-
-
-def _output_parameters(outputs: Sequence[NewOutput]) -> dict[str, Any]:
-    return {
-        "o_id": [output.output_id for output in outputs],
-        "o_node": [output.node_id for output in outputs],
-        "o_to": [output.to_node_id for output in outputs],
-        "o_channel": [output.channel.value for output in outputs],
-        "o_body": [output.body for output in outputs],
-        "o_kind": [output.artifact_kind for output in outputs],
-        "o_sha": [output.sha256 for output in outputs],
-        "o_supersedes": [output.supersedes_id for output in outputs],
-    }
-
-
-def _gap_parameters(gaps: Sequence[NewGap]) -> dict[str, Any]:
-    return {
-        "g_id": [new.gap_id for new in gaps],
-        "g_node": [new.node_id for new in gaps],
-        "g_severity": [new.gap.severity.value for new in gaps],
-        "g_category": [new.gap.category.value for new in gaps],
-        "g_detail": [new.gap.detail.value for new in gaps],
-        "g_summary": [new.gap.summary for new in gaps],
-    }
+def _output_values(output: NewOutput) -> list[Any]:
+    return [
+        output.output_id,
+        output.node_id,
+        output.to_node_id,
+        output.channel.value,
+        output.body,
+        output.artifact_kind,
+        output.sha256,
+        output.supersedes_id,
+    ]
