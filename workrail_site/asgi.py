@@ -1,7 +1,55 @@
-"""One address: MCP on its own ASGI application, everything else on Django's WSGI handler in threads."""
+"""One address: MCP on its own ASGI application, everything else on Django's WSGI handler in threads.
 
-from a2wsgi import WSGIMiddleware
+Django's own ASGI handler costs a synchronous view half a millisecond before it does anything; docs/decisions says more.
+"""
+
+import os
+from importlib import import_module
+from importlib.util import find_spec
+from typing import cast
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
+
+from django.conf import settings
 
 from workrail_site.wsgi import application as django_application
+from workrail_site.wsgi_in_asgi import AsgiApplication, Receive, Scope, Send, WsgiApplication, WsgiInAsgi
 
-application = WSGIMiddleware(django_application)
+_MCP_MODULE = "workrail_site.mcp.mounts"
+_MCP_PATH = "/mcp"
+
+
+class Shell:
+    """Chooses by path. The lifespan belongs to MCP when it is there: Django has none."""
+
+    def __init__(self, *, django: AsgiApplication, mcp: AsgiApplication | None) -> None:
+        self._django = django
+        self._mcp = mcp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        application = self._django if self._mcp is None or not _is_for_mcp(scope) else self._mcp
+        await application(scope, receive, send)
+
+
+def _is_for_mcp(scope: Scope) -> bool:
+    if scope["type"] == "lifespan":
+        return True
+    path = str(scope["path"])
+    return path == _MCP_PATH or path.startswith(_MCP_PATH + "/")
+
+
+def _mcp_application() -> AsgiApplication | None:
+    if find_spec(_MCP_MODULE) is None:
+        return None
+    return cast("AsgiApplication", import_module(_MCP_MODULE).application)
+
+
+application = Shell(
+    django=WsgiInAsgi(
+        # Django answers with a response, which is an iterable of bytes; its annotation says less.
+        cast("WsgiApplication", django_application),
+        threads=settings.WEB_THREADS,
+        max_body_bytes=settings.MAX_UPLOAD_BYTES,
+    ),
+    mcp=_mcp_application(),
+)

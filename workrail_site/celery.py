@@ -1,9 +1,34 @@
+"""The Celery application, and all that happens by the clock. Run with `celery -A workrail_site.celery`."""
+
 import os
+from typing import Any
 
 from celery import Celery
+from celery.signals import setup_logging, task_prerun
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
+
+import structlog
+
+from teams_app import jobs as teams_jobs
 
 app = Celery("workrail")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+
+_FIVE_MINUTES_SECONDS = 300
+
+app.conf.beat_schedule = {
+    "record expired keys": {"task": teams_jobs.EXPIRE_KEYS, "schedule": _FIVE_MINUTES_SECONDS},
+}
+
+
+@setup_logging.connect
+def keep_our_logging(**_details: Any) -> None:
+    """Celery would set up its own log; that somebody listens here is what tells it not to."""
+
+
+@task_prerun.connect
+def name_task_in_log(*, task_id: str, task: Any, **_details: Any) -> None:
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(request_id=task_id, task=task.name, actor="system")

@@ -159,6 +159,14 @@ def problem_of(*, error: WorkrailError, instance: str, request_id: str) -> Probl
     )
 
 
+def too_large(*, limit_bytes: int) -> PayloadTooLargeError:
+    return PayloadTooLargeError(
+        f"The body is longer than {limit_bytes} bytes.",
+        suggestion="Send less, or in parts.",
+        details={"maxBytes": limit_bytes},
+    )
+
+
 def retry_after_seconds(error: WorkrailError) -> int | None:
     """For the header Retry-After, rounded up."""
     if error.retry.kind is not RetryKind.AFTER_MS or error.retry.after_ms is None:

@@ -1,6 +1,7 @@
 """One stream of log lines, ours and the libraries' alike, each through the same processors and the same redaction."""
 
 import logging.config
+import sys
 from typing import Any
 
 import structlog
@@ -58,9 +59,8 @@ def _shared() -> list[Processor]:
 
 def _last(*, json_lines: bool, secrets: tuple[str, ...]) -> list[Processor]:
     """Exceptions become text before the redaction, so that what they quote is redacted too."""
-    render: Processor = (
-        structlog.processors.JSONRenderer() if json_lines else structlog.dev.ConsoleRenderer(timestamp_key="at")
-    )
+    lines = structlog.dev.ConsoleRenderer(timestamp_key="at", colors=sys.stderr.isatty())
+    render: Processor = structlog.processors.JSONRenderer() if json_lines else lines
     return [
         structlog.stdlib.ProcessorFormatter.remove_processors_meta,
         structlog.processors.format_exc_info,

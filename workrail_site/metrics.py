@@ -41,7 +41,7 @@ def _registry() -> CollectorRegistry:
     if not settings.METRICS_DIRECTORY:
         return REGISTRY
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, path=settings.METRICS_DIRECTORY)
+    MultiProcessCollector(registry, path=settings.METRICS_DIRECTORY)  # type: ignore[no-untyped-call]  # the library's own
     return registry
 
 

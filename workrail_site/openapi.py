@@ -80,9 +80,7 @@ class EndpointSchema(AutoSchema):
         """The schema of a type; the structs that it names become components."""
         (schema,), components = msgspec.json.schema_components((shape,), ref_template=_REFERENCE)
         for name, component in components.items():
-            self.registry.register_on_missing(
-                ResolvedComponent(name=name, type=ResolvedComponent.SCHEMA, object=name, schema=component),
-            )
+            self.registry.register_on_missing(_component(name, component))
         return schema
 
 
@@ -125,6 +123,11 @@ def docs(request: HttpRequest) -> HttpResponse:
 def _operation_id(method: str, path: str) -> str:
     words = _WORD.findall(path.removeprefix("/api/v1/").replace("{", "by_"))
     return "_".join([method.lower(), *words])
+
+
+def _component(name: str, schema: dict[str, Any]) -> ResolvedComponent:
+    kind = ResolvedComponent.SCHEMA
+    return ResolvedComponent(name=name, type=kind, object=name, schema=schema)  # type: ignore[no-untyped-call]  # the library's own
 
 
 def _path_parameters(found: Operation) -> list[dict[str, Any]]:

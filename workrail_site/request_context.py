@@ -1,4 +1,4 @@
-"""The outermost middleware: a request gets its id, a line in the log when it ends, and a place in the metrics."""
+"""The outermost middlewares: a request gets its id, a line in the log when it ends, and a place in the metrics."""
 
 import os
 import re
@@ -6,11 +6,15 @@ import time
 from collections.abc import Callable
 
 import structlog
+from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.utils import timezone
 
 from teams_app.engine.ids import uuid7
 from workrail_site import metrics
+from workrail_site.errors import too_large
+from workrail_site.refusals import refuse
+from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE
 
 log = structlog.get_logger("workrail.request")
 
@@ -31,6 +35,18 @@ class RequestContext:
         response["X-Request-ID"] = request_id
         _tell(request, response.status_code, time.perf_counter() - began)
         return response
+
+
+class BodyLimit:
+    """Answers for a body that the server below did not read, because it was too large."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if BODY_TOO_LARGE not in request.META:
+            return self._get_response(request)
+        return refuse(request=request, error=too_large(limit_bytes=settings.MAX_UPLOAD_BYTES))
 
 
 def request_id_from(given: str) -> str:

@@ -11,7 +11,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication, CSRFCheck
@@ -36,9 +36,9 @@ from workrail_site import admission, refusals
 from workrail_site.errors import (
     CsrfFailedError,
     MethodNotAllowedError,
-    PayloadTooLargeError,
     ServiceUnavailableError,
     UnsupportedMediaTypeError,
+    too_large,
 )
 
 log = structlog.get_logger(__name__)
@@ -97,9 +97,8 @@ class StrictJsonParser(BaseParser):
         media_type: str | None = None,  # noqa: ARG002  DRF's signature
         parser_context: Any = None,  # noqa: ARG002  DRF's signature
     ) -> Any:
-        length = int(stream.META.get("CONTENT_LENGTH") or 0)
-        if length > settings.MAX_BODY_BYTES:
-            raise _too_large(length)
+        if int(stream.META.get("CONTENT_LENGTH") or 0) > settings.MAX_BODY_BYTES:
+            raise too_large(limit_bytes=settings.MAX_BODY_BYTES)
         return _read_json(stream.read())
 
 
@@ -164,15 +163,19 @@ def refusal_of(error: Exception) -> WorkrailError | None:
 
 
 def _require_csrf_proof(request: Request) -> None:
-    check = CSRFCheck(lambda _request: HttpResponse())
+    check = CSRFCheck(_nothing)
     django_request = request._request  # noqa: SLF001  CSRF reads the cookies and form of Django's own request
     check.process_request(django_request)
-    reason = check.process_view(django_request, lambda: None, (), {})
+    reason = check.process_view(django_request, _nothing, (), {})
     if reason is not None:
         raise CsrfFailedError(
             f"Signed in by cookie, and {str(reason).rstrip('.')}.",
             suggestion="Send the csrftoken cookie's value in X-CSRFToken, or use an agent key.",
         )
+
+
+def _nothing(_request: HttpRequest) -> HttpResponse:
+    return HttpResponse()
 
 
 def _read_json(data: bytes) -> Any:
@@ -186,11 +189,3 @@ def _read_json(data: bytes) -> Any:
             suggestion="Send one JSON document in UTF-8.",
             details={"reason": error.reason, "offset": error.offset},
         ) from None
-
-
-def _too_large(length: int) -> PayloadTooLargeError:
-    return PayloadTooLargeError(
-        f"The body has {length} bytes; {settings.MAX_BODY_BYTES} are the most.",
-        suggestion="Send less, or in parts.",
-        details={"maxBytes": settings.MAX_BODY_BYTES},
-    )

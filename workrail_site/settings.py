@@ -117,6 +117,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "workrail_site.request_context.RequestContext",
+    "workrail_site.request_context.BodyLimit",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -267,6 +268,8 @@ STORAGES = {
 
 MAX_BODY_BYTES = ENVIRONMENT.integer("WORKRAIL_MAX_BODY_BYTES", default=1024 * 1024, minimum=1024)
 MAX_BODY_DEPTH = 64
+# Archives of workflows and sessions are larger than any JSON that a client writes by hand.
+MAX_UPLOAD_BYTES = ENVIRONMENT.integer("WORKRAIL_MAX_UPLOAD_BYTES", default=32 * 1024 * 1024, minimum=MAX_BODY_BYTES)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 THROTTLE_ACTOR_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_ACTOR_PER_MINUTE", default=6_000)
 THROTTLE_TEAM_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_TEAM_PER_MINUTE", default=30_000)

@@ -8,7 +8,7 @@ from teams_app.admin import acts
 from teams_app.admin.pages import Act, StudioAdmin
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.models import AgentKey, AuditEntry, Membership, Team
+from teams_app.models import AgentKey, Membership, Team
 
 
 class TeamAdmin(StudioAdmin):

@@ -118,7 +118,7 @@ class StudioAdmin(_AnyModelAdmin):
     acts: ClassVar[Sequence[Act]] = ()
 
     actions = None
-    ordering: ClassVar[Sequence[str]] = ("-id",)
+    ordering = ("-id",)
     list_per_page = 50
     show_full_result_count = False
     paginator = BoundedPaginator

@@ -35,17 +35,17 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The base of every body, query and answer: camelCase on the wire, unknown fields refused."""
 
 
-class PageQuery(Shape):
+class PageQuery(Shape, frozen=True):
     limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
     cursor: str | None = None
 
 
-class Listing(Shape, Generic[T]):
+class Listing(Shape, Generic[T], frozen=True):
     items: list[T]
     next_cursor: str | None
 
 
-class Nothing(Shape):
+class Nothing(Shape, frozen=True):
     """The body of an operation that takes none."""
 
 

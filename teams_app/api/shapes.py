@@ -18,32 +18,32 @@ Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 ShortText = Annotated[str, msgspec.Meta(max_length=128)]
 
 
-class TeamBody(Shape):
+class TeamBody(Shape, frozen=True):
     name: Name
 
 
-class MemberBody(Shape):
+class MemberBody(Shape, frozen=True):
     username: Username
     role: Role
 
 
-class RoleBody(Shape):
+class RoleBody(Shape, frozen=True):
     role: Role
 
 
-class KeyBody(Shape):
+class KeyBody(Shape, frozen=True):
     name: Name
     scopes: Annotated[list[Scope], msgspec.Meta(min_length=1, max_length=len(Scope))]
     expires_at: Moment | None = None
 
 
-class AuditQuery(PageQuery):
+class AuditQuery(PageQuery, frozen=True):
     action: ShortText | None = None
     target: ShortText | None = None
     actor: ShortText | None = None
 
 
-class TeamAnswer(Shape):
+class TeamAnswer(Shape, frozen=True):
     id: str
     name: str
     created_at: Moment
@@ -53,11 +53,11 @@ class TeamAnswer(Shape):
         return TeamAnswer(id=to_text(Prefix.TEAM, value.id), name=value.name, created_at=value.created_at)
 
 
-class TeamsAnswer(Shape):
+class TeamsAnswer(Shape, frozen=True):
     items: list[TeamAnswer]
 
 
-class WhoamiAnswer(Shape):
+class WhoamiAnswer(Shape, frozen=True):
     kind: ActorKind
     id: str
     name: str
@@ -81,7 +81,7 @@ class WhoamiAnswer(Shape):
         )
 
 
-class MemberAnswer(Shape):
+class MemberAnswer(Shape, frozen=True):
     id: str
     person: str
     username: str
@@ -99,7 +99,7 @@ class MemberAnswer(Shape):
         )
 
 
-class AddedMemberAnswer(Shape):
+class AddedMemberAnswer(Shape, frozen=True):
     """`password` is shown this once, and only when an account was made."""
 
     member: MemberAnswer
@@ -110,7 +110,7 @@ class AddedMemberAnswer(Shape):
         return AddedMemberAnswer(member=MemberAnswer.of(value.member), password=value.password)
 
 
-class KeyAnswer(Shape):
+class KeyAnswer(Shape, frozen=True):
     id: str
     name: str
     prefix: str
@@ -134,7 +134,7 @@ class KeyAnswer(Shape):
         )
 
 
-class IssuedKeyAnswer(Shape):
+class IssuedKeyAnswer(Shape, frozen=True):
     """`text` is the key itself, shown this once."""
 
     key: KeyAnswer
@@ -145,7 +145,7 @@ class IssuedKeyAnswer(Shape):
         return IssuedKeyAnswer(key=KeyAnswer.of(value.key), text=value.text)
 
 
-class AuditAnswer(Shape):
+class AuditAnswer(Shape, frozen=True):
     id: str
     at: Moment
     actor_kind: ActorKind
