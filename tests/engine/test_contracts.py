@@ -115,7 +115,7 @@ def test_issues_keep_their_budget_whatever_the_artifact(contract_id, monster):
 
 @pytest.mark.parametrize("value", [{1: 2}, {"a": "\ud800"}, {"a": object()}, {"a": float("nan")}, {"a": 10**400}])
 def test_a_value_that_is_no_json_is_an_issue_and_never_an_error(value):
-    assert check_instance({"type": "object", "properties": {"a": {"type": "string", "minLength": 1}}}, value)
+    assert check_instance({"type": "object", "properties": {"a": {"type": "string", "pattern": "^x"}}}, value)
 
 
 @pytest.mark.parametrize("max_bytes", range(3, 24))
