@@ -70,6 +70,7 @@ class Membership(models.Model):
     created_at = models.DateTimeField()
 
     class Meta:
+        verbose_name = "member"
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["team", "person"], name="membership_once_per_team"),
             models.CheckConstraint(condition=Q(role__in=_ROLES), name="membership_role_known"),
@@ -132,7 +133,7 @@ class AuditEntry(models.Model):
     details = models.JSONField()
 
     class Meta:
-        verbose_name_plural = "audit entries"
+        verbose_name_plural = "audit log"
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(actor_kind__in=_ACTOR_KINDS), name="audit_actor_kind_known"),
             models.CheckConstraint(condition=Q(door__in=_DOORS), name="audit_door_known"),

@@ -10,6 +10,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
 
 import structlog
 
+from sessions_app import jobs as sessions_jobs
 from teams_app import jobs as teams_jobs
 
 app = Celery("workrail")
@@ -17,8 +18,10 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
 _FIVE_MINUTES_SECONDS = 300
+_DAY_SECONDS = 86_400
 
 app.conf.beat_schedule = {
+    "make event partitions": {"task": sessions_jobs.ENSURE_PARTITIONS, "schedule": _DAY_SECONDS},
     "record expired keys": {"task": teams_jobs.EXPIRE_KEYS, "schedule": _FIVE_MINUTES_SECONDS},
 }
 

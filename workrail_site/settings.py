@@ -313,3 +313,6 @@ METRICS_DIRECTORY = ENVIRONMENT.text("PROMETHEUS_MULTIPROC_DIR")
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_TZ = True
+# One language, and one way to write a moment that sorts and needs no explanation.
+USE_I18N = False
+DATETIME_FORMAT = "Y-m-d H:i:s"

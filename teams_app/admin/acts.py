@@ -108,6 +108,7 @@ RENAME_TEAM = Act(
     needs=Permission.MANAGE_TEAM,
     run=_rename,
     form=NameForm,
+    initial=lambda row: {"name": row.name},
 )
 ADD_MEMBER = Act(
     slug="add-member",
@@ -125,6 +126,7 @@ CHANGE_ROLE = Act(
     needs=Permission.MANAGE_TEAM,
     run=_change_role,
     form=RoleForm,
+    initial=lambda row: {"role": row.role},
 )
 REMOVE_MEMBER = Act(
     slug="remove",

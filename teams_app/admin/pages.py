@@ -66,7 +66,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """`slug` is its address below the row or the list; `needs` only hides it, the service decides."""
+    """`slug` is its address below the row or the list; `needs` only hides it, the service decides.
+
+    `initial` fills the form from the row.
+    """
 
     slug: str
     label: str
@@ -74,6 +77,7 @@ class Act:
     needs: Permission
     run: Callable[[Order], Done]
     form: type[forms.Form] = forms.Form
+    initial: Callable[[Any], Mapping[str, Any]] | None = None
     on_row: bool = True
 
 
@@ -88,16 +92,24 @@ class BoundedPaginator(_AnyPaginator):
 
 def actor_of(request: HttpRequest) -> Actor:
     """The signed-in person in the team that they chose, or their first one. PermissionDenied for anybody else."""
-    found = request.META.get(_ACTOR)
-    if isinstance(found, Actor):
-        return found
-    if not request.user.is_authenticated:
-        raise PermissionDenied
-    actor = selectors.person_actor_somewhere(person_id=request.user.pk, team_id=_chosen_team(request), door=Door.STUDIO)
+    actor = find_actor(request)
     if actor is None:
         raise PermissionDenied
-    request.META[_ACTOR] = actor
     return actor
+
+
+def find_actor(request: HttpRequest) -> Actor | None:
+    """As `actor_of`, for pages that strangers see too. Asked of the database once in a request."""
+    if not request.user.is_authenticated:
+        return None
+    if _ACTOR not in request.META:
+        request.META[_ACTOR] = selectors.person_actor_somewhere(
+            person_id=request.user.pk,
+            team_id=_chosen_team(request),
+            door=Door.STUDIO,
+        )
+    found = request.META[_ACTOR]
+    return found if isinstance(found, Actor) else None
 
 
 def choose_team(*, request: HttpRequest, team_id: UUID) -> None:
@@ -133,7 +145,8 @@ class StudioAdmin(_AnyModelAdmin):
         return self.has_view_permission(request)
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:  # noqa: ARG002  Django's signature
-        return actor_of(request).may(self.needs)
+        actor = find_actor(request)
+        return actor is not None and actor.may(self.needs)
 
     def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002  Django's signature
         return False
@@ -183,7 +196,7 @@ class StudioAdmin(_AnyModelAdmin):
         if not actor.may(act.needs):
             raise PermissionDenied
         row = None if row_id is None else self._row(request, row_id)
-        form = act.form(request.POST) if request.method == "POST" else act.form()
+        form = act.form(request.POST) if request.method == "POST" else act.form(initial=_initial(act, row))
         if request.method == "POST" and form.is_valid():
             order = Order(actor=actor, row_id=row_id, values=form.cleaned_data, now=timezone.now())
             done = _run(act, order, form)
@@ -219,6 +232,10 @@ class StudioAdmin(_AnyModelAdmin):
 
     def _list_url(self) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+
+
+def _initial(act: Act, row: Model | None) -> dict[str, Any]:
+    return {} if act.initial is None or row is None else dict(act.initial(row))
 
 
 def _run(act: Act, order: Order, form: forms.Form) -> Done | None:

@@ -51,6 +51,7 @@ class Migration(migrations.Migration):
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='memberships', to='teams_app.team')),
             ],
             options={
+                'verbose_name': 'member',
                 'constraints': [models.UniqueConstraint(fields=('team', 'person'), name='membership_once_per_team'), models.CheckConstraint(condition=models.Q(('role__in', ['viewer', 'operator', 'author', 'owner'])), name='membership_role_known')],
             },
         ),
@@ -70,7 +71,7 @@ class Migration(migrations.Migration):
                 ('team', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='audit_entries', to='teams_app.team')),
             ],
             options={
-                'verbose_name_plural': 'audit entries',
+                'verbose_name_plural': 'audit log',
                 'indexes': [models.Index(fields=['team', '-id'], name='audit_list')],
                 'constraints': [models.CheckConstraint(condition=models.Q(('actor_kind__in', ['person', 'agent_key', 'system'])), name='audit_actor_kind_known'), models.CheckConstraint(condition=models.Q(('door__in', ['rest', 'mcp', 'studio', 'cli', 'task'])), name='audit_door_known'), models.CheckConstraint(condition=models.Q(('action__regex', '^[a-z_]+\\.[a-z_]+$')), name='audit_action_form')],
             },
