@@ -194,16 +194,7 @@ class Journal:
         data: dict[str, Any] = {"outputId": name, "outputChannel": output.channel.value}
         if output.supersedes is not None:
             data["supersedesOutputId"] = f"out_{output.channel.value}_{output.supersedes.hex}"
-        if output.channel is OutputChannel.RECAP:
-            data["payload"] = {"payloadKind": "notes", "notesMarkdown": output.body}
-        else:
-            data["payload"] = {
-                "payloadKind": "artifact_ref",
-                "sha256": output.sha256,
-                "contentType": "application/json",
-                "byteLength": len(output.body.encode("utf-8")),
-                "artifactKind": output.artifact_kind,
-            }
+        data["payload"] = _payload(output.channel, output.body, output.sha256, output.artifact_kind)
         self._after.append(
             EventDraft(
                 kind=EventKind.NODE_OUTPUT_APPENDED,
@@ -345,3 +336,25 @@ def session_draft(*, session_id: UUID, title: str, parent_id: UUID | None) -> Ev
         dedupe=f"session_created:{to_text(Prefix.SESSION, session_id)}",
         data=data,
     )
+
+
+def session_output_draft(*, output_id: UUID, channel: OutputChannel, body: str, sha256: str) -> EventDraft:
+    """Notes of a session that belong to no run."""
+    name = f"out_{channel.value}_{output_id.hex}"
+    return EventDraft(
+        kind=EventKind.NODE_OUTPUT_APPENDED,
+        dedupe=f"{EventKind.NODE_OUTPUT_APPENDED.value}:{name}",
+        data={"outputId": name, "outputChannel": channel.value, "payload": _payload(channel, body, sha256, "")},
+    )
+
+
+def _payload(channel: OutputChannel, body: str, sha256: str, kind: str) -> dict[str, Any]:
+    if channel is OutputChannel.RECAP:
+        return {"payloadKind": "notes", "notesMarkdown": body}
+    return {
+        "payloadKind": "artifact_ref",
+        "sha256": sha256,
+        "contentType": "application/json",
+        "byteLength": len(body.encode("utf-8")),
+        "artifactKind": kind,
+    }

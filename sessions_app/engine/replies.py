@@ -202,6 +202,8 @@ def render_text(reply: Mapping[str, Any], *, template: int) -> str:
     """The reply in words. Every token stands on a line of its own."""
     if template != TEMPLATE:
         raise ValueError(f"No reply template {template}.")
+    if "workflow" not in reply:
+        return _session_text(reply)
     parts = [
         _blocked_text(reply),
         _complete_text(reply),
@@ -213,6 +215,17 @@ def render_text(reply: Mapping[str, Any], *, template: int) -> str:
         _next_text(reply),
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _session_text(reply: Mapping[str, Any]) -> str:
+    lines = [
+        f"Session {reply['session']['sessionId']}: notes are kept here.",
+        "To add to them, call checkpoint_workflow with this token, exactly as it stands:",
+        "sessionToken:",
+        reply["sessionToken"],
+        "To begin a workflow in it, call start_workflow with its sessionId.",
+    ]
+    return "\n".join(lines)
 
 
 def _blocked_text(reply: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +12,7 @@ from django.db import connection
 from sessions_app.engine.log import Head, NodeKind
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.state import Preferences
+from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
 
@@ -128,6 +130,11 @@ def _recorded(columns: Sequence[Any]) -> Recorded | None:
     if reply is None:
         return None
     return Recorded(reply=reply, reply_template=template, keys_generation=generation, to_node_id=to_node_id)
+
+
+def birth_date(session_id: UUID) -> date:
+    """The first day of the month in which the session was born: the partition of its events."""
+    return datetime.fromtimestamp(birth_ms(session_id) / 1000, tz=UTC).date().replace(day=1)
 
 
 def prepared_cursor() -> psycopg.RawCursor[Any]:

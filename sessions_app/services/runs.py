@@ -155,7 +155,7 @@ def start_run(*, actor: Actor, beginning: Beginning, now: datetime, entropy: Ent
         )
         if store.append(plan):
             return reply
-    raise _busy()
+    raise busy()
 
 
 def advance_run(
@@ -211,7 +211,7 @@ def change_preferences(
         )
         if reply is not None:
             return reply
-    raise _busy()
+    raise busy()
 
 
 def rehydrate_run(*, actor: Actor, state_token: str, entropy: Entropy) -> Reply:
@@ -261,11 +261,11 @@ def _transition(
         if standing is None:
             raise _unknown_node()
         if standing.recorded is not None:
-            return _recorded(standing.recorded, keys)
+            return recorded_reply(standing.recorded, keys)
         reply = _write(actor, standing, command, nonce=token.nonce, kind=kind, now=now, entropy=entropy)
         if reply is not None:
             return reply
-    raise _busy()
+    raise busy()
 
 
 def _write(
@@ -498,7 +498,7 @@ def _as_reply(facts: ReplyFacts) -> Reply:
     return Reply(data=orjson.dumps(replies.reply_json(facts)), template=replies.TEMPLATE)
 
 
-def _recorded(recorded: Recorded, keys: Keys) -> Reply:
+def recorded_reply(recorded: Recorded, keys: Keys) -> Reply:
     """Byte for byte while the key that signed its tokens is trusted; afterwards with the same tokens signed anew."""
     data = recorded.reply
     if recorded.keys_generation < keys.generation - 1:
@@ -574,7 +574,7 @@ def _retired() -> tokens.TokenBadSignatureError:
     )
 
 
-def _busy() -> TokenSessionLockedError:
+def busy() -> TokenSessionLockedError:
     return TokenSessionLockedError(
         "Other calls kept writing to this session.",
         suggestion="Wait a second and repeat the same call with the same tokens; it is answered once.",

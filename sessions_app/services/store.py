@@ -6,20 +6,20 @@ its one writer; when the log has grown since the read, that UPDATE finds no row 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import datetime
 from functools import cache
 from typing import Any
 from uuid import UUID
 
 import psycopg
 
-from sessions_app.engine.log import EdgeCause, EdgeKind, Event, Head, NodeKind
+from sessions_app.engine.log import EdgeCause, EdgeKind, Event, EventKind, Head, NodeKind
 from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import AttemptKind, OutputChannel, RunStatus
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.tokens import TokenSessionLockedError
-from sessions_app.selectors.standings import prepared_cursor
-from teams_app.engine.ids import birth_ms
+from sessions_app.models import Event as Row
+from sessions_app.selectors.standings import birth_date, prepared_cursor
 
 LOCK_TIMEOUT_MS = 2000
 
@@ -320,9 +320,12 @@ def append(plan: Append) -> bool:
     return row is not None and row[0] == 1
 
 
-def birth_date(session_id: UUID) -> date:
-    """The first day of the month in which the session was born: the partition of its events."""
-    return datetime.fromtimestamp(birth_ms(session_id) / 1000, tz=UTC).date().replace(day=1)
+def known_dedupes(*, session_id: UUID) -> set[str]:
+    """What observations of the session are already in its log."""
+    rows = Row.objects.filter(
+        born_on=birth_date(session_id), session_id=session_id, kind=EventKind.OBSERVATION_RECORDED.value
+    )
+    return set(rows.values_list("dedupe", flat=True))
 
 
 def _shape(plan: Append) -> _Shape:

@@ -1,0 +1,28 @@
+"""The keys that sign tokens: `keys show` tells the generation, `keys rotate` begins a new one."""
+
+import os
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+from django.utils import timezone
+
+from sessions_app.services.keys import current_keys, rotate_keys
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+
+
+class Command(BaseCommand):
+    help = __doc__ or ""
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("action", choices=["show", "rotate"])
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        if options["action"] == "show":
+            self.stdout.write(f"Tokens are signed by generation {current_keys().generation}.")
+            return
+        actor = system_actor(team_id=NO_TEAM, door=Door.CLI)
+        generation = rotate_keys(actor=actor, now=timezone.now(), entropy=os.urandom)
+        self.stdout.write(
+            f"Generation {generation} signs from now on. Tokens of the one before stay good until the next rotation; "
+            "whoever holds an older one calls resume_session."
+        )

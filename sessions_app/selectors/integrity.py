@@ -1,0 +1,120 @@
+"""Checks what is stored: the chain of each log, and every invariant that no constraint of the database holds."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from sessions_app.engine.log import Fault, HealthReason, StoredEvent, verify_chain
+from sessions_app.engine.projections import RunView, SessionView, project
+from sessions_app.engine.runs import ObservationKey
+from sessions_app.models import Attempt, Event, Node, Output, Run, Snapshot, WorkSession
+from sessions_app.selectors.standings import birth_date
+from teams_app.engine.ids import Prefix, to_text
+from workflows_app.engine import canonical
+
+CHUNK_ROWS = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One broken promise, and where."""
+
+    session_id: UUID
+    reason: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{to_text(Prefix.SESSION, self.session_id)}: {self.reason}: {self.message}"
+
+
+def session_ids() -> Iterator[UUID]:
+    return WorkSession.objects.order_by("id").values_list("id", flat=True).iterator(chunk_size=CHUNK_ROWS)
+
+
+def verify_session(session_id: UUID) -> list[Finding]:
+    """Everything wrong with one session; empty when its log and its rows keep every promise."""
+    session = WorkSession.objects.get(pk=session_id)
+    stored = list(_events(session_id))
+    verification = verify_chain(stored)
+    found = [_from_fault(session_id, fault) for fault in verification.faults]
+    head = (session.next_event_index, session.head_digest)
+    if (verification.head.next_index, verification.head.digest) != head:
+        message = f"The session says its log ends at {head}, and it ends at {verification.head}."
+        found.append(Finding(session_id=session_id, reason=HealthReason.HEAD_MISMATCH.value, message=message))
+    if verification.faults:
+        return found
+    view = project(event.body for event in stored)
+    found.extend(_projections(session, view))
+    found.extend(_rows(session_id, view))
+    return found
+
+
+def _events(session_id: UUID) -> Iterator[StoredEvent]:
+    rows = Event.objects.filter(born_on=birth_date(session_id), session_id=session_id).order_by("index")
+    for row in rows.iterator(chunk_size=CHUNK_ROWS):
+        yield StoredEvent(index=row.index, kind=row.kind, dedupe=row.dedupe, body=bytes(row.body), digest=row.digest)
+
+
+def _from_fault(session_id: UUID, fault: Fault) -> Finding:
+    return Finding(session_id=session_id, reason=fault.reason.value, message=fault.message)
+
+
+def _projections(session: WorkSession, view: SessionView) -> Iterator[Finding]:
+    columns = {
+        ObservationKey.GIT_BRANCH: session.git_branch,
+        ObservationKey.GIT_HEAD_SHA: session.git_head_sha,
+        ObservationKey.REPOSITORY: session.repository,
+        ObservationKey.TICKET: session.ticket,
+    }
+    for key, value in columns.items():
+        if view.observed.get(key, "") != value:
+            yield _finding(session.id, "stale_projection", f"{key.value} is {value!r}, the log says otherwise.")
+    runs = {run.id: run for run in Run.objects.filter(session_id=session.id)}
+    if set(runs) != set(view.runs):
+        yield _finding(session.id, "missing_row", "The runs of the table are not the runs of the log.")
+        return
+    for run_id, projected in view.runs.items():
+        yield from _run(session.id, runs[run_id], projected)
+
+
+def _run(session_id: UUID, run: Run, view: RunView) -> Iterator[Finding]:
+    tip = view.tip
+    said = (run.status, run.tip_node_id, run.workflow_hash)
+    logged = (view.status.value, tip.node_id if tip else None, view.workflow_hash)
+    if said != logged:
+        name = to_text(Prefix.RUN, run.id)
+        yield _finding(session_id, "stale_projection", f"{name} is {said}, the log says {logged}.")
+
+
+def _rows(session_id: UUID, view: SessionView) -> Iterator[Finding]:
+    logged = {node.node_id: node for run in view.runs.values() for node in run.nodes.values()}
+    nodes = {node.id: node for node in Node.objects.filter(session_id=session_id)}
+    if set(nodes) != set(logged):
+        yield _finding(session_id, "missing_row", "The nodes of the table are not the nodes of the log.")
+        return
+    for node_id, node in nodes.items():
+        told = logged[node_id]
+        if (node.kind, node.parent_id, node.snapshot_digest) != (told.kind.value, told.parent_id, told.snapshot):
+            yield _finding(session_id, "stale_projection", f"{to_text(Prefix.NODE, node_id)} differs from the log.")
+    yield from _snapshots(session_id, nodes)
+    outputs = Output.objects.filter(session_id=session_id).count()
+    told_outputs = len(view.outputs) + sum(len(run.outputs) for run in view.runs.values())
+    if outputs != told_outputs:
+        yield _finding(session_id, "missing_row", f"{outputs} outputs are stored, the log tells of {told_outputs}.")
+    orphans = Attempt.objects.filter(session_id=session_id).exclude(to_node_id__in=[*nodes, session_id])
+    if orphans.exists():
+        yield _finding(session_id, "orphan_row", "An attempt leads to a node that is not there.")
+
+
+def _snapshots(session_id: UUID, nodes: dict[UUID, Node]) -> Iterator[Finding]:
+    wanted = {(node.team_id, node.snapshot_digest) for node in nodes.values()}
+    for team_id, digest in sorted(wanted, key=str):
+        data = Snapshot.objects.filter(team_id=team_id, digest=digest).values_list("data", flat=True).first()
+        if data is None:
+            yield _finding(session_id, "missing_row", f"Snapshot {digest} is gone.")
+        elif canonical.digest(bytes(data)) != digest:
+            yield _finding(session_id, HealthReason.DIGEST_MISMATCH.value, f"Snapshot {digest} has other bytes.")
+
+
+def _finding(session_id: UUID, reason: str, message: str) -> Finding:
+    return Finding(session_id=session_id, reason=reason, message=message)

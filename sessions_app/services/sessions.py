@@ -1,0 +1,243 @@
+"""Sessions without a run, and what an agent sees around it. The same log, the same one-statement writes as for runs."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from sessions_app.engine import outputs, replies, tokens
+from sessions_app.engine.decisions import derive_id
+from sessions_app.engine.journal import observation_draft, session_draft, session_output_draft
+from sessions_app.engine.log import EventDraft, Head, seal
+from sessions_app.engine.obligations import Submission
+from sessions_app.engine.runs import AttemptKind, ObservationKey, OutputChannel
+from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
+from sessions_app.selectors import preferences as preference_selectors
+from sessions_app.selectors.standings import SessionStanding, read_session
+from sessions_app.services import store
+from sessions_app.services.keys import Keys, current_keys
+from sessions_app.services.runs import MAX_TRIES, Entropy, Reply, busy, recorded_reply
+from sessions_app.services.store import Append, NewAttempt, NewOutput, NewSession
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import InvalidInputError, NotFoundError
+from teams_app.engine.ids import Prefix, to_text, uuid7
+from workflows_app.engine import canonical
+
+MAX_OBSERVATION_CHARACTERS = {
+    ObservationKey.GIT_BRANCH: 256,
+    ObservationKey.GIT_HEAD_SHA: 64,
+    ObservationKey.REPOSITORY: 512,
+    ObservationKey.TICKET: 128,
+}
+
+
+def start_session(
+    *,
+    actor: Actor,
+    title: str,
+    observations: Mapping[ObservationKey, str],
+    now: datetime,
+    entropy: Entropy,
+    parent_id: UUID | None = None,
+) -> Reply:
+    """A session for durable notes before any workflow is chosen. `start_workflow` can begin runs in it later."""
+    actor.require(Permission.DRIVE_RUNS)
+    check_observations(observations)
+    keys = current_keys()
+    session_id = uuid7(unix_ms=_ms(now), random=entropy(10))
+    baseline = preference_selectors.baseline_of(actor=actor)
+    drafts = [
+        session_draft(session_id=session_id, title=title, parent_id=parent_id),
+        *(observation_draft(session_id=session_id, key=key, value=value) for key, value in observations.items()),
+    ]
+    plan = _plan(
+        actor,
+        session_id,
+        Head(),
+        drafts,
+        now=now,
+        entropy=entropy,
+        session=NewSession(title=title, baseline=baseline, parent_id=parent_id),
+        observations=observations,
+    )
+    store.append(plan)
+    body = _session_json(keys, session_id, entropy) | {"preferences": baseline.as_json()}
+    return Reply(data=orjson.dumps(body), template=replies.TEMPLATE)
+
+
+def bookmark_session(
+    *, actor: Actor, session_token: str, submission: Submission, now: datetime, entropy: Entropy
+) -> Reply:
+    """Record notes on a session. The same token again is answered what was recorded."""
+    actor.require(Permission.DRIVE_RUNS)
+    keys = current_keys()
+    token = tokens.read(keyring=keys.ring, kind=TokenKind.SESSION, text=session_token)
+    for _ in range(MAX_TRIES):
+        standing = read_session(team_id=actor.team_id, session_id=token.node_id, nonce=token.nonce)
+        if standing is None:
+            raise _no_session()
+        if standing.recorded is not None:
+            return recorded_reply(standing.recorded, keys)
+        reply = Reply(data=orjson.dumps(_session_json(keys, standing.session_id, entropy)), template=replies.TEMPLATE)
+        if store.append(
+            _noted(actor, standing, submission, nonce=token.nonce, reply=reply, keys=keys, now=now, entropy=entropy)
+        ):
+            return reply
+    raise busy()
+
+
+def observe(
+    *,
+    actor: Actor,
+    session_id: UUID,
+    observations: Mapping[ObservationKey, str],
+    now: datetime,
+    entropy: Entropy,
+) -> None:
+    """Record where the work stands. A value that is already recorded is not recorded again."""
+    actor.require(Permission.DRIVE_RUNS)
+    check_observations(observations)
+    for _ in range(MAX_TRIES):
+        standing = read_session(team_id=actor.team_id, session_id=session_id)
+        if standing is None:
+            raise _no_session()
+        known = store.known_dedupes(session_id=session_id)
+        drafts = [
+            draft
+            for key, value in observations.items()
+            if (draft := observation_draft(session_id=session_id, key=key, value=value)).dedupe not in known
+        ]
+        plan = _plan(actor, session_id, standing.head, drafts, now=now, entropy=entropy, observations=observations)
+        if store.append(plan):
+            return
+    raise busy()
+
+
+def check_observations(observations: Mapping[ObservationKey, str]) -> None:
+    for key, value in observations.items():
+        most = MAX_OBSERVATION_CHARACTERS[key]
+        if not value.strip() or len(value) > most or not value.isprintable():
+            raise InvalidInputError(
+                f"The observation {key.value} is empty, longer than {most} characters, or not one line of text.",
+                suggestion="Send it as git or the tracker prints it, or leave it out.",
+                details={"key": key.value, "maxCharacters": most},
+            )
+
+
+def _noted(
+    actor: Actor,
+    standing: SessionStanding,
+    submission: Submission,
+    *,
+    nonce: bytes,
+    reply: Reply,
+    keys: Keys,
+    now: datetime,
+    entropy: Entropy,
+) -> Append:
+    made = _outputs(standing.session_id, nonce, submission)
+    drafts = [
+        session_output_draft(output_id=o.output_id, channel=o.channel, body=o.body, sha256=o.sha256) for o in made
+    ]
+    attempt = NewAttempt(
+        node_id=standing.session_id,
+        nonce=nonce,
+        kind=AttemptKind.CHECKPOINT,
+        to_node_id=standing.session_id,
+        reply=reply.data,
+        reply_template=reply.template,
+        keys_generation=keys.generation,
+    )
+    return _plan(
+        actor, standing.session_id, standing.head, drafts, now=now, entropy=entropy, attempt=attempt, made=made
+    )
+
+
+def _outputs(session_id: UUID, nonce: bytes, submission: Submission) -> list[NewOutput]:
+    bodies: list[tuple[OutputChannel, str, str]] = []
+    if submission.notes.strip():
+        bodies.append((OutputChannel.RECAP, outputs.cut_notes(submission.notes), ""))
+    bodies.extend(
+        (
+            OutputChannel.ARTIFACT,
+            canonical.canonical_bytes(dict(artifact)).decode("utf-8"),
+            str(artifact.get("kind", "")),
+        )
+        for artifact in submission.artifacts
+    )
+    if not bodies:
+        raise InvalidInputError(
+            "There is nothing to record.", suggestion="Send output.notesMarkdown with what should be remembered."
+        )
+    return [
+        NewOutput(
+            output_id=derive_id("session", session_id.bytes, nonce, str(index).encode()),
+            node_id=None,
+            to_node_id=None,
+            channel=channel,
+            body=body,
+            sha256=canonical.digest(body.encode("utf-8")),
+            artifact_kind=kind[:128],
+        )
+        for index, (channel, body, kind) in enumerate(bodies)
+    ]
+
+
+def _plan(
+    actor: Actor,
+    session_id: UUID,
+    head: Head,
+    drafts: Sequence[EventDraft],
+    *,
+    now: datetime,
+    entropy: Entropy,
+    session: NewSession | None = None,
+    observations: Mapping[ObservationKey, str] | None = None,
+    attempt: NewAttempt | None = None,
+    made: Sequence[NewOutput] = (),
+) -> Append:
+    sealed = seal(
+        drafts=drafts,
+        session_id=session_id,
+        head=head,
+        event_ids=[uuid7(unix_ms=_ms(now), random=entropy(10)) for _ in drafts],
+        timestamp_ms=_ms(now),
+    )
+    return Append(
+        team_id=actor.team_id,
+        session_id=session_id,
+        actor=actor.id,
+        now=now,
+        before=head,
+        after=sealed.head,
+        events=sealed.events,
+        session=session,
+        observed={key.value: value for key, value in (observations or {}).items()},
+        attempts=[attempt] if attempt else [],
+        outputs=made,
+    )
+
+
+def _session_json(keys: Keys, session_id: UUID, entropy: Entropy) -> dict[str, Any]:
+    token = tokens.mint(keyring=keys.ring, kind=TokenKind.SESSION, node_id=session_id, nonce=entropy(NONCE_BYTES))
+    return {
+        "kind": "ok",
+        "session": {"sessionId": to_text(Prefix.SESSION, session_id)},
+        "sessionToken": token,
+        "nextCall": {
+            "tool": "checkpoint_workflow",
+            "params": {"sessionToken": token, "output": {"notesMarkdown": "<what should be remembered>"}},
+        },
+    }
+
+
+def _no_session() -> NotFoundError:
+    return NotFoundError(
+        "There is no such session.", suggestion="Find it with resume_session, or begin one with start_session."
+    )
+
+
+def _ms(now: datetime) -> int:
+    return int(now.timestamp() * 1000)

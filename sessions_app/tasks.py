@@ -1,0 +1,15 @@
+"""What the workers do for this app: one service call each, safe to run twice."""
+
+from celery import shared_task
+from django.utils import timezone
+
+from sessions_app import jobs
+from sessions_app.services import upkeep
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+
+
+@shared_task(name=jobs.ENSURE_PARTITIONS)
+def ensure_partitions() -> list[str]:
+    """Returns the names of the partitions that were missing."""
+    actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
+    return list(upkeep.ensure_partitions(actor=actor, today=timezone.now().date()))
