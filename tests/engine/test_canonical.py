@@ -44,7 +44,7 @@ def test_what_has_no_canonical_form_is_refused(value):
 
 def test_a_value_too_deep_to_write_is_refused_and_not_a_crash():
     value = []
-    for _ in range(100_000):
+    for _ in range(10_000):
         value = [value]
 
     with pytest.raises(canonical.NotCanonicalError):

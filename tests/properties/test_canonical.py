@@ -47,7 +47,7 @@ def test_canonical_bytes_are_their_own_canonical_form(value):
     assert canonical.canonical_bytes(json.loads(written)) == written
 
 
-@PROFILE
+@settings(PROFILE, max_examples=60)
 @given(st.dictionaries(texts, documents(safe_integers), max_size=6), st.randoms(use_true_random=False))
 def test_the_order_of_keys_does_not_matter(value, random):
     keys = list(value)
