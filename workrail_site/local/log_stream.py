@@ -17,7 +17,7 @@ class LogStream:
         self._has_colours = out.isatty()
 
     def __call__(self, name: str, line: str) -> None:
-        if line and not _is_noise(line):
+        if line and not _is_noise(name, line):
             self._write(f"{self._label(name)} | {line}\n")
 
     def _label(self, name: str) -> str:
@@ -34,5 +34,6 @@ class LogStream:
                 return
 
 
-def _is_noise(line: str) -> bool:
-    return any(text in line for text in _NOISE)
+def _is_noise(name: str, line: str) -> bool:
+    """PostgreSQL's own diary stays in the child's tail, for the case that it does not start."""
+    return (name == "postgres" and line.startswith("LOG:")) or any(text in line for text in _NOISE)

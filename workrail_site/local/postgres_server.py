@@ -37,8 +37,8 @@ _ALWAYS = {
     "logging_collector": "off",
     "log_destination": "stderr",
     "log_line_prefix": "",
-    # The stream shows what stops the server. What the application does wrong, the application reports.
-    "log_min_messages": "fatal",
+    # What the server does and what stops it. What the application does wrong, the application reports.
+    "log_min_messages": "log",
     "log_min_error_statement": "panic",
     "max_connections": "80",
     "shared_buffers": "64MB",

@@ -1,0 +1,152 @@
+"""`./workrail up`, whole: what a person at a terminal lives through."""
+
+import os
+import re
+import signal
+import socket
+import tempfile
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from workrail_site.local.claim import read_holder
+from workrail_site.local.up import read_options
+
+_SCREEN = "Workrail is running"
+
+
+@pytest.fixture
+def home():
+    """Not below pytest's own folder, which the account that root lends to Postgres cannot enter."""
+    with tempfile.TemporaryDirectory(prefix="workrail-home-") as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder) / "home"
+
+
+@pytest.fixture
+def run_up(run_workrail, home, free_port, eventually):
+    """Starts `up` and waits for its screen, or for its end."""
+
+    def run(*arguments):
+        process, log = run_workrail("up", "--port", str(free_port), *arguments, home=home)
+        eventually(lambda: _SCREEN in log.read_text() or process.poll() is not None, what="the screen")
+        return process, log
+
+    return run
+
+
+def _end(process):
+    process.send_signal(signal.SIGINT)
+    return process.wait(timeout=60)
+
+
+def _children(pid):
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _child_named(pid, text):
+    return next(child for child in _children(pid) if text in Path(f"/proc/{child}/cmdline").read_text())
+
+
+def test_an_installation_from_first_run_to_reset(run_up, run_workrail, home, free_port):
+    process, log = run_up()
+    first = log.read_text()
+    key = re.search(r"Agent key  (wr_key_\w+)", first)[1]
+    assert "Password   " in first
+    with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/readyz") as answer:
+        assert answer.status == 200
+
+    second, second_log = run_workrail("up", home=home)
+    assert second.wait(timeout=60) == 1
+    assert f"process {process.pid}, http://127.0.0.1:{free_port}" in second_log.read_text()
+
+    beside, beside_log = run_workrail("migrate", "--check", home=home)
+    assert beside.wait(timeout=60) == 0, beside_log.read_text()
+
+    doctor, doctor_log = run_workrail("doctor", home=home)
+    assert doctor.wait(timeout=60) == 0, doctor_log.read_text()
+    assert "is ready" in doctor_log.read_text()
+
+    assert _end(process) == 0
+    assert "the data is kept" in log.read_text()
+
+    alone, alone_log = run_workrail("migrate", "--check", home=home)
+    assert alone.wait(timeout=60) == 0, alone_log.read_text()
+
+    again, again_log = run_up()
+    assert "Password" not in again_log.read_text()
+    assert key not in again_log.read_text()
+    assert _end(again) == 0
+
+    refused, refused_log = run_workrail("up", "--reset", home=home)
+    assert refused.wait(timeout=60) == 1
+    assert "--reset --yes" in refused_log.read_text()
+
+    anew, anew_log = run_up("--reset", "--yes")
+    assert "Agent key  wr_key_" in anew_log.read_text()
+    assert key not in anew_log.read_text()
+    assert _end(anew) == 0
+
+
+def test_a_child_that_crashes_ends_the_others_and_is_named(run_up, is_running):
+    process, log = run_up("--no-worker")
+    children = _children(process.pid)
+
+    os.kill(_child_named(process.pid, "granian"), signal.SIGKILL)
+
+    assert process.wait(timeout=60) == 1
+    assert "web was ended by SIGKILL, so everything was stopped" in log.read_text()
+    assert not any(is_running(child) for child in children)
+
+
+def test_a_kill_takes_everything_down_and_the_next_run_carries_on(run_up, home, eventually, is_running):
+    process, _ = run_up()
+    children = _children(process.pid)
+    assert len(children) == 5
+
+    process.kill()
+    process.wait()
+
+    eventually(lambda: not any(is_running(child) for child in children), what="the end of all children")
+    again, log = run_up()
+    assert f"the last run (process {process.pid}) was killed; its data is kept" in log.read_text()
+    assert "Password" not in log.read_text()
+    assert _end(again) == 0
+    assert read_holder(home / "claim.json") is None
+
+
+def test_a_taken_port_is_told_before_anything_is_made(run_workrail, home, free_port):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", free_port))
+        other.listen()
+        process, log = run_workrail("up", "--port", str(free_port), home=home)
+        assert process.wait(timeout=60) == 1
+
+    assert f"port {free_port} on 127.0.0.1 is taken by another program" in log.read_text()
+    assert not (home / "postgres").exists()
+
+
+def test_a_folder_that_cannot_be_written_is_told_with_the_way_out(run_workrail, tmp_path):
+    (tmp_path / "file").write_text("")
+
+    process, log = run_workrail("up", home=tmp_path / "file/home")
+
+    assert process.wait(timeout=60) == 1
+    assert "cannot be written" in log.read_text()
+    assert "WORKRAIL_HOME=" in log.read_text()
+
+
+@pytest.mark.parametrize("port", ["0", "65536", "eighty"])
+def test_what_is_no_port_is_refused(port, capsys):
+    with pytest.raises(SystemExit):
+        read_options(["--port", port])
+
+    assert "is not a port" in capsys.readouterr().err
+
+
+def test_an_unknown_option_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        read_options(["--no-work"])
+
+    assert "--no-work" in capsys.readouterr().err
