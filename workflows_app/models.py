@@ -17,11 +17,12 @@ from teams_app.engine.actors import ActorKind
 from teams_app.engine.names import NAME_CHARACTERS
 from workflows_app.engine.names import MAX_ID_CHARS
 from workflows_app.engine.program import Family, WorkflowKind
+from workflows_app.engine.safe_paths import MAX_PATH_CHARS
 from workflows_app.engine.source import ContentKind, Origin, SourceFormat, StepsSchema, Strictness
 from workflows_app.engine.values import WorkflowState
 
 DIGEST_CHARACTERS = 71
-PATH_CHARACTERS = 255
+PATH_CHARACTERS = MAX_PATH_CHARS
 SLOT_CHARACTERS = 64
 MESSAGE_CHARACTERS = 500
 TITLE_CHARACTERS = 200

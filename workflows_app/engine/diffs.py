@@ -12,7 +12,7 @@ from workflows_app.engine.values import Change, FileDiff, ProgramDiff
 MAX_CHANGES = 500
 MAX_VALUE_CHARS = 400
 MAX_FILE_DIFF_CHARS = 65_536
-MAX_DIFFED_LINES = 20_000
+MAX_DIFFED_LINES = 5_000
 
 # A list is compared by these names of its items, where every item has one and no two share it.
 _NAMES = ("id", "name", "slot", "contract", "to")
@@ -33,7 +33,7 @@ def diff_programs(*, before: Program | None, after: Program | None) -> tuple[Pro
 
 
 def _built(program: Program | None) -> Any:
-    return {} if program is None else msgspec.to_builtins(program)
+    return {} if program is None else msgspec.json.decode(msgspec.json.encode(program))
 
 
 def _change_of(before: bytes | None, after: bytes | None) -> Change:

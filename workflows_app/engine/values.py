@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from workflows_app.engine.problems import Problem
-from workflows_app.engine.program import Contract, Family, WorkflowKind
+from workflows_app.engine.program import Contract, Family, Program, WorkflowKind
 from workflows_app.engine.source import Origin, SourceFormat, StepsSchema, Strictness
 
 
@@ -71,15 +71,40 @@ class RevisionValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFiles:
+    """The files of a revision, byte for byte as they were authored."""
+
+    workflow_id: str
+    number: int
+    format: SourceFormat
+    files: Mapping[str, bytes]
+    source_digest: str
+
+
+class Include(StrEnum):
+    """What reading a workflow gives besides its description."""
+
+    SOURCE = "source"
+    PROGRAM = "program"
+    HISTORY = "history"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowDetail:
-    """`requested_id` differs from the workflow's when an alias led here; an old name without a namespace is a warning."""
+    """`requested_id` differs from the workflow's when an alias led here; an old name without a namespace is a warning.
+
+    `source`, `program` and the newest of `history` are there when they were asked for, and the revision has them.
+    """
 
     workflow: WorkflowValue
     requested_id: str
-    latest: RevisionValue
+    revision: RevisionValue
     published: RevisionValue | None
     aliases: tuple[str, ...]
     warnings: tuple[Problem, ...]
+    source: SourceFiles | None = None
+    program: Program | None = None
+    history: tuple[RevisionValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,19 +161,10 @@ class WorkflowDiff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFiles:
-    """The files of a revision, byte for byte as they were authored."""
-
-    format: SourceFormat
-    files: Mapping[str, bytes]
-    source_digest: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TeamContractValue:
     contract_id: str
     contract: Contract
-    updated_at: datetime
+    updated_at: datetime | None
     bundled: bool
 
 

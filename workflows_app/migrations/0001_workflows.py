@@ -133,7 +133,7 @@ class Migration(migrations.Migration):
             name='RevisionFile',
             fields=[
                 ('id', models.UUIDField(primary_key=True, serialize=False)),
-                ('path', models.CharField(db_collation='C', max_length=255)),
+                ('path', models.CharField(db_collation='C', max_length=512)),
                 ('blob', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to='workflows_app.blob')),
                 ('revision', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='files', to='workflows_app.revision')),
             ],

@@ -23,10 +23,9 @@ _files: ByteBoundedCache[UUID, Mapping[str, bytes]] = ByteBoundedCache(max_bytes
 def read_source(*, actor: Actor, workflow_id: str, number: int | None = None) -> SourceFiles:
     """The files of a revision, byte for byte; of the latest when no number is given."""
     actor.require(Permission.READ_WORKFLOWS)
-    revision = find_revision(find_workflow(actor, workflow_id), number)
-    return SourceFiles(
-        format=SourceFormat(revision.format), files=files_of(revision.pk), source_digest=revision.source_digest
-    )
+    row = find_workflow(actor, workflow_id)
+    revision = find_revision(row, number)
+    return source_files(row, revision)
 
 
 def read_program(*, actor: Actor, workflow_id: str, number: int | None = None) -> Program:
@@ -60,6 +59,16 @@ def diff_rows(row: Workflow, *, base: Revision | None, after: Revision) -> Workf
         files=diff_files(before={} if base is None else files_of(base.pk), after=files_of(after.pk)),
         program=changes[:MAX_CHANGES],
         omitted=max(0, len(changes) - MAX_CHANGES),
+    )
+
+
+def source_files(row: Workflow, revision: Revision) -> SourceFiles:
+    return SourceFiles(
+        workflow_id=row.workflow_id,
+        number=revision.number,
+        format=SourceFormat(revision.format),
+        files=files_of(revision.pk),
+        source_digest=revision.source_digest,
     )
 
 

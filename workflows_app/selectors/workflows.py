@@ -1,6 +1,5 @@
 """Workflows as the actor's team sees them: its own and the bundled ones. Another team's is the same as none."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.contrib.postgres.lookups import TrigramWordSimilar
@@ -16,7 +15,6 @@ from workflows_app.engine.program import WorkflowKind
 from workflows_app.engine.values import (
     Published,
     RevisionValue,
-    WorkflowDetail,
     WorkflowState,
     WorkflowValue,
 )
@@ -48,24 +46,6 @@ def list_workflows(*, actor: Actor, filters: WorkflowFilters, page: PageRequest)
         limit=page.limit,
         value_of=workflow_value,
         position_of=lambda row: row.order_key,
-    )
-
-
-def read_workflow(*, actor: Actor, workflow_id: str) -> WorkflowDetail:
-    """By id or alias, in any state."""
-    actor.require(Permission.READ_WORKFLOWS)
-    row = find_workflow(actor, workflow_id)
-    numbers = {row.latest_number} | ({row.published.number} if row.published else set())
-    revisions = {revision.number: revision for revision in row.revisions.filter(number__in=numbers)}
-    return WorkflowDetail(
-        workflow=workflow_value(row),
-        requested_id=workflow_id,
-        latest=revision_value(revisions[row.latest_number], workflow_id=row.workflow_id),
-        published=revision_value(revisions[row.published.number], workflow_id=row.workflow_id)
-        if row.published
-        else None,
-        aliases=tuple(_aliases(actor, row)),
-        warnings=_old_name(workflow_id, row.workflow_id),
     )
 
 
@@ -103,7 +83,7 @@ def find_published(*, actor: Actor, workflow_id: str) -> Published:
         version=row.version,
         bundled=row.team_id is None,
         warnings=(
-            *_old_name(workflow_id, row.workflow_id),
+            *old_name_warning(workflow_id, row.workflow_id),
             *(problem_value(problem) for problem in row.published.problems),
         ),
     )
@@ -165,11 +145,8 @@ def _bounded_tags(tags: tuple[str, ...]) -> list[str]:
     return list(tags)
 
 
-def _aliases(actor: Actor, row: Workflow) -> Iterable[str]:
-    return Alias.objects.filter(team_id=actor.team_id, workflow=row).order_by("alias").values_list("alias", flat=True)
-
-
-def _old_name(requested_id: str, workflow_id: str) -> tuple[Problem, ...]:
+def old_name_warning(requested_id: str, workflow_id: str) -> tuple[Problem, ...]:
+    """For whoever asked by an alias that is an id of the old form."""
     if requested_id == workflow_id or not is_legacy(requested_id):
         return ()
     message = f"{requested_id!r} is an old name of {workflow_id!r}. It runs, and will not be given to a new workflow."

@@ -6,16 +6,14 @@ from dataclasses import dataclass, replace
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine.compile import compile_source
+from workflows_app.engine.intake import normalise_paths
 from workflows_app.engine.names import check_id, suggested_id
 from workflows_app.engine.packing import authored_id, with_id
 from workflows_app.engine.problems import Problem, Severity
 from workflows_app.engine.program import Program, workflow_hash
-from workflows_app.engine.source import Content, Library, Source, StepsSchema
+from workflows_app.engine.source import Content, Library, Origin, Source, StepsSchema
 from workflows_app.selectors.library import library_for, with_sources
 
-MAX_SOURCE_BYTES = 16 * 1024 * 1024
-MAX_SOURCE_FILES = 2_000
-MAX_PATH_CHARS = 255
 MAX_SHOWN_PROBLEMS = 100
 
 
@@ -41,9 +39,9 @@ class Compiled:
 
 def compile_for(*, actor: Actor, source: Source, siblings: Mapping[str, Source] | None = None) -> Compiled:
     """`siblings` are sources that arrive together with this one, by id."""
-    check_bounds(source)
-    library = library_for(actor=actor, source_format=source.format, workflow_id=authored_id(source))
-    return compile_with(source=source, library=with_sources(library, siblings or {}))
+    checked = _checked(source)
+    library = library_for(actor=actor, source_format=checked.format, workflow_id=authored_id(checked))
+    return compile_with(source=checked, library=with_sources(library, siblings or {}))
 
 
 def compile_with(*, source: Source, library: Library) -> Compiled:
@@ -59,20 +57,6 @@ def compile_with(*, source: Source, library: Library) -> Compiled:
     )
 
 
-def check_bounds(source: Source) -> None:
-    size_bytes = sum(len(data) for data in source.files.values())
-    if not source.files or len(source.files) > MAX_SOURCE_FILES or size_bytes > MAX_SOURCE_BYTES:
-        raise InvalidInputError(
-            f"The source has {len(source.files)} files and {size_bytes} bytes.",
-            suggestion=f"Send between 1 and {MAX_SOURCE_FILES} files of together at most {MAX_SOURCE_BYTES} bytes.",
-        )
-    long = next((path for path in source.files if len(path) > MAX_PATH_CHARS), None)
-    if long is not None:
-        raise InvalidInputError(
-            f"A path is longer than {MAX_PATH_CHARS} characters: {long[:80]}…", suggestion="Shorten the path."
-        )
-
-
 def require_own_id(compiled: Compiled) -> str:
     """The id, when a team may give it to a workflow; a legacy one runs where it is but is not created."""
     workflow_id = compiled.workflow_id
@@ -83,6 +67,8 @@ def require_own_id(compiled: Compiled) -> str:
             details=problem_details(compiled.problems),
         )
     origin = compiled.source.origin
+    if origin is Origin.BUNDLED:
+        raise InvalidInputError("Only Workrail itself bundles workflows.", suggestion="Say another origin.")
     wrong = check_id(workflow_id=workflow_id, origin=origin)
     if wrong:
         rename = suggested_id(workflow_id=workflow_id, origin=origin)
@@ -109,6 +95,23 @@ def problem_details(problems: tuple[Problem, ...]) -> dict[str, object]:
     """What an error carries; the first ones say enough."""
     shown = [problem.as_json() for problem in problems[:MAX_SHOWN_PROBLEMS]]
     return {"problems": shown} if len(problems) <= MAX_SHOWN_PROBLEMS else {"problems": shown, "count": len(problems)}
+
+
+def accepted_files(found: tuple[dict[str, bytes], tuple[Problem, ...]], *, what: str) -> dict[str, bytes]:
+    """What the intake lets in, or its refusal."""
+    files, problems = found
+    errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
+    if errors:
+        raise InvalidInputError(
+            f"{what} is refused: {errors[0].message}",
+            suggestion=errors[0].suggestion or "Bring the workflow's own files only, under plain relative paths.",
+            details=problem_details(errors),
+        )
+    return files
+
+
+def _checked(source: Source) -> Source:
+    return replace(source, files=accepted_files(normalise_paths(files=source.files), what="The source"))
 
 
 def _schema_of(program: Program | None) -> StepsSchema | None:

@@ -18,7 +18,7 @@ from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Contract
 from workflows_app.engine.values import BindingValue, TeamContractValue
 from workflows_app.models import Alias, Binding, TeamContract, Workflow
-from workflows_app.selectors.library import contract_of
+from workflows_app.selectors.extensions import binding_value, contract_value
 from workflows_app.selectors.workflows import find_workflow, visible_workflows
 from workflows_app.services.compiling import problem_details
 from workflows_app.services.variants import refresh_variants, slots_of
@@ -27,18 +27,24 @@ MAX_CONTRACT_BYTES = 64 * 1024
 MAX_KIND_CHARS = 128
 MAX_SUMMARY_CHARS = 500
 
+# Addresses of the REST door that are no workflow.
+_TAKEN_WORDS = frozenset({"validate", "import", "contracts", "bindings", "aliases"})
+
 _CONTRACT_ID = re.compile(r"[a-z][a-z0-9_-]*\.contracts\.[a-z][a-z0-9_-]*")
 _KIND = re.compile(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_.-]*")
 _SLOT = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_ROUTINE = re.compile(r"[a-z0-9_.-]{1,128}")
 
 
-def set_alias(*, actor: Actor, alias: str, workflow_id: str, now: datetime) -> None:
-    """From now on the alias leads to that workflow. It decides what a start by that name runs: a key may not set it."""
+def set_alias(*, actor: Actor, alias: str, workflow_id: str, now: datetime) -> str:
+    """From now on the alias leads to that workflow, whose id is given back.
+
+    It decides what a start by that name runs, so a key may not set it.
+    """
     actor.require(Permission.PUBLISH_WORKFLOWS)
     with transaction.atomic(durable=True):
         row = find_workflow(actor, workflow_id)
         point_alias(actor=actor, alias=alias, row=row, now=now)
+        return row.workflow_id
 
 
 def point_alias(*, actor: Actor, alias: str, row: Workflow, now: datetime) -> None:
@@ -58,7 +64,11 @@ def point_alias(*, actor: Actor, alias: str, row: Workflow, now: datetime) -> No
 def alias_is_free(*, actor: Actor, alias: str) -> bool:
     """No workflow that the team sees and no alias of the team is called so."""
     named = Alias.objects.filter(team_id=actor.team_id, alias=alias)
-    return not named.exists() and not visible_workflows(actor).filter(workflow_id=alias).exists()
+    return (
+        alias not in _TAKEN_WORDS
+        and not named.exists()
+        and not visible_workflows(actor).filter(workflow_id=alias).exists()
+    )
 
 
 def remove_alias(*, actor: Actor, alias: str, now: datetime) -> None:
@@ -99,9 +109,7 @@ def register_contract(
         )
         details = {"contractId": contract_id, "digest": canonical.digest(definition)}
         record_audit(actor=actor, action="contract.registered", target=contract_id, now=now, details=details)
-    return TeamContractValue(
-        contract_id=contract_id, contract=contract_of(definition), updated_at=row.updated_at, bundled=False
-    )
+    return contract_value(row)
 
 
 def bind_slot(*, actor: Actor, workflow_id: str, slot: str, routine: str, now: datetime) -> BindingValue:
@@ -111,31 +119,32 @@ def bind_slot(*, actor: Actor, workflow_id: str, slot: str, routine: str, now: d
     refuses the binding.
     """
     actor.require(Permission.PUBLISH_WORKFLOWS)
-    if not _SLOT.fullmatch(slot) or not _ROUTINE.fullmatch(routine):
+    if not _SLOT.fullmatch(slot):
         raise InvalidInputError(
-            "A slot is a name like `deep_review`, a routine an id like team.routine-review.",
+            "A slot is a name like `deep_review`.",
             suggestion="Read the extension points of the workflow's program.",
         )
     with transaction.atomic(durable=True):
+        wanted = _published_routine(actor, routine)
         rows = _locked(_rows_with_slot(actor, workflow_id, slot))
         named = rows[0].workflow_id if workflow_id else ""
         row, _ = Binding.objects.update_or_create(
             team_id=actor.team_id,
             workflow_id=named,
             slot=slot,
-            defaults={"routine": routine, "updated_at": now},
-            create_defaults={"id": new_id(now=now), "routine": routine, "updated_at": now},
+            defaults={"routine": wanted, "updated_at": now},
+            create_defaults={"id": new_id(now=now), "routine": wanted, "updated_at": now},
         )
         broken = refresh_variants(team_id=actor.team_id, rows=rows, now=now)
         if broken:
             # Nothing of a refused binding is to stay: raising takes it back.
             first = next(iter(broken))
             raise InvalidInputError(
-                f"{first!r} does not compile with {routine!r} in the slot {slot!r}.",
-                suggestion="Name a published routine, bundled or of your team.",
+                f"{first!r} does not compile with {wanted!r} in the slot {slot!r}.",
+                suggestion="Correct the workflow, or name another routine.",
                 details={"workflowId": first, **problem_details(broken[first])},
             )
-        details = {"workflowId": named, "slot": slot, "routine": routine}
+        details = {"workflowId": named, "slot": slot, "routine": wanted}
         record_audit(actor=actor, action="binding.set", target=slot, now=now, details=details)
     return binding_value(row)
 
@@ -154,16 +163,14 @@ def unbind_slot(*, actor: Actor, workflow_id: str, slot: str, now: datetime) -> 
         record_audit(actor=actor, action="binding.removed", target=slot, now=now, details=details)
 
 
-def binding_value(row: Binding) -> BindingValue:
-    return BindingValue(workflow_id=row.workflow_id, slot=row.slot, routine=row.routine, updated_at=row.updated_at)
-
-
 def _check_alias(actor: Actor, alias: str) -> None:
     if not (is_namespaced(alias) or is_legacy(alias)) or alias.startswith(f"{RESERVED_NAMESPACE}."):
         raise InvalidInputError(
             "An alias has the form of an id, old or new, and is not in the namespace wr.",
             suggestion="Use small letters, digits, `_` and `-`, with at most one dot.",
         )
+    if alias in _TAKEN_WORDS:
+        raise InvalidInputError(f"{alias!r} means something else here.", suggestion="Choose another alias.")
     if visible_workflows(actor).filter(workflow_id=alias).exists():
         raise PreconditionFailedError(
             f"{alias!r} is the id of a workflow; an id always goes before an alias.",
@@ -209,6 +216,16 @@ def _definition(contract: Contract) -> bytes:
             f"The contract has {len(definition)} bytes; {MAX_CONTRACT_BYTES} is the most.", suggestion="Shorten it."
         )
     return definition
+
+
+def _published_routine(actor: Actor, routine: str) -> str:
+    row = find_workflow(actor, routine)
+    if row.published is not None:
+        return row.workflow_id
+    raise PreconditionFailedError(
+        f"{row.workflow_id!r} is {row.state}, and a slot leads to something that runs.",
+        suggestion="Publish it first, or name another routine.",
+    )
 
 
 def _rows_with_slot(actor: Actor, workflow_id: str, slot: str) -> list[Workflow]:

@@ -8,18 +8,17 @@ from django.db import IntegrityError, transaction
 
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError
-from workflows_app.engine.intake import unpack
+from workflows_app.engine.intake import normalise_paths, unpack
 from workflows_app.engine.names import is_legacy, suggested_id
 from workflows_app.engine.packing import Found, authored_id, split_workflows
-from workflows_app.engine.problems import Severity
 from workflows_app.engine.source import Origin, Source, Strictness
 from workflows_app.engine.values import Imported, Saved
 from workflows_app.models import Workflow
 from workflows_app.selectors.workflows import visible_workflows
 from workflows_app.services.compiling import (
     Compiled,
+    accepted_files,
     compile_for,
-    problem_details,
     renamed,
     require_own_id,
 )
@@ -42,20 +41,18 @@ class ImportOptions:
 def import_archive(*, actor: Actor, data: bytes, filename: str, options: ImportOptions, now: datetime) -> Imported:
     """A zip or a tar of one workflow or several."""
     actor.require(Permission.EDIT_WORKFLOWS)
-    files, problems = unpack(data=data, filename=filename)
-    errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
-    if errors:
-        raise InvalidInputError(
-            f"The archive is refused: {errors[0].message}",
-            suggestion=errors[0].suggestion or "Pack the workflow's folder again, with plain files only.",
-            details=problem_details(errors),
-        )
-    return import_files(actor=actor, files=files, options=options, now=now)
+    files = accepted_files(unpack(data=data, filename=filename), what="The archive")
+    return _import(actor, files, options, now)
 
 
 def import_files(*, actor: Actor, files: Mapping[str, bytes], options: ImportOptions, now: datetime) -> Imported:
     """Files by path: folders with an entry file, and JSON documents. An id that exists gets a new revision."""
     actor.require(Permission.EDIT_WORKFLOWS)
+    checked = accepted_files(normalise_paths(files=files), what="The folder")
+    return _import(actor, checked, options, now)
+
+
+def _import(actor: Actor, files: Mapping[str, bytes], options: ImportOptions, now: datetime) -> Imported:
     split = split_workflows(files, origin=options.origin, strictness=options.strictness)
     if not 1 <= len(split.workflows) <= MAX_WORKFLOWS:
         raise InvalidInputError(

@@ -1,0 +1,265 @@
+"""Import: an archive or a folder arrives whole, as drafts, or not at all."""
+
+import io
+import json
+import tarfile
+import zipfile
+
+import pytest
+
+from tests.workflow_cast import FOLDER, NOW, create, document, make_cast, publish
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def cast():
+    return make_cast()
+
+
+def zipped(files):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path, data in files.items():
+            archive.writestr(path, data)
+    return buffer.getvalue()
+
+
+def tarred(files):
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for path, data in files.items():
+            member = tarfile.TarInfo(path)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def import_archive(actor, data, filename="archive.zip", **options):
+    from workflows_app.services import importing
+
+    return importing.import_archive(
+        actor=actor, data=data, filename=filename, options=importing.ImportOptions(**options), now=NOW
+    )
+
+
+def import_files(actor, files, **options):
+    from workflows_app.services import importing
+
+    return importing.import_files(actor=actor, files=files, options=importing.ImportOptions(**options), now=NOW)
+
+
+def as_json(value):
+    return json.dumps(value).encode()
+
+
+def counted():
+    from workflows_app.models import Alias, Blob, Program, Workflow
+
+    return [model.objects.count() for model in (Workflow, Program, Blob, Alias)]
+
+
+@pytest.mark.parametrize(("pack", "filename"), [(zipped, "a.zip"), (tarred, "a.tar.gz")])
+@pytest.mark.parametrize("folder", ["", "small/", "deep/er/small/"])
+def test_a_folder_arrives_from_an_archive_byte_for_byte(cast, pack, filename, folder):
+    from workflows_app.engine.values import WorkflowState
+    from workflows_app.selectors.sources import read_source
+
+    data = pack({f"{folder}{path}": content for path, content in FOLDER.items()})
+    (saved,) = import_archive(cast.agent, data, filename).workflows
+
+    assert (saved.workflow.workflow_id, saved.workflow.state) == ("team.folder", WorkflowState.DRAFT)
+    assert saved.revision.workflow_hash is not None
+    assert read_source(actor=cast.bob, workflow_id="team.folder").files == FOLDER
+
+
+def test_an_agent_imports_and_cannot_publish(cast):
+    from teams_app.engine.errors import ForbiddenError
+
+    import_files(cast.agent, {"review.json": as_json(document())})
+
+    with pytest.raises(ForbiddenError):
+        publish(cast.agent)
+
+
+def test_several_workflows_arrive_together_and_see_each_other(cast):
+    files = {f"folders/small/{path}": data for path, data in FOLDER.items()} | {
+        "steps/review.json": as_json(document()),
+        "README.md": b"what this is",
+    }
+
+    done = import_files(cast.bob, files)
+
+    assert sorted(saved.workflow.workflow_id for saved in done.workflows) == ["team.folder", "team.review"]
+    assert done.ignored == ("README.md",)
+
+
+def test_importing_again_adds_a_revision_only_when_something_changed(cast):
+    import_files(cast.bob, {"review.json": as_json(document())})
+    (same,) = import_files(cast.bob, {"review.json": as_json(document())}).workflows
+    (changed,) = import_files(cast.bob, {"review.json": as_json(document(name="Other"))}).workflows
+
+    assert (same.created, same.revision.number) == (False, 1)
+    assert (changed.created, changed.revision.number) == (True, 2)
+
+
+def test_importing_over_a_published_workflow_does_not_change_what_runs(cast):
+    from workflows_app.selectors.workflows import find_published
+
+    create(cast.bob)
+    publish(cast.bob)
+    import_files(cast.agent, {"review.json": as_json(document(name="Other"))})
+
+    assert find_published(actor=cast.bob, workflow_id="team.review").number == 1
+
+
+@pytest.mark.parametrize(
+    ("origin", "suggested"), [("team", "team.review"), ("project", "project.review"), ("remote", "repo.review")]
+)
+def test_a_legacy_id_is_refused_with_the_rename_that_the_option_makes(cast, origin, suggested):
+    from teams_app.engine.errors import InvalidInputError
+    from workflows_app.engine.source import Origin
+
+    with pytest.raises(InvalidInputError) as refusal:
+        import_files(cast.bob, {"review.json": as_json(document("review"))}, origin=Origin(origin))
+
+    assert refusal.value.details["suggestedId"] == suggested
+    assert "rename=true" in refusal.value.suggestion
+    assert counted() == [0, 0, 0, 0]
+
+
+def test_renaming_keeps_the_rest_of_the_source_and_the_old_name_as_an_alias(cast):
+    from workflows_app.selectors.sources import read_source
+    from workflows_app.selectors.workflows import find_published
+
+    data = b'{ "steps": [{"id": "only-step", "title": "A step", "prompt": "Do \\u0069t."}],\n\t"id" : "review",'
+    data += b'"name":"Review","version":"1.0.0","description":"Reads a change."}'
+    (saved,) = import_files(cast.bob, {"review.json": data}, rename=True).workflows
+    publish(cast.bob)
+
+    assert (saved.renamed_from, saved.alias) == ("review", "review")
+    kept = read_source(actor=cast.bob, workflow_id="review").files["review.json"]
+    assert kept == data.replace(b'"review"', b'"team.review"')
+    found = find_published(actor=cast.bob, workflow_id="review")
+    assert (found.workflow_id, [problem.code for problem in found.warnings]) == ("team.review", ["legacy_id"])
+
+
+def test_renaming_a_folder_changes_one_line(cast):
+    from workflows_app.selectors.sources import read_source
+
+    legacy = FOLDER | {"workflow.toon": FOLDER["workflow.toon"].replace(b"id: team.folder", b"id: folder")}
+    (saved,) = import_files(cast.bob, legacy, rename=True).workflows
+
+    assert (saved.workflow.workflow_id, saved.alias) == ("team.folder", "folder")
+    assert read_source(actor=cast.bob, workflow_id="team.folder").files == FOLDER
+
+
+def test_a_workflow_of_the_first_schema_stays_strict_when_it_is_renamed(cast):
+    from workflows_app.engine.program import ConditionMode
+    from workflows_app.selectors.programs import load_program
+
+    (saved,) = import_files(cast.bob, {"review.json": as_json(document("review"))}, rename=True).workflows
+
+    assert load_program(saved.revision.workflow_hash).conditions is ConditionMode.STRICT
+
+
+def test_renaming_never_takes_the_name_of_another_workflow(cast):
+    from workflows_app.services import extensions
+
+    create(cast.bob, "team.other")
+    extensions.set_alias(actor=cast.bob, alias="review", workflow_id="team.other", now=NOW)
+    (saved,) = import_files(cast.bob, {"review.json": as_json(document("review"))}, rename=True).workflows
+
+    assert (saved.renamed_from, saved.alias) == ("review", "")
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ({"../evil.json": b"{}"}, "path_traversal"),
+        ({"/etc/passwd.json": b"{}"}, "path_traversal"),
+        ({"a/../../evil.json": b"{}"}, "path_traversal"),
+    ],
+)
+def test_a_path_that_leaves_the_folder_is_refused_with_its_code(cast, files, code):
+    from teams_app.engine.errors import InvalidInputError
+
+    with pytest.raises(InvalidInputError) as refusal:
+        import_archive(cast.bob, zipped(files))
+
+    assert refusal.value.details["problems"][0]["code"] == code
+    assert counted() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04 not really", b"plain text", zipped({})])
+def test_what_is_no_archive_of_a_workflow_is_refused(cast, data):
+    from teams_app.engine.errors import InvalidInputError
+
+    with pytest.raises(InvalidInputError):
+        import_archive(cast.bob, data)
+    assert counted() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("data", "code"),
+    [
+        (b'{"id": "team.review", "id": "team.other"}', "duplicate_key"),
+        (b'{"id": "team.review", "name": NaN}', "not_a_number"),
+        (b'{"id": "team.review", "name": "\\ud800"}', "bad_character"),
+        (b'{"id": "team.review", "name": "\\u0000"}', "bad_character"),
+        (b'{"id": "team.review", "name": ' + b"[" * 100 + b"]" * 100 + b"}", "too_deep"),
+    ],
+)
+def test_a_document_that_may_not_be_stored_says_so_as_a_problem(cast, data, code):
+    (saved,) = import_files(cast.bob, {"review.json": data}).workflows
+
+    assert [problem.code for problem in saved.revision.problems] == [code]
+    assert saved.revision.workflow_hash is None
+
+
+def test_one_that_is_refused_keeps_the_others_out(cast):
+    from teams_app.engine.errors import InvalidInputError
+
+    files = {"good.json": as_json(document("team.good")), "bad.json": as_json(document("wr.bad"))}
+    with pytest.raises(InvalidInputError, match=r"bad\.json"):
+        import_files(cast.bob, files)
+    assert counted() == [0, 0, 0, 0]
+
+
+def test_two_of_one_id_are_refused(cast):
+    from teams_app.engine.errors import InvalidInputError
+
+    files = {"a.json": as_json(document()), "b.json": as_json(document(name="Other"))}
+    with pytest.raises(InvalidInputError, match="same id"):
+        import_files(cast.bob, files)
+
+
+def test_nobody_imports_as_the_bundled_library(cast):
+    from teams_app.engine.errors import InvalidInputError
+    from workflows_app.engine.source import Origin
+
+    with pytest.raises(InvalidInputError):
+        import_files(cast.alice, {"a.json": as_json(document("wr.review"))}, origin=Origin.BUNDLED)
+    assert counted() == [0, 0, 0, 0]
+
+
+def test_an_export_is_the_same_bytes_every_time_and_comes_back_the_same(cast):
+    from workflows_app.selectors.exports import export_workflow
+
+    import_files(cast.bob, FOLDER)
+    first = export_workflow(actor=cast.reader, workflow_id="team.folder")
+    second = export_workflow(actor=cast.bob, workflow_id="team.folder")
+    (saved,) = import_archive(cast.charlie, first.data, first.filename).workflows
+
+    assert first == second
+    assert saved.revision.source_digest == import_files(cast.bob, FOLDER).workflows[0].revision.source_digest
+
+
+def test_a_workflow_of_steps_is_exported_as_its_document(cast):
+    from workflows_app.selectors.exports import export_workflow
+
+    import_files(cast.bob, {"odd.json": as_json(document())})
+    done = export_workflow(actor=cast.bob, workflow_id="team.review")
+
+    assert (done.filename, done.media_type) == ("team.review.json", "application/json")
+    assert done.data == as_json(document())
