@@ -1,6 +1,7 @@
 """Where the reader of step workflows writes down what is wrong, and how much of it."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean, sorted_problems
 
@@ -29,10 +30,11 @@ class Findings:
         return view
 
     def error(self, code: ProblemCode, path: str, message: str, suggestion: str = "") -> None:
-        self._add(Severity.ERROR, code, path, message, suggestion)
+        self._add(Problem(code=code, path=path, message=message, suggestion=suggestion))
 
     def warn(self, code: ProblemCode, path: str, message: str, suggestion: str = "") -> None:
-        self._add(Severity.WARNING, code, path, message, suggestion)
+        severity = Severity.WARNING
+        self._add(Problem(code=code, path=path, message=message, suggestion=suggestion, severity=severity))
 
     def unknown(self, code: ProblemCode, path: str, message: str, *, word: str, known: Iterable[str]) -> None:
         """An error about a name that nothing has, with the nearest one that exists."""
@@ -42,7 +44,7 @@ class Findings:
     def take(self, problems: Iterable[Problem]) -> None:
         """Problems that another module found, with their places already in this document's terms."""
         for problem in problems:
-            self._add(problem.severity, problem.code, problem.path, problem.message, problem.suggestion)
+            self._add(problem)
 
     @property
     def has_errors(self) -> bool:
@@ -53,16 +55,14 @@ class Findings:
         untold = [_untold(severity, count) for severity, count in self._counts.items() if count > MAX_PER_SEVERITY]
         return sorted_problems([*self._problems, *untold])
 
-    def _add(self, severity: Severity, code: ProblemCode, path: str, message: str, suggestion: str) -> None:
-        self._counts[severity] += 1
-        if self._counts[severity] > MAX_PER_SEVERITY:
+    def _add(self, problem: Problem) -> None:
+        self._counts[problem.severity] += 1
+        if self._counts[problem.severity] > MAX_PER_SEVERITY:
             return
         if self._place is not None:
-            message = f"{self._label}, {path or 'document'}: {message}"
-            path = self._place
-        self._problems.append(
-            Problem(code=code, severity=severity, path=path, message=message, suggestion=suggestion),
-        )
+            message = f"{self._label}, {problem.path or 'document'}: {problem.message}"
+            problem = replace(problem, path=self._place, message=message)
+        self._problems.append(problem)
 
 
 def shown(word: str) -> str:

@@ -1,5 +1,6 @@
 """Steps of a document, one after the other and loops into their depth, into the items of a program."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +15,28 @@ MAX_LOOP_DEPTH = 4
 
 def build_items(build: Build, scope: Scope, steps: list[dict[str, Any]], path: str) -> tuple[Item, ...]:
     """The top of a document: a step that a loop names as its body runs inside that loop and nowhere else."""
-    bodies = set(templates.referenced(steps))
-    kept = [(step, f"{path}[{index}]") for index, step in enumerate(steps) if step.get("id") not in bodies]
-    if steps and not kept:
-        message = "Every step is the body of a loop, so there is none to begin with."
-        scope.findings.error(ProblemCode.BAD_LOOP, path, message)
+    bodies = {step["id"]: set(templates.referenced([step])) for step in steps if "id" in step}
+    named = set[str]().union(*bodies.values())
+    kept = [(step, f"{path}[{index}]") for index, step in enumerate(steps) if step.get("id") not in named]
+    reached = _reached(bodies, (step["id"] for step, _ in kept if "id" in step))
+    for step_id in sorted(bodies.keys() - reached):
+        step, place = scope.siblings[step_id]
+        if step.get("type") == "loop":
+            message = f"The loop {shown(step_id)} is only ever the body of itself, so nothing enters it."
+            scope.findings.error(ProblemCode.BAD_LOOP, f"{place}.body", message)
     return _items(build, scope, kept)
+
+
+def _reached(bodies: Mapping[str, set[str]], first: Iterable[str]) -> set[str]:
+    """Every step that runs, of its own or as the body of a loop that runs."""
+    reached: set[str] = set()
+    waiting = list(first)
+    while waiting:
+        step_id = waiting.pop()
+        if step_id not in reached:
+            reached.add(step_id)
+            waiting += bodies.get(step_id, ())
+    return reached
 
 
 def _items(build: Build, scope: Scope, steps: list[tuple[dict[str, Any], str]]) -> tuple[Item, ...]:

@@ -6,11 +6,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workflows_app.engine import canonical
-from workflows_app.engine.canonical import UnreadableJsonError
 from workflows_app.engine.problems import ProblemCode, did_you_mean
 from workflows_app.engine.program import Capability, Provenance, ProvenanceKind
 from workflows_app.engine.steps import declarations, functions, schema, tokens
-from workflows_app.engine.steps.findings import join, shown
+from workflows_app.engine.steps.findings import Findings, join, shown
 from workflows_app.engine.steps.scope import Build, Scope
 from workflows_app.engine.steps.shape import DROPPED
 
@@ -103,17 +102,20 @@ def _routine_name(build: Build, scope: Scope, template_id: str, path: str) -> st
 def _routine(build: Build, scope: Scope, name: str, path: str) -> dict[str, Any] | None:
     """The routine's document, checked once in a compilation."""
     if name not in build.routines:
-        document = build.library.routines[name]
         findings = scope.findings.inside(place=f"{path}.templateCall", label=_label(name))
-        try:
-            canonical.check_storable(document)
-            canonical.canonical_bytes(document)
-        except (UnreadableJsonError, canonical.NotCanonicalError) as error:
-            findings.error(ProblemCode.UNREADABLE, "", str(error))
-            document = None
-        checked = None if document is None else schema.WORKFLOW_0_3_0(document, "", findings)
-        build.routines[name] = None if checked is DROPPED else checked
+        build.routines[name] = _checked(build.library.routines[name], findings)
     return build.routines[name]
+
+
+def _checked(document: Any, findings: Findings) -> dict[str, Any] | None:
+    try:
+        canonical.check_storable(document)
+        canonical.canonical_bytes(document)
+    except (canonical.UnreadableJsonError, canonical.NotCanonicalError) as error:
+        findings.error(ProblemCode.UNREADABLE, "", str(error))
+        return None
+    checked = schema.WORKFLOW_0_3_0(document, "", findings)
+    return None if checked is DROPPED else checked
 
 
 def _inside(build: Build, scope: Scope, raw: dict[str, Any], routine: dict[str, Any]) -> Scope:

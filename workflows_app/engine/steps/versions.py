@@ -14,7 +14,7 @@ from workflows_app.engine.source import StepsSchema
 from workflows_app.engine.steps import schema
 from workflows_app.engine.steps.findings import Findings, shown
 
-_VERSION = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?![\d.])")
+_VERSION = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?!\.?\d)")
 _LATER_OPERATORS = frozenset({"contains", "startsWith", "endsWith", "matches", "in", "exists", "notExists"})
 _KNOWN = tuple(StepsSchema)
 
