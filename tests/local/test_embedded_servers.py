@@ -2,14 +2,14 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
 import pytest
 import redis
 
-from workrail_site.local import binaries, postgres_server, servers
+from workrail_site.local import binaries, postgres_server
 from workrail_site.local.accounts import server_account
 from workrail_site.local.problems import SetupProblem
 from workrail_site.local.servers import Storage, fleeting_storage, lasting_storage, running_servers
@@ -29,6 +29,10 @@ def whole_cluster(storage, clean_environ):
     return storage
 
 
+def _sockets(database_url):
+    return Path(parse_qs(urlsplit(database_url).query)["host"][0])
+
+
 def test_both_servers_answer_and_end(storage, clean_environ, is_running):
     with running_servers(storage, environ=clean_environ) as running:
         with psycopg.connect(running.addresses.database_url) as connection:
@@ -36,10 +40,11 @@ def test_both_servers_answer_and_end(storage, clean_environ, is_running):
         with redis.Redis.from_url(running.addresses.redis_url) as client:
             assert client.ping()
         pids = [child.process.pid for child in running.children]
+        sockets = _sockets(running.addresses.database_url)
 
     assert len(pids) == 2
     assert not any(is_running(pid) for pid in pids)
-    assert not running.sockets.exists()
+    assert not sockets.exists()
 
 
 def test_the_application_is_no_superuser_but_may_make_databases(storage, clean_environ):
@@ -100,24 +105,23 @@ def test_servers_die_with_a_starter_that_is_killed_and_the_data_is_kept(
     code = """
 import os, signal, sys
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 from workrail_site.local.servers import Storage, running_servers
 root = Path(sys.argv[1])
 storage = Storage(postgres=root / "pg/data", redis=root / "redis", copies=root, is_durable=True)
 with running_servers(storage, environ=os.environ) as running:
-    print(running.sockets, *(child.process.pid for child in running.children), flush=True)
+    print(running.addresses.database_url, *(child.process.pid for child in running.children), flush=True)
     signal.pause()
 """
     starter = run_python(code, storage.copies)
-    sockets, *pids = starter.stdout.readline().split()
+    url, *pids = starter.stdout.readline().split()
 
     starter.kill()
     starter.wait()
 
     eventually(lambda: not any(is_running(int(pid)) for pid in pids))
-    servers.remove_socket_folder(sockets)
-    assert not Path(sockets).exists()
     with running_servers(storage, environ=clean_environ) as running, psycopg.connect(running.addresses.database_url):
-        pass
+        assert not _sockets(url).exists()
 
 
 def test_a_stale_pid_file_is_removed_and_told(whole_cluster, clean_environ):
@@ -192,32 +196,6 @@ def test_a_server_that_cannot_start_is_told_with_its_own_words(whole_cluster, cl
 
     assert "PostgreSQL did not start" in problem.value.message
     assert "no_such_setting" in problem.value.message
-
-
-def test_a_temporary_folder_with_a_long_path_is_passed_over(tmp_path, monkeypatch):
-    long = tmp_path / ("x" * 120)
-    long.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(long))
-
-    with servers.socket_folder(None) as folder:
-        assert len(os.fsencode(folder / "pg/.s.PGSQL.5432.lock")) < 100
-
-
-def test_without_a_short_folder_the_message_names_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(servers, "_LONGEST_SOCKET_FOLDER_BYTES", 10)
-
-    with pytest.raises(SetupProblem) as problem, servers.socket_folder(None):
-        pass
-
-    assert "no folder is short enough for a unix socket" in problem.value.message
-    assert "TMPDIR=/tmp" in problem.value.next_move
-
-
-def test_only_folders_of_our_own_are_ever_removed(tmp_path):
-    servers.remove_socket_folder(str(tmp_path))
-    servers.remove_socket_folder("")
-
-    assert tmp_path.is_dir()
 
 
 def test_the_wheels_come_before_what_the_system_has(clean_environ):

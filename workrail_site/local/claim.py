@@ -21,7 +21,6 @@ class Holder:
     url: str = ""
     database_url: str = ""
     redis_url: str = ""
-    sockets: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,8 @@ import pytest
 
 from workrail_site.local.accounts import server_account
 from workrail_site.local.keys import new_keys
-from workrail_site.local.servers import addresses_in, fleeting_storage, named_addresses, socket_folder, started_servers
+from workrail_site.local.servers import addresses_in, fleeting_storage, named_addresses, started_servers
+from workrail_site.local.temporary import short_folder
 
 _ROOMS_WITHOUT_SERVERS = frozenset({"engine", "architecture", "local", "deploy", "fresh"})
 _XDIST_WORKER = "PYTEST_XDIST_WORKER"
@@ -35,7 +36,7 @@ class Servers:
         if named.database_url and named.redis_url:
             return
         self._named_before = dict(os.environ)
-        self._sockets = self._stack.enter_context(socket_folder(server_account()))
+        self._sockets = self._stack.enter_context(short_folder(server_account()))
         os.environ.update(addresses_in(self._sockets, environ=os.environ).as_environ())
 
     def start(self) -> None:

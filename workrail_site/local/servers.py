@@ -2,21 +2,18 @@
 
 import contextlib
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from workrail_site.local import binaries, postgres_server, redis_server
-from workrail_site.local.accounts import Account, can_enter, give, server_account
+from workrail_site.local.accounts import Account, can_enter, server_account
 from workrail_site.local.places import Places
 from workrail_site.local.problems import SetupProblem
 from workrail_site.local.processes import Child, LineSink, ignore_line, stop_together
+from workrail_site.local.temporary import short_folder
 
-# Linux takes 107 bytes for the path of a socket, macOS 103; PostgreSQL adds `/pg/.s.PGSQL.5432.lock` to the folder.
-_LONGEST_SOCKET_FOLDER_BYTES = 75
-_SOCKET_PREFIX = "workrail-"
 _STOP_SECONDS = 30
 _SHARED_DATA = (Path("/var/lib"), Path("/var/tmp"))
 _DATABASE_URL = "DATABASE_URL"
@@ -36,7 +33,6 @@ class Addresses:
 class Running:
     addresses: Addresses
     children: tuple[Child, ...]
-    sockets: Path | None
     # Sentences about what was found and put right on the way.
     remarks: tuple[str, ...] = ()
 
@@ -55,40 +51,6 @@ class Storage:
 def named_addresses(environ: Mapping[str, str]) -> Addresses:
     """What the environment names; an empty text stands for a server that is to be started here."""
     return Addresses(database_url=environ.get(_DATABASE_URL, "").strip(), redis_url=environ.get(_REDIS_URL, "").strip())
-
-
-@contextlib.contextmanager
-def socket_folder(account: Account | None, *, prefix: str = _SOCKET_PREFIX) -> Iterator[Path]:
-    """A short temporary folder. The account may pass through it to its own part, `pg`; nobody else enters."""
-    folder = _make_socket_folder(account, prefix)
-    try:
-        if account is not None:
-            folder.chmod(0o711)
-        (folder / "pg").mkdir(mode=0o700)
-        give(account, folder / "pg")
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _make_socket_folder(account: Account | None, prefix: str) -> Path:
-    for base in dict.fromkeys([tempfile.gettempdir(), "/tmp", "/var/tmp"]):
-        if len(os.fsencode(base)) + 20 > _LONGEST_SOCKET_FOLDER_BYTES or not os.access(base, os.W_OK):
-            continue
-        if account is None or can_enter(account, Path(base)):
-            return Path(tempfile.mkdtemp(prefix=prefix, dir=base))
-    raise SetupProblem(
-        f"no folder is short enough for a unix socket: the path of {tempfile.gettempdir()} has "
-        f"{len(os.fsencode(tempfile.gettempdir()))} bytes, and about {_LONGEST_SOCKET_FOLDER_BYTES} fit.",
-        next_move="name a writable folder with a short path: TMPDIR=/tmp ./workrail up",
-    )
-
-
-def remove_socket_folder(text: str) -> None:
-    """Of a run that was killed. Only ever a folder that this module can have made."""
-    folder = Path(text)
-    if text and folder.name.startswith(_SOCKET_PREFIX) and folder.is_dir() and folder.stat().st_uid == os.geteuid():
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def lasting_storage(places: Places) -> Storage:
@@ -119,7 +81,7 @@ def _postgres_home(places: Places, account: Account | None) -> Path:
 @contextlib.contextmanager
 def fleeting_storage(account: Account | None) -> Iterator[Storage]:
     """For tests: a temporary folder, and servers that do not wait for the disk."""
-    with socket_folder(account, prefix="workrail-data-") as folder:
+    with short_folder(account) as folder:
         yield Storage(postgres=folder / "pg" / "data", redis=folder / "redis", copies=folder, is_durable=False)
 
 
@@ -137,10 +99,10 @@ def running_servers(storage: Storage, *, environ: Mapping[str, str], sink: LineS
     """Starts what the environment does not name, and ends it afterwards. For the main thread."""
     named = named_addresses(environ)
     if named.database_url and named.redis_url:
-        yield Running(addresses=named, children=(), sockets=None)
+        yield Running(addresses=named, children=())
         return
     with (
-        socket_folder(server_account()) as sockets,
+        short_folder(server_account()) as sockets,
         started_servers(storage, sockets=sockets, environ=environ, sink=sink) as running,
     ):
         yield running
@@ -166,7 +128,7 @@ def started_servers(
         if not named.redis_url:
             redis_server.wait_for_redis(sockets, children[0])
         addresses = addresses_in(sockets, environ=environ)
-        yield Running(addresses=addresses, children=tuple(children), sockets=sockets, remarks=tuple(remarks))
+        yield Running(addresses=addresses, children=tuple(children), remarks=tuple(remarks))
 
 
 def _start_redis(storage: Storage, *, sockets: Path, environ: Mapping[str, str], sink: LineSink) -> Child:

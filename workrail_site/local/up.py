@@ -35,7 +35,6 @@ from workrail_site.local.servers import (
     Storage,
     lasting_storage,
     named_addresses,
-    remove_socket_folder,
     running_servers,
 )
 from workrail_site.local.venvs import Environment, say
@@ -124,7 +123,6 @@ def _serve(
 def _clean_up_after(killed: Holder | None) -> None:
     if killed is not None:
         say(f"the last run (process {killed.pid}) was killed; its data is kept, carrying on from there")
-        remove_socket_folder(killed.sockets)
 
 
 def _announce_servers(storage: Storage) -> None:
@@ -146,7 +144,6 @@ def _write_holder(claim: Claim, running: Running, options: Options) -> None:
             url=options.url,
             database_url=running.addresses.database_url,
             redis_url=running.addresses.redis_url,
-            sockets=str(running.sockets or ""),
         ),
     )
 
