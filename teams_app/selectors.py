@@ -11,6 +11,8 @@ from teams_app.engine.pages import Page, PageRequest, cut_page
 from teams_app.engine.values import AuditValue, KeyValue, MemberValue, TeamValue
 from teams_app.models import AgentKey, AuditEntry, Membership, Team
 
+_TEAMS_LOOKED_AT = 1_000
+
 
 def person_actor(*, person_id: UUID, team_id: UUID | None, door: Door) -> Actor:
     """A signed-in person in the team that they chose, or in their only one."""
@@ -48,6 +50,21 @@ def list_own_teams(*, actor: Actor) -> list[TeamValue]:
 def read_team(*, actor: Actor) -> TeamValue:
     actor.require(Permission.READ_TEAM)
     return team_value(Team.objects.get(pk=actor.team_id))
+
+
+def find_team(*, actor: Actor, named: str) -> TeamValue:
+    """For the command line, which is of no team: the team with that id or name, or the only one when nothing is named."""
+    if actor.kind is not ActorKind.SYSTEM:
+        raise ForbiddenError("Only the command line looks through all teams.", suggestion="Read your own team.")
+    rows = list(Team.objects.order_by("name", "id")[:_TEAMS_LOOKED_AT])
+    found = [row for row in rows if named in {"", row.name, to_text(Prefix.TEAM, row.pk)}]
+    if len(found) == 1:
+        return team_value(found[0])
+    shown = ", ".join(f"{row.name} ({to_text(Prefix.TEAM, row.pk)})" for row in (found or rows)[:10])
+    raise NotFoundError(
+        f"{len(found)} teams are called {named!r}." if named else f"There are {len(rows)} teams.",
+        suggestion=f"Name one of: {shown}." if shown else "Run ./workrail up once: it makes the first team.",
+    )
 
 
 def list_members(*, actor: Actor, page: PageRequest) -> Page[MemberValue]:

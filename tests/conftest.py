@@ -3,6 +3,8 @@
 import pytest
 import redis
 
+pytest_plugins = ("tests.cast",)
+
 
 @pytest.fixture
 def redis_client():

@@ -10,6 +10,7 @@ urlpatterns = [
     path("api/v1/schema", openapi.schema, name="schema"),
     path("api/v1/docs", openapi.docs, name="docs"),
     path("api/v1/", include("teams_app.api.urls")),
+    path("api/v1/", include("workflows_app.api.urls")),
     path("studio/", studio.urls),
 ]
 

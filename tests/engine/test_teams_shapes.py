@@ -1,0 +1,96 @@
+"""Typed bodies, and the words of their refusals."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import msgspec
+import pytest
+
+from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.shapes import read_shape
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+class Inner(msgspec.Struct, forbid_unknown_fields=True):
+    depth: int = 0
+
+
+class Body(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    display_name: Annotated[str, msgspec.Meta(max_length=5)]
+    colour: Colour = Colour.RED
+    inner: list[Inner] = []
+
+
+class Empty(msgspec.Struct, forbid_unknown_fields=True):
+    pass
+
+
+def refusal(value, shape=Body):
+    with pytest.raises(InvalidInputError) as refused:
+        read_shape(value, shape)
+    return refused.value
+
+
+def test_a_good_body_becomes_its_type():
+    assert read_shape({"displayName": "a", "inner": [{"depth": 2}]}, Body) == Body(display_name="a", inner=[Inner(2)])
+
+
+def test_an_unknown_field_is_refused_with_the_one_that_was_meant():
+    refused = refusal({"displayNam": "a"})
+
+    assert "'displayNam'" in refused.message
+    assert refused.suggestion == "Did you mean 'displayName'?"
+
+
+def test_an_unknown_field_like_no_other_is_refused_with_the_list_of_fields():
+    assert refusal({"displayName": "a", "zzz": 1}).suggestion == (
+        "Leave it out. The fields are: colour, depth, displayName, inner."
+    )
+
+
+def test_an_unknown_field_of_an_empty_body_says_that_there_are_none():
+    assert refusal({"x": 1}, Empty).suggestion == "Leave it out. This takes no fields."
+
+
+def test_a_misspelt_field_inside_is_named_with_its_place():
+    refused = refusal({"displayName": "a", "inner": [{"dept": 1}]})
+
+    assert refused.details["path"] == "$.inner[0]"
+    assert refused.suggestion == "Did you mean 'depth'?"
+
+
+def test_a_missing_field_is_named():
+    refused = refusal({})
+
+    assert refused.message == "The field 'displayName' is missing."
+    assert refused.suggestion == "Send 'displayName'."
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ({"displayName": 1}, "$.displayName"),
+        ({"displayName": "too long"}, "$.displayName"),
+        ({"displayName": "a", "colour": "blue"}, "$.colour"),
+        ({"displayName": "a", "inner": [{"depth": True}]}, "$.inner[0].depth"),
+        ({"displayName": "a", "inner": {}}, "$.inner"),
+        ([], "$"),
+        (None, "$"),
+        ("text", "$"),
+        (7, "$"),
+    ],
+)
+def test_a_wrong_type_is_refused_with_its_place(value, path):
+    assert refusal(value).details["path"] == path
+
+
+def test_a_query_is_read_leniently():
+    assert read_shape({"depth": "3"}, Inner, lenient=True) == Inner(3)
+
+
+def test_a_body_is_not_read_leniently():
+    with pytest.raises(InvalidInputError):
+        read_shape({"depth": "3"}, Inner)
