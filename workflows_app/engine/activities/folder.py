@@ -1,7 +1,7 @@
 """Which file of a workflow folder plays which part. Names only: nothing here opens a file."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -12,7 +12,6 @@ from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_yo
 ACTIVITIES_FOLDER = "activities"
 TECHNIQUE_CONTRACT = "TECHNIQUE"
 
-_ENTRY_STEM = "workflow"
 _RULES_STEM = "rules"
 _INDEXED = re.compile(r"([0-9]{1,9})-(.+)")
 _DOCUMENTATION = re.compile(r"(?:readme|licen[cs]e|notice|changelog|copying)(?:[.-].*)?", re.IGNORECASE)
@@ -71,21 +70,17 @@ class Folder:
         return next((e for e in self.of(Part.ACTIVITY) if file_name in {e.path.rpartition("/")[2], _stem(e)}), None)
 
 
-def entry_path(files: Iterable[str]) -> str | None:
-    """The file that describes the workflow: `workflow.toon`, or the only document at the top (`<id>.toon`, as of old)."""
-    documents = sorted((p for p in files if "/" not in p and suffix_of(p) in STRUCTURED), key=_preference)
-    named = [path for path in documents if PurePosixPath(path).stem == _ENTRY_STEM]
-    alone = [path for path in documents if PurePosixPath(path).stem != _RULES_STEM]
-    if named:
-        return named[0]
-    return alone[0] if len(alone) == 1 else None
-
-
 def sort_files(
-    *, files: Mapping[str, bytes], owner: str, prefix: str = "", activities_folder: str = ACTIVITIES_FOLDER
+    *,
+    files: Mapping[str, bytes],
+    owner: str,
+    entry: str | None = None,
+    prefix: str = "",
+    activities_folder: str = ACTIVITIES_FOLDER,
 ) -> Folder:
-    """`prefix` is what stands before the paths in problems: empty for the workflow itself, `meta/` for another folder."""
-    entry = entry_path(files)
+    """`entry` is the file that describes the workflow, `prefix` what stands before the paths in problems: nothing for the
+    workflow itself, `meta/` for another folder.
+    """
     folders = {**_FOLDERS, activities_folder: Part.ACTIVITY}
     if any(path.startswith(f"{_RESOURCES}/") for path in files):
         del folders[_LEGACY_RESOURCES]
@@ -180,14 +175,10 @@ def _ignored(prefix: str, path: str, reason: str, suggestion: str) -> Problem:
     )
 
 
-def _order(entry: Entry) -> tuple[str, int, str, int, str]:
-    return (entry.part, order_of_index(entry.index), entry.name, _preference(entry.path)[0], entry.path)
-
-
-def _preference(path: str) -> tuple[int, str]:
-    """Where a document exists in two forms, TOON comes before YAML and Markdown last."""
-    ending = suffix_of(path)
-    return (STRUCTURED.index(ending) if ending in STRUCTURED else len(STRUCTURED), path)
+def _order(entry: Entry) -> tuple[str, int, int, str, str]:
+    """By number; of two files with one number TOON comes before YAML, and Markdown last."""
+    form = STRUCTURED.index(entry.suffix) if entry.suffix in STRUCTURED else len(STRUCTURED)
+    return (entry.part, order_of_index(entry.index), form, entry.name, entry.path)
 
 
 def _stem(entry: Entry) -> str:

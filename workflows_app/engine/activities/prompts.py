@@ -33,8 +33,9 @@ def describe_action(action: Action) -> str:
 
 
 def describe_trigger(trigger: Trigger) -> str:
+    said = _after(": ", trigger.description)
     passed = f" Pass on: {', '.join(trigger.pass_context)}." if trigger.pass_context else ""
-    return f"Start the workflow `{trigger.workflow}`{_after(': ', trigger.description) or '.'}{passed}"
+    return f"Start the workflow `{trigger.workflow}`{said}{'' if said.endswith(('.', '!', '?')) else '.'}{passed}"
 
 
 def _said(action: Action) -> str:

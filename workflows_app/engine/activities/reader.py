@@ -8,13 +8,14 @@ from workflows_app.engine.activities.activity import Inherited, ReadActivity, re
 from workflows_app.engine.activities.body import Surroundings
 from workflows_app.engine.activities.definition import Definition, read_definition
 from workflows_app.engine.activities.documents import as_warning, read_document
-from workflows_app.engine.activities.folder import Entry, Folder, Part, entry_path, sort_files
+from workflows_app.engine.activities.folder import Entry, Folder, Part, sort_files
 from workflows_app.engine.activities.library import Neighbours
 from workflows_app.engine.activities.lint import Places, leads_on, lint
 from workflows_app.engine.activities.references import META
 from workflows_app.engine.activities.resources import Resources, read_rules, read_templates
 from workflows_app.engine.activities.shape import Findings, Shape
 from workflows_app.engine.activities.skills import Held, Shelf, Skills
+from workflows_app.engine.packing import entry_file
 from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean, sorted_problems
 from workflows_app.engine.program import (
     COMPILER_VERSION,
@@ -57,7 +58,7 @@ def compile_folder(*, source: Source, library: Library) -> Compilation:
 
 def _entry(source: Source, findings: Findings) -> Shape | None:
     """The object that describes the workflow."""
-    path = entry_path(source.files)
+    path = entry_file(source)
     if path is None:
         message = "The folder has no workflow.toon (or workflow.yaml) at its top."
         findings.add(Problem(code=ProblemCode.NO_WORKFLOW, message=message))
@@ -84,7 +85,10 @@ class _Compiler:
         self._definition = definition
         self._findings = findings
         self._folder = sort_files(
-            files=source.files, owner=definition.id, activities_folder=definition.activities_folder
+            files=source.files,
+            owner=definition.id,
+            entry=shape.file,
+            activities_folder=definition.activities_folder,
         )
         self._neighbours = Neighbours(library=library, strictness=source.strictness)
         shelf = Shelf(self._folder, strictness=source.strictness)
@@ -136,7 +140,7 @@ class _Compiler:
         self._findings.take(problems)
         if document is None:
             return None
-        if not isinstance(document.value, dict):
+        if not isinstance(document.value, dict) or not document.value:
             self._findings.add(_no_object(entry.file, "An activity"))
             return None
         shape = Shape(document.value, findings=self._findings, file=entry.file)

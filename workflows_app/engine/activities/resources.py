@@ -11,7 +11,7 @@ from workflows_app.engine.activities.documents import (
     read_markdown,
     read_text,
 )
-from workflows_app.engine.activities.folder import Entry, Folder, Part, order_of_index
+from workflows_app.engine.activities.folder import Entry, Folder, Part
 from workflows_app.engine.activities.references import resource_candidates, same_resource
 from workflows_app.engine.activities.shape import Findings
 from workflows_app.engine.activities.skills import Held
@@ -64,7 +64,9 @@ class Resources:
                 self._findings.add(_same_index(entry, earlier))
             if held is not None:
                 self._referred[self._own.owner, held.file] = held
-        return tuple(sorted(self._referred.values(), key=self._order))
+        owners = sorted({owner for owner, _ in self._referred}, key=lambda owner: (owner != self._own.owner, owner))
+        found = (self._referred.get((owner, file)) for owner in owners for file in self._read[owner])
+        return tuple(held for held in found if held is not None)
 
     def _find(self, owner: str, name: str) -> Held | None:
         folder = self._own if owner == self._own.owner else self._folder_of(owner)
@@ -81,10 +83,6 @@ class Resources:
             entries = folder.of(Part.RESOURCE)
             self._read[folder.owner] = {entry.file: _read(entry, folder.owner, self._strictness) for entry in entries}
         return self._read[folder.owner]
-
-    def _order(self, held: Held) -> tuple[bool, str, int, str]:
-        attachment = held.attachment
-        return (attachment.owner != self._own.owner, attachment.owner, order_of_index(attachment.index), held.file)
 
 
 def read_templates(*, folder: Folder, findings: Findings) -> tuple[Held, ...]:

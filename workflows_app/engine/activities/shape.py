@@ -130,9 +130,10 @@ class Shape:
         value = self.raw(key)
         if value is None:
             return default
-        if isinstance(value, str) and value in set(known):
+        words = [str(word) for word in known]
+        if isinstance(value, str) and value in words:
             return value
-        hint = did_you_mean(str(value)[:_SHOWN_CHARS], known)
+        hint = did_you_mean(str(value)[:_SHOWN_CHARS], words)
         self.problem(
             ProblemCode.BAD_VALUE, key, f"{_shown(value)} is not known here.", severity=Severity.ERROR, suggestion=hint
         )

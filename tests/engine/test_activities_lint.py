@@ -1,0 +1,204 @@
+"""What a workflow may do and its author hardly meant is a warning, once, where it stands."""
+
+import pytest
+
+from tests.activity_folders import (
+    activity,
+    checkpoint,
+    codes,
+    compiled,
+    equals,
+    folder,
+    only,
+    step,
+    workflow,
+)
+from workflows_app.engine.problems import ProblemCode, Severity
+from workflows_app.engine.source import Library
+
+
+def warnings(*activities, library=None, **about):
+    declared = [{"name": name, "type": "boolean"} for name in ("x", "y")]
+    made = workflow(variables=declared, initialActivity=activities[0]["id"], **about)
+    compilation = compiled(folder(*activities, about=made), library=library or Library())
+    assert compilation.program is not None
+    assert {problem.severity for problem in compilation.problems} <= {Severity.WARNING}
+    return compilation.warnings
+
+
+def choosing(effect):
+    return checkpoint("c", options=[{"id": "o", "label": "O", "effect": effect}])
+
+
+def test_an_activity_that_nothing_leads_to_is_told():
+    found = warnings(activity("one", transitions=[{"to": "two"}]), activity("two"), activity("three"))
+    assert only(found, ProblemCode.UNREACHABLE).file == "activities/03-three.toon"
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        {"transitions": [{"to": "two", "condition": equals("x", value=True)}]},
+        {"checkpoints": [choosing({"transitionTo": "two"})]},
+        {
+            "decisions": [
+                {
+                    "id": "d",
+                    "name": "D",
+                    "branches": [
+                        {"id": "a", "label": "A", "transitionTo": "two", "condition": equals("x", value=True)},
+                        {"id": "b", "label": "B", "isDefault": True},
+                    ],
+                }
+            ]
+        },
+        {
+            "transitions": [{"to": "__terminal__"}],
+            "loops": [
+                {
+                    "id": "l",
+                    "name": "L",
+                    "type": "while",
+                    "condition": equals("x", value=True),
+                    "activities": ["two"],
+                }
+            ],
+        },
+    ],
+    ids=["transition", "effect", "decision", "loop"],
+)
+def test_every_way_that_leads_on_counts(way):
+    assert warnings(activity("one", **way), activity("two")) == ()
+
+
+def test_activities_that_are_entry_points_each_are_not_missed():
+    assert warnings(activity("one"), activity("two")) == ()
+
+
+def test_the_end_can_be_named():
+    targets = [{"to": name} for name in ("__terminal__", "workflow-end", "end-workflow")]
+    assert warnings(activity("one", transitions=targets)) == ()
+
+
+def test_ways_that_lead_nowhere_are_told_with_their_path():
+    branches = [
+        {"id": "a", "label": "A", "condition": equals("x", value=True), "transitionTo": "gone"},
+        {"id": "b", "label": "B", "isDefault": True},
+    ]
+    found = warnings(
+        activity(
+            "one",
+            transitions=[{"to": "tow"}, {"to": "two"}],
+            decisions=[{"id": "d", "name": "D", "branches": branches}],
+            checkpoints=[choosing({"transitionTo": "nope", "skipActivities": ["never"]})],
+        ),
+        activity("two"),
+        modes=[{"id": "m", "name": "M", "activationVariable": "x", "skipActivities": ["two", "late"]}],
+    )
+    told = {(p.code.value, p.file, p.path) for p in found}
+    one = "activities/01-one.toon"
+    assert told == {
+        ("dangling_transition", one, "transitions[0].to"),
+        ("dangling_transition", one, "decisions[0].branches[0].transitionTo"),
+        ("dangling_transition", one, "checkpoints.c.options.o.effect.transitionTo"),
+        ("unknown_activity", one, "checkpoints.c.options.o.effect.skipActivities[0]"),
+        ("unknown_activity", "workflow.toon", "modes[0].skipActivities[1]"),
+    }
+    assert next(p for p in found if p.path == "transitions[0].to").suggestion == "Did you mean 'two'?"
+
+
+def test_a_variable_that_nobody_declares_is_told_once():
+    loop = {
+        "id": "l",
+        "name": "L",
+        "type": "forEach",
+        "variable": "item",
+        "over": "plan.tasks",
+        "steps": [step("s", condition=equals("item.open", value=True))],
+    }
+    found = warnings(
+        activity(
+            "one",
+            steps=[step("a", condition=equals("typo", 1)), step("b", when="typo && y && deep.inside == 2")],
+            loops=[loop],
+            checkpoints=[choosing({"setVariable": {"set_here": True, "x": False}})],
+            transitions=[{"to": "__terminal__", "condition": equals("typo", 2)}],
+        ),
+    )
+    assert codes(found) == ["undeclared_variable"] * 4
+    assert {p.message.split("'")[1] for p in found} == {"typo", "deep", "set_here", "plan"}
+
+
+def test_what_the_rounds_of_a_loop_add_needs_no_declaration():
+    loop = {
+        "id": "l",
+        "name": "L",
+        "type": "while",
+        "variable": "n",
+        "condition": {"type": "simple", "variable": "n", "operator": "<", "value": 3},
+        "steps": [step("s", condition=equals("currentIteration", 1))],
+    }
+    assert warnings(activity("one", loops=[loop])) == ()
+
+
+def test_the_variables_of_modes_are_to_be_declared_too():
+    mode = {"id": "m", "name": "M", "activationVariable": "reviewing", "defaults": {"x": True, "deep": True}}
+    found = warnings(activity("one"), modes=[mode])
+    assert {(p.file, p.message.split("'")[1]) for p in found} == {
+        ("workflow.toon", "reviewing"),
+        ("workflow.toon", "deep"),
+    }
+
+
+def test_a_checkpoint_without_options_cannot_be_answered():
+    found = warnings(activity("one", checkpoints=[{"id": "c", "name": "C", "message": "Well?"}]))
+    problem = only(found, ProblemCode.UNANSWERABLE_CHECKPOINT)
+    assert problem.path == "checkpoints.c.options"
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({"autoAdvanceMs": 10, "blocking": False}, "missing_key"),
+        ({"autoAdvanceMs": 10, "defaultOption": "yse"}, "unknown_option"),
+        ({"defaultOption": "maybe"}, "unknown_option"),
+    ],
+)
+def test_a_checkpoint_that_answers_itself_needs_an_option_to_choose(said, code):
+    (problem,) = warnings(activity("one", checkpoints=[checkpoint("c", **said)]))
+    assert (problem.code.value, problem.path) == (code, "checkpoints.c.defaultOption")
+
+
+@pytest.mark.parametrize(
+    ("said", "path"),
+    [
+        ({"type": "forEach", "steps": [step("s")]}, "loops.l.over"),
+        ({"type": "while", "steps": [step("s")]}, "loops.l.condition"),
+        ({"type": "doWhile", "steps": [step("s")]}, "loops.l.condition"),
+        ({"type": "while", "condition": equals("x", value=True)}, "loops.l"),
+    ],
+)
+def test_a_loop_that_cannot_do_its_work_is_told(said, path):
+    problem = only(warnings(activity("one", loops=[{"id": "l", "name": "L", **said}])), ProblemCode.BAD_LOOP)
+    assert problem.path == path
+
+
+def test_a_loop_that_only_breaks_has_a_condition():
+    loop = {"id": "l", "name": "L", "type": "while", "breakCondition": equals("x", value=True), "steps": [step("s")]}
+    assert warnings(activity("one", loops=[loop])) == ()
+
+
+def test_a_workflow_that_is_started_must_be_known_where_others_are():
+    said = activity("one", triggers=[{"workflow": "team.plan"}], steps=[step("a", triggers=[{"workflow": "othr"}])])
+    assert warnings(said) == ()
+    found = warnings(said, library=Library(workflow_ids=frozenset({"other"})))
+    problem = only(found, ProblemCode.UNKNOWN_WORKFLOW)
+    assert problem.suggestion == "Did you mean 'other'?"
+
+
+def test_a_decision_needs_a_default_for_when_nothing_holds():
+    branches = [{"id": n, "label": n, "condition": equals("x", n), "transitionTo": "one"} for n in ("a", "b")]
+    problem = only(
+        warnings(activity("one", decisions=[{"id": "d", "name": "D", "branches": branches}])), ProblemCode.MISSING_KEY
+    )
+    assert problem.path == "decisions[0].branches"
