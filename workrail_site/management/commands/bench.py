@@ -42,6 +42,6 @@ class Command(BaseCommand):
                     for door in (doors.rest_door(), doors.mcp_door())
                     for count in clients
                 ]
-            ratio = service.age_ratio(stage=set_up, young=5, old=5000, calls=200)
+            ratio = service.age_ratio(stage=set_up, events=5000, calls=200)
         self.stdout.write(figures.table(found, base="pgbench, same statements"))
         self.stdout.write(f"An advance at event 5,000 takes {ratio:.2f} of what it takes at event 5.")

@@ -1,0 +1,94 @@
+"""What the measurements of an advance run on: a database of their own, a team, a key, and runs that never end."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from django.db import connection
+from django.utils import timezone
+
+from sessions_app.services import upkeep
+from teams_app.engine.actors import NO_TEAM, Actor, ActorKind, Door, Role, system_actor
+from teams_app.services.first_run import prepare_first_run
+from teams_app.services.keys import authenticate_key
+from workflows_app.engine.source import Source, SourceFormat
+from workflows_app.services.publishing import publish_revision
+from workflows_app.services.workflows import create_workflow
+
+LOOP_ID = "rounds"
+ROUNDS = 1000
+STEPS = 5
+NOTES = "What was done, what was found and what comes next, in a few words. " * 15
+"""About 1 kB, as in the limit that pgbench gives."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    actor: Actor
+    key: str
+    workflow_id: str
+
+
+def endless_document() -> dict[str, object]:
+    """Five steps in a loop of a thousand rounds: every advance is like the one before."""
+    body = [
+        {"id": f"step-{number}", "title": f"Step {number}", "prompt": "Look at the part at hand. " * 20}
+        for number in range(STEPS)
+    ]
+    loop = {
+        "id": LOOP_ID,
+        "type": "loop",
+        "title": "Rounds",
+        "loop": {"type": "for", "count": ROUNDS, "maxIterations": ROUNDS},
+        "body": body,
+    }
+    return {
+        "id": "bench.endless",
+        "name": "Endless",
+        "description": "A loop for measuring.",
+        "version": "1.0.0",
+        "steps": [loop],
+    }
+
+
+@contextmanager
+def own_database() -> Iterator[str]:
+    """An empty, migrated database beside the configured one; yields its name and drops it at the end."""
+    before = connection.settings_dict["NAME"]
+    name = connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    try:
+        yield name
+    finally:
+        connection.creation.destroy_test_db(before, verbosity=0)
+
+
+def set_stage() -> Stage:
+    """A team with a key, and the endless workflow published."""
+    now = timezone.now()
+    system = system_actor(team_id=NO_TEAM, door=Door.CLI)
+    upkeep.ensure_partitions(actor=system, today=now.date())
+    first = prepare_first_run(actor=system, now=now)
+    if first.key is None:
+        raise RuntimeError("The benchmark's database already has a team.")
+    actor = authenticate_key(text=first.key, door=Door.REST, now=now)
+    author = replace(actor, kind=ActorKind.PERSON, role=Role.OWNER, scopes=frozenset())
+    document = json.dumps(endless_document()).encode()
+    source = Source(format=SourceFormat.STEPS_JSON, files={"endless.json": document})
+    saved = create_workflow(actor=author, source=source, message="", now=now)
+    publish_revision(
+        actor=author, workflow_id=saved.workflow.workflow_id, number=saved.revision.number, base=None, now=now
+    )
+    return Stage(actor=actor, key=first.key, workflow_id=saved.workflow.workflow_id)
+
+
+def server_environment(database: str) -> dict[str, str]:
+    """What a web server needs to serve the benchmark's database."""
+    settings = connection.settings_dict
+    host, port = str(settings["HOST"]), str(settings["PORT"])
+    password = f":{settings['PASSWORD']}" if settings["PASSWORD"] else ""
+    place = f"?host={host}" if host.startswith("/") else ""
+    authority = "" if host.startswith("/") else f"{host}{f':{port}' if port else ''}"
+    url = f"postgresql://{settings['USER']}{password}@{authority}/{database}{place}"
+    return {**os.environ, "DATABASE_URL": url, "WORKRAIL_ENV": "development", "WORKRAIL_THROTTLE": "off"}
