@@ -14,7 +14,6 @@ from sessions_app.services.runs import Beginning, Reply, advance_run, start_run
 from workrail_site.bench.figures import Figure
 from workrail_site.bench.stage import NOTES, Stage
 
-
 EVENTS_PER_ADVANCE = 5
 
 

@@ -18,6 +18,7 @@ _STUDIO_NAMES = ("studio:index", "admin:index")
 def main() -> None:
     django.setup()
     call_command("migrate", interactive=False, verbosity=1)
+    call_command("make_partitions", verbosity=0)
     if "workflows" in get_commands():
         call_command("workflows", "load-bundled")
     print(_first_run().as_line())
