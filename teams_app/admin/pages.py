@@ -68,7 +68,7 @@ class Order:
 class Act:
     """`slug` is its address below the row or the list; `needs` only hides it, the service decides.
 
-    `initial` fills the form from the row.
+    `initial` fills the form from the row. `details` is what the page shows beside the question, for a template of its own.
     """
 
     slug: str
@@ -78,6 +78,8 @@ class Act:
     run: Callable[[Order], Done]
     form: type[forms.Form] = forms.Form
     initial: Callable[[Any], Mapping[str, Any]] | None = None
+    details: Callable[[Actor, Any], Mapping[str, Any]] | None = None
+    template: str = "admin/studio_act.html"
     on_row: bool = True
 
 
@@ -226,9 +228,10 @@ class StudioAdmin(_AnyModelAdmin):
             "row": row,
             "opts": self.opts,
             "back": self._list_url(),
+            **({} if act.details is None or row is None else act.details(actor_of(request), row)),
         }
         status = 400 if form.errors else 200
-        return TemplateResponse(request, "admin/studio_act.html", shown, status=status)
+        return TemplateResponse(request, act.template, shown, status=status)
 
     def _list_url(self) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
