@@ -39,6 +39,13 @@ def test_every_injected_step_tells_where_it_came_from():
     assert origins["look.two"].digest.startswith("sha256:")
 
 
+def test_the_callers_title_says_what_the_steps_are_part_of():
+    made = library(step("one"), loop("again", [step("two")]))
+    items = items_of(workflow(call("look", title="Look around")), library=made)
+    assert (items["look.one"].title, items["look.one"].description) == ("Title of one", "Look around")
+    assert items["look.again"].description == "Look around"
+
+
 def test_one_routine_may_be_called_twice():
     document = workflow(call("here"), call("there"))
     assert set(items_of(document, library=library(step("one")))) == {"here.one", "there.one"}

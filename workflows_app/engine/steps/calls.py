@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from workflows_app.engine.problems import ProblemCode
-from workflows_app.engine.program import Gate, Item, Step
+from workflows_app.engine.program import Condition, Gate, Item, Loop, Parallel, Step
 from workflows_app.engine.steps import functions, gates, ordinary, prompts
 from workflows_app.engine.steps.scope import Build, Scope, both
 
@@ -33,13 +33,21 @@ def shared(build: Build, caller: Scope, inner: Scope, raw: dict[str, Any], path:
 def applied(build: Build, scope: Scope, raw: dict[str, Any], items: tuple[Item, ...], path: str) -> tuple[Item, ...]:
     """The routine's items under the caller's condition, with its wishes for the first and the last of them."""
     condition = build.condition(scope, raw.get("runCondition"), f"{path}.runCondition")
-    bound = [
-        item if isinstance(item, Gate) else changed(item, run_condition=both(condition, item.run_condition))
-        for item in items
-    ]
+    bound = [_bound(item, condition, raw["title"]) for item in items]
     bound[0] = _first(build, scope, raw, bound[0], path)
     bound[-1] = _last(build, scope, raw, bound[-1], path)
     return tuple(bound)
+
+
+def _bound(item: Item, condition: Condition | None, title: str) -> Item:
+    """The item under the caller's condition; the caller's title says what the item is part of."""
+    match item:
+        case Gate():
+            return item
+        case Parallel():
+            return changed(item, run_condition=both(condition, item.run_condition))
+        case Step() | Loop():
+            return changed(item, run_condition=both(condition, item.run_condition), description=title)
 
 
 def _first(build: Build, scope: Scope, raw: dict[str, Any], item: Item, path: str) -> Item:

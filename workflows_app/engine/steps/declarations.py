@@ -1,6 +1,6 @@
 """What a workflow declares at its top for its steps: features, slots, assessments, capabilities, references."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from workflows_app.engine.problems import ProblemCode
@@ -17,14 +17,14 @@ from workflows_app.engine.steps.findings import Findings, shown
 from workflows_app.engine.steps.scope import Build
 
 _Entry = TypeVar("_Entry", Assessment, Reference)
-_Read = Callable[[Findings, dict[str, Any], str], _Entry | None]
+_Read = Callable[[Findings, dict[str, Any], str], _Entry]
 
 
 def features(findings: Findings, document: dict[str, Any]) -> tuple[str, ...]:
     """The known features, in the order of their names."""
     given = document.get("features", ())
     for index, name in enumerate(given):
-        if name not in FEATURES:
+        if name and name not in FEATURES:
             message = f"There is no feature {shown(name)}."
             findings.unknown(ProblemCode.UNKNOWN_FEATURE, f"features[{index}]", message, word=name, known=FEATURES)
     return tuple(sorted({name for name in given if name in FEATURES}))
@@ -34,7 +34,7 @@ def slots(build: Build, findings: Findings, document: dict[str, Any]) -> dict[st
     """What each extension point of the document is bound to: the team's choice, else the author's default."""
     bound: dict[str, str] = {}
     for index, raw in enumerate(document.get("extensionPoints", ())):
-        if {"slotId", "purpose", "default"} - raw.keys():
+        if not raw:
             continue
         slot = raw["slotId"]
         path = f"extensionPoints[{index}]"
@@ -80,21 +80,26 @@ def _check_bound(build: Build, findings: Findings, raw: dict[str, Any], bound: s
 def _enter(
     findings: Findings, document: dict[str, Any], key: str, read: _Read[_Entry], into: dict[str, _Entry]
 ) -> None:
-    for index, raw in enumerate(document.get(key, ())):
-        entry = read(findings, raw, f"{key}[{index}]")
-        if entry is not None and entry.id in into:
+    for index, entry in _entries(findings, document, key, read):
+        if entry.id in into:
             message = f"The id {shown(entry.id)} stands twice."
             findings.error(ProblemCode.DUPLICATE_ID, f"{key}[{index}].id", message)
-        elif entry is not None:
-            into[entry.id] = entry
+        into.setdefault(entry.id, entry)
 
 
 def _join(findings: Findings, document: dict[str, Any], key: str, read: _Read[_Entry], into: dict[str, _Entry]) -> None:
-    for index, raw in enumerate(document.get(key, ())):
-        entry = read(findings, raw, f"{key}[{index}]")
-        if entry is not None and into.setdefault(entry.id, entry) != entry:
+    for index, entry in _entries(findings, document, key, read):
+        if into.setdefault(entry.id, entry) != entry:
             message = f"{shown(entry.id)} means something else here than where it was first declared."
             findings.error(ProblemCode.DUPLICATE_ID, f"{key}[{index}].id", message, "Rename one of them.")
+
+
+def _entries(
+    findings: Findings, document: dict[str, Any], key: str, read: _Read[_Entry]
+) -> Iterator[tuple[int, _Entry]]:
+    for index, raw in enumerate(document.get(key, ())):
+        if raw:
+            yield index, read(findings, raw, f"{key}[{index}]")
 
 
 def _join_capability(build: Build, findings: Findings, capability: Capability, need: CapabilityNeed) -> None:
@@ -107,13 +112,9 @@ def _join_capability(build: Build, findings: Findings, capability: Capability, n
         build.capabilities[capability] = need
 
 
-def _assessment(findings: Findings, raw: dict[str, Any], path: str) -> Assessment | None:
-    if {"id", "purpose", "dimensions"} - raw.keys():
-        return None
+def _assessment(findings: Findings, raw: dict[str, Any], path: str) -> Assessment:
     dimensions: dict[str, Dimension] = {}
     for index, dimension in enumerate(raw["dimensions"]):
-        if {"id", "purpose", "levels"} - dimension.keys():
-            return None
         if dimension["id"] in dimensions:
             message = f"The dimension {shown(dimension['id'])} stands twice."
             findings.error(ProblemCode.DUPLICATE_ID, f"{path}.dimensions[{index}].id", message)
@@ -126,9 +127,7 @@ def _assessment(findings: Findings, raw: dict[str, Any], path: str) -> Assessmen
     return Assessment(id=raw["id"], purpose=raw["purpose"], dimensions=tuple(dimensions.values()))
 
 
-def _reference(_findings: Findings, raw: dict[str, Any], _path: str) -> Reference | None:
-    if {"id", "title", "source", "purpose", "authoritative"} - raw.keys():
-        return None
+def _reference(_findings: Findings, raw: dict[str, Any], _path: str) -> Reference:
     return Reference(
         id=raw["id"],
         title=raw["title"],

@@ -47,8 +47,8 @@ class Findings:
             self._add(problem)
 
     @property
-    def has_errors(self) -> bool:
-        return self._counts[Severity.ERROR] > 0
+    def errors(self) -> int:
+        return self._counts[Severity.ERROR]
 
     def listed(self) -> tuple[Problem, ...]:
         """The problems in their order, and one more for each severity that has more than are kept."""

@@ -26,7 +26,7 @@ def defined(
     functions: dict[str, Function] = {}
     for index, definition in enumerate(definitions):
         place = f"{path}[{index}]"
-        if {"name", "definition"} - definition.keys():
+        if not definition:
             continue
         name = definition["name"]
         if name in functions:
@@ -67,14 +67,11 @@ def used(
     for index, reference in enumerate(raw.get("functionReferences", ())):
         sight.find(reference.removesuffix("()"), f"{path}.functionReferences[{index}]")
     calls = [
-        _call(sight, call, f"{path}.functionCalls[{index}]")
-        for index, call in enumerate(raw.get("functionCalls", ()))
-        if {"name", "args"} <= call.keys()
+        _call(sight, call, f"{path}.functionCalls[{index}]") for index, call in enumerate(raw.get("functionCalls", ()))
     ]
     for index, definition in enumerate(raw.get("functionDefinitions", ())):
-        name = definition.get("name", "")
-        if name and name not in sight.named:
-            _warn_unused(scope.findings, name, f"{path}.functionDefinitions[{index}]")
+        if definition["name"] not in sight.named:
+            _warn_unused(scope.findings, definition["name"], f"{path}.functionDefinitions[{index}]")
     return tuple(sight.named.values()), tuple(calls)
 
 
@@ -124,7 +121,7 @@ def _call(sight: _Sight, raw: dict[str, Any], path: str) -> FunctionCall:
 
 
 def _check_arguments(findings: Findings, function: Function, arguments: dict[str, Any], path: str) -> None:
-    parameters = {parameter["name"]: parameter for parameter in function.parameters if "name" in parameter}
+    parameters = {parameter["name"]: parameter for parameter in function.parameters}
     for name, parameter in parameters.items():
         if name in arguments:
             _check_argument(findings, parameter, arguments[name], join(path, name))
@@ -139,9 +136,8 @@ def _check_arguments(findings: Findings, function: Function, arguments: dict[str
 def _check_argument(findings: Findings, parameter: dict[str, Any], value: Any, path: str) -> None:
     if isinstance(value, str) and "{{" in value:
         return
-    wanted = parameter.get("type", "")
-    types = _TYPES.get(wanted, object)
-    if not isinstance(value, types) or (isinstance(value, bool) and wanted == "number"):
+    wanted = parameter["type"]
+    if not isinstance(value, _TYPES[wanted]) or (isinstance(value, bool) and wanted == "number"):
         message = f"This is {kind_of(value)}; the parameter is of type {wanted}."
         findings.error(ProblemCode.WRONG_TYPE, path, message)
     elif "enum" in parameter and not any(item == value and type(item) is type(value) for item in parameter["enum"]):

@@ -163,11 +163,8 @@ def _consequences(
 def _consequence(
     build: Build, scope: Scope, raw: dict[str, Any], assessments: tuple[str, ...], path: str
 ) -> Consequence | None:
-    level = raw.get("when", {}).get("anyEqualsLevel")
-    guidance = raw.get("effect", {}).get("guidance")
-    only = raw.get("when", {}).get("forAssessment", "")
-    if level is None or guidance is None:
-        return None
+    level = raw["when"]["anyEqualsLevel"]
+    only = raw["when"].get("forAssessment", "")
     if only and only not in assessments:
         message = f"{shown(only)} is not among the `assessmentRefs` of this step."
         place = f"{path}.when.forAssessment"
@@ -178,7 +175,7 @@ def _consequence(
         message = f"No dimension here has the level {shown(level)}, so this never happens."
         place = f"{path}.when.anyEqualsLevel"
         scope.findings.unknown(ProblemCode.BAD_VALUE, place, message, word=level, known=levels)
-    return Consequence(level=level, guidance=guidance, assessment=only)
+    return Consequence(level=level, guidance=raw["effect"]["guidance"], assessment=only)
 
 
 def _levels(build: Build, assessments: tuple[str, ...]) -> dict[str, None]:

@@ -44,7 +44,7 @@ def _items(build: Build, scope: Scope, steps: list[tuple[dict[str, Any], str]]) 
 
 
 def _item(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple[Item, ...]:
-    if build.is_full or "id" not in raw:
+    if build.is_full or "title" not in raw:
         return ()
     if raw.get("type") == "loop":
         return (_loop(build, scope, raw, path),)
@@ -69,7 +69,7 @@ def _call(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple[I
 
 def _loop(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Loop:
     loop_id = build.claim(scope, raw["id"], path)
-    title = tokens.fill(build, scope, raw.get("title", ""), path=f"{path}.title", at=loop_id)
+    title = tokens.fill(build, scope, raw["title"], path=f"{path}.title", at=loop_id)
     inner = replace(
         scope,
         loops=(*scope.loops, loop_id),
@@ -87,7 +87,7 @@ def _body(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple[I
         message = f"Loops stand {len(scope.loops)} deep in each other; at most {MAX_LOOP_DEPTH} are run."
         scope.findings.error(ProblemCode.BAD_LOOP, f"{path}.body", message)
         return ()
-    body = raw.get("body", [])
+    body = raw["body"]
     if isinstance(body, list):
         return _items(build, scope, [(step, f"{path}.body[{index}]") for index, step in enumerate(body)])
     if body not in scope.siblings:

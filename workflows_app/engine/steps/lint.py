@@ -151,6 +151,6 @@ def _report_unused(build: Build, document: dict[str, Any]) -> None:
             advice = "Name it in the `assessmentRefs` of a step."
             build.findings.warn(ProblemCode.IGNORED_FIELD, f"assessments[{index}]", message, advice)
     for index, feature in enumerate(document.get("features", ())):
-        if feature not in build.used_features:
+        if feature and feature not in build.used_features:
             message = f"The feature {shown(feature)} reaches no step: features are added to `promptBlocks` only."
             build.findings.warn(ProblemCode.IGNORED_FIELD, f"features[{index}]", message)

@@ -10,28 +10,27 @@ from workflows_app.engine.steps.scope import Build, Scope
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 LOOP_CONTROL_KIND = "wr.loop_control"
-DEFAULT_MAX_ROUNDS = 100
 _CONDITIONAL = frozenset({LoopKind.WHILE, LoopKind.UNTIL})
 
 
 def build_loop(
     build: Build, scope: Scope, raw: dict[str, Any], body: tuple[Item, ...], *, loop_id: str, path: str
 ) -> Loop:
-    config = raw.get("loop", {})
-    kind = LoopKind(config.get("type", LoopKind.WHILE))
+    config = raw["loop"]
+    kind = LoopKind(config["type"])
     place = f"{path}.loop"
     contract, contract_loop = _decision(build, scope, config, body, place) if kind in _CONDITIONAL else ("", "")
     loop = Loop(
         id=loop_id,
-        title=raw.get("title", ""),
+        title=raw["title"],
         loops=kind,
         body=body,
-        max_iterations=config.get("maxIterations", DEFAULT_MAX_ROUNDS),
+        max_iterations=config["maxIterations"],
         condition=None if contract or kind not in _CONDITIONAL else _condition(build, scope, config, place),
         decision_contract=contract,
-        decision_loop_id=contract_loop or (raw.get("id", "") if contract and scope.prefix else ""),
-        count=_count(build, scope, config, place) if kind is LoopKind.FOR else None,
-        items=_variable(build, scope, config.get("items", ""), f"{place}.items") if kind is LoopKind.FOR_EACH else (),
+        decision_loop_id=contract_loop or (raw["id"] if contract and scope.prefix else ""),
+        count=_count(build, scope, config["count"], place) if kind is LoopKind.FOR else None,
+        items=_variable(build, scope, config["items"], f"{place}.items") if kind is LoopKind.FOR_EACH else (),
         iteration_variable=config.get("iterationVar", ""),
         item_variable=config.get("itemVar", "") if kind is LoopKind.FOR_EACH else "",
         index_variable=config.get("indexVar", "") if kind is LoopKind.FOR_EACH else "",
@@ -92,16 +91,14 @@ def _condition(build: Build, scope: Scope, config: dict[str, Any], path: str) ->
     return build.condition(scope, config.get("condition"), f"{path}.condition")
 
 
-def _count(build: Build, scope: Scope, config: dict[str, Any], path: str) -> int | tuple[str, ...] | None:
-    count = config.get("count")
+def _count(build: Build, scope: Scope, count: int | str, path: str) -> int | tuple[str, ...]:
     return _variable(build, scope, count, f"{path}.count") if isinstance(count, str) else count
 
 
 def _variable(build: Build, scope: Scope, name: str, path: str) -> tuple[str, ...]:
     segments = tuple(name.split("."))
     if not all(segment.strip() for segment in segments):
-        if name:
-            scope.findings.error(ProblemCode.BAD_VALUE, path, f"{shown(name)} names no variable.")
+        scope.findings.error(ProblemCode.BAD_VALUE, path, f"{shown(name)} names no variable.")
         return ()
     build.variables.append((segments, path, scope.findings))
     return segments

@@ -39,7 +39,7 @@ def build_step(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> St
     audit, verification = checks(raw)
     step = Step(
         id=step_id,
-        title=raw.get("title", ""),
+        title=raw["title"],
         prompt=prompts.with_checks(prompt, verification=verification, audit=audit),
         agent_role=raw.get("agentRole", scope.agent_role),
         guidance=(*scope.guidance, *raw.get("guidance", ()), *gate.hints),
@@ -84,12 +84,12 @@ def fragments(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tup
     found: dict[str, Fragment] = {}
     for index, fragment in enumerate(raw.get("promptFragments", ())):
         place = f"{path}.promptFragments[{index}]"
-        name = fragment.get("id", f"{index}")
+        name = fragment["id"]
         if name in found:
             message = f"The fragment id {shown(name)} stands twice in this step."
             scope.findings.error(ProblemCode.DUPLICATE_ID, f"{place}.id", message)
         when = build.condition(scope, fragment.get("when"), f"{place}.when")
-        found[name] = Fragment(id=name, text=fragment.get("text", ""), when=when)
+        found[name] = Fragment(id=name, text=fragment["text"], when=when)
     return tuple(found.values())
 
 

@@ -14,7 +14,7 @@ def build_parallel(build: Build, scope: Scope, raw: dict[str, Any], path: str) -
     raw = tokens.fill(build, scope, raw, path=path, at=step_id)
     delegations = tuple(
         _delegation(build, scope, delegation, f"{path}.parallelDelegations[{index}]")
-        for index, delegation in enumerate(raw.get("parallelDelegations", ()))
+        for index, delegation in enumerate(raw["parallelDelegations"])
     )
     synthesis = raw.get("synthesis", {})
     contract_place = f"{path}.synthesis.outputContract"
@@ -22,7 +22,7 @@ def build_parallel(build: Build, scope: Scope, raw: dict[str, Any], path: str) -
     shown_functions, _ = functions.used(build, scope, raw, path)
     parallel = Parallel(
         id=step_id,
-        title=raw.get("title", ""),
+        title=raw["title"],
         prompt=prompts.parallel(delegations, synthesis=synthesis.get("prompt", "")),
         delegations=delegations,
         synthesis_prompt=synthesis.get("prompt", ""),
@@ -39,9 +39,9 @@ def build_parallel(build: Build, scope: Scope, raw: dict[str, Any], path: str) -
 
 
 def _delegation(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Delegation:
-    workflow = raw.get("workflowId", "")
+    workflow = raw["workflowId"]
     known = build.library.workflow_ids
-    if known and workflow and workflow not in known and workflow not in build.routine_ids:
+    if known and workflow not in known and workflow not in build.routine_ids:
         message = f"The library has no workflow {shown(workflow)}."
         scope.findings.warn(ProblemCode.UNKNOWN_WORKFLOW, f"{path}.workflowId", message)
     return Delegation(

@@ -80,11 +80,20 @@ CALLS = array(
 )
 REFERENCES = array(text(pattern=_CALL, wanted="a reference like `name()`"))
 
-_part = record(
-    "A part of a prompt",
-    {"kind": choice(("text", "ref")), "text": text(), "refId": text(least=1, most=128)},
-    required=("kind",),
-)
+_part_kind = choice(("text", "ref"))
+_any_part = record("A part of a prompt", {"kind": _part_kind}, required=("kind",))
+_PARTS = {
+    "text": record("A text part", {"kind": _part_kind, "text": text()}, required=("kind", "text")),
+    "ref": record(
+        "A reference part", {"kind": _part_kind, "refId": text(least=1, most=128)}, required=("kind", "refId")
+    ),
+}
+
+
+def _part(value: Any, path: str, findings: Findings) -> Any:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    check = _PARTS.get(kind, _any_part) if isinstance(kind, str) else _any_part
+    return check(value, path, findings)
 
 
 def _prompt_value(value: Any, path: str, findings: Findings) -> Any:

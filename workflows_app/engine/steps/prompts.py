@@ -33,7 +33,7 @@ def value_of(value: Any) -> str:
         return value
     written = ""
     for part in value:
-        piece = part.get("text", "") if part["kind"] == "text" else refs.TEXTS.get(part.get("refId", ""), "")
+        piece = part["text"] if part["kind"] == "text" else refs.TEXTS.get(part["refId"], "")
         touching = written and piece and not written[-1].isspace() and not piece[0].isspace()
         written += f" {piece}" if touching else piece
     return written
@@ -46,7 +46,7 @@ def refs_in(blocks: dict[str, Any]) -> Iterator[tuple[str, str]]:
         for index, item in items:
             for place, part in enumerate(item if isinstance(item, list) else ()):
                 if part["kind"] == "ref":
-                    yield part.get("refId", ""), f"{name}{'' if index is None else f'[{index}]'}[{place}].refId"
+                    yield part["refId"], f"{name}{'' if index is None else f'[{index}]'}[{place}].refId"
 
 
 def parallel(delegations: Sequence[Delegation], *, synthesis: str) -> str:

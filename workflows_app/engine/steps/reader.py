@@ -72,7 +72,7 @@ def compile_steps(*, source: Source, library: Library) -> Compilation:
     program = _program(build, checked, version, _scope(build, checked, version, source, data))
     lint.report(build, program, checked)
     return Compilation(
-        program=None if findings.has_errors else program,
+        program=None if findings.errors else program,
         workflow_id=said_id if isinstance(said_id, str) else "",
         problems=findings.listed(),
     )
@@ -124,10 +124,12 @@ def _line_of(error: UnreadableJsonError, data: bytes) -> int | None:
 
 def _routine_ids(library: Library) -> frozenset[str]:
     """The ids that the routines of the library have, and those that their names in template calls stand for."""
-    said = {document.get("id") for document in library.routines.values() if isinstance(document, dict)}
-    return frozenset(name for name in said if isinstance(name, str)).union(
-        f"{names.RESERVED_NAMESPACE}.{_ROUTINE_NAME}{name}" for name in library.routines
-    )
+    named = {f"{names.RESERVED_NAMESPACE}.{_ROUTINE_NAME}{name}" for name in library.routines}
+    for document in library.routines.values():
+        said = document.get("id") if isinstance(document, dict) else None
+        if isinstance(said, str):
+            named.add(said)
+    return frozenset(named)
 
 
 # Building

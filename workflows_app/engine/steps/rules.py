@@ -78,15 +78,15 @@ def _all_of(rules: list[Validation]) -> Validation | None:
 
 def _rule(build: Build, scope: Scope, value: dict[str, Any], path: str) -> Rule | None:
     rule = parts.RULE(value, path, scope.findings)
-    if rule is DROPPED or "type" not in rule:
+    if rule is DROPPED:
         return None
     kind = RuleKind(rule["type"])
     _report_stray_keys(scope.findings, rule, kind, path)
-    if not _is_complete(scope.findings, value, rule, kind, path) or not _is_sound(scope, rule, kind, path):
+    if not _is_complete(scope.findings, rule, kind, path) or not _is_sound(scope, rule, kind, path):
         return None
     return Rule(
         check=kind,
-        message=rule.get("message", ""),
+        message=rule["message"],
         value=rule.get("value", "") if kind is RuleKind.CONTAINS else "",
         pattern=rule.get("pattern", "") if kind is RuleKind.REGEX else "",
         flags=rule.get("flags", "") if kind is RuleKind.REGEX else "",
@@ -103,12 +103,13 @@ def _report_stray_keys(findings: Findings, rule: dict[str, Any], kind: RuleKind,
         findings.warn(ProblemCode.IGNORED_FIELD, f"{path}.{key}", message)
 
 
-def _is_complete(findings: Findings, written: dict[str, Any], rule: dict[str, Any], kind: RuleKind, path: str) -> bool:
+def _is_complete(findings: Findings, rule: dict[str, Any], kind: RuleKind, path: str) -> bool:
     wanted = sorted(_KEYS_OF[kind] - {"flags"})
-    if not any(key in written for key in wanted):
+    complete = any(key in rule for key in wanted)
+    if not complete:
         names = " or ".join(f"`{key}`" for key in wanted)
         findings.error(ProblemCode.MISSING_KEY, path, f"A rule of type {kind} needs {names}.")
-    return any(key in rule for key in wanted)
+    return complete
 
 
 def _is_sound(scope: Scope, rule: dict[str, Any], kind: RuleKind, path: str) -> bool:

@@ -91,6 +91,16 @@ def _body(value: Any, path: str, findings: Findings) -> Any:
 
 
 def _any_step(value: Any, path: str, findings: Findings) -> Any:
+    """A step of any type; of one with a mistake in it only the id is left, which others may refer to."""
+    before = findings.errors
+    checked = _typed_step(value, path, findings)
+    if findings.errors == before:
+        return checked
+    step_id = value.get("id") if isinstance(value, dict) else None
+    return {"id": step_id} if isinstance(step_id, str) else {}
+
+
+def _typed_step(value: Any, path: str, findings: Findings) -> Any:
     kind = value.get("type") if isinstance(value, dict) else None
     match kind:
         case None:
@@ -133,13 +143,13 @@ _WORKFLOW_FIELDS: dict[str, Check] = {
     "preconditions": parts.LINES,
     "clarificationPrompts": parts.LINES,
     "metaGuidance": parts.LINES,
-    "functionDefinitions": array(parts.FUNCTION, distinct=True),
+    "functionDefinitions": array(parts.FUNCTION, distinct=True, hole={}),
     "recommendedPreferences": parts.PREFERENCES,
     "capabilities": record("`capabilities`", dict.fromkeys((c.value for c in Capability), choice(CapabilityNeed))),
-    "features": array(text(least=1, most=128), distinct=True),
-    "assessments": array(parts.ASSESSMENT, distinct=True),
-    "extensionPoints": array(parts.EXTENSION_POINT, distinct=True),
-    "references": array(parts.REFERENCE, distinct=True),
+    "features": array(text(least=1, most=128), distinct=True, hole=""),
+    "assessments": array(parts.ASSESSMENT, distinct=True, hole={}),
+    "extensionPoints": array(parts.EXTENSION_POINT, distinct=True, hole={}),
+    "references": array(parts.REFERENCE, distinct=True, hole={}),
     "validatedAgainstSpecVersion": whole(least=1),
     "about": text(least=1, most=4096),
     "examples": array(text(least=10, most=120), least=1, most=6, distinct=True),
@@ -147,7 +157,7 @@ _WORKFLOW_FIELDS: dict[str, Check] = {
     "steps": array(_any_step, least=1),
 }
 _REQUIRED = ("id", "name", "description", "version", "steps")
-WORKFLOW_0_3_0 = record("A workflow", _WORKFLOW_FIELDS, required=_REQUIRED)
+WORKFLOW_0_3_0 = record("A workflow", _WORKFLOW_FIELDS, required=_REQUIRED, partial=True)
 
 # The keys that 0.0.1 did not have, and those of them that later releases of WorkRail accepted under its number.
 FIRST_PROMPT_CHARS = 2048
@@ -191,8 +201,9 @@ WORKFLOW_0_0_1 = record(
             wanted="lower-case letters, digits and `-`, after a namespace and a dot if it has one",
             code=ProblemCode.BAD_ID,
         ),
-        "steps": array(_first_step, least=1),
+        "steps": array(_first_step, least=1, hole={}),
     },
     required=_REQUIRED,
     elsewhere=_newer(_WORKFLOW_FIELDS, _TOLERATED_WORKFLOW_KEYS),
+    partial=True,
 )

@@ -1,7 +1,7 @@
 """Typed checks of a JSON document: each takes a value and its path, writes down what is wrong, and gives back what is right.
 
-A check returns the value as later stages may rely on it, or `DROPPED`. So the stages after it read a document in which
-every key that is present has its type, and can go on reporting after the first mistake.
+A check returns the value as later stages may rely on it, or `DROPPED`. A part with a mistake in it is left out whole, so the
+stages after it read parts that are complete and typed, and can go on reporting about the rest of the document.
 """
 
 import json
@@ -86,8 +86,10 @@ def choice(values: Iterable[str]) -> Check:
     return check
 
 
-def array(item: Check, *, least: int = 0, most: int | None = None, distinct: bool = False) -> Check:
-    """A list whose wrong items are left out; `distinct` refuses the same item twice."""
+def array(
+    item: Check, *, least: int = 0, most: int | None = None, distinct: bool = False, hole: Any = DROPPED
+) -> Check:
+    """A list; `distinct` refuses the same item twice. A wrong item leaves `hole` in its place, if that is given."""
 
     def check(value: Any, path: str, findings: Findings) -> Any:
         if not isinstance(value, list):
@@ -100,7 +102,8 @@ def array(item: Check, *, least: int = 0, most: int | None = None, distinct: boo
         if distinct:
             _refuse_twins(value, path, findings)
         checked = [item(child, f"{path}[{index}]", findings) for index, child in enumerate(value)]
-        return [child for child in checked if child is not DROPPED]
+        filled = [hole if child is DROPPED else child for child in checked]
+        return [child for child in filled if child is not DROPPED]
 
     return check
 
@@ -118,14 +121,23 @@ def mapping(value_check: Check) -> Check:
 
 
 def record(
-    name: str, fields: Mapping[str, Check], *, required: Iterable[str] = (), elsewhere: Mapping[str, str] | None = None
+    name: str,
+    fields: Mapping[str, Check],
+    *,
+    required: Iterable[str] = (),
+    elsewhere: Mapping[str, str] | None = None,
+    partial: bool = False,
 ) -> Check:
-    """An object of known keys. `elsewhere` explains keys that are not known here but mean something in another place."""
+    """An object of known keys. `elsewhere` explains keys that are not known here but mean something in another place.
+
+    A `partial` one is given on with what is right in it.
+    """
     needed = tuple(required)
 
     def check(value: Any, path: str, findings: Findings) -> Any:
         if not isinstance(value, dict):
             return _wrong_type(value, path, findings, "an object")
+        before = findings.errors
         known = [key for key in fields if key in value]
         checked = {key: fields[key](value[key], f"{path}.{key}" if path else key, findings) for key in known}
         for key in needed:
@@ -133,6 +145,8 @@ def record(
                 findings.error(ProblemCode.MISSING_KEY, join(path, key), f"{name} needs the key `{key}`.")
         if len(known) != len(value):
             _report_unknown(name, fields, elsewhere or {}, value, path, findings=findings)
+        if findings.errors != before and not partial:
+            return DROPPED
         return {key: child for key, child in checked.items() if child is not DROPPED}
 
     return check

@@ -60,7 +60,7 @@ def probed_capability(scope: Scope, raw: dict[str, Any], path: str) -> Capabilit
 def expand(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Expansion | None:
     """The routine behind a template call; None when there is none, which is then reported."""
     call = raw["templateCall"]
-    name = _routine_name(build, scope, call.get("templateId", ""), path)
+    name = _routine_name(build, scope, call["templateId"], path)
     if name is None:
         return None
     routine = _routine(build, scope, name, path)
