@@ -28,7 +28,7 @@ from workrail_site.local.processes import (
     stop_together,
 )
 from workrail_site.local.programs import beat_program, web_program, worker_program
-from workrail_site.local.readiness import Readiness, ask_readiness
+from workrail_site.local.readiness import Readiness, ask_readiness, public_name
 from workrail_site.local.reset import delete_data
 from workrail_site.local.servers import (
     Running,
@@ -224,7 +224,7 @@ def _shown_in_any_case(outcome: Outcome, *, url: str) -> Iterator[Callable[[], N
 
 def _wait_until_ready(options: Options, environ: Mapping[str, str], children: Sequence[Child]) -> None:
     deadline = time.monotonic() + _READY_SECONDS
-    name = environ["WORKRAIL_ALLOWED_HOSTS"].split(",")[0].strip().lstrip(".")
+    name = public_name(environ)
     answer = Readiness(is_ready=False, text="no answer yet")
     while not answer.is_ready:
         _refuse_ended(children)
