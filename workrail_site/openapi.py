@@ -19,7 +19,7 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 
-from teams_app.api.endpoints import Listing, Operation, operation_of
+from teams_app.api.endpoints import Download, Listing, Operation, operation_of
 from workrail_site.errors import PROBLEM_JSON, Problem
 
 _REFERENCE = "#/components/schemas/{name}"
@@ -65,7 +65,9 @@ class EndpointSchema(AutoSchema):
 
     def _responses(self, found: Operation) -> dict[str, Any]:
         answer: dict[str, Any] = {"description": found.summary}
-        if found.answer is not None:
+        if found.answer is Download:
+            answer["content"] = {"application/octet-stream": {}}
+        elif found.answer is not None:
             shape = found.answer if found.item is None else Listing[found.item]  # type: ignore[name-defined]  # a type made while running
             answer["content"] = {_JSON: {"schema": self._schema(shape)}}
         refused = {"description": "A refusal", "content": {PROBLEM_JSON: {"schema": self._schema(Problem)}}}

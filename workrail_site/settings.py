@@ -108,6 +108,9 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    # In this order: the second cannot be imported before the first has given it back names that it knows.
+    "workrail_site.mcp.apps.McpConfig",
+    "mcp_server",
     "teams_app",
     "workflows_app",
     "sessions_app",
@@ -135,6 +138,15 @@ ASGI_APPLICATION = "workrail_site.asgi.application"
 APPEND_SLASH = False
 # Threads of each web process in which Django answers; each keeps a connection to Postgres.
 WEB_THREADS = ENVIRONMENT.integer("WORKRAIL_WEB_THREADS", default=4, minimum=1)
+
+# MCP
+
+# Threads of each web process in which tools run; each keeps a connection to Postgres.
+MCP_THREADS = ENVIRONMENT.integer("WORKRAIL_MCP_THREADS", default=4, minimum=1)
+# An agent that sees a tool which it does not need calls it.
+DJANGO_MCP_GET_SERVER_INSTRUCTIONS_TOOL = False
+
+# Templates
 
 TEMPLATES = [
     {
@@ -254,7 +266,8 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = BASE_DIR / "staticfiles" if _PRODUCTION else None
 WHITENOISE_USE_FINDERS = not _PRODUCTION
-WHITENOISE_AUTOREFRESH = DEBUG
+# Listing all static files at the start pays off for a server, and not for each client of a test.
+WHITENOISE_AUTOREFRESH = DEBUG or WORKRAIL_ENV is Stage.TEST
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

@@ -16,6 +16,15 @@ from teams_app.admin.pages import actor_of, choose_team
 from teams_app.engine.errors import RateLimitedError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.models import AgentKey, AuditEntry, Membership, Team
+from workflows_app.admin.models import (
+    AliasAdmin,
+    BindingAdmin,
+    ContentAdmin,
+    RevisionAdmin,
+    TeamContractAdmin,
+    WorkflowAdmin,
+)
+from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import throttle
 from workrail_site.refusals import refuse
 
@@ -84,3 +93,9 @@ studio.register(Team, TeamAdmin)
 studio.register(Membership, MembershipAdmin)
 studio.register(AgentKey, AgentKeyAdmin)
 studio.register(AuditEntry, AuditEntryAdmin)
+studio.register(Workflow, WorkflowAdmin)
+studio.register(Revision, RevisionAdmin)
+studio.register((Skill, Resource, Template), ContentAdmin)
+studio.register(Alias, AliasAdmin)
+studio.register(TeamContract, TeamContractAdmin)
+studio.register(Binding, BindingAdmin)

@@ -26,8 +26,11 @@ _MOST_LEASES = 10_000
 
 @dataclass(slots=True)
 class _Lease:
+    """`is_last`: when these permits are used up, nobody gets more before the minute is over."""
+
     window: int
     left: int
+    is_last: bool
 
 
 _leases: dict[str, _Lease] = {}
@@ -60,25 +63,28 @@ def spend(*, bucket: str, limit: int, now: datetime) -> None:
 
 def _take(bucket: str, limit: int, window: int) -> bool:
     with _lock:
-        lease = _leases.get(bucket)
-        if lease is None or lease.window != window:
-            lease = None
-        elif lease.left > 0:
-            lease.left -= 1
-            return True
-        elif lease.left < 0:
-            return False
-    granted = _ask(bucket, limit, window)
+        held = _leases.get(bucket)
+        if held is not None and held.window == window and (held.left > 0 or held.is_last):
+            return _use(held)
+    # Outside the lock, for it is a round trip. Of two threads that ask at once both get permits, and the later lease
+    # replaces the earlier: a few are lost, none is given twice.
+    lease = _ask(bucket, limit, window)
     with _lock:
         if len(_leases) >= _MOST_LEASES:
             _leases.clear()
-        # -1 remembers the refusal: until the minute is over nobody asks Redis again for this bucket.
-        _leases[bucket] = _Lease(window=window, left=granted - 1)
-    return granted > 0
+        _leases[bucket] = lease
+        return _use(lease)
 
 
-def _ask(bucket: str, limit: int, window: int) -> int:
-    """How many permits this process gets, at most its share."""
+def _use(lease: _Lease) -> bool:
+    if lease.left <= 0:
+        return False
+    lease.left -= 1
+    return True
+
+
+def _ask(bucket: str, limit: int, window: int) -> _Lease:
+    """What this process gets of the limit, at most its share."""
     share = max(1, limit // _LEASES_PER_LIMIT)
     name = f"workrail:throttle:{bucket}:{window}"
     try:
@@ -89,5 +95,6 @@ def _ask(bucket: str, limit: int, window: int) -> int:
     except redis.RedisError as error:
         # Without Redis each process counts for itself: a limit is protection, not permission.
         log.warning("throttle_without_redis", error=str(error))
-        return limit
-    return max(0, min(share, limit - (used - share)))
+        return _Lease(window=window, left=limit, is_last=True)
+    granted = max(0, min(share, limit - (used - share)))
+    return _Lease(window=window, left=granted, is_last=granted < share)

@@ -2,7 +2,7 @@
 
 A method of a DRF view under `@operation` is called with what its parameters are named for: `call` (who, when, and
 where a list continues), `body` and `query` (msgspec structs), and the parts of the path. A method that answers a
-`Page` takes `limit` and `cursor`, which arrive in `call.page`. The annotations are the only description of the
+`Page` takes `limit` and `cursor`, which arrive in `call.page`; one that answers a `Download` sends a file. The annotations are the only description of the
 endpoint: the OpenAPI document is made from them.
 """
 
@@ -18,6 +18,7 @@ import msgspec
 from django.conf import settings
 from django.http import HttpResponse
 from django.utils import timezone
+from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 
 from teams_app.engine.actors import Actor
@@ -43,6 +44,15 @@ class PageQuery(Shape, frozen=True):
 class Listing(Shape, Generic[T], frozen=True):
     items: list[T]
     next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Download:
+    """An answer that is a file and not JSON."""
+
+    data: bytes
+    media_type: str
+    filename: str
 
 
 class Nothing(Shape, frozen=True):
@@ -165,6 +175,8 @@ def _page_of(query: object, actor: Actor, purpose: str) -> PageRequest:
 
 
 def _answer(answer: object, described: Operation, purpose: str, request: Request) -> HttpResponse:
+    if isinstance(answer, Download):
+        return _file(answer)
     value: object = answer
     if isinstance(answer, Page):
         value = Listing(items=list(answer.items), next_cursor=_next_cursor(answer, actor_of(request), purpose))
@@ -172,6 +184,12 @@ def _answer(answer: object, described: Operation, purpose: str, request: Request
     # An answer is one actor's: no cache between may keep it.
     headers = {"Cache-Control": "no-store"}
     return HttpResponse(body, content_type="application/json", status=described.status, headers=headers)
+
+
+def _file(download: Download) -> HttpResponse:
+    disposition = content_disposition_header(as_attachment=True, filename=download.filename)
+    headers = {"Cache-Control": "no-store", "Content-Disposition": disposition or "attachment"}
+    return HttpResponse(download.data, content_type=download.media_type, headers=headers)
 
 
 def _next_cursor(page: Page[Any], actor: Actor, purpose: str) -> str | None:

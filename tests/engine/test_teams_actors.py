@@ -1,5 +1,6 @@
 """What each kind of actor may do."""
 
+import itertools
 from uuid import UUID
 
 import pytest
@@ -41,7 +42,7 @@ def key(*scopes):
 def test_each_role_may_all_that_the_one_before_it_may():
     roles = list(Role)
 
-    for lower, higher in zip(roles, roles[1:], strict=False):
+    for lower, higher in itertools.pairwise(roles):
         assert ROLE_PERMISSIONS[lower] < ROLE_PERMISSIONS[higher]
 
 

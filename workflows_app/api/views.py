@@ -1,13 +1,10 @@
 """Workflows by REST."""
 
-from django.http import HttpResponse
-from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from teams_app.api.endpoints import Call, actor_of, operation
+from teams_app.api.endpoints import Call, Download, operation
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.pages import Page
-from teams_app.engine.shapes import read_shape
 from workflows_app.api.parsers import FormParser, GzipParser, TarParser, ZipParser
 from workflows_app.api.shapes import (
     AliasAnswer,
@@ -155,17 +152,10 @@ class DiffView(APIView):
 
 
 class ExportView(APIView):
-    """Answers the file itself, and is therefore no `operation`."""
-
-    def get(self, request: Request, workflow: str) -> HttpResponse:
-        query = read_shape(request.query_params.dict(), ExportQuery, lenient=True)
-        done = exports.export_workflow(actor=actor_of(request), workflow_id=workflow, number=query.revision)
-        headers = {
-            "Content-Disposition": f'attachment; filename="{done.filename}"',
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-        }
-        return HttpResponse(done.data, content_type=done.media_type, headers=headers)
+    @operation(summary="A revision as a file: a JSON document, or an archive of its folder")
+    def get(self, *, call: Call, workflow: str, query: ExportQuery) -> Download:
+        done = exports.export_workflow(actor=call.actor, workflow_id=workflow, number=query.revision)
+        return Download(data=done.data, media_type=done.media_type, filename=done.filename)
 
 
 class AliasView(APIView):

@@ -1,0 +1,117 @@
+"""How often somebody may ask."""
+
+from datetime import timedelta
+
+import pytest
+
+from teams_app.engine.errors import RateLimitedError
+from tests.cast import NOW, issue
+
+pytestmark = pytest.mark.django_db
+
+
+def spend(bucket, limit, now=NOW):
+    from workrail_site.throttle import spend as spend_one
+
+    spend_one(bucket=bucket, limit=limit, now=now)
+
+
+def allowed(bucket, limit, tries, now=NOW):
+    """How many of so many tries go through."""
+    through = 0
+    for _ in range(tries):
+        try:
+            spend(bucket, limit, now)
+        except RateLimitedError:
+            continue
+        through += 1
+    return through
+
+
+def as_another_process():
+    """Forgets what this process has taken, as another one would not know it."""
+    from workrail_site import throttle
+
+    throttle._leases.clear()
+
+
+def test_as_many_requests_as_the_limit_go_through():
+    assert allowed("exact", 3, tries=10) == 3
+
+
+def test_the_next_minute_begins_anew():
+    allowed("minute", 3, tries=10)
+
+    assert allowed("minute", 3, tries=10, now=NOW + timedelta(minutes=1)) == 3
+
+
+def test_a_refusal_says_when_the_minute_is_over():
+    moment = NOW + timedelta(seconds=20)
+    allowed("wait", 1, tries=1, now=moment)
+
+    with pytest.raises(RateLimitedError) as refused:
+        spend("wait", 1, now=moment)
+
+    assert refused.value.retry.after_ms == 40_000
+
+
+def test_processes_share_one_limit():
+    first = allowed("shared", 10, tries=6)
+    as_another_process()
+
+    assert first + allowed("shared", 10, tries=20) == 10
+
+
+def test_with_a_large_limit_no_process_takes_more_than_its_share_at_once():
+    first = allowed("large", 1000, tries=1)
+    as_another_process()
+
+    assert first + allowed("large", 1000, tries=2000) == 1000 - 9
+
+
+def test_no_limit_is_no_limit():
+    assert allowed("none", 0, tries=100) == 100
+
+
+def test_without_redis_each_process_counts_for_itself(settings):
+    from workrail_site import redis_pool
+
+    settings.REDIS_URL = "unix:///nowhere/redis.sock"
+    redis_pool.client.cache_clear()
+    try:
+        assert allowed("alone", 5, tries=10) == 5
+    finally:
+        redis_pool.client.cache_clear()
+
+
+def test_a_key_that_asks_too_often_is_told_to_wait(house, as_key, settings):
+    settings.THROTTLE_ACTOR_PER_MINUTE = 2
+    agent = as_key(issue(house.alice.actor).text)
+
+    answers = [agent.get("/api/v1/whoami") for _ in range(6)]
+
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert [answer.status_code for answer in answers].count(200) in {2, 4}
+    assert refused.json()["code"] == "RATE_LIMITED"
+    assert 1 <= int(refused["Retry-After"]) <= 60
+    assert refused.json()["retry"]["kind"] == "retryable_after_ms"
+
+
+def test_the_keys_of_a_team_share_its_limit(house, as_key, settings):
+    settings.THROTTLE_TEAM_PER_MINUTE = 2
+    agents = [as_key(issue(house.alice.actor, name=f"{number}").text) for number in range(6)]
+    stranger = as_key(issue(house.charlie.actor).text)
+
+    answers = [agent.get("/api/v1/whoami").status_code for agent in agents]
+
+    assert answers.count(429) >= 2
+    assert stranger.get("/api/v1/whoami").status_code == 200
+
+
+def test_guessing_a_password_is_slowed_down(house, client, settings):
+    settings.THROTTLE_SIGN_IN_PER_MINUTE = 2
+    form = {"username": "guessed", "password": "wrong"}
+
+    answers = [client.post("/studio/login/", form).status_code for _ in range(6)]
+
+    assert 429 in answers
