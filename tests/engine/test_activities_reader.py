@@ -340,6 +340,19 @@ def test_wrong_types_are_told_with_their_path():
     }
 
 
+@pytest.mark.parametrize(("said", "read"), [(5, 5), (5.0, 5), (2**53 - 1, 2**53 - 1)])
+def test_a_number_of_rounds_is_a_whole_number(said, read):
+    loop = {"id": "l", "name": "L", "type": "forEach", "over": "x", "maxIterations": said, "steps": [step("a")]}
+    assert program_of(folder(activity(loops=[loop]))).activities[0].body[0].max_iterations == read
+
+
+@pytest.mark.parametrize("said", [0, -1, 1.5, True, "5", 2**53])
+def test_any_other_number_of_rounds_is_an_error(said):
+    loop = {"id": "l", "name": "L", "type": "forEach", "over": "x", "maxIterations": said, "steps": [step("a")]}
+    problem = only(compiled(folder(activity(loops=[loop]))).errors, ProblemCode.BAD_VALUE)
+    assert problem.path == "loops[0].maxIterations"
+
+
 def test_legacy_reading_makes_the_best_of_what_has_an_obvious_reading():
     said = {
         "id": "work",

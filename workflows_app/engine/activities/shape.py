@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from workflows_app.engine import conditions
-from workflows_app.engine.canonical import canonical_bytes
+from workflows_app.engine.canonical import MAX_SAFE_INTEGER, canonical_bytes
 from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
 from workflows_app.engine.program import AllOf, Condition
 from workflows_app.engine.source import Strictness
@@ -121,8 +121,9 @@ class Shape:
         value = self.raw(key)
         if value is None:
             return None
-        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-            return value
+        number = int(value) if isinstance(value, float) and value.is_integer() else value
+        if isinstance(number, int) and not isinstance(number, bool) and 0 < number <= MAX_SAFE_INTEGER:
+            return number
         self.problem(ProblemCode.BAD_VALUE, key, f"{_shown(value)} is not a whole number above 0.")
         return None
 
