@@ -52,8 +52,12 @@ class SourceBody(Shape, frozen=True):
     strictness: Strictness = Strictness.STRICT
     schema: StepsSchema | None = None
 
+    def __post_init__(self) -> None:
+        if (self.definition is None) == (self.files is None):
+            raise ValueError("Exactly one of `definition` and `files` must be sent")
+
     def source(self) -> Source:
-        files = _files_of(self.definition, self.files)
+        files = _encoded(self.files) if self.files is not None else {_DOCUMENT: _document(self.definition)}
         return Source(
             format=detect_format(files), files=files, strictness=self.strictness, schema=self.schema, origin=Origin.TEAM
         )
@@ -80,6 +84,13 @@ class ImportBody(Shape, frozen=True):
     strictness: Strictness = Strictness.STRICT
     rename: bool = False
     message: Message = ""
+
+    def __post_init__(self) -> None:
+        if (self.archive is None) == (self.files is None):
+            raise ValueError("Exactly one of `archive` and `files` must be sent")
+
+    def plain_files(self) -> dict[str, bytes]:
+        return _encoded(self.files or {})
 
 
 class PublishBody(Shape, frozen=True):
@@ -453,19 +464,12 @@ class AliasAnswer(Shape, frozen=True):
     workflow: str
 
 
-def files_in(body: ImportBody) -> dict[str, bytes]:
-    return _files_of(None, body.files)
+def _encoded(files: Mapping[str, str]) -> dict[str, bytes]:
+    return {path: text.encode() for path, text in files.items()}
 
 
-def _files_of(definition: Mapping[str, Any] | None, files: Mapping[str, str] | None) -> dict[str, bytes]:
-    if (definition is None) == (files is None):
-        raise InvalidInputError(
-            "The body brings no source, or two.",
-            suggestion="Send the workflow once: as one object, as files by path, or as an archive where that is read.",
-        )
-    if files is not None:
-        return {path: text.encode() for path, text in files.items()}
-    return {_DOCUMENT: json.dumps(definition, ensure_ascii=False, indent=2).encode() + b"\n"}
+def _document(definition: Mapping[str, Any] | None) -> bytes:
+    return json.dumps(definition, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def _text_of(files: Mapping[str, bytes]) -> dict[str, str]:

@@ -34,7 +34,6 @@ from workflows_app.api.shapes import (
     SourceBody,
     WorkflowAnswer,
     WorkflowDetailAnswer,
-    files_in,
 )
 from workflows_app.selectors import (
     details,
@@ -76,7 +75,7 @@ class ImportView(APIView):
             origin=body.origin, strictness=body.strictness, rename=body.rename, message=body.message
         )
         if body.archive is None:
-            done = importing.import_files(actor=call.actor, files=files_in(body), options=options, now=call.now)
+            done = importing.import_files(actor=call.actor, files=body.plain_files(), options=options, now=call.now)
         else:
             done = importing.import_archive(
                 actor=call.actor, data=body.archive, filename=body.filename, options=options, now=call.now

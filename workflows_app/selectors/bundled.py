@@ -11,7 +11,6 @@ from workflows_app.selectors.library import with_sources
 BUNDLED_ROOT = Path(__file__).resolve().parent.parent / "bundled"
 
 _STEPS = ("steps", "routines")
-_ROUTINES = "routines"
 _ACTIVITIES = "activities"
 
 
@@ -28,13 +27,7 @@ def read_bundled(*, root: Path = BUNDLED_ROOT) -> BundledLibrary:
     sources = {authored_id(source): source for source in [*documents, *folders]}
     if len(sources) < len(documents) + len(folders) or "" in sources:
         raise ValueError(f"In {root} two workflows have one id, or one has none.")
-    routines = {authored_id(_document(path)) for path in (root / _ROUTINES).glob("*.json")}
-    called = {
-        key: source
-        for key, source in sources.items()
-        if key in routines or source.format is SourceFormat.ACTIVITY_FOLDER
-    }
-    library = with_sources(Library(workflow_ids=frozenset(sources)), called)
+    library = with_sources(Library(workflow_ids=frozenset(sources)), sources)
     return BundledLibrary(sources=sources, library=library)
 
 

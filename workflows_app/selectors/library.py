@@ -1,7 +1,7 @@
 """What a source of the actor's team may refer to, gathered for the compiler."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +9,7 @@ import msgspec
 
 from teams_app.engine.actors import Actor
 from workflows_app.engine import canonical
+from workflows_app.engine.names import RESERVED_NAMESPACE
 from workflows_app.engine.program import Contract, Family, WorkflowKind
 from workflows_app.engine.source import Library, Source, SourceFormat
 from workflows_app.models import Alias, Binding, TeamContract, Workflow
@@ -18,51 +19,56 @@ from workflows_app.selectors.workflows import visible_workflows
 MAX_ROUTINE_BYTES = 1024 * 1024
 
 _ROUTINE_PREFIX = "routine-"
-_RESERVED = "wr."
+_Files = Mapping[str, bytes]
 
 
 def library_for(*, actor: Actor, source_format: SourceFormat, workflow_id: str) -> Library:
     """The published workflows that the team sees, its contracts, and its bindings for that workflow.
 
+    A bare name means first what has that name in the workflow's own namespace, then what is called so, then an alias.
     No permission is asked: what is read here only ever reaches a program of the same team.
     """
     rows = list(visible_workflows(actor).select_related("published").order_by("order_key"))
-    shared = Library(
-        contracts=_contracts(actor.team_id),
-        bindings=_bindings(actor.team_id, workflow_id),
-        workflow_ids=frozenset(row.workflow_id for row in rows),
-    )
     chosen = {row.workflow_id: row.published.pk for row in rows if row.published and _is_wanted(row, source_format)}
     files = files_of_all(chosen.values())
-    by_id = {workflow_id: files[revision_id] for workflow_id, revision_id in chosen.items()}
-    return _with_parts(shared, source_format, by_id, _old_names(actor))
+    members = {member_id: files[revision_id] for member_id, revision_id in chosen.items()}
+    names = _Names(within=workflow_id, aliases=_aliases(actor))
+    library = Library(
+        contracts=_contracts(actor.team_id),
+        bindings=_bindings(actor.team_id, workflow_id),
+        workflow_ids=names.all_of([row.workflow_id for row in rows]),
+    )
+    match source_format:
+        case SourceFormat.STEPS_JSON:
+            return replace(library, routines=_routines(members, names))
+        case SourceFormat.ACTIVITY_FOLDER:
+            return replace(library, folders=names.aliased(members) | members | names.nearby(members))
 
 
 def with_sources(library: Library, sources: Mapping[str, Source]) -> Library:
-    """The library as it would be with those sources in it, for workflows that arrive together."""
-    folders = {
-        workflow_id: source.files
-        for workflow_id, source in sources.items()
-        if source.format is SourceFormat.ACTIVITY_FOLDER
-    }
-    routines = {
-        routine_name(workflow_id): document
-        for workflow_id, source in sources.items()
-        if source.format is SourceFormat.STEPS_JSON and (document := parsed_document(source.files)) is not None
-    }
+    """The library as it would be with those sources in it, for workflows that arrive together.
+
+    A folder that arrives goes before one that is there: they were written together. A routine never does.
+    """
+    folders = {key: source.files for key, source in sources.items() if source.format is SourceFormat.ACTIVITY_FOLDER}
+    documents = {key: source.files for key, source in sources.items() if source.format is SourceFormat.STEPS_JSON}
     return replace(
         library,
-        folders={**folders, **library.folders},
-        routines={**routines, **library.routines},
+        folders={**library.folders, **folders},
+        routines={**_parsed({key: files for key, files in documents.items() if is_routine(key)}), **library.routines},
         workflow_ids=library.workflow_ids | frozenset(sources),
     )
+
+
+def is_routine(workflow_id: str) -> bool:
+    return workflow_id.rpartition(".")[2].startswith(_ROUTINE_PREFIX)
 
 
 def routine_name(workflow_id: str) -> str:
     """What stands behind `wr.templates.routine.`: ours by their bare name, a team's with its namespace before it."""
     namespace, dot, name = workflow_id.rpartition(".")
     bare = name.removeprefix(_ROUTINE_PREFIX)
-    return bare if not dot or f"{namespace}." == _RESERVED else f"{namespace}.{bare}"
+    return bare if not dot or namespace == RESERVED_NAMESPACE else f"{namespace}.{bare}"
 
 
 def parsed_document(files: Mapping[str, bytes]) -> Any | None:
@@ -85,22 +91,40 @@ def _is_wanted(row: Workflow, source_format: SourceFormat) -> bool:
             return row.family == Family.ACTIVITIES
 
 
-def _with_parts(
-    library: Library,
-    source_format: SourceFormat,
-    files: Mapping[str, Mapping[str, bytes]],
-    old_names: Mapping[str, str],
-) -> Library:
-    match source_format:
-        case SourceFormat.STEPS_JSON:
-            documents = {routine_name(workflow_id): parsed_document(found) for workflow_id, found in files.items()}
-            return replace(library, routines={name: found for name, found in documents.items() if found is not None})
-        case SourceFormat.ACTIVITY_FOLDER:
-            aliased = {alias: files[workflow_id] for alias, workflow_id in old_names.items() if workflow_id in files}
-            return replace(library, folders={**aliased, **files})
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Names:
+    """Under which names besides their ids the members of a library are known to the workflow `within`."""
+
+    within: str
+    aliases: Mapping[str, str]
+
+    def nearby(self, members: Mapping[str, _Files]) -> dict[str, _Files]:
+        return {name: files for member_id, files in members.items() if (name := self._bare(member_id))}
+
+    def aliased(self, members: Mapping[str, _Files]) -> dict[str, _Files]:
+        return {alias: members[member_id] for alias, member_id in self.aliases.items() if member_id in members}
+
+    def all_of(self, member_ids: list[str]) -> frozenset[str]:
+        bare = {name for member_id in member_ids if (name := self._bare(member_id))}
+        return frozenset(member_ids) | bare | frozenset(self.aliases)
+
+    def _bare(self, member_id: str) -> str:
+        namespace, dot, name = member_id.rpartition(".")
+        own = self.within.rpartition(".")[0]
+        return name if dot and own == namespace != RESERVED_NAMESPACE else ""
 
 
-def _old_names(actor: Actor) -> dict[str, str]:
+def _routines(members: Mapping[str, _Files], names: _Names) -> dict[str, Any]:
+    """The bundled ones have their names to themselves."""
+    return _parsed(names.aliased(members)) | _parsed(names.nearby(members)) | _parsed(members)
+
+
+def _parsed(members: Mapping[str, _Files]) -> dict[str, Any]:
+    documents = {routine_name(member_id): parsed_document(files) for member_id, files in members.items()}
+    return {name: document for name, document in documents.items() if document is not None}
+
+
+def _aliases(actor: Actor) -> dict[str, str]:
     rows = Alias.objects.filter(team_id=actor.team_id).order_by("alias")
     return dict(rows.values_list("alias", "workflow__workflow_id"))
 

@@ -9,7 +9,7 @@ from django.db.models import F, Q, QuerySet
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.engine.pages import Page, PageRequest, cut_page
-from workflows_app.engine.names import is_legacy, is_namespaced
+from workflows_app.engine.names import RESERVED_NAMESPACE, is_legacy, is_namespaced
 from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
 from workflows_app.engine.program import WorkflowKind
 from workflows_app.engine.values import (
@@ -65,10 +65,14 @@ def list_revisions(*, actor: Actor, workflow_id: str, page: PageRequest) -> Page
     )
 
 
-def find_published(*, actor: Actor, workflow_id: str) -> Published:
-    """What a run that starts now is pinned to, under the team's bindings. Two queries."""
+def find_published(*, actor: Actor, workflow_id: str, beside: str = "") -> Published:
+    """What a run that starts now is pinned to, under the team's bindings. Two queries.
+
+    `beside` is the id of the workflow that names this one, when one does: a bare name means first what has that name in
+    its namespace.
+    """
     actor.require(Permission.READ_WORKFLOWS)
-    row = find_workflow(actor, workflow_id)
+    row = find_workflow(actor, workflow_id, beside=beside)
     if row.published is None:
         raise _not_published(row)
     variant = Variant.objects.filter(team_id=actor.team_id, revision=row.published).order_by("id").first()
@@ -93,15 +97,17 @@ def visible_workflows(actor: Actor) -> QuerySet[Workflow]:
     return Workflow.objects.filter(Q(team_id=actor.team_id) | Q(team__isnull=True))
 
 
-def find_workflow(actor: Actor, workflow_id: str) -> Workflow:
+def find_workflow(actor: Actor, workflow_id: str, *, beside: str = "") -> Workflow:
     """The row behind an id or an alias, with its published revision; an id wins over an alias."""
     if is_namespaced(workflow_id) or is_legacy(workflow_id):
+        names = [*_nearby(workflow_id, beside), workflow_id]
         aliased = Alias.objects.filter(team_id=actor.team_id, alias=workflow_id).values("workflow_id")
-        named = Q(workflow_id=workflow_id) | Q(pk__in=aliased)
-        rows = list(visible_workflows(actor).filter(named).select_related("published"))
-        rows.sort(key=lambda row: row.workflow_id != workflow_id)
-        if rows:
-            return rows[0]
+        named = Q(workflow_id__in=names) | Q(pk__in=aliased)
+        rows = {row.workflow_id: row for row in visible_workflows(actor).filter(named).select_related("published")}
+        # An alias leads to a row of any other name, and there is at most one.
+        for name in (*names, *rows):
+            if name in rows:
+                return rows[name]
     raise not_found(actor, workflow_id)
 
 
@@ -113,6 +119,12 @@ def not_found(actor: Actor, workflow_id: str) -> NotFoundError:
         suggestion=did_you_mean(workflow_id, known) or "List the workflows.",
         details={"workflowId": shown},
     )
+
+
+def _nearby(workflow_id: str, beside: str) -> tuple[str, ...]:
+    namespace = beside.rpartition(".")[0]
+    own = namespace and namespace != RESERVED_NAMESPACE and is_legacy(workflow_id)
+    return (f"{namespace}.{workflow_id}",) if own else ()
 
 
 def _filtered(rows: QuerySet[Workflow], filters: WorkflowFilters) -> QuerySet[Workflow]:

@@ -1,0 +1,201 @@
+"""The Studio's pages of workflows: what a person sees there, and what a click does."""
+
+import pytest
+
+from tests.workflow_cast import FOLDER, NOW, create, document, make_cast, publish, source_of
+
+pytestmark = pytest.mark.django_db
+
+ROOT = "/studio/workflows_app"
+
+
+@pytest.fixture
+def cast():
+    return make_cast()
+
+
+@pytest.fixture
+def sign_in(client):
+    """Signs somebody of the cast in to the Studio."""
+    from teams_app.engine.ids import Prefix, from_text
+    from teams_app.models import Membership, Person
+    from teams_app.services.ids import new_id
+
+    def enter(actor):
+        person = Person.objects.create(id=from_text(Prefix.PERSON, actor.id), username=actor.name, created_at=NOW)
+        Membership.objects.create(
+            id=new_id(now=NOW), team_id=actor.team_id, person=person, role=actor.role.value, created_at=NOW
+        )
+        client.force_login(person)
+        return client
+
+    return enter
+
+
+def row_of(workflow_id="team.review"):
+    from workflows_app.models import Workflow
+
+    return Workflow.objects.get(workflow_id=workflow_id)
+
+
+def shown(response):
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_the_list_shows_the_teams_workflows_and_the_bundled_ones(cast, sign_in, tmp_path):
+    import json
+
+    from teams_app.engine.actors import NO_TEAM, Door, system_actor
+    from workflows_app.services.bundled import load_bundled
+
+    (tmp_path / "steps").mkdir()
+    (tmp_path / "steps/a.json").write_text(json.dumps(document("wr.bundled")))
+    load_bundled(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), now=NOW, root=tmp_path)
+    create(cast.bob)
+    create(cast.charlie, "own.secret")
+
+    page = shown(sign_in(cast.viewer).get(f"{ROOT}/workflow/"))
+
+    assert "team.review" in page
+    assert "wr.bundled" in page
+    assert "own.secret" not in page
+
+
+def test_a_list_costs_the_same_however_long_it_is(cast, sign_in):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    client = sign_in(cast.viewer)
+    costs = []
+    for number in range(6):
+        create(cast.bob, f"team.w{number}")
+        publish(cast.bob, f"team.w{number}")
+        with CaptureQueriesContext(connection) as captured:
+            shown(client.get(f"{ROOT}/workflow/"))
+        costs.append(len(captured))
+
+    assert len(set(costs)) == 1
+
+
+def test_a_broken_workflow_says_so_in_the_list_and_on_its_page(cast, sign_in):
+    create(cast.bob, steps=[])
+    client = sign_in(cast.viewer)
+    revision = row_of().revisions.get()
+
+    assert "1 errors" in shown(client.get(f"{ROOT}/workflow/"))
+    assert "does not compile" in shown(client.get(f"{ROOT}/workflow/{row_of().pk}/change/"))
+    assert "too_short" in shown(client.get(f"{ROOT}/revision/{revision.pk}/change/"))
+
+
+def test_pages_show_the_outline_and_the_source_as_text(cast, sign_in):
+    create(cast.bob, name="<script>alert(1)</script>")
+    client = sign_in(cast.viewer)
+    revision = row_of().revisions.get()
+
+    pages = [
+        shown(client.get(f"{ROOT}/workflow/{row_of().pk}/change/")),
+        shown(client.get(f"{ROOT}/revision/{revision.pk}/change/")),
+    ]
+
+    assert "read-change  Read the change" in pages[0]
+    assert "Read every line of the change." in pages[1]
+    assert all("<script>alert" not in page for page in pages)
+
+
+@pytest.mark.parametrize("page", ["workflow", "revision"])
+def test_another_teams_row_is_not_found(cast, sign_in, page):
+    create(cast.bob)
+    pk = row_of().pk if page == "workflow" else row_of().revisions.get().pk
+    client = sign_in(cast.charlie)
+
+    assert client.get(f"{ROOT}/{page}/{pk}/publish/").status_code == 404
+    assert client.get(f"{ROOT}/{page}/{pk}/change/").status_code in {302, 404}
+
+
+def test_publishing_asks_with_the_difference_and_acts_only_on_post(cast, sign_in):
+    from workflows_app.services import workflows
+
+    create(cast.bob)
+    publish(cast.bob)
+    workflows.revise_workflow(
+        actor=cast.bob,
+        workflow_id="team.review",
+        source=source_of(document(name="Other")),
+        base_revision=1,
+        message="",
+        now=NOW,
+    )
+    client = sign_in(cast.bob)
+    url = f"{ROOT}/workflow/{row_of().pk}/publish/"
+
+    page = shown(client.get(url))
+    assert "+++ b/workflow.json" in page
+    assert "<code>title</code>" in page
+    assert row_of().published.number == 1
+
+    done = client.post(url, {"workflow": "team.review", "revision": 2, "base": 1})
+    assert done.status_code == 302
+    assert row_of().published.number == 2
+
+
+def test_what_was_compared_must_still_be_published(cast, sign_in):
+    create(cast.bob)
+    publish(cast.bob)
+    client = sign_in(cast.bob)
+
+    refused = client.post(
+        f"{ROOT}/workflow/{row_of().pk}/publish/", {"workflow": "team.review", "revision": 1, "base": 0}
+    )
+
+    assert refused.status_code == 400
+    assert "is published now" in refused.content.decode()
+
+
+def test_a_single_revision_is_published_from_its_own_page(cast, sign_in):
+    create(cast.bob)
+    client = sign_in(cast.bob)
+    url = f"{ROOT}/revision/{row_of().revisions.get().pk}/publish/"
+
+    assert "Compared with revision" in shown(client.get(url))
+    client.post(url, {"workflow": "team.review", "revision": 1, "base": 0})
+    assert row_of().published.number == 1
+
+
+def test_retiring_and_forking_are_acts(cast, sign_in):
+    create(cast.bob)
+    publish(cast.bob)
+    client = sign_in(cast.bob)
+
+    client.post(f"{ROOT}/workflow/{row_of().pk}/fork/", {"workflow": "team.review", "new_id": "own.copy"})
+    client.post(f"{ROOT}/workflow/{row_of().pk}/retire/", {"workflow": "team.review"})
+
+    assert row_of("own.copy").forked_from == "team.review@1"
+    assert row_of().state == "retired"
+
+
+@pytest.mark.parametrize("act", ["publish", "retire", "fork"])
+def test_a_viewer_acts_on_nothing(cast, sign_in, act):
+    create(cast.bob)
+    client = sign_in(cast.viewer)
+    url = f"{ROOT}/workflow/{row_of().pk}/{act}/"
+
+    assert client.get(url).status_code == 403
+    assert client.post(url, {"workflow": "team.review", "revision": 1, "base": 0}).status_code == 403
+    assert row_of().state == "draft"
+
+
+def test_skills_are_shown_to_the_teams_whose_programs_attach_them(cast, sign_in):
+    from workflows_app.services import importing
+
+    importing.import_files(actor=cast.bob, files=FOLDER, options=importing.ImportOptions(), now=NOW)
+    ours = shown(sign_in(cast.viewer).get(f"{ROOT}/skill/"))
+    theirs = shown(sign_in(cast.charlie).get(f"{ROOT}/skill/"))
+
+    assert "id: planning" in ours
+    assert "id: planning" not in theirs
+
+
+@pytest.mark.parametrize("page", ["alias", "teamcontract", "binding", "resource", "template"])
+def test_every_list_opens(cast, sign_in, page):
+    shown(sign_in(cast.viewer).get(f"{ROOT}/{page}/"))

@@ -1,0 +1,66 @@
+"""Workflows as files, read and compiled without a database: against the bundled library and each other."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.core.management.base import CommandError
+
+from workflows_app.engine.intake import normalise_paths, unpack
+from workflows_app.engine.packing import authored_id, split_workflows
+from workflows_app.engine.problems import Problem, Severity
+from workflows_app.engine.source import Origin, Source, Strictness
+from workflows_app.selectors.bundled import BUNDLED_ROOT, read_bundled, read_folder
+from workflows_app.selectors.library import with_sources
+from workflows_app.services.compiling import Compiled, compile_with
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileResult:
+    """`compiled` is None for what could not be read as a workflow at all."""
+
+    place: str
+    problems: tuple[Problem, ...]
+    compiled: Compiled | None = None
+
+    @property
+    def has_errors(self) -> bool:
+        return any(problem.severity is Severity.ERROR for problem in self.problems)
+
+
+def compile_paths(*, paths: Sequence[Path], origin: Origin, strictness: Strictness) -> list[FileResult]:
+    """Every workflow at the paths: a JSON document, a folder of one or of many, an archive."""
+    bundled = read_bundled()
+    found: list[tuple[str, Source]] = []
+    refused: list[FileResult] = []
+    for path in paths:
+        files, problems = read_path(path)
+        if problems:
+            refused.append(FileResult(place=str(path), problems=problems))
+        split = split_workflows(files, origin=_origin_at(path, origin), strictness=strictness)
+        found += [(_place(path, item.place), item.source) for item in split.workflows]
+        if not problems and not split.workflows:
+            raise CommandError(f"There is no workflow at {path}: no workflow.toon or workflow.yaml, and no JSON file.")
+    library = with_sources(bundled.library, {authored_id(source): source for _, source in found})
+    compiled = [(place, compile_with(source=source, library=library)) for place, source in found]
+    return [*refused, *(FileResult(place=place, problems=item.problems, compiled=item) for place, item in compiled)]
+
+
+def read_path(path: Path) -> tuple[dict[str, bytes], tuple[Problem, ...]]:
+    """The files at a path, when none of them is refused."""
+    if path.is_dir():
+        return normalise_paths(files=read_folder(path))
+    if not path.is_file():
+        raise CommandError(f"There is nothing at {path}.")
+    if path.suffix == ".json":
+        return {path.name: path.read_bytes()}, ()
+    return unpack(data=path.read_bytes(), filename=path.name)
+
+
+def _origin_at(path: Path, origin: Origin) -> Origin:
+    """What lies in the bundled library may have the ids that only it may have."""
+    return Origin.BUNDLED if path.resolve().is_relative_to(BUNDLED_ROOT) else origin
+
+
+def _place(path: Path, inside: str) -> str:
+    return str(path) if path.suffix == ".json" or not inside else f"{path}/{inside}"

@@ -1,0 +1,64 @@
+"""What somebody sees of a workflow before running it, and the programs that runs are pinned to."""
+
+from dataclasses import dataclass
+
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import NotFoundError
+from workflows_app.engine.outlines import FirstStep, OutlineItem, first_step, outline
+from workflows_app.engine.problems import Problem
+from workflows_app.engine.program import Program
+from workflows_app.engine.values import RevisionValue, WorkflowValue
+from workflows_app.models import Revision, Variant
+from workflows_app.selectors.programs import load_program
+from workflows_app.selectors.rows import revision_value, workflow_value
+from workflows_app.selectors.sources import find_revision
+from workflows_app.selectors.workflows import find_published, find_workflow, old_name_warning, visible_workflows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowPreview:
+    """`revision` is the one that a run would be pinned to, or the latest when nothing is published.
+
+    `program` is None for a revision with errors. `outline` is there for those who edit workflows; everybody else sees the
+    first step, as in a run.
+    """
+
+    workflow: WorkflowValue
+    revision: RevisionValue
+    requested_id: str
+    workflow_hash: str | None
+    program: Program | None
+    first: FirstStep | None
+    outline: tuple[OutlineItem, ...] | None
+    warnings: tuple[Problem, ...]
+
+
+def preview_workflow(*, actor: Actor, workflow_id: str) -> WorkflowPreview:
+    actor.require(Permission.READ_WORKFLOWS)
+    row = find_workflow(actor, workflow_id)
+    revision = row.published or find_revision(row, None)
+    pinned = find_published(actor=actor, workflow_id=workflow_id).workflow_hash if row.published else revision.program_id
+    program = load_program(pinned) if pinned else None
+    return WorkflowPreview(
+        workflow=workflow_value(row),
+        revision=revision_value(revision, workflow_id=row.workflow_id),
+        requested_id=workflow_id,
+        workflow_hash=pinned,
+        program=program,
+        first=first_step(program) if program else None,
+        outline=outline(program) if program and actor.may(Permission.EDIT_WORKFLOWS) else None,
+        warnings=old_name_warning(workflow_id, row.workflow_id),
+    )
+
+
+def read_pinned(*, actor: Actor, workflow_hash: str) -> Program:
+    """The program of that hash, when a workflow that the team sees was ever compiled to it."""
+    actor.require(Permission.READ_WORKFLOWS)
+    mine = Revision.objects.filter(program_id=workflow_hash, workflow__in=visible_workflows(actor))
+    if mine.exists() or Variant.objects.filter(program_id=workflow_hash, team_id=actor.team_id).exists():
+        return load_program(workflow_hash)
+    raise NotFoundError(
+        "No workflow of your team was compiled to this hash.",
+        suggestion="Take the workflowHash from a reply of the run, or from inspect_workflow.",
+    )
+
