@@ -37,7 +37,9 @@ def preview_workflow(*, actor: Actor, workflow_id: str) -> WorkflowPreview:
     actor.require(Permission.READ_WORKFLOWS)
     row = find_workflow(actor, workflow_id)
     revision = row.published or find_revision(row, None)
-    pinned = find_published(actor=actor, workflow_id=workflow_id).workflow_hash if row.published else revision.program_id
+    pinned = (
+        find_published(actor=actor, workflow_id=workflow_id).workflow_hash if row.published else revision.program_id
+    )
     program = load_program(pinned) if pinned else None
     return WorkflowPreview(
         workflow=workflow_value(row),
@@ -61,4 +63,3 @@ def read_pinned(*, actor: Actor, workflow_hash: str) -> Program:
         "No workflow of your team was compiled to this hash.",
         suggestion="Take the workflowHash from a reply of the run, or from inspect_workflow.",
     )
-

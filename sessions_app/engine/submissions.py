@@ -1,0 +1,57 @@
+"""What an agent hands in, read once for every door: how much of it there may be, and that each artifact names its kind."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sessions_app.engine.obligations import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS, Artifact, Submission
+from teams_app.engine.errors import InvalidInputError
+from workflows_app.engine import canonical
+
+MAX_ARTIFACT_KIND_CHARACTERS = 128
+
+
+def read_submission(
+    *, notes: str = "", artifacts: Sequence[Artifact] = (), context: Mapping[str, Any] | None = None
+) -> Submission:
+    """Notes of any length (the log keeps what it keeps of them) and artifacts within the limits.
+
+    Raises InvalidInputError, which says the place and the measure of everything that is wrong.
+    """
+    issues = list(_issues(artifacts))
+    if issues:
+        raise InvalidInputError(
+            f"The artifacts cannot be recorded: {issues[0]['path']}: {issues[0]['message']}",
+            suggestion="Nothing was recorded. Mend output.artifacts and call again with the same tokens.",
+            details={
+                "validationErrors": issues,
+                "maxArtifacts": MAX_ARTIFACTS,
+                "maxArtifactBytes": MAX_ARTIFACT_BYTES,
+            },
+        )
+    return Submission(notes=notes, artifacts=tuple(artifacts), context=context)
+
+
+def _issues(artifacts: Sequence[Artifact]) -> Iterator[dict[str, str]]:
+    if len(artifacts) > MAX_ARTIFACTS:
+        words = f"There are {len(artifacts)} artifacts; at most {MAX_ARTIFACTS} are taken at once."
+        yield {"path": "output.artifacts", "message": words}
+        return
+    for index, artifact in enumerate(artifacts):
+        message = _wrong_with(artifact)
+        if message:
+            yield {"path": f"output.artifacts[{index}]", "message": message}
+
+
+def _wrong_with(artifact: Artifact) -> str:
+    kind = artifact.get("kind")
+    if not isinstance(kind, str) or not kind.strip():
+        return 'An artifact is an object that names its kind: {"kind": "…", …}.'
+    if len(kind) > MAX_ARTIFACT_KIND_CHARACTERS:
+        return f"The kind is longer than {MAX_ARTIFACT_KIND_CHARACTERS} characters."
+    try:
+        size = len(canonical.canonical_bytes(dict(artifact)))
+    except canonical.NotCanonicalError as error:
+        return f"The artifact of kind {kind!r} is no plain JSON: {error}"
+    if size > MAX_ARTIFACT_BYTES:
+        return f"The artifact of kind {kind!r} has {size} bytes; at most {MAX_ARTIFACT_BYTES} are taken."
+    return ""

@@ -1,0 +1,89 @@
+"""What a call is answered: a result that the model reads, or a protocol error, as the table of errors says."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import psycopg
+import structlog
+from django.db import InterfaceError, OperationalError
+from mcp.shared.exceptions import MCPError
+
+from teams_app.engine.errors import WorkrailError
+from workflows_app.engine.budgets import fit_bytes
+from workrail_site.errors import ERRORS, McpForm, ServiceUnavailableError
+from workrail_site.refusals import current_request_id, internal_error
+
+log = structlog.get_logger(__name__)
+
+# Clients refuse results of more than about 25,000 tokens. Each of the two forms of a reply is held to it by itself,
+# because a client shows its model one of them.
+MAX_REPLY_BYTES = 80 * 1024
+# What a list or a document gives at once.
+PAGE_BYTES = 32 * 1024
+_TAIL_CHARACTERS = 4_000
+_CUT = "\n\n[TRUNCATED: the middle of this reply was left out, because clients refuse longer ones]\n\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolReply:
+    """The same in words, for the model, and as JSON. No fact that must be obeyed or sent back stands in only one."""
+
+    text: str
+    value: dict[str, Any]
+
+
+def result_of(reply: ToolReply, *, text_only: bool) -> dict[str, Any]:
+    """The text comes first. JSON beyond the limit is left out: the text says the same."""
+    result = _result(_bounded(reply.text))
+    if not text_only and len(orjson.dumps(reply.value)) <= MAX_REPLY_BYTES:
+        result["structuredContent"] = reply.value
+    return result
+
+
+def refusal_of(error: Exception) -> WorkrailError:
+    """The refusal that an exception stands for. A defect of ours is logged under the request's id and says no more."""
+    match error:
+        case WorkrailError():
+            return error
+        case OperationalError() | InterfaceError() | psycopg.OperationalError() | psycopg.InterfaceError():
+            log.error("database_unavailable", exc_info=error)
+            return ServiceUnavailableError(
+                "The database does not answer.", suggestion="Repeat the same call with the same tokens in a moment."
+            )
+        case _:
+            log.error("unhandled_error", exc_info=error)
+            refusal = internal_error()
+            refusal.details["requestId"] = current_request_id()
+            return refusal
+
+
+def refused(error: WorkrailError) -> dict[str, Any]:
+    """The envelope in both forms: some clients show their model only the text of an error, others only the JSON.
+
+    Raises MCPError for what the table calls a protocol error.
+    """
+    envelope = error.as_json()
+    if ERRORS[error.code].mcp is McpForm.PROTOCOL_ERROR:
+        raise protocol_error(error)
+    text = orjson.dumps(envelope).decode("utf-8")
+    return {**_result(text), "structuredContent": envelope, "isError": True}
+
+
+def protocol_error(error: WorkrailError, *, code: int | None = None) -> MCPError:
+    row = ERRORS[error.code]
+    return MCPError(code=row.json_rpc if code is None else code, message=error.message, data=error.as_json())
+
+
+def _result(text: str) -> dict[str, Any]:
+    # The revisions without sessions ask for the type; to the older ones the SDK does not send it.
+    return {"resultType": "complete", "content": [{"type": "text", "text": text}]}
+
+
+def _bounded(text: str) -> str:
+    """The beginning and the end, where the tokens stand, of a text that is too long."""
+    if len(text.encode("utf-8")) <= MAX_REPLY_BYTES:
+        return text
+    tail = text[-_TAIL_CHARACTERS:]
+    room = MAX_REPLY_BYTES - len(_CUT.encode()) - len(tail.encode("utf-8"))
+    return fit_bytes(text, max_bytes=room, marker="") + _CUT + tail

@@ -1,0 +1,193 @@
+"""Arguments of a tool: read by its model; what is wrong with them is said so that the next call is right."""
+
+import difflib
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from teams_app.engine.errors import InvalidInputError
+from workflows_app.engine import canonical
+
+_LIKE_ENOUGH = 0.6
+_SHOWN_CHARACTERS = 200
+_MOST_SHOWN = 12
+
+
+def read_arguments(
+    *, tool: str, model: type[BaseModel], schema: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Keyword arguments for the tool's method. Null is the same as leaving out.
+
+    Raises InvalidInputError with `validationErrors`, `suggestions` and a `correctTemplate`.
+    """
+    sent = {name: _unquoted(schema, name, value) for name, value in given.items() if value is not None}
+    _check_storable(sent)
+    unknown = [name for name in sent if name not in schema["properties"]]
+    try:
+        read = model.model_validate({name: value for name, value in sent.items() if name not in unknown})
+    except ValidationError as error:
+        raise _refusal(tool, schema, sent, unknown, error.errors(include_url=False)) from None
+    if unknown:
+        raise _refusal(tool, schema, sent, unknown, [])
+    return {name: getattr(read, name) for name in type(read).model_fields}
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant: another way to write it, or one misspelt."""
+    names = {_folded(name): name for name in known}
+    found = difflib.get_close_matches(_folded(word), names, n=1, cutoff=_LIKE_ENOUGH)
+    return names[found[0]] if found else None
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _unquoted(schema: Mapping[str, Any], name: str, value: Any) -> Any:
+    """Some clients send an object or a list as the text of its JSON."""
+    wanted = schema["properties"].get(name, {}).get("type")
+    if not isinstance(value, str) or wanted not in {"object", "array"}:
+        return value
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return parsed if isinstance(parsed, dict if wanted == "object" else list) else value
+
+
+def _check_storable(sent: Mapping[str, Any]) -> None:
+    try:
+        canonical.check_storable(sent)
+    except canonical.UnreadableJsonError as error:
+        raise InvalidInputError(
+            f"The arguments cannot be read. {error.message}",
+            suggestion="Send plain JSON values: text without U+0000, finite numbers, little nesting.",
+            details={"reason": error.reason},
+        ) from None
+
+
+def _refusal(
+    tool: str,
+    schema: Mapping[str, Any],
+    sent: Mapping[str, Any],
+    unknown: Sequence[str],
+    errors: Sequence[ErrorDetails],
+) -> InvalidInputError:
+    properties = schema["properties"]
+    meant = {name: closest(name, properties) for name in unknown}
+    issues = [{"path": name[:_SHOWN_CHARACTERS], "message": _no_such("argument", name, properties)} for name in unknown]
+    # An argument that was only misspelt is not missing as well.
+    found = [error for error in errors if not _is_missing(error) or _path(error["loc"]) not in meant.values()]
+    issues.extend({"path": _path(error["loc"]), "message": _words(error, schema)} for error in found)
+    first = f"{issues[0]['path']}: {issues[0]['message']}"
+    more = f" ({len(issues) - 1} more in details.validationErrors)" if len(issues) > 1 else ""
+    return InvalidInputError(
+        f"{tool} was not called: its arguments are not right. {first}{more}",
+        suggestion="Call it again with arguments like details.correctTemplate.",
+        details={
+            "validationErrors": issues[:_MOST_SHOWN],
+            "suggestions": [*_renamings(meant), *_suggestions(found, schema)][:_MOST_SHOWN],
+            "correctTemplate": _mended(schema, sent, {_path(error["loc"]) for error in found if _is_known(error)}),
+        },
+    )
+
+
+def _no_such(what: str, name: str, known: Iterable[str]) -> str:
+    near = closest(name, known)
+    hint = f"Did you mean {near!r}?" if near else f"Known: {', '.join(known)}."
+    return f"There is no such {what}. {hint}"
+
+
+def _renamings(meant: Mapping[str, str | None]) -> list[dict[str, Any]]:
+    return [
+        {"kind": "unknown_key", "path": name[:_SHOWN_CHARACTERS], "didYouMean": right} for name, right in meant.items()
+    ]
+
+
+def _suggestions(errors: Sequence[ErrorDetails], schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+    said: list[dict[str, Any]] = []
+    for error in errors:
+        node = _node_at(schema, error["loc"])
+        if _is_missing(error):
+            said.append({"kind": "missing_required", "path": _path(error["loc"]), "means": node.get("description", "")})
+        elif "enum" in node:
+            said.append({"kind": "invalid_enum", "path": _path(error["loc"]), "allowed": node["enum"]})
+        elif error["type"] == "extra_forbidden":
+            near = closest(str(error["loc"][-1]), _node_at(schema, error["loc"][:-1]).get("properties", {}))
+            said.append({"kind": "unknown_key", "path": _path(error["loc"]), "didYouMean": near})
+    return said
+
+
+def _words(error: ErrorDetails, schema: Mapping[str, Any]) -> str:
+    node = _node_at(schema, error["loc"])
+    if _is_missing(error):
+        return "Required, and missing."
+    if error["type"] == "extra_forbidden":
+        return _no_such("key", str(error["loc"][-1]), _node_at(schema, error["loc"][:-1]).get("properties", {}))
+    if "enum" in node:
+        return f"One of: {', '.join(map(str, node['enum']))}."
+    return f"{error['msg']}."
+
+
+def _is_known(error: ErrorDetails) -> bool:
+    """Whether the place of the error is one of the schema: a missing or an unknown key is none that has a value."""
+    return error["type"] not in {"missing", "extra_forbidden"}
+
+
+def _is_missing(error: ErrorDetails) -> bool:
+    return error["type"] == "missing"
+
+
+def _path(loc: Sequence[int | str]) -> str:
+    path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc)
+    return path.removeprefix(".")[:_SHOWN_CHARACTERS]
+
+
+def _node_at(schema: Mapping[str, Any], loc: Sequence[int | str]) -> Mapping[str, Any]:
+    node: Mapping[str, Any] = schema
+    for part in loc:
+        node = node.get("items", {}) if isinstance(part, int) else node.get("properties", {}).get(part, {})
+    return node
+
+
+def _mended(node: Mapping[str, Any], value: Any, wrong: set[str], path: str = "") -> Any:
+    """The value as it was probably meant, with a placeholder for what is missing, wrong, or long."""
+    if path in wrong:
+        return _placeholder(path.rpartition(".")[2], node)
+    properties = node.get("properties", {})
+    if isinstance(value, Mapping) and properties:
+        named = {name: child for key, child in value.items() if (name := _right_name(key, properties))}
+        wanted = [name for name in properties if name in named or name in node.get("required", ())]
+        return {
+            name: _mended(properties[name], named[name], wrong, f"{path}.{name}".removeprefix("."))
+            if name in named
+            else _placeholder(name, properties[name])
+            for name in wanted
+        }
+    if any(place.startswith(path) for place in wrong):
+        return _placeholder(path.rpartition(".")[2], node)
+    return value if len(str(value)) <= _SHOWN_CHARACTERS else "<as you sent it>"
+
+
+def _right_name(name: str, known: Iterable[str]) -> str | None:
+    return name if name in known else closest(name, known)
+
+
+def _placeholder(name: str, node: Mapping[str, Any]) -> Any:
+    match node:
+        case {"enum": [first, *_]}:
+            return first
+        case {"type": "object", "properties": properties} if properties:
+            return {key: _placeholder(key, child) for key, child in properties.items()}
+        case {"type": "object"}:
+            return {}
+        case {"type": "array"}:
+            return []
+        case {"type": "integer", "minimum": least}:
+            return least
+        case _:
+            return f"<{name}>"

@@ -1,0 +1,215 @@
+"""The one way in to every MCP address: host, origin, body and key are checked here, before the SDK sees anything.
+
+A refusal at the door is an HTTP status with a JSON-RPC error as its body, which clients show to their users.
+"""
+
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+import structlog
+from django.conf import settings
+from django.http.request import split_domain_port, validate_host
+from django.utils import timezone
+
+from teams_app.engine.actors import Actor, Door as Entrance
+from teams_app.engine.errors import ForbiddenError, InvalidInputError, UnauthenticatedError, WorkrailError
+from workrail_site import admission, metrics
+from workrail_site.errors import ERRORS, PayloadTooLargeError, retry_after_seconds
+from workrail_site.mcp.answers import protocol_error, refusal_of
+from workrail_site.mcp.calling import Caller, calls_as
+from workrail_site.mcp.workers import Workers
+from workrail_site.request_context import request_id_from
+from workrail_site.wsgi_in_asgi import AsgiApplication, Message, Receive, Scope, Send
+
+log = structlog.get_logger("workrail.request")
+
+REPLY_HEADER = "workrail-reply"
+TEXT_ONLY = "text"
+_BOTH = "both"
+_UNAUTHORIZED = 401
+_NO_STATUS = 0
+
+Headers = Mapping[str, str]
+
+
+class ClientGoneError(Exception):
+    """The client left before it had sent its request."""
+
+
+class Door:
+    def __init__(self, application: AsgiApplication, *, workers: Workers) -> None:
+        self._application = application
+        self._workers = workers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        began = time.perf_counter()
+        headers = _headers_of(scope)
+        request_id = request_id_from(headers.get("x-request-id", ""))
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        answer = _Answer(send, request_id)
+        try:
+            await self._admit(scope, headers, receive, answer)
+        except ClientGoneError:
+            return
+        except Exception as error:  # noqa: BLE001  the outermost: what fails is a refusal, logged when it is a defect
+            await _refuse(refusal_of(error), answer)
+        finally:
+            _tell(scope, answer.status, time.perf_counter() - began)
+
+    async def _admit(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        actor = await self._caller_of(scope, headers)
+        structlog.contextvars.bind_contextvars(actor=actor.id, door=actor.door.value)
+        calls_as(Caller(actor=actor, text_only=headers.get(REPLY_HEADER) == TEXT_ONLY))
+        body = await read_body(receive, max_bytes=settings.MAX_BODY_BYTES)
+        scope["workrail.actor"], scope["workrail.body"] = actor, body
+        await self._application(scope, _replaying(body, receive), send)
+
+    async def _caller_of(self, scope: Scope, headers: Headers) -> Actor:
+        _check_host(headers)
+        _check_origin(scope, headers)
+        _check_transport(scope, headers)
+        _check_reply_form(headers)
+        header = headers.get("authorization")
+        if header is None:
+            raise UnauthenticatedError(
+                "This address asks for an agent key, and the request brings none.",
+                suggestion="Send Authorization: Bearer wr_key_… with every request. An owner of the team issues keys.",
+            )
+        key = admission.read_bearer(header)
+        return await self._workers.run(
+            partial(admission.admit_key, text=key, door=Entrance.MCP, now=timezone.now()),
+        )
+
+
+class _Answer:
+    """`send`, which knows the status afterwards and puts the request's id on the answer."""
+
+    def __init__(self, send: Send, request_id: str) -> None:
+        self._send = send
+        self._header = (b"x-request-id", request_id.encode("ascii"))
+        self.status = _NO_STATUS
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = int(message["status"])
+            message = {**message, "headers": [*message.get("headers", ()), self._header]}
+        await self._send(message)
+
+
+async def read_body(receive: Receive, *, max_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    length = 0
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientGoneError
+        parts.append(message.get("body", b""))
+        length += len(parts[-1])
+        if length > max_bytes:
+            raise PayloadTooLargeError(
+                f"The request has more than {max_bytes} bytes.",
+                suggestion="Send less at once: keep large material in the workspace and pass its path.",
+                details={"maxBytes": max_bytes},
+            )
+        more = message.get("more_body", False)
+    return b"".join(parts)
+
+
+def _replaying(body: bytes, receive: Receive) -> Receive:
+    """The body once more, and then whatever the client does next."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+def _headers_of(scope: Scope) -> Headers:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _check_host(headers: Headers) -> None:
+    """Against a page whose name was rebound to this address: it comes under a name that is not ours."""
+    domain, _port = split_domain_port(headers.get("host", ""))
+    if not domain or not validate_host(domain, settings.ALLOWED_HOSTS):
+        raise InvalidInputError(
+            "The Host header names no host that is served here.",
+            suggestion="Use the host name that this server was set up with (WORKRAIL_ALLOWED_HOSTS).",
+        )
+
+
+def _check_origin(scope: Scope, headers: Headers) -> None:
+    """Only a browser sends an origin, and a page that we did not serve has no business here."""
+    origin = headers.get("origin")
+    if origin is None or origin in settings.CSRF_TRUSTED_ORIGINS:
+        return
+    parts = urlsplit(origin)
+    if parts.scheme == _scheme_of(scope, headers) and parts.netloc == headers.get("host"):
+        return
+    raise ForbiddenError(
+        "Requests from pages of other sites are refused here.",
+        suggestion="Name the site in WORKRAIL_TRUSTED_ORIGINS if it is yours.",
+    )
+
+
+def _check_transport(scope: Scope, headers: Headers) -> None:
+    if settings.SECURE_SSL_REDIRECT and _scheme_of(scope, headers) != "https":
+        raise ForbiddenError(
+            "A key must not travel in the clear.",
+            suggestion="Use the https address. Behind a proxy that ends TLS, set WORKRAIL_BEHIND_PROXY.",
+        )
+
+
+def _check_reply_form(headers: Headers) -> None:
+    if headers.get(REPLY_HEADER, _BOTH) not in {TEXT_ONLY, _BOTH}:
+        raise InvalidInputError(
+            f"There is no such form of replies as {headers[REPLY_HEADER][:40]!r}.",
+            suggestion=f"Send Workrail-Reply: {TEXT_ONLY}, or leave the header out.",
+        )
+
+
+def _scheme_of(scope: Scope, headers: Headers) -> str:
+    proxy: tuple[str, str] | None = getattr(settings, "SECURE_PROXY_SSL_HEADER", None)
+    if proxy is None:
+        return str(scope.get("scheme", "http"))
+    name, secure = proxy
+    said = headers.get(name.removeprefix("HTTP_").replace("_", "-").lower(), "")
+    return "https" if said.partition(",")[0].strip() == secure else "http"
+
+
+async def _refuse(error: WorkrailError, send: _Answer) -> None:
+    if send.status != _NO_STATUS:
+        # The answer is on its way; what is left is the line in the log.
+        return
+    row = ERRORS[error.code]
+    fault = protocol_error(error)
+    body: dict[str, Any] = {
+        "jsonrpc": "2.0",
+        "id": None,
+        "error": {"code": fault.code, "message": fault.message, "data": fault.data},
+    }
+    headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
+    if row.status == _UNAUTHORIZED:
+        # No metadata address: a client that is told of OAuth leaves out the key that it was given.
+        headers.append((b"www-authenticate", b'Bearer realm="workrail"'))
+    seconds = retry_after_seconds(error)
+    if seconds is not None:
+        headers.append((b"retry-after", str(seconds).encode("ascii")))
+    await send({"type": "http.response.start", "status": row.status, "headers": headers})
+    await send({"type": "http.response.body", "body": msgspec.json.encode(body)})
+
+
+def _tell(scope: Scope, status: int, seconds: float) -> None:
+    method, path = str(scope["method"]), str(scope["path"])
+    metrics.count_request(method=method, route=scope.get("workrail.route", "mcp"), status=status, seconds=seconds)
+    log.info("request", method=method, path=path, status=status, duration_ms=round(seconds * 1000, 1))

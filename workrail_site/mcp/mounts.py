@@ -1,0 +1,69 @@
+"""The ASGI application of everything under /mcp: each dialect at its own address, and the rail at the bare one too."""
+
+import logging
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+
+from django.conf import settings
+
+from teams_app.engine.errors import NotFoundError
+from workrail_site.mcp.door import Door
+from workrail_site.mcp.endpoint import Endpoint
+from workrail_site.mcp.toolsets import DialectServer, all_servers
+from workrail_site.mcp.workers import Workers
+from workrail_site.wsgi_in_asgi import Receive, Scope, Send
+
+_ROOT = "/mcp"
+_DEFAULT = "rail"
+
+# What the SDK tells of itself at INFO is one line for each request, with session ids in it; the door writes its own.
+logging.getLogger("mcp").setLevel(logging.WARNING)
+
+
+class Mounts:
+    """Lives as long as the process: the lifespan starts the endpoints and ends their streams and threads."""
+
+    def __init__(self, servers: Mapping[str, DialectServer], *, threads: int, max_body_bytes: int) -> None:
+        self._workers = Workers(threads=threads)
+        self._endpoints = {
+            name: Endpoint(server.for_sdk(workers=self._workers), max_body_bytes=max_body_bytes)
+            for name, server in servers.items()
+        }
+        self._door = Door(self._serve, workers=self._workers)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        else:
+            await self._door(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        name = dialect_at(str(scope["path"]))
+        endpoint = self._endpoints.get(name)
+        if endpoint is None:
+            raise NotFoundError(
+                "No MCP server has this address.",
+                suggestion=f"Use one of: {', '.join(f'{_ROOT}/{known}' for known in sorted(self._endpoints))}.",
+            )
+        scope["workrail.route"] = f"{_ROOT}/{name}"
+        await endpoint(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            async with AsyncExitStack() as stack:
+                for endpoint in self._endpoints.values():
+                    await stack.enter_async_context(endpoint.run())
+                await send({"type": "lifespan.startup.complete"})
+                await receive()
+        finally:
+            self._workers.close()
+        await send({"type": "lifespan.shutdown.complete"})
+
+
+def dialect_at(path: str) -> str:
+    """The name behind /mcp/<name>; the bare address is the rail's."""
+    return path.removeprefix(_ROOT).strip("/") or _DEFAULT
+
+
+application = Mounts(all_servers(), threads=settings.MCP_THREADS, max_body_bytes=settings.MAX_BODY_BYTES)

@@ -1,0 +1,167 @@
+"""Toolsets of django-mcp-server, served by the SDK: a class is a toolset, and each of its public methods is a tool.
+
+The class attribute `mcp_server` of a toolset names one of the servers here. A method's annotations are the tool's input
+schema and its docstring what the model reads of it; it answers a `ToolReply` or raises a refusal of the house.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import mcp_types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.mcpserver.tools import Tool as SdkTool, ToolManager
+from mcp.shared.exceptions import MCPError
+from pydantic import BaseModel
+
+from teams_app.engine.errors import NotFoundError
+from workrail_site.errors import JsonRpc
+from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
+from workrail_site.mcp.arguments import closest, read_arguments
+from workrail_site.mcp.calling import caller
+from workrail_site.mcp.schemas import input_schema
+from workrail_site.mcp.workers import Workers
+
+_VERSION = "1"
+_HINTS = "_tool_hints"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hints:
+    """What clients ask before they let a model call: whether anything changes, and whether calling twice does more."""
+
+    title: str
+    read_only: bool = False
+    idempotent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    name: str
+    description: str
+    hints: Hints
+    schema: Mapping[str, Any]
+    arguments: type[BaseModel]
+    method: Callable[..., ToolReply]
+
+    def call(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """In a worker's thread. Every refusal and every defect becomes a result or a protocol error."""
+        try:
+            arguments = read_arguments(tool=self.name, model=self.arguments, schema=self.schema, given=given)
+            return result_of(self.method(**arguments), text_only=caller().text_only)
+        except Exception as error:  # noqa: BLE001  the outermost: a defect is logged and answered in words that tell nothing
+            return refused(refusal_of(error))
+
+    def declaration(self) -> dict[str, Any]:
+        """As `tools/list` prints it. There is no output schema: some clients hold even a refusal against it."""
+        return {
+            "name": self.name,
+            "title": self.hints.title,
+            "description": self.description,
+            "inputSchema": dict(self.schema),
+            "annotations": {
+                "title": self.hints.title,
+                "readOnlyHint": self.hints.read_only,
+                "destructiveHint": False,
+                "idempotentHint": self.hints.idempotent,
+                "openWorldHint": False,
+            },
+        }
+
+
+class DialectServer:
+    """The tools of one dialect. django-mcp-server hands over the toolsets that name it when the apps are ready."""
+
+    def __init__(self, *, name: str, title: str, instructions: str) -> None:
+        self.name = name
+        self._title = title
+        self._instructions = instructions
+        self._tools: dict[str, Tool] = {}
+        _servers[name] = self
+
+    def register_mcptoolset(self, toolset: Any) -> None:
+        """The call that the library makes. Of its own tools only the declarations are used: it would run each in the
+        one thread that asgiref keeps for everything.
+        """
+        for declared in toolset._add_tools_to(_Declarations()):  # noqa: SLF001  what the library's own server does here
+            method = getattr(toolset, declared.name)
+            self._tools[declared.name] = Tool(
+                name=declared.name,
+                description=_unwrapped(declared.description),
+                hints=getattr(method, _HINTS),
+                schema=input_schema(declared.fn_metadata.arg_model),
+                arguments=declared.fn_metadata.arg_model,
+                method=method,
+            )
+
+    def tools(self) -> tuple[Tool, ...]:
+        return tuple(self._tools[name] for name in sorted(self._tools))
+
+    def for_sdk(self, *, workers: Workers) -> Server[Any]:
+        declarations = mcp_types.ListToolsResult.model_validate(
+            {"tools": [tool.declaration() for tool in self.tools()]}
+        )
+
+        async def list_tools(
+            _context: ServerRequestContext[Any, Any], _params: mcp_types.PaginatedRequestParams | None
+        ) -> mcp_types.ListToolsResult:
+            return declarations
+
+        async def call_tool(_context: ServerRequestContext[Any, Any], params: mcp_types.CallToolRequestParams) -> Any:
+            tool = self._tools.get(params.name)
+            if tool is None:
+                raise self._no_such_tool(params.name)
+            return await workers.run(partial(tool.call, params.arguments or {}))
+
+        return Server(
+            f"workrail-{self.name}",
+            title=self._title,
+            version=_VERSION,
+            instructions=self._instructions,
+            on_list_tools=list_tools,
+            on_call_tool=call_tool,
+            get_tool_input_schema=self._schema_of,
+        )
+
+    def _schema_of(self, name: str) -> Mapping[str, Any] | None:
+        tool = self._tools.get(name)
+        return None if tool is None else tool.schema
+
+    def _no_such_tool(self, name: str) -> MCPError:
+        near = closest(name, self._tools)
+        error = NotFoundError(
+            f"This server has no tool {name[:80]!r}.{f' Did you mean {near!r}?' if near else ''}",
+            suggestion=f"The {self.name} dialect has: {', '.join(sorted(self._tools))}.",
+        )
+        return protocol_error(error, code=JsonRpc.INVALID_PARAMS)
+
+
+class _Declarations(ToolManager):
+    """Collects what the library declares, without output schemas."""
+
+    def add_tool(self, fn: Callable[..., Any], *args: Any, **options: Any) -> SdkTool:
+        return super().add_tool(fn, *args, **{**options, "structured_output": False})
+
+
+def hinted(hints: Hints) -> Callable[[Callable[..., ToolReply]], Callable[..., ToolReply]]:
+    """Every tool says its hints."""
+
+    def decorate(method: Callable[..., ToolReply]) -> Callable[..., ToolReply]:
+        setattr(method, _HINTS, hints)
+        return method
+
+    return decorate
+
+
+def all_servers() -> Mapping[str, DialectServer]:
+    return dict(_servers)
+
+
+_servers: dict[str, DialectServer] = {}
+
+
+def _unwrapped(docstring: str) -> str:
+    """Paragraphs as single lines: line ends of the source are none of the model's business."""
+    paragraphs = docstring.strip().split("\n\n")
+    return "\n\n".join(" ".join(line.strip() for line in paragraph.splitlines()) for paragraph in paragraphs)

@@ -1,0 +1,62 @@
+"""Threads for what touches the database: a bounded number, each with one connection to Postgres that it keeps."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TypeVar
+
+from django.db import close_old_connections, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+T = TypeVar("T")
+
+# After such a rest a connection is tried before it is trusted. Asking every time would be one more round trip for a call.
+_TRUSTED_SECONDS = 15.0
+
+
+class _Thread(threading.local):
+    used_at = 0.0
+
+
+class Workers:
+    def __init__(self, *, threads: int) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="mcp")
+        self._thread = _Thread()
+        self._connections: set[BaseDatabaseWrapper] = set()
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """In a thread, with the context variables of whoever asks. Work that has begun is finished, also when the
+        one who asked for it has left: what it records is answered to the same call when it comes again.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, copy_context().run, self._run, work)
+
+    def close(self) -> None:
+        """Waits for what is under way, then ends the threads and their connections."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        for connection in self._connections:
+            connection.inc_thread_sharing()
+            connection.close()
+
+    def _run(self, work: Callable[[], T]) -> T:
+        connection = connections["default"]
+        self._connections.add(connection)
+        # As Django does around each of its own requests.
+        close_old_connections()
+        if time.monotonic() - self._thread.used_at > _TRUSTED_SECONDS:
+            connection.close_if_health_check_failed()
+        try:
+            return work()
+        finally:
+            self._thread.used_at = time.monotonic()
+            _drop_broken(connection)
+            close_old_connections()
+
+
+def _drop_broken(connection: BaseDatabaseWrapper) -> None:
+    """Prepared statements run on psycopg's own cursor, so Django does not hear of a connection that broke there."""
+    if connection.connection is not None and connection.connection.closed:
+        connection.close()
