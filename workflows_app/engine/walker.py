@@ -5,15 +5,12 @@ turns true later is still done. Inside a loop a cursor moves forward only. Every
 A position is bounded by the size of the program, whatever number of rounds it has seen.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Mapping
 from typing import Any, assert_never
 
-import msgspec
 from msgspec.structs import replace
 
-from workflows_app.engine import conditions
+from workflows_app.engine import conditions, walks
 from workflows_app.engine.program import (
     Activity,
     Condition,
@@ -26,85 +23,15 @@ from workflows_app.engine.program import (
     Program,
     Step,
 )
+from workflows_app.engine.walks import LOOP_CONTROL_KIND, Failure, FailureKind, Frame, Note, NoteKind, Position, Walk
 
 TERMINAL_TARGETS = frozenset({"__terminal__", "workflow-end", "end-workflow"})
-LOOP_CONTROL_KIND = "wr.loop_control"
 # Items that one call may pass over; only a program of nested loops whose steps are all skipped comes near it.
 WALK_BUDGET = 20_000
 
+_DECISIONS = ("continue", "stop")
+
 Variables = Mapping[str, Any]
-
-
-class Frame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One loop being run: its round from 0, and the index in its body that is looked at next."""
-
-    loop: str
-    iteration: int
-    index: int = 0
-
-
-class Position(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """`done` are the finished top-level items of this visit of the activity; `pending` is the key of the item at hand."""
-
-    activity: str
-    visit: int = 0
-    done: tuple[str, ...] = ()
-    frames: tuple[Frame, ...] = ()
-    pending: str = ""
-    pending_item: str = ""
-    complete: bool = False
-    visits: dict[str, int] = msgspec.field(default_factory=dict)
-    completed_activities: tuple[str, ...] = ()
-    skipped_activities: tuple[str, ...] = ()
-
-
-class NoteKind(StrEnum):
-    SELECTED_NEXT_STEP = "selected_next_step"
-    EVALUATED_CONDITION = "evaluated_condition"
-    ENTERED_LOOP = "entered_loop"
-    EXITED_LOOP = "exited_loop"
-    ENTERED_ACTIVITY = "entered_activity"
-    LEFT_ACTIVITY = "left_activity"
-    SKIPPED_ACTIVITY = "skipped_activity"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
-    """Why the walk went where it went."""
-
-    kind: NoteKind
-    summary: str
-    item: str = ""
-    loop: str = ""
-    iteration: int | None = None
-
-
-class FailureKind(StrEnum):
-    MISSING_CONTEXT = "missing_context"
-    MAX_ITERATIONS = "max_iterations"
-    NO_TRANSITION = "no_transition"
-    UNKNOWN_ACTIVITY = "unknown_activity"
-    BUDGET = "budget"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """The walk cannot go on from here. `keys` are the variables whose value would let it."""
-
-    kind: FailureKind
-    message: str
-    item: str = ""
-    keys: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
-    """`failure` is why the walk stands where it stood; `passed` are failures that a walk told to press on went by."""
-
-    position: Position
-    notes: tuple[Note, ...] = ()
-    failure: Failure | None = None
-    passed: tuple[Failure, ...] = ()
 
 
 def start(*, program: Program, variables: Variables, press_on: bool = False) -> Walk:
@@ -124,10 +51,11 @@ def complete_pending(
     variables: Variables,
     artifacts: tuple[Mapping[str, Any], ...] = (),
     press_on: bool = False,
+    by_hand: bool = False,
 ) -> Walk:
     """The pending item is finished and handed in `artifacts`; find the next one.
 
-    With `press_on` nothing stops the walk: a loop that cannot go on is left, an activity without a way out ends the run.
+    With `press_on` nothing stops the walk: a loop that cannot go on is left, and what else has no way out ends the run.
     """
     return _Walker(program, variables, artifacts, press_on=press_on).after_pending(position)
 
@@ -139,9 +67,56 @@ def enter_activity(
     activity_id: str,
     variables: Variables,
     press_on: bool = False,
+    by_hand: bool = False,
 ) -> Walk:
     """Leave whatever is at hand and enter an activity afresh: nothing of an earlier visit counts as done."""
-    return _Walker(program, variables, (), press_on=press_on).enter(position, activity_id)
+    return _Walker(program, variables, (), press_on=press_on, by_hand=by_hand).enter(position, activity_id)
+
+
+def begin_round(*, program: Program, position: Position, loop_id: str, variables: Variables) -> Walk:
+    """By hand: the next round of the loop at hand, or the first of one that stands at the top of the activity.
+
+    When the loop's own test says that there is no further round, the loop is left and the walk goes on behind it.
+    """
+    return _Walker(program, variables, (), press_on=False, by_hand=True).begin_round(position, loop_id)
+
+
+def leave_loop(*, program: Program, position: Position, loop_id: str, variables: Variables) -> Walk:
+    """By hand: the loop counts as done, however many rounds it has had."""
+    return _Walker(program, variables, (), press_on=False, by_hand=True).leave_loop(position, loop_id)
+
+
+def point_at(*, program: Program, position: Position, item_id: str) -> Position | None:
+    """The position at which that item of the activity at hand is pending; None when it is done or not there.
+
+    An item is looked for in the round at hand, then among the undone items of the activity, then in the first round of
+    its loops. Conditions are not asked: whoever names an item says that it was its turn.
+    """
+    activity = program.activity(position.activity)
+    if activity is None:
+        return None
+    for frames in _places_of(activity, position, item_id):
+        there = replace(position, frames=frames, pending_item=item_id)
+        return replace(there, pending=instance_key(program=program, position=there, item_id=item_id))
+    return None
+
+
+def _places_of(activity: Activity, position: Position, item_id: str) -> Iterator[tuple[Frame, ...]]:
+    if position.frames:
+        body = body_at(activity, position.frames)
+        frame = position.frames[-1]
+        yield from (
+            (*position.frames[:-1], replace(frame, index=i)) for i, item in enumerate(body) if item.id == item_id
+        )
+    for item in activity.body:
+        if item.id in position.done:
+            continue
+        if item.id == item_id and not isinstance(item, Loop):
+            yield ()
+        elif isinstance(item, Loop):
+            yield from (
+                (Frame(loop=item.id, iteration=0, index=i),) for i, inner in enumerate(item.body) if inner.id == item_id
+            )
 
 
 def skip(position: Position, activities: tuple[str, ...]) -> Position:
@@ -200,6 +175,15 @@ class _StopError(Exception):
         self.failure = failure
 
 
+class _RestError(Exception):
+    """A walk by hand stands here."""
+
+    def __init__(self, position: Position, failure: Failure | None = None) -> None:
+        super().__init__(position.activity)
+        self.position = position
+        self.failure = failure
+
+
 class _Walker:
     """One call's work: the notes it takes and the budget it spends."""
 
@@ -210,16 +194,26 @@ class _Walker:
         artifacts: tuple[Mapping[str, Any], ...],
         *,
         press_on: bool,
+        by_hand: bool = False,
     ) -> None:
         self.program = program
         self.variables = variables
         self.artifacts = artifacts
         self.press_on = press_on
+        self.by_hand = by_hand
         self.notes: list[Note] = []
         self.passed: list[Failure] = []
         self.budget = WALK_BUDGET
+        # The loops around the item that was just completed, and the innermost of them that an artifact decides.
+        self.around: frozenset[str] = frozenset()
+        self.decides = ""
 
     def after_pending(self, position: Position) -> Walk:
+        activity = self.program.activity(position.activity)
+        loops = loops_at(activity, position.frames) if activity else ()
+        self.around = frozenset(loop.id for loop in loops)
+        self.decides = next((loop.id for loop in reversed(loops) if loop.decision_contract), "")
+
         def move() -> Position:
             moved = self._past(position, position.pending_item)
             return self._settle(replace(moved, pending="", pending_item=""))
@@ -230,11 +224,44 @@ class _Walker:
         before = position or Position(activity=activity_id)
         return self._walk(before, lambda: self._settle(self._entered(position, activity_id)))
 
+    def begin_round(self, position: Position, loop_id: str) -> Walk:
+        def move() -> Position:
+            frame = position.frames[-1] if position.frames else None
+            loop = self._loop(position, loop_id)
+            if frame is None or frame.loop != loop_id:
+                return self._settle(self._enter_loop(position, loop))
+            return self._settle(self._turned(position, loop, frame))
+
+        return self._walk(position, move)
+
+    def leave_loop(self, position: Position, loop_id: str) -> Walk:
+        def move() -> Position:
+            inside = [frame.loop for frame in position.frames]
+            depth = inside.index(loop_id) if loop_id in inside else len(inside)
+            self._note(NoteKind.EXITED_LOOP, f"Left loop {loop_id}.", loop=loop_id)
+            outside = replace(position, frames=position.frames[:depth], pending="", pending_item="")
+            return self._settle(self._past(outside, loop_id))
+
+        return self._walk(position, move)
+
+    def _loop(self, position: Position, loop_id: str) -> Loop:
+        activity = self._activity(position.activity)
+        at_hand = (*loops_at(activity, position.frames), *body_at(activity, position.frames), *activity.body)
+        found = next((item for item in at_hand if isinstance(item, Loop) and item.id == loop_id), None)
+        if found is None:
+            message = f"Activity {activity.id} has no loop {loop_id!r} here."
+            raise _StopError(Failure(kind=FailureKind.UNKNOWN_LOOP, message=message, item=loop_id))
+        return found
+
     def _walk(self, before: Position, move: Callable[[], Position]) -> Walk:
         try:
             return Walk(position=move(), notes=tuple(self.notes), passed=tuple(self.passed))
+        except _RestError as rest:
+            return Walk(position=rest.position, notes=tuple(self.notes), failure=rest.failure)
         except _StopError as stop:
-            return Walk(position=before, notes=tuple(self.notes), failure=stop.failure)
+            if not self.press_on:
+                return Walk(position=before, notes=tuple(self.notes), failure=stop.failure)
+            return Walk(position=_ended(before), notes=tuple(self.notes), passed=(*self.passed, stop.failure))
 
     # Moving through one activity
 
@@ -267,10 +294,18 @@ class _Walker:
 
     def _take(self, position: Position, item: Item) -> Position:
         if isinstance(item, Loop):
-            return self._enter_loop(position, item)
+            return self._met(position, item)
         key = instance_key(program=self.program, position=position, item_id=item.id)
         self._note(NoteKind.SELECTED_NEXT_STEP, f"Next is {key}.", item=item.id)
         return replace(position, pending=key, pending_item=item.id)
+
+    def _met(self, position: Position, loop: Loop) -> Position:
+        try:
+            return self._enter_loop(position, loop)
+        except _StopError as stop:
+            if not self.by_hand:
+                raise
+            raise _RestError(position, stop.failure) from stop
 
     def _past(self, position: Position, item_id: str) -> Position:
         if not position.frames:
@@ -288,11 +323,17 @@ class _Walker:
         return replace(position, frames=(*position.frames, Frame(loop=loop.id, iteration=0)))
 
     def _next_round(self, position: Position, loop: Loop, frame: Frame) -> Position:
+        if self.by_hand:
+            ended = replace(frame, index=len(loop.body))
+            raise _RestError(replace(position, frames=(*position.frames[:-1], ended)))
+        return self._turned(position, loop, frame)
+
+    def _turned(self, position: Position, loop: Loop, frame: Frame) -> Position:
         outside = replace(position, frames=position.frames[:-1])
         following = frame.iteration + 1
         if not self._breaks(position, loop) and self._goes_on(outside, loop, iteration=following):
             if following >= loop.max_iterations:
-                self._fail(_exhausted(loop))
+                self._fail(walks.exhausted(loop))
                 return self._past(outside, loop.id)
             self._note(
                 NoteKind.ENTERED_LOOP, f"Round {following + 1} of loop {loop.id}.", loop=loop.id, iteration=following
@@ -320,36 +361,46 @@ class _Walker:
                 assert_never(loop.loops)
 
     def _decision(self, loop: Loop, *, first: bool) -> bool:
-        """The last loop-control artifact of the step just completed that speaks of this loop; absent means go on."""
-        if first:
+        """What the step just completed decided for this loop; the last word counts, and none means go on.
+
+        Entering a loop anew from within itself, what was said there was said of the rounds before.
+        """
+        if first and loop.id in self.around:
             return True
-        wanted = loop.decision_loop_id or loop.id
         said = [
             artifact["decision"]
             for artifact in self.artifacts
-            if artifact.get("kind") == LOOP_CONTROL_KIND and artifact.get("loopId", wanted) in {wanted, loop.id}
+            if artifact.get("kind") == LOOP_CONTROL_KIND
+            and artifact.get("decision") in _DECISIONS
+            and self._speaks_of(artifact.get("loopId"), loop)
         ]
         return not said or said[-1] != "stop"
+
+    def _speaks_of(self, loop_id: object, loop: Loop) -> bool:
+        """Without a name an artifact speaks of the loop that its step decides; outside of all, of the one that follows."""
+        return self.decides in {"", loop.id} if loop_id is None else loop_id in (loop.id, loop.decision_loop_id)
 
     def _count(self, loop: Loop, scope: Variables) -> int:
         if isinstance(loop.count, int):
             return loop.count
         value = conditions.lookup(loop.count or (), variables=scope)
         if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124  NaN
-            self._fail(_missing(loop, ".".join(loop.count or ()), "a number"))
+            self._fail(walks.missing(loop, ".".join(loop.count or ()), "a number"))
             return 0
         return int(value)
 
     def _items(self, loop: Loop, scope: Variables) -> list[Any]:
         value = conditions.lookup(loop.items, variables=scope)
         if not isinstance(value, list):
-            self._fail(_missing(loop, ".".join(loop.items), "a list"))
+            self._fail(walks.missing(loop, ".".join(loop.items), "a list"))
             return []
         return value
 
     # Between activities
 
     def _leave(self, position: Position, activity: Activity) -> Position:
+        if self.by_hand:
+            raise _RestError(position)
         finished = dict.fromkeys((*position.completed_activities, activity.id))
         left = replace(position, completed_activities=tuple(finished), frames=())
         self._note(NoteKind.LEFT_ACTIVITY, f"Activity {activity.id} is done.", item=activity.id)
@@ -357,24 +408,32 @@ class _Walker:
         return replace(left, complete=True) if target is None else self._entered(left, target)
 
     def _entered(self, position: Position | None, activity_id: str) -> Position:
-        before = position or Position(activity=activity_id)
-        if activity_id in TERMINAL_TARGETS and self.program.activity(activity_id) is None:
-            return replace(before, pending="", pending_item="", frames=(), complete=True)
-        activity = self._activity(activity_id)
-        if activity_id in self._skipped(before):
+        at = position or Position(activity=activity_id)
+        while not self._ends_at(activity_id):
+            activity = self._activity(activity_id)
+            if activity_id not in self._skipped(at):
+                return self._visited(at, activity_id)
             self._spend()
             self._note(NoteKind.SKIPPED_ACTIVITY, f"Activity {activity_id} is skipped.", item=activity_id)
+            at = replace(at, activity=activity_id, done=())
             target = self._target(activity)
-            there = replace(before, activity=activity_id, done=(), frames=(), pending="", pending_item="")
-            return replace(there, complete=True) if target is None else self._entered(there, target)
-        visit = before.visits.get(activity_id, 0)
+            if target is None:
+                break
+            activity_id = target
+        return _ended(at)
+
+    def _ends_at(self, activity_id: str) -> bool:
+        return activity_id in TERMINAL_TARGETS and self.program.activity(activity_id) is None
+
+    def _visited(self, position: Position, activity_id: str) -> Position:
+        visit = position.visits.get(activity_id, 0)
         if self.program.family is Family.ACTIVITIES:
             self._note(NoteKind.ENTERED_ACTIVITY, f"Entered activity {activity_id}.", item=activity_id, iteration=visit)
         return replace(
-            before,
+            position,
             activity=activity_id,
             visit=visit,
-            visits={**before.visits, activity_id: visit + 1},
+            visits={**position.visits, activity_id: visit + 1},
             done=(),
             frames=(),
             pending="",
@@ -394,7 +453,7 @@ class _Walker:
         """Where the activity leads: a branch whose condition holds, then a transition, then the defaults; None ends the run."""
         if not activity.transitions and not any(b.transition_to for d in activity.decisions for b in d.branches):
             return None
-        for target, condition in _ways(activity):
+        for target, condition in walks.ways(activity):
             held = self._holds(condition, self.variables)
             if condition is not None:
                 self._note(
@@ -404,7 +463,7 @@ class _Walker:
                 )
             if held:
                 return target
-        self._fail(_no_way(activity))
+        self._fail(walks.no_way(activity))
         return None
 
     # Small questions
@@ -412,13 +471,7 @@ class _Walker:
     def _activity(self, activity_id: str) -> Activity:
         activity = self.program.activity(activity_id)
         if activity is None:
-            raise _StopError(
-                Failure(
-                    kind=FailureKind.UNKNOWN_ACTIVITY,
-                    message=f"The workflow has no activity {activity_id!r}.",
-                    item=activity_id,
-                ),
-            )
+            raise _StopError(walks.unknown(activity_id))
         return activity
 
     def _eligible(self, activity: Activity, item: Item, scope: Variables) -> bool:
@@ -460,6 +513,10 @@ class _Walker:
             )
 
 
+def _ended(position: Position) -> Position:
+    return replace(position, pending="", pending_item="", frames=(), complete=True)
+
+
 def _condition_of(activity: Activity, item: Item) -> Condition | None:
     if not isinstance(item, Gate):
         return item.run_condition
@@ -475,39 +532,3 @@ def _round_variables(loop: Loop, iteration: int, scope: Variables) -> dict[str, 
     if isinstance(items, list) and iteration < len(items):
         added[loop.item_variable or "currentItem"] = items[iteration]
     return added
-
-
-def _ways(activity: Activity) -> Iterator[tuple[str, Condition | None]]:
-    branches = [branch for decision in activity.decisions for branch in decision.branches if branch.transition_to]
-    yield from ((b.transition_to, b.condition) for b in branches if b.condition is not None and not b.is_default)
-    yield from ((t.to, t.condition) for t in activity.transitions if not t.is_default)
-    yield from ((t.to, None) for t in activity.transitions if t.is_default)
-    yield from ((b.transition_to, None) for b in branches if b.is_default)
-
-
-def _exhausted(loop: Loop) -> Failure:
-    return Failure(
-        kind=FailureKind.MAX_ITERATIONS,
-        message=f"Loop {loop.id} has run its {loop.max_iterations} rounds and its decision still says to go on.",
-        item=loop.id,
-        keys=tuple(sorted(conditions.variables_of(loop.condition))),
-    )
-
-
-def _missing(loop: Loop, key: str, wanted: str) -> Failure:
-    return Failure(
-        kind=FailureKind.MISSING_CONTEXT,
-        message=f"Loop {loop.id} needs {wanted} in the context variable {key!r}.",
-        item=loop.id,
-        keys=(key,),
-    )
-
-
-def _no_way(activity: Activity) -> Failure:
-    names = {name for _, condition in _ways(activity) for name in conditions.variables_of(condition)}
-    return Failure(
-        kind=FailureKind.NO_TRANSITION,
-        message=f"Activity {activity.id} is done and no condition of its transitions holds.",
-        item=activity.id,
-        keys=tuple(sorted(names)),
-    )
