@@ -16,6 +16,7 @@ from tests.activity_folders import (
     toon,
     workflow,
 )
+from workflows_app.engine.activities.findings import MAX_PER_SEVERITY
 from workflows_app.engine.problems import ProblemCode, Severity
 from workflows_app.engine.program import (
     COMPILER_VERSION,
@@ -474,3 +475,16 @@ checkpoints:
 def test_what_other_workflows_are_known_does_not_change_a_program():
     library = Library(folders={"other": folder()}, workflow_ids=frozenset({"other"}))
     assert program_bytes(program_of(folder(), library=library)) == program_bytes(program_of(folder()))
+
+
+def test_a_folder_that_is_wrong_throughout_has_a_list_that_ends():
+    said = activity(steps=[step(f"s{number}", skill=f"none-{number}") for number in range(2_000)])
+    problems = compiled(folder(said)).problems
+    assert len(problems) == MAX_PER_SEVERITY + 1
+    assert only(problems, ProblemCode.TOO_LARGE).message == f"2000 warnings were found; {MAX_PER_SEVERITY} are listed."
+
+
+def test_warnings_do_not_crowd_out_an_error():
+    said = activity(steps=[step(f"s{number}", skill=f"none-{number}") for number in range(400)], required="no")
+    compilation = compiled(folder(said))
+    assert (compilation.program, codes(compilation.errors)) == (None, ["wrong_type"])

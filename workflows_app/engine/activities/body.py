@@ -5,7 +5,6 @@ that no step names, in an activity whose steps name others, is asked on demand o
 are (`kind: technique | action | checkpoint | loop`) and stand in the order in which they are done.
 """
 
-import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from workflows_app.engine.activities.parts import (
 from workflows_app.engine.activities.prompts import step_prompt
 from workflows_app.engine.activities.shape import Shape
 from workflows_app.engine.activities.skills import Skills
-from workflows_app.engine.problems import ProblemCode, did_you_mean
+from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Checkpoint, Condition, Gate, Item, Loop, LoopKind, Step
 
 DEFAULT_MAX_ITERATIONS = 100
@@ -75,6 +74,7 @@ class _Reader:
         self._checkpoints: dict[str, Checkpoint] = {}
         self._named: Counter[str] = Counter()
         self._taken: set[str] = set()
+        self._numbers: Counter[str] = Counter()
 
     def read(self) -> tuple[tuple[Item, ...], tuple[Checkpoint, ...]]:
         declared = [_declared(item, number) for number, item in enumerate(self._activity.shapes("checkpoints"), 1)]
@@ -159,7 +159,7 @@ class _Reader:
         if isinstance(fragment, dict):
             return shape.over(fragment)
         if reference:
-            hint = did_you_mean(reference[:80], self._around.fragments)
+            hint = shape.findings.hint(reference, self._around.fragments)
             shape.problem(ProblemCode.UNKNOWN_REF, "ref", f"No fragment {reference[:80]!r} is known.", suggestion=hint)
         return shape
 
@@ -196,9 +196,10 @@ class _Reader:
     def _repeating(self, drafts: list[_Draft]) -> list[_Draft]:
         """Each loop with what its `activities` name: steps that stand outside move into a loop that has none of its own."""
         outside = {draft.item.id: draft for draft in drafts if isinstance(draft.item, Step)}
+        top = set(map(id, drafts))
         moved: set[int] = set()
         for loop in _loops(drafts):
-            steps = self._steps_of(loop, outside if loop in drafts and not loop.body else {}, moved)
+            steps = self._steps_of(loop, outside if id(loop) in top and not loop.body else {}, moved)
             loop.body.extend(steps)
             moved.update(id(step) for step in steps)
         return [draft for draft in drafts if id(draft) not in moved]
@@ -215,7 +216,7 @@ class _Reader:
             else:
                 unknown.append(name)
                 message = f"{name[:80]!r} is neither an activity of the workflow nor a step that this loop could hold."
-                hint = did_you_mean(name[:80], {*self._around.activity_ids, *outside})
+                hint = loop.shape.findings.hint(name, self._around.activity_ids, outside)
                 loop.shape.warn(ProblemCode.UNKNOWN_ACTIVITY, f"activities[{index}]", message, hint)
         extra = {**loop.item.extra, "activities": unknown} if isinstance(loop.item, Loop) and unknown else {}
         loop.item = msgspec.structs.replace(
@@ -232,7 +233,7 @@ class _Reader:
                 self._named[draft.names] += 1
             elif draft.names:
                 message = f"The activity declares no checkpoint {draft.names[:80]!r}."
-                hint = did_you_mean(draft.names[:80], self._checkpoints)
+                hint = draft.shape.findings.hint(draft.names, self._checkpoints)
                 draft.shape.warn(ProblemCode.UNKNOWN_CHECKPOINT, "checkpoint", message, hint)
             self._count(draft.body)
 
@@ -253,11 +254,11 @@ class _Reader:
             elif isinstance(item, Gate):
                 item = Gate(id=self._gate_id("gate", item.checkpoint), checkpoint=item.checkpoint)
             if item.id in held:
-                item = msgspec.structs.replace(item, id=self._renamed(draft.shape, item.id, held | self._taken))
+                item = msgspec.structs.replace(item, id=self._renamed(draft.shape, item.id, held, self._taken))
             held.add(item.id)
             body.append(item)
             if isinstance(item, Step) and item.checkpoint in self._checkpoints:
-                gate_id = _unused(self._gate_id(item.id, item.checkpoint), held)
+                gate_id = self._unused(self._gate_id(item.id, item.checkpoint), held)
                 body.append(Gate(id=gate_id, checkpoint=item.checkpoint, step=item.id))
                 held.add(gate_id)
         return tuple(body)
@@ -266,22 +267,22 @@ class _Reader:
         alone = self._named[checkpoint] <= 1 and checkpoint not in self._taken
         return checkpoint if alone else f"{step_id}.{checkpoint}"
 
-    def _renamed(self, shape: Shape, name: str, taken: Collection[str]) -> str:
-        unused = _unused(name, taken)
+    def _unused(self, name: str, *taken: Collection[str]) -> str:
+        """The name, or the name with the next number that none of these has."""
+        unused = name
+        while any(unused in names for names in taken):
+            self._numbers[name] += 1
+            unused = f"{name}.{self._numbers[name] + 1}"
+        return unused
+
+    def _renamed(self, shape: Shape, name: str, *taken: Collection[str]) -> str:
+        unused = self._unused(name, *taken)
         shape.warn(ProblemCode.DUPLICATE_ID, "id", f"The id {name!r} stands twice; this one is called {unused!r}.")
         return unused
 
 
 def _declared(shape: Shape, number: int) -> Checkpoint:
     return read_checkpoint(shape, checkpoint_id=shape.id(default=f"checkpoint-{number}"))
-
-
-def _unused(name: str, taken: Collection[str]) -> str:
-    numbers = itertools.count(2)
-    unused = name
-    while unused in taken:
-        unused = f"{name}.{next(numbers)}"
-    return unused
 
 
 def _loops(drafts: list[_Draft]) -> Iterator[_Draft]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER
 from workflows_app.engine.activities.shape import Shape
-from workflows_app.engine.problems import ProblemCode, did_you_mean
+from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import ArtifactLocation, Mode, RoleDefinition, Variable, VariableType
 
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
@@ -149,7 +149,7 @@ def _rule_texts(shape: Shape, key: str, fragments: Mapping[str, Any]) -> Iterato
             yield from (rule for rule in fragment if isinstance(rule, str))
         else:
             message = "A rule is text, or `ref` and the name of a fragment."
-            hint = did_you_mean(str(reference)[:80], fragments)
+            hint = shape.findings.hint(str(reference), fragments)
             shape.problem(ProblemCode.UNKNOWN_REF, f"{key}[{index}]", message, suggestion=hint)
 
 

@@ -23,8 +23,9 @@ JSON = ".json"
 MARKDOWN = ".md"
 STRUCTURED = (TOON, *YAML, JSON)
 
-# More places than this in one file say no more.
+# To find a further place the file is decoded again; more places, or a larger file, would say no more.
 _MAX_LENIENT_PLACES = 20
+_MAX_MENDED_CHARS = 256 * 1024
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^#[ \t]+(.+)$", re.MULTILINE)
 _REASONS = {
@@ -193,7 +194,7 @@ def _lenient_places(text: str, file: str) -> Problems:
                 suggestion="Older readers differ in what they make of it; write it strictly.",
             )
             warnings.append(warning)
-            if not _mend(lines, error):
+            if len(text) > _MAX_MENDED_CHARS or not _mend(lines, error):
                 break
         else:
             break

@@ -1,11 +1,11 @@
 """What a workflow may do and its author hardly meant. Each finding is a warning; the program runs all the same."""
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from workflows_app.engine import conditions
-from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
+from workflows_app.engine.problems import Problem, ProblemCode, Severity
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
@@ -23,12 +23,16 @@ from workflows_app.engine.walker import TERMINAL_TARGETS
 _ROUND_VARIABLES = frozenset({"currentIteration", "currentItem", "currentIndex"})
 
 
+Hint = Callable[[str, Iterable[str]], str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
     """Where the parts of the program were authored: the workflow's own file, and that of each activity."""
 
     workflow: str
     activities: Mapping[str, str]
+    hint: Hint
 
 
 def lint(*, program: Program, places: Places, workflow_ids: frozenset[str]) -> Iterator[Problem]:
@@ -36,13 +40,14 @@ def lint(*, program: Program, places: Places, workflow_ids: frozenset[str]) -> I
     yield from _unreachable(program, places)
     yield from _undeclared(program, places)
     yield from _modes(program, places)
+    known = frozenset(activity.id for activity in program.activities)
     for activity in program.activities:
         file = places.activities[activity.id]
-        yield from _targets(program, activity, file)
-        yield from _triggers(program, activity, file, workflow_ids)
+        yield from _targets(activity, known, places)
+        yield from _triggers(program, activity, workflow_ids, places)
         yield from _decisions(activity, file)
         for checkpoint in activity.checkpoints:
-            yield from _checkpoint(checkpoint, file)
+            yield from _checkpoint(checkpoint, file, places.hint)
         yield from _twins(activity, file)
         for loop in _loops(activity):
             yield from _loop(loop, file)
@@ -89,41 +94,44 @@ def _unreachable(program: Program, places: Places) -> Iterator[Problem]:
             yield _warning(ProblemCode.UNREACHABLE, message, places.activities[activity.id])
 
 
-def _targets(program: Program, activity: Activity, file: str) -> Iterator[Problem]:
-    known = [other.id for other in program.activities]
+def _targets(activity: Activity, known: Collection[str], places: Places) -> Iterator[Problem]:
+    file = places.activities[activity.id]
     for target, path in _ways(activity):
         if target not in known and target not in TERMINAL_TARGETS:
             message = f"This leads to {target[:80]!r}, which is no activity of the workflow."
-            hint = did_you_mean(target[:80], known)
+            hint = places.hint(target, known)
             yield _warning(ProblemCode.DANGLING_TRANSITION, message, file, path=path, suggestion=hint)
     for checkpoint in activity.checkpoints:
         for option in checkpoint.options:
             skipped = () if option.effect is None else option.effect.skip_activities
             path = f"checkpoints.{checkpoint.id}.options.{option.id}.effect.skipActivities"
-            yield from _unknown_activities(skipped, known, file, path)
+            yield from _unknown_activities(skipped, known, file, path, places.hint)
 
 
 def _modes(program: Program, places: Places) -> Iterator[Problem]:
-    known = [activity.id for activity in program.activities]
+    known = frozenset(activity.id for activity in program.activities)
     for index, mode in enumerate(program.modes):
         path = f"modes[{index}].skipActivities"
-        yield from _unknown_activities(mode.skip_activities, known, places.workflow, path)
+        yield from _unknown_activities(mode.skip_activities, known, places.workflow, path, places.hint)
 
 
-def _unknown_activities(names: tuple[str, ...], known: list[str], file: str, path: str) -> Iterator[Problem]:
+def _unknown_activities(
+    names: tuple[str, ...], known: Collection[str], file: str, path: str, hint_at: Hint
+) -> Iterator[Problem]:
     for index, name in enumerate(names):
         if name not in known:
             message = f"{name[:80]!r} is no activity of the workflow."
-            hint = did_you_mean(name[:80], known)
+            hint = hint_at(name, known)
             yield _warning(ProblemCode.UNKNOWN_ACTIVITY, message, file, path=f"{path}[{index}]", suggestion=hint)
 
 
-def _triggers(program: Program, activity: Activity, file: str, workflow_ids: frozenset[str]) -> Iterator[Problem]:
+def _triggers(program: Program, activity: Activity, workflow_ids: frozenset[str], places: Places) -> Iterator[Problem]:
+    file = places.activities[activity.id]
     known = workflow_ids | {program.id}
     for trigger in _all_triggers(activity):
         if workflow_ids and trigger.workflow not in known:
             message = f"The workflow {trigger.workflow[:80]!r} that is started here is not known."
-            hint = did_you_mean(trigger.workflow[:80], known)
+            hint = places.hint(trigger.workflow, known)
             yield _warning(ProblemCode.UNKNOWN_WORKFLOW, message, file, path="triggers", suggestion=hint)
 
 
@@ -141,7 +149,7 @@ def _decisions(activity: Activity, file: str) -> Iterator[Problem]:
             yield _warning(ProblemCode.MISSING_KEY, message, file, path=f"decisions[{index}].branches")
 
 
-def _checkpoint(checkpoint: Checkpoint, file: str) -> Iterator[Problem]:
+def _checkpoint(checkpoint: Checkpoint, file: str, hint_at: Hint) -> Iterator[Problem]:
     path = f"checkpoints.{checkpoint.id}"
     options = [option.id for option in checkpoint.options]
     if not options:
@@ -152,7 +160,7 @@ def _checkpoint(checkpoint: Checkpoint, file: str) -> Iterator[Problem]:
         yield _warning(ProblemCode.MISSING_KEY, message, file, path=f"{path}.defaultOption")
     if checkpoint.default_option and checkpoint.default_option not in options:
         message = f"The default {checkpoint.default_option[:80]!r} is not an option of {checkpoint.id!r}."
-        hint = did_you_mean(checkpoint.default_option[:80], options)
+        hint = hint_at(checkpoint.default_option, options)
         yield _warning(ProblemCode.UNKNOWN_OPTION, message, file, path=f"{path}.defaultOption", suggestion=hint)
 
 
@@ -188,7 +196,7 @@ def _undeclared(program: Program, places: Places) -> Iterator[Problem]:
         if root and root not in told and root not in declared and name not in declared:
             told.add(root)
             message = f"The variable {root[:80]!r}, used by {user}, is not declared."
-            hint = did_you_mean(root[:80], declared)
+            hint = places.hint(root, declared)
             yield _warning(ProblemCode.UNDECLARED_VARIABLE, message, file, suggestion=hint)
 
 

@@ -8,15 +8,16 @@ from workflows_app.engine.activities.activity import Inherited, ReadActivity, re
 from workflows_app.engine.activities.body import Surroundings
 from workflows_app.engine.activities.definition import Definition, read_definition
 from workflows_app.engine.activities.documents import as_warning, read_document
+from workflows_app.engine.activities.findings import Findings
 from workflows_app.engine.activities.folder import Entry, Folder, Part, sort_files
 from workflows_app.engine.activities.library import Neighbours
 from workflows_app.engine.activities.lint import Places, leads_on, lint
 from workflows_app.engine.activities.references import META
 from workflows_app.engine.activities.resources import Resources, read_rules, read_templates
-from workflows_app.engine.activities.shape import Findings, Shape
+from workflows_app.engine.activities.shape import Shape
 from workflows_app.engine.activities.skills import Held, Shelf, Skills
 from workflows_app.engine.packing import entry_file
-from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean, sorted_problems
+from workflows_app.engine.problems import Problem, ProblemCode, Severity
 from workflows_app.engine.program import (
     COMPILER_VERSION,
     ConditionMode,
@@ -46,7 +47,7 @@ def compile_folder(*, source: Source, library: Library) -> Compilation:
     findings = Findings(strictness=source.strictness)
     shape = _entry(source, findings)
     if shape is None:
-        return Compilation(program=None, workflow_id="", problems=sorted_problems(findings.problems))
+        return Compilation(program=None, workflow_id="", problems=findings.listed())
     definition = read_definition(shape)
     if definition.id:
         problems = names.check_id(workflow_id=definition.id, origin=source.origin)
@@ -102,15 +103,18 @@ class _Compiler:
         skills, resources, templates = self._attached()
         rules = self._rules()
         program = self._program(read, skills, resources, templates, rules)
-        places = Places(workflow=self._shape.file, activities={one.id: one.shape.file for one in authored.values()})
+        places = Places(
+            workflow=self._shape.file,
+            activities={one.id: one.shape.file for one in authored.values()},
+            hint=self._findings.hint,
+        )
         self._findings.take(lint(program=program, places=places, workflow_ids=self._library.workflow_ids))
-        problems = sorted_problems(self._findings.problems)
-        broken = any(problem.severity is Severity.ERROR for problem in problems)
+        broken = self._findings.has_errors
         contents = [held.content for held in (*skills, *resources, *templates)] + ([rules] if rules else [])
         return Compilation(
             program=None if broken else program,
             workflow_id=self._definition.id,
-            problems=problems,
+            problems=self._findings.listed(),
             contents=() if broken else _unique(contents),
         )
 
@@ -175,7 +179,7 @@ class _Compiler:
         entry = None if folder is None else folder.named(name)
         if entry is None:
             message = f"No activity file {reference[:80]!r} is in this folder or in another workflow."
-            hint = did_you_mean(name[:80], _file_names(folder or self._folder))
+            hint = self._findings.hint(name, _file_names(folder or self._folder))
             self._shape.problem(ProblemCode.UNKNOWN_ACTIVITY, place, message, severity=Severity.ERROR, suggestion=hint)
             return
         authored = self._from_file(entry, home=home)
@@ -293,7 +297,7 @@ class _Compiler:
         known = [activity.id for activity in program.activities]
         if initial and known and initial not in known:
             message = f"The first activity {initial[:80]!r} is not one of the workflow."
-            hint = did_you_mean(initial[:80], known)
+            hint = self._findings.hint(initial, known)
             self._shape.problem(
                 ProblemCode.UNKNOWN_ACTIVITY, "initialActivity", message, severity=Severity.ERROR, suggestion=hint
             )

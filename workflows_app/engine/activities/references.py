@@ -34,17 +34,15 @@ def resource_candidates(reference: str, *, own: str, home: str = "") -> list[tup
     return [(place, wanted.rpartition("/")[2]) for place in _places(own, home)]
 
 
-def same_resource(attachment: Attachment, name: str) -> bool:
-    """A reference is an index, the name of the file with its index, or the id; "0", "00" and "000" are one index."""
+def resource_keys(*, index: str, name: str) -> tuple[str, ...]:
+    """What a resource answers to: its number, however it is written, and its name."""
+    return (f"#{index.lstrip('0')}", name) if index else (name,)
+
+
+def wanted_keys(name: str) -> tuple[str, ...]:
+    """What a reference asks for, in this order: "1", "01" and "01-guide" name a number, and may be a name as well."""
     number = name.partition("-")[0]
-    if (
-        attachment.index
-        and number.isascii()
-        and number.isdigit()
-        and number.lstrip("0") == attachment.index.lstrip("0")
-    ):
-        return True
-    return name == attachment.id
+    return (f"#{number.lstrip('0')}", name) if number.isascii() and number.isdigit() else (name,)
 
 
 def find_skill(*, program: Program, reference: str, home: str = "") -> Attachment | None:
@@ -57,11 +55,13 @@ def find_skill(*, program: Program, reference: str, home: str = "") -> Attachmen
 
 def find_resource(*, program: Program, reference: str, home: str = "") -> Attachment | None:
     """The resource that a reference in this program means."""
-    for owner, name in resource_candidates(reference, own=program.id, home=home):
-        for resource in program.resources:
-            if resource.owner == owner and same_resource(resource, name):
-                return resource
-    return None
+    held: dict[tuple[str, str], Attachment] = {}
+    for resource in program.resources:
+        for key in resource_keys(index=resource.index, name=resource.id):
+            held.setdefault((resource.owner, key), resource)
+    candidates = resource_candidates(reference, own=program.id, home=home)
+    wanted = ((owner, key) for owner, name in candidates for key in wanted_keys(name))
+    return next((held[key] for key in wanted if key in held), None)
 
 
 def _places(own: str, home: str) -> list[str]:

@@ -11,12 +11,12 @@ from workflows_app.engine.activities.documents import (
     read_markdown,
     read_text,
 )
+from workflows_app.engine.activities.findings import Findings
 from workflows_app.engine.activities.folder import Entry, Folder, Part
-from workflows_app.engine.activities.references import resource_candidates, same_resource
-from workflows_app.engine.activities.shape import Findings
+from workflows_app.engine.activities.references import resource_candidates, resource_keys, wanted_keys
 from workflows_app.engine.activities.skills import Held
 from workflows_app.engine.canonical import digest as digest_of
-from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
+from workflows_app.engine.problems import Problem, ProblemCode, Severity
 from workflows_app.engine.program import Attachment
 from workflows_app.engine.source import Content, ContentKind, Strictness
 
@@ -32,6 +32,7 @@ class Resources:
         self._findings = findings
         self._strictness = strictness
         self._read: dict[str, dict[str, tuple[Held | None, tuple[Problem, ...]]]] = {}
+        self._index: dict[str, dict[str, Held]] = {}
         self._referred: dict[tuple[str, str], Held] = {}
 
     def refer(self, reference: str, *, file: str, path: str, home: str = "") -> None:
@@ -41,7 +42,6 @@ class Resources:
             if held is not None:
                 self._referred[owner, held.file] = held
                 return
-        known = [entry.name for entry in self._own.of(Part.RESOURCE)]
         self._findings.add(
             Problem(
                 code=ProblemCode.UNKNOWN_RESOURCE,
@@ -49,7 +49,7 @@ class Resources:
                 severity=Severity.WARNING,
                 file=file,
                 path=path,
-                suggestion=did_you_mean(reference[:80], known),
+                suggestion=self._findings.hint(reference, (entry.name for entry in self._own.of(Part.RESOURCE))),
             ),
         )
 
@@ -72,11 +72,21 @@ class Resources:
         folder = self._own if owner == self._own.owner else self._folder_of(owner)
         if folder is None:
             return None
+        if owner not in self._index:
+            self._index[owner] = self._indexed(folder)
+        return next((self._index[owner][key] for key in wanted_keys(name) if key in self._index[owner]), None)
+
+    def _indexed(self, folder: Folder) -> dict[str, Held]:
+        """Every key that a resource answers to; of two that answer to one, the first in the folder does."""
+        index: dict[str, Held] = {}
         shelf = self._shelf(folder)
-        named = [entry.file for entry in folder.of(Part.RESOURCE) if same_resource(_unread(entry), name)]
-        by_file = (shelf[file][0] for file in named)
-        by_id = (held for held, _ in shelf.values() if held is not None and same_resource(held.attachment, name))
-        return next((held for held in (*by_file, *by_id) if held is not None), None)
+        readable = [(entry, held) for entry in folder.of(Part.RESOURCE) if (held := shelf[entry.file][0]) is not None]
+        for entry, held in readable:
+            for key in resource_keys(index=entry.index, name=entry.name):
+                index.setdefault(key, held)
+        for _, held in readable:
+            index.setdefault(held.attachment.id, held)
+        return index
 
     def _shelf(self, folder: Folder) -> dict[str, tuple[Held | None, tuple[Problem, ...]]]:
         if folder.owner not in self._read:
@@ -146,11 +156,6 @@ def _held(
     return Held(
         attachment=attachment, content=Content(kind=kind, digest=digest, text=text, document=document), file=entry.file
     )
-
-
-def _unread(entry: Entry) -> Attachment:
-    """The entry as references see it by its name."""
-    return Attachment(id=entry.name, digest="", owner="", index=entry.index)
 
 
 def _key(index: str) -> str:

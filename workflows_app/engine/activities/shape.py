@@ -6,40 +6,13 @@ from types import MappingProxyType
 from typing import Any
 
 from workflows_app.engine import conditions
+from workflows_app.engine.activities.findings import SHOWN_CHARS, Findings
 from workflows_app.engine.canonical import MAX_SAFE_INTEGER, canonical_bytes
-from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
+from workflows_app.engine.problems import Problem, ProblemCode, Severity
 from workflows_app.engine.program import AllOf, Condition
-from workflows_app.engine.source import Strictness
 
-MAX_PROBLEMS = 500
-_SHOWN_CHARS = 60
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
-
-
-class Findings:
-    """Where the reader of activity folders writes down what is wrong, up to a bound."""
-
-    def __init__(self, *, strictness: Strictness) -> None:
-        self.strictness = strictness
-        self.problems: list[Problem] = []
-        self._untold = 0
-
-    def add(self, problem: Problem) -> None:
-        if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(problem)
-        elif problem.severity is Severity.ERROR:
-            # An error is never lost to a long list of warnings.
-            self.problems[-1] = problem
-
-    def take(self, problems: Iterable[Problem]) -> None:
-        for problem in problems:
-            self.add(problem)
-
-    @property
-    def loose(self) -> Severity:
-        """The severity of a mistake that has an obvious reading: older readers let it pass."""
-        return Severity.WARNING if self.strictness is Strictness.LEGACY else Severity.ERROR
 
 
 class Shape:
@@ -53,7 +26,8 @@ class Shape:
         self.path = path
 
     def at(self, key: str) -> str:
-        return f"{self.path}.{key}" if self.path else key
+        name = key[:SHOWN_CHARS]
+        return f"{self.path}.{name}" if self.path else name
 
     def has(self, key: str) -> bool:
         """A key with a value; `null` says nothing, as no key does."""
@@ -134,7 +108,7 @@ class Shape:
         words = [str(word) for word in known]
         if isinstance(value, str) and value in words:
             return value
-        hint = did_you_mean(str(value)[:_SHOWN_CHARS], words)
+        hint = self.findings.hint(str(value), words)
         self.problem(
             ProblemCode.BAD_VALUE, key, f"{_shown(value)} is not known here.", severity=Severity.ERROR, suggestion=hint
         )
@@ -185,8 +159,7 @@ class Shape:
         unknown = sorted(key for key in self._value if key not in self._taken)
         for key in unknown:
             message = f"The key {_shown(key)} is not known here; it is kept, and nothing reads it."
-            short = key[:_SHOWN_CHARS]
-            self.warn(ProblemCode.UNKNOWN_KEY, short, message, hints.get(key) or did_you_mean(short, self._taken))
+            self.warn(ProblemCode.UNKNOWN_KEY, key, message, hints.get(key) or self.findings.hint(key, self._taken))
         return {key: self._value[key] for key in unknown}
 
     def wrong_type(self, key: str, wanted: str) -> None:
@@ -218,7 +191,7 @@ class Shape:
 
 def _shown(value: Any) -> str:
     text = repr(value) if isinstance(value, str | int | float | None) else f"a {_kind(value)}"
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…"
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 
 def _kind(value: Any) -> str:

@@ -1,7 +1,7 @@
 """Skills: documents of a folder, or Markdown techniques; found by name here, in the home of a borrowed activity, or in meta."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,11 @@ from workflows_app.engine.activities.documents import (
     read_document,
     read_markdown,
 )
+from workflows_app.engine.activities.findings import Findings
 from workflows_app.engine.activities.folder import TECHNIQUE_CONTRACT, Entry, Folder, Part, order_of_index
 from workflows_app.engine.activities.references import META, skill_candidates
-from workflows_app.engine.activities.shape import Findings, Shape
-from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
+from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.problems import Problem, ProblemCode, Severity
 from workflows_app.engine.program import Attachment
 from workflows_app.engine.source import Content, ContentKind, Strictness
 
@@ -47,8 +48,8 @@ class Shelf:
             if kept is not entry:
                 self._twins.append(_twin(entry, kept))
 
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._entries)
+    def names(self) -> Iterable[str]:
+        return self._entries.keys()
 
     def has(self, name: str) -> bool:
         return name in self._entries
@@ -129,7 +130,7 @@ class Skills:
                 if broken
                 else f"No skill {reference[:80]!r} is {place}."
             )
-            hint = f"Mend {broken}." if broken else did_you_mean(reference[:80], self._names())
+            hint = f"Mend {broken}." if broken else self._findings.hint(reference, *self._names())
             at.warn(ProblemCode.UNKNOWN_SKILL, key, message, hint)
         return held
 
@@ -162,9 +163,11 @@ class Skills:
     def _shelf(self, owner: str) -> Shelf | None:
         return self._own if owner == self._own.owner else self._shelf_of(owner)
 
-    def _names(self) -> tuple[str, ...]:
+    def _names(self) -> Iterator[Iterable[str]]:
+        yield self._own.names()
         meta = self._shelf(META)
-        return (*self._own.names(), *(meta.names() if meta is not None else ()))
+        if meta is not None:
+            yield meta.names()
 
     def _order(self, held: Held) -> tuple[bool, str, int, str]:
         attachment = held.attachment
@@ -193,7 +196,7 @@ def _skill(
         resources=_resources(value),
     )
     content = Content(kind=ContentKind.SKILL, digest=document.digest, text=document.text, document=document.value)
-    return Held(attachment=attachment, content=content, file=entry.file), tuple(findings.problems)
+    return Held(attachment=attachment, content=content, file=entry.file), findings.listed()
 
 
 def _technique(entry: Entry, text: Markdown, owner: str, contracts: list[str]) -> Held:

@@ -1,0 +1,58 @@
+"""Where the reader of activity folders writes down what is wrong, and how much of it."""
+
+from collections.abc import Iterable
+
+from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean, sorted_problems
+from workflows_app.engine.source import Strictness
+
+# A folder that is wrong in more places than this is not helped by a longer list.
+MAX_PER_SEVERITY = 300
+SHOWN_CHARS = 80
+
+# Comparing names is what costs most in a folder that is wrong throughout: so many are compared, then hints end.
+_MAX_COMPARED = 40_000
+
+
+class Findings:
+    def __init__(self, *, strictness: Strictness) -> None:
+        self.strictness = strictness
+        self._problems: list[Problem] = []
+        self._counts = dict.fromkeys(Severity, 0)
+        self._comparisons = _MAX_COMPARED
+
+    @property
+    def loose(self) -> Severity:
+        """The severity of a mistake that has an obvious reading: older readers let it pass."""
+        return Severity.WARNING if self.strictness is Strictness.LEGACY else Severity.ERROR
+
+    @property
+    def has_errors(self) -> bool:
+        return self._counts[Severity.ERROR] > 0
+
+    def add(self, problem: Problem) -> None:
+        self._counts[problem.severity] += 1
+        if self._counts[problem.severity] <= MAX_PER_SEVERITY:
+            self._problems.append(problem)
+
+    def take(self, problems: Iterable[Problem]) -> None:
+        for problem in problems:
+            self.add(problem)
+
+    def hint(self, word: str, *known: Iterable[str]) -> str:
+        """The nearest known name, or some of those there are; nothing once too many names were compared."""
+        if self._comparisons <= 0:
+            return ""
+        names = {name for names in known for name in names if len(name) <= SHOWN_CHARS}
+        self._comparisons -= len(names) + 1
+        return did_you_mean(word[:SHOWN_CHARS], names)
+
+    def listed(self) -> tuple[Problem, ...]:
+        """The problems in their order, and one more for each severity of which there are more than are kept."""
+        untold = [_untold(severity, count) for severity, count in self._counts.items() if count > MAX_PER_SEVERITY]
+        return sorted_problems([*self._problems, *untold])
+
+
+def _untold(severity: Severity, count: int) -> Problem:
+    kind = "errors" if severity is Severity.ERROR else "warnings"
+    message = f"{count} {kind} were found; {MAX_PER_SEVERITY} are listed."
+    return Problem(code=ProblemCode.TOO_LARGE, severity=severity, message=message)
