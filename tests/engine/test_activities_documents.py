@@ -9,7 +9,6 @@ from workflows_app.engine.activities.documents import (
     MAX_DOCUMENT_BYTES,
     read_document,
     read_markdown,
-    read_text,
 )
 from workflows_app.engine.activities.yaml_values import loads_yaml
 from workflows_app.engine.problems import ProblemCode, Severity
@@ -224,8 +223,3 @@ def test_a_long_line_of_hashes_is_searched_in_linear_time():
     markdown, _ = read_markdown(data=text.encode(), file="a.md")
     assert markdown.heading.endswith("x")
     assert time.perf_counter() - began < 1
-
-
-def test_any_text_can_be_a_template():
-    assert read_text(data=b"{{ x }}\r\n", file="a.txt") == ("{{ x }}\n", ())
-    assert read_text(data=b"\x00", file="a.bin")[0] is None

@@ -251,6 +251,27 @@ def test_a_broken_resource_is_a_warning(data):
     assert [(p.file, p.severity) for p in compilation.problems] == [("resources/00-bad.toon", Severity.WARNING)]
 
 
+def test_a_template_is_any_text_and_in_markdown_may_name_itself():
+    files = folder(
+        **{
+            "templates__01-brief.md": b"---\nid: short-brief\nversion: 1.0.0\n---\n# Brief\r\n{{ x }}\n",
+            "templates__02-letter.txt": b"Dear {{name}}",
+            "templates__03-data.json": b"{not json",
+            "templates__04-bad.md": b"\xff",
+        }
+    )
+    compilation = compiled(files)
+    found = compilation.program.templates
+    assert [(one.index, one.id, one.version, one.title, one.format) for one in found] == [
+        ("01", "short-brief", "1.0.0", "Brief", "markdown"),
+        ("02", "letter", "", "Letter", "txt"),
+        ("03", "data", "", "Data", "json"),
+    ]
+    texts = {content.digest: content.text for content in compilation.contents}
+    assert texts[found[0].digest].endswith("# Brief\n{{ x }}\n")
+    assert [p.file for p in compilation.warnings] == ["templates/04-bad.md"]
+
+
 # Rules
 
 

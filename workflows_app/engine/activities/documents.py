@@ -100,14 +100,6 @@ def read_markdown(*, data: bytes, file: str) -> tuple[Markdown | None, Problems]
     return Markdown(file=file, text=text, meta=meta, body=text[found.end() :], digest=digest), problems
 
 
-def read_text(*, data: bytes, file: str) -> tuple[str | None, Problems]:
-    """Any text file, with its line ends as line feeds."""
-    try:
-        return _text(data), ()
-    except _UnreadableError as error:
-        return None, (_problem(error, file),)
-
-
 def suffix_of(path: str) -> str:
     return PurePosixPath(path).suffix.lower()
 

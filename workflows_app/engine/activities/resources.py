@@ -1,6 +1,6 @@
 """Resources, templates and global rules: what agents read besides skills."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from workflows_app.engine.activities.documents import (
@@ -9,13 +9,11 @@ from workflows_app.engine.activities.documents import (
     as_warning,
     read_document,
     read_markdown,
-    read_text,
 )
 from workflows_app.engine.activities.findings import Findings
 from workflows_app.engine.activities.folder import Entry, Folder, Part
 from workflows_app.engine.activities.references import resource_candidates, resource_keys, wanted_keys
 from workflows_app.engine.activities.skills import Held
-from workflows_app.engine.canonical import digest as digest_of
 from workflows_app.engine.problems import Problem, ProblemCode, Severity
 from workflows_app.engine.program import Attachment
 from workflows_app.engine.source import Content, ContentKind, Strictness
@@ -96,13 +94,13 @@ class Resources:
 
 
 def read_templates(*, folder: Folder, findings: Findings) -> tuple[Held, ...]:
-    """Templates are text of any kind, handed out as they are."""
+    """Templates are text of any kind, handed out as they are; those in Markdown may name themselves in front matter."""
     found = []
     for entry in folder.of(Part.TEMPLATE):
-        text, problems = read_text(data=entry.data, file=entry.file)
+        held, problems = _markdown(entry, folder.owner, kind=ContentKind.TEMPLATE)
         findings.take(as_warning(problem) for problem in problems)
-        if text is not None:
-            found.append(_held(entry, folder.owner, digest_of(text.encode()), text, None, kind=ContentKind.TEMPLATE))
+        if held is not None:
+            found.append(held)
     return tuple(found)
 
 
@@ -119,43 +117,36 @@ def read_rules(*, folder: Folder, strictness: Strictness) -> tuple[Content | Non
 
 
 def _read(entry: Entry, owner: str, strictness: Strictness) -> tuple[Held | None, tuple[Problem, ...]]:
-    if entry.suffix in STRUCTURED:
-        document, problems = read_document(data=entry.data, file=entry.file, strictness=strictness)
-        if document is None:
-            return None, problems
-        meta = document.value if isinstance(document.value, dict) else {}
-        return _held(entry, owner, document.digest, document.text, document.value, meta=meta), problems
+    if entry.suffix not in STRUCTURED:
+        return _markdown(entry, owner, kind=ContentKind.RESOURCE)
+    document, problems = read_document(data=entry.data, file=entry.file, strictness=strictness)
+    if document is None:
+        return None, problems
+    meta = document.value if isinstance(document.value, dict) else {}
+    content = Content(kind=ContentKind.RESOURCE, digest=document.digest, text=document.text, document=document.value)
+    return _held(entry, owner, content, meta), problems
+
+
+def _markdown(entry: Entry, owner: str, *, kind: ContentKind) -> tuple[Held | None, tuple[Problem, ...]]:
     text, problems = read_markdown(data=entry.data, file=entry.file)
     if text is None:
         return None, problems
-    return _held(entry, owner, text.digest, text.text, None, meta=text.meta, heading=text.heading), problems
+    content = Content(kind=kind, digest=text.digest, text=text.text)
+    return _held(entry, owner, content, text.meta, heading=text.heading), problems
 
 
-def _held(
-    entry: Entry,
-    owner: str,
-    digest: str,
-    text: str,
-    document: Any,
-    *,
-    kind: ContentKind = ContentKind.RESOURCE,
-    meta: dict[str, Any] | None = None,
-    heading: str = "",
-) -> Held:
-    said = meta or {}
+def _held(entry: Entry, owner: str, content: Content, meta: Mapping[str, Any], *, heading: str = "") -> Held:
     attachment = Attachment(
-        id=_word(said.get("id")) or entry.name,
-        digest=digest,
+        id=_word(meta.get("id")) or entry.name,
+        digest=content.digest,
         owner=owner,
         index=entry.index,
-        version=_word(said.get("version")),
-        title=_word(said.get("title")) or heading or _title(entry.name),
-        summary=_word(said.get("description")) or _word(said.get("purpose")),
+        version=_word(meta.get("version")),
+        title=_word(meta.get("title")) or heading or _title(entry.name),
+        summary=_word(meta.get("description")) or _word(meta.get("purpose")),
         format="markdown" if entry.suffix == MARKDOWN else entry.suffix.removeprefix("."),
     )
-    return Held(
-        attachment=attachment, content=Content(kind=kind, digest=digest, text=text, document=document), file=entry.file
-    )
+    return Held(attachment=attachment, content=content, file=entry.file)
 
 
 def _key(index: str) -> str:
