@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.step_documents import compiled, errors_of, loop, program_of, step, warnings_of, workflow
+from workflows_app.engine.program import program_bytes, program_from_bytes
 from workflows_app.engine.source import Library, Origin, Source, SourceFormat
 from workflows_app.engine.steps.findings import MAX_PER_SEVERITY
 from workflows_app.engine.steps.reader import MAX_SOURCE_BYTES, compile_steps
@@ -267,3 +268,10 @@ def test_a_routine_is_known_by_its_name():
 def test_keys_that_mean_nothing_here_are_told_and_not_dropped_in_silence():
     document = workflow(loop("again", [step("inner")], count=3))
     assert ("ignored_field", "steps[0].loop.count") in warnings_of(document)
+
+
+def test_a_number_that_no_double_holds_exactly_reads_as_it_will_be_stored():
+    document = workflow(step("first", runCondition={"var": "goal", "equals": 2**64}))
+    program = program_of(document)
+    assert program_from_bytes(program_bytes(program)) == program
+    assert program.activities[0].body[0].run_condition.value == 18446744073709552000

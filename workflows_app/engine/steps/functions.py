@@ -8,7 +8,7 @@ from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Function, FunctionCall
 from workflows_app.engine.steps.findings import Findings, join, shown
 from workflows_app.engine.steps.scope import Build, Scope, written_chars
-from workflows_app.engine.steps.shape import kind_of
+from workflows_app.engine.steps.shape import kind_of, shown_value
 
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
     "string": str,
@@ -141,6 +141,8 @@ def _check_argument(findings: Findings, parameter: dict[str, Any], value: Any, p
         message = f"This is {kind_of(value)}; the parameter is of type {wanted}."
         findings.error(ProblemCode.WRONG_TYPE, path, message)
     elif "enum" in parameter and not any(item == value and type(item) is type(value) for item in parameter["enum"]):
-        known = [str(item) for item in parameter["enum"]]
-        message = f"{shown(str(value))} is not among the values of this parameter."
-        findings.unknown(ProblemCode.BAD_VALUE, path, message, word=str(value), known=known)
+        known = [item for item in parameter["enum"] if isinstance(item, str)]
+        message = f"This is {shown_value(value)}, which is not among the values of the parameter."
+        findings.unknown(
+            ProblemCode.BAD_VALUE, path, message, word=value if isinstance(value, str) else "", known=known
+        )

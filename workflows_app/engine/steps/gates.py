@@ -16,6 +16,7 @@ from workflows_app.engine.program import (
 from workflows_app.engine.steps import rules
 from workflows_app.engine.steps.findings import shown
 from workflows_app.engine.steps.scope import Build, Scope
+from workflows_app.engine.steps.shape import shown_value
 
 ASSESSMENT_CONTRACT = "wr.contracts.assessment"
 _NAMED = {kind.value: kind for kind in (ConfirmationKind.COORDINATOR_EVAL, ConfirmationKind.HUMAN_APPROVAL)}
@@ -101,8 +102,9 @@ def _named_confirmation(build: Build, scope: Scope, value: dict[str, Any], path:
         message = f"{shown(key)} is not a key of a confirmation."
         scope.findings.unknown(ProblemCode.UNKNOWN_KEY, path, message, word=key, known=("kind", "condition"))
     if not isinstance(kind, str) or kind not in _NAMED:
-        message = f"{shown(str(kind))} does not say who confirms."
-        scope.findings.unknown(ProblemCode.BAD_VALUE, f"{path}.kind", message, word=str(kind), known=_NAMED)
+        message = f"This is {shown_value(kind)}, which does not say who confirms."
+        word = kind if isinstance(kind, str) else ""
+        scope.findings.unknown(ProblemCode.BAD_VALUE, f"{path}.kind", message, word=word, known=_NAMED)
         return None
     return _confirmation(_NAMED[kind], build.condition(scope, value.get("condition"), f"{path}.condition"))
 

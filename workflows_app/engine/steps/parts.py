@@ -7,7 +7,7 @@ from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Autonomy, ModelTier, RiskPolicy, RuleKind
 from workflows_app.engine.steps import shape
 from workflows_app.engine.steps.findings import Findings
-from workflows_app.engine.steps.shape import anything, array, choice, flag, mapping, record, text, whole
+from workflows_app.engine.steps.shape import anything, array, choice, flag, mapping, record, scalar, text, whole
 
 _SEMVER = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
@@ -59,7 +59,7 @@ _parameter = record(
         "type": choice(("string", "number", "boolean", "array", "object")),
         "required": flag,
         "description": text(),
-        "enum": array(anything, least=1),
+        "enum": array(scalar, least=1),
         "default": anything,
     },
     required=("name", "type"),

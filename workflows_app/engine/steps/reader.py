@@ -5,6 +5,8 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, TypeVar
 
+import msgspec
+
 from workflows_app.engine import canonical, names
 from workflows_app.engine.canonical import UnreadableJsonError
 from workflows_app.engine.problems import Problem, ProblemCode
@@ -50,8 +52,8 @@ _CODES = {
 }
 _SHAPES = {StepsSchema.V0_0_1: schema.WORKFLOW_0_0_1, StepsSchema.V0_3_0: schema.WORKFLOW_0_3_0}
 _MODES = {StepsSchema.V0_0_1: ConditionMode.STRICT, StepsSchema.V0_3_0: ConditionMode.LENIENT}
-# No double has more digits before its point.
-_BEYOND_DOUBLES = re.compile(rb"\d{309}")
+# Every integer of fewer digits is exact in a double.
+_LONG_NUMBER = re.compile(rb"\d{16}")
 _ROUTINE_NAME = "routine-"
 
 _Member = TypeVar("_Member", bound=StrEnum)
@@ -88,8 +90,7 @@ def _document(source: Source, findings: Findings) -> tuple[bytes, dict[str, Any]
         return b"", None
     data = next(iter(source.files.values()))
     try:
-        document = canonical.loads_strict(data, max_bytes=MAX_SOURCE_BYTES)
-        _refuse_beyond_doubles(data, document)
+        document = _with_kept_numbers(data, canonical.loads_strict(data, max_bytes=MAX_SOURCE_BYTES))
     except UnreadableJsonError as error:
         findings.take((_unreadable(error, data),))
         return data, None
@@ -99,13 +100,14 @@ def _document(source: Source, findings: Findings) -> tuple[bytes, dict[str, Any]
     return data, document
 
 
-def _refuse_beyond_doubles(data: bytes, document: Any) -> None:
-    """A number that no double holds has no canonical form."""
-    if _BEYOND_DOUBLES.search(data):
-        try:
-            canonical.canonical_bytes(document)
-        except canonical.NotCanonicalError as error:
-            raise UnreadableJsonError("not_a_number", "A number is beyond what JSON readers can hold.") from error
+def _with_kept_numbers(data: bytes, document: Any) -> Any:
+    """The document with each number as it will read in the stored program: a double, where no integer is exact."""
+    if not _LONG_NUMBER.search(data):
+        return document
+    try:
+        return msgspec.json.decode(canonical.canonical_bytes(document))
+    except canonical.NotCanonicalError as error:
+        raise UnreadableJsonError("not_a_number", "A number is beyond what JSON readers can hold.") from error
 
 
 def _unreadable(error: UnreadableJsonError, data: bytes) -> Problem:

@@ -53,6 +53,12 @@ def flag(value: Any, path: str, findings: Findings) -> Any:
     return value if isinstance(value, bool) else _wrong_type(value, path, findings, "true or false")
 
 
+def scalar(value: Any, path: str, findings: Findings) -> Any:
+    if isinstance(value, str | int | float):
+        return value
+    return _wrong_type(value, path, findings, "text, a number, or true or false")
+
+
 def whole(*, least: int | None = None, most: int | None = None) -> Check:
     """A whole number within bounds; 3.0 is 3."""
 
@@ -166,6 +172,13 @@ def kind_of(value: Any) -> str:
             return "a list"
         case _:
             return "an object"
+
+
+def shown_value(value: Any) -> str:
+    """Any JSON value in a message: the value if it is a text or a number, else what it is."""
+    if isinstance(value, str):
+        return shown(value)
+    return shown_number(value) if isinstance(value, int | float) and not isinstance(value, bool) else kind_of(value)
 
 
 def shown_number(value: float) -> str:

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from workflows_app.engine import canonical
 from workflows_app.engine.problems import ProblemCode, did_you_mean
 from workflows_app.engine.program import Capability, Provenance, ProvenanceKind
 from workflows_app.engine.steps import declarations, functions, schema, tokens
 from workflows_app.engine.steps.findings import Findings, join, shown
 from workflows_app.engine.steps.scope import Build, Scope
-from workflows_app.engine.steps.shape import DROPPED
+from workflows_app.engine.steps.shape import DROPPED, shown_value
 
 ROUTINE_PREFIX = "wr.templates.routine."
 PROBE = "wr.templates.capability_probe"
@@ -49,9 +51,10 @@ def probed_capability(scope: Scope, raw: dict[str, Any], path: str) -> Capabilit
         return None
     wanted = arguments["capability"]
     if wanted not in tuple(Capability):
-        message = f"{shown(str(wanted))} is not a capability."
+        message = f"This is {shown_value(wanted)}; a capability is wanted."
+        word = wanted if isinstance(wanted, str) else ""
         scope.findings.unknown(
-            ProblemCode.BAD_VALUE, f"{place}.capability", message, word=str(wanted), known=tuple(Capability)
+            ProblemCode.BAD_VALUE, f"{place}.capability", message, word=word, known=tuple(Capability)
         )
         return None
     return Capability(wanted)
@@ -110,11 +113,11 @@ def _routine(build: Build, scope: Scope, name: str, path: str) -> dict[str, Any]
 def _checked(document: Any, findings: Findings) -> dict[str, Any] | None:
     try:
         canonical.check_storable(document)
-        canonical.canonical_bytes(document)
+        plain = msgspec.json.decode(canonical.canonical_bytes(document))
     except (canonical.UnreadableJsonError, canonical.NotCanonicalError) as error:
         findings.error(ProblemCode.UNREADABLE, "", str(error))
         return None
-    checked = schema.WORKFLOW_0_3_0(document, "", findings)
+    checked = schema.WORKFLOW_0_3_0(plain, "", findings)
     return None if checked is DROPPED else checked
 
 
