@@ -6,8 +6,8 @@ from enum import StrEnum
 from typing import Any
 
 from workflows_app.engine import walker
-from workflows_app.engine.program import Activity, Checkpoint, Effect, Gate, Loop, Parallel, Program, Step
-from workflows_app.engine.walker import Failure, Note, Position, Walk
+from workflows_app.engine.program import Activity, Checkpoint, Effect, Gate, Parallel, Program, Step
+from workflows_app.engine.walks import LOOP_CONTROL_KIND, Failure, Note, Position, Walk
 
 DEFAULT_MAX_STEPS = 500
 
@@ -122,11 +122,12 @@ def _title(activity: Activity, item: Step | Parallel | Gate) -> str:
 
 
 def _loop_control(activity: Activity, position: Position, loop_rounds: int) -> tuple[Mapping[str, Any], ...]:
-    loops: tuple[Loop, ...] = walker.loops_at(activity, position.frames)
-    if not loops or not loops[-1].decision_contract:
+    """The decision on the innermost loop that an artifact decides."""
+    around = zip(walker.loops_at(activity, position.frames), position.frames, strict=True)
+    rounds = [frame.iteration + 1 for loop, frame in around if loop.decision_contract]
+    if not rounds:
         return ()
-    last = position.frames[-1].iteration + 1 >= loop_rounds
-    return ({"kind": walker.LOOP_CONTROL_KIND, "decision": "stop" if last else "continue"},)
+    return ({"kind": LOOP_CONTROL_KIND, "decision": "stop" if rounds[-1] >= loop_rounds else "continue"},)
 
 
 def _defaults(program: Program) -> dict[str, Any]:

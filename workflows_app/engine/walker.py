@@ -5,7 +5,7 @@ turns true later is still done. Inside a loop a cursor moves forward only. Every
 A position is bounded by the size of the program, whatever number of rounds it has seen.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, assert_never
 
 from msgspec.structs import replace
@@ -56,8 +56,10 @@ def complete_pending(
     """The pending item is finished and handed in `artifacts`; find the next one.
 
     With `press_on` nothing stops the walk: a loop that cannot go on is left, and what else has no way out ends the run.
+    By hand the walk decides nothing: rounds, loops left and activities entered are other calls.
     """
-    return _Walker(program, variables, artifacts, press_on=press_on).after_pending(position)
+    walk = _Walker(program, variables, artifacts, press_on=press_on, by_hand=by_hand)
+    return walk.after_pending(position)
 
 
 def enter_activity(
@@ -143,6 +145,11 @@ def loop_variables(*, program: Program, position: Position, variables: Variables
     for loop, frame in zip(loops_at(activity, position.frames), position.frames, strict=True):
         added.update(_round_variables(loop, frame.iteration, {**variables, **added}))
     return added
+
+
+def scope_at(*, program: Program, position: Position, variables: Variables) -> dict[str, Any]:
+    """The variables as the pending item sees them."""
+    return {**variables, **loop_variables(program=program, position=position, variables=variables)}
 
 
 def loops_at(activity: Activity, frames: tuple[Frame, ...]) -> tuple[Loop, ...]:
@@ -488,8 +495,7 @@ class _Walker:
         return conditions.evaluate(condition, variables=scope, mode=self.program.conditions)
 
     def _scope(self, position: Position) -> dict[str, Any]:
-        added = loop_variables(program=self.program, position=position, variables=self.variables)
-        return {**self.variables, **added}
+        return scope_at(program=self.program, position=position, variables=self.variables)
 
     def _note(
         self, kind: NoteKind, summary: str, *, item: str = "", loop: str = "", iteration: int | None = None

@@ -1,0 +1,141 @@
+"""What a walk through a program is made of: where it stands, why it went there, and why it cannot go on."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import msgspec
+
+from workflows_app.engine import conditions
+from workflows_app.engine.program import Activity, Condition, Loop
+
+LOOP_CONTROL_KIND = "wr.loop_control"
+
+
+class Frame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One loop being run: its round from 0, and the index in its body that is looked at next."""
+
+    loop: str
+    iteration: int
+    index: int = 0
+
+
+class Position(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """`done` are the finished top-level items of this visit of the activity; `pending` is the key of the item at hand."""
+
+    activity: str
+    visit: int = 0
+    done: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    pending: str = ""
+    pending_item: str = ""
+    complete: bool = False
+    visits: dict[str, int] = msgspec.field(default_factory=dict)
+    completed_activities: tuple[str, ...] = ()
+    skipped_activities: tuple[str, ...] = ()
+
+
+class NoteKind(StrEnum):
+    SELECTED_NEXT_STEP = "selected_next_step"
+    EVALUATED_CONDITION = "evaluated_condition"
+    ENTERED_LOOP = "entered_loop"
+    EXITED_LOOP = "exited_loop"
+    ENTERED_ACTIVITY = "entered_activity"
+    LEFT_ACTIVITY = "left_activity"
+    SKIPPED_ACTIVITY = "skipped_activity"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Why the walk went where it went."""
+
+    kind: NoteKind
+    summary: str
+    item: str = ""
+    loop: str = ""
+    iteration: int | None = None
+
+
+class FailureKind(StrEnum):
+    MISSING_CONTEXT = "missing_context"
+    MAX_ITERATIONS = "max_iterations"
+    NO_TRANSITION = "no_transition"
+    UNKNOWN_ACTIVITY = "unknown_activity"
+    UNKNOWN_LOOP = "unknown_loop"
+    BUDGET = "budget"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """The walk cannot go on from here. `keys` are the variables whose value would let it."""
+
+    kind: FailureKind
+    message: str
+    item: str = ""
+    keys: tuple[str, ...] = ()
+    # What lets the walk go on where it is no variable.
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """`failure` is why the walk stands where it stood; `passed` are failures that a walk told to press on went by."""
+
+    position: Position
+    notes: tuple[Note, ...] = ()
+    failure: Failure | None = None
+    passed: tuple[Failure, ...] = ()
+
+
+def exhausted(loop: Loop) -> Failure:
+    return Failure(
+        kind=FailureKind.MAX_ITERATIONS,
+        message=f"Loop {loop.id} has run its {loop.max_iterations} rounds and its decision still says to go on.",
+        item=loop.id,
+        keys=_deciding_keys(loop),
+        remedy=f"Retry with an artifact of kind {LOOP_CONTROL_KIND} whose decision is stop."
+        if loop.decision_contract
+        else "",
+    )
+
+
+def missing(loop: Loop, key: str, wanted: str) -> Failure:
+    return Failure(
+        kind=FailureKind.MISSING_CONTEXT,
+        message=f"Loop {loop.id} needs {wanted} in the context variable {key!r}.",
+        item=loop.id,
+        keys=(key,),
+    )
+
+
+def no_way(activity: Activity) -> Failure:
+    names = {name for _, condition in ways(activity) for name in conditions.variables_of(condition)}
+    return Failure(
+        kind=FailureKind.NO_TRANSITION,
+        message=f"Activity {activity.id} is done and no condition of its transitions holds.",
+        item=activity.id,
+        keys=tuple(sorted(names)),
+    )
+
+
+def unknown(activity_id: str) -> Failure:
+    return Failure(
+        kind=FailureKind.UNKNOWN_ACTIVITY,
+        message=f"The workflow has no activity {activity_id!r}.",
+        item=activity_id,
+    )
+
+
+def ways(activity: Activity) -> Iterator[tuple[str, Condition | None]]:
+    """Where an activity may lead, in the order in which it is asked: branches, transitions, then the defaults."""
+    branches = [branch for decision in activity.decisions for branch in decision.branches if branch.transition_to]
+    yield from ((b.transition_to, b.condition) for b in branches if b.condition is not None and not b.is_default)
+    yield from ((t.to, t.condition) for t in activity.transitions if not t.is_default)
+    yield from ((t.to, None) for t in activity.transitions if t.is_default)
+    yield from ((b.transition_to, None) for b in branches if b.is_default)
+
+
+def _deciding_keys(loop: Loop) -> tuple[str, ...]:
+    """The variables that say whether there is another round."""
+    paths = [path for path in (loop.count, loop.items) if isinstance(path, tuple) and path]
+    return tuple(sorted({*conditions.variables_of(loop.condition), *(".".join(path) for path in paths)}))
