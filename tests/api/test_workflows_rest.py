@@ -70,6 +70,7 @@ def signed_in(cast, client):
     def send(method, path, body=None):
         return client.generic(method, f"{ROOT}{path}", json.dumps(body or {}), content_type="application/json")
 
+    send.client = client
     return send
 
 
@@ -204,6 +205,22 @@ def test_an_archive_is_imported_however_it_is_sent(key, way):
     assert sent.status_code == 201, sent.content
     (saved,) = sent.json()["workflows"]
     assert (saved["workflow"]["id"], saved["workflow"]["state"]) == ("team.folder", "draft")
+
+
+def test_a_signed_in_person_sends_a_form_with_its_csrf_proof(cast, signed_in):
+    from django.core.files.uploadedfile import SimpleUploadedFile
+    from django.middleware.csrf import _get_new_csrf_string
+    from django.test import Client
+
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = signed_in.client.cookies
+    strict.cookies["csrftoken"] = proof = _get_new_csrf_string()
+    form = {"archive": SimpleUploadedFile("a.zip", zipped(FOLDER)), "rename": "false"}
+
+    sent = strict.post(f"{ROOT}/import", form, headers={"X-CSRFToken": proof})
+    without = strict.post(f"{ROOT}/import", {"archive": SimpleUploadedFile("a.zip", b"x")})
+
+    assert (sent.status_code, without.status_code) == (201, 403)
 
 
 def test_a_legacy_id_is_renamed_when_that_is_asked_for(key):

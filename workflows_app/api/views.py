@@ -1,11 +1,14 @@
 """Workflows by REST."""
 
+from typing import Any
+
+from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from teams_app.api.endpoints import Call, Download, operation
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.pages import Page
-from workflows_app.api.parsers import FormParser, GzipParser, TarParser, ZipParser
+from workflows_app.api.parsers import FormParser, GzipParser, TarParser, ZipParser, take_read_form
 from workflows_app.api.shapes import (
     AliasAnswer,
     AliasBody,
@@ -68,6 +71,10 @@ class ValidationView(APIView):
 
 class ImportView(APIView):
     parser_classes = (*APIView.parser_classes, ZipParser, TarParser, GzipParser, FormParser)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        take_read_form(request)
 
     @operation(summary="Import one workflow or several, as drafts, from an archive or from files", status=201)
     def post(self, *, call: Call, body: ImportBody) -> ImportedAnswer:

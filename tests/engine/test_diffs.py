@@ -1,0 +1,100 @@
+"""Differences are complete, ordered, bounded, and name places as an author would."""
+
+import json
+
+import pytest
+
+from workflows_app.engine.compile import compile_source
+from workflows_app.engine.diffs import MAX_FILE_DIFF_CHARS, MAX_VALUE_CHARS, diff_files, diff_programs
+from workflows_app.engine.source import Library, Source, SourceFormat
+from workflows_app.engine.values import Change
+
+STEPS = [
+    {"id": "read-it", "title": "Read", "prompt": "Read every line of it."},
+    {"id": "judge-it", "title": "Judge", "prompt": "Say what must change."},
+]
+
+
+def program(**changes):
+    document = {"id": "team.x", "name": "X", "version": "1.0.0", "description": "Does a thing.", "steps": STEPS}
+    files = {"a.json": json.dumps(document | changes).encode()}
+    compiled = compile_source(source=Source(format=SourceFormat.STEPS_JSON, files=files), library=Library()).program
+    assert compiled is not None
+    return compiled
+
+
+def places(before, after):
+    return {item.path: item.change for item in diff_programs(before=before, after=after)}
+
+
+def test_a_program_does_not_differ_from_itself():
+    assert diff_programs(before=program(), after=program()) == ()
+
+
+def test_a_step_is_named_by_its_id():
+    changed = [STEPS[0], STEPS[1] | {"prompt": "Say what is good as well."}]
+
+    assert places(program(), program(steps=changed)) == {
+        "activities[main].body[judge-it].prompt": Change.CHANGED,
+    }
+
+
+def test_new_and_gone_steps_are_one_entry_each():
+    other = {"id": "ask-it", "title": "Ask", "prompt": "Ask what it is for."}
+
+    assert places(program(), program(steps=[STEPS[0], other])) == {
+        "activities[main].body[judge-it]": Change.REMOVED,
+        "activities[main].body[ask-it]": Change.ADDED,
+    }
+
+
+def test_another_order_of_the_same_steps_is_said():
+    (item,) = diff_programs(before=program(), after=program(steps=STEPS[::-1]))
+
+    assert item.path == "activities[main].body (order)"
+    assert (item.before, item.after) == ('["read-it","judge-it"]', '["judge-it","read-it"]')
+
+
+def test_everything_is_new_beside_nothing():
+    assert {item.change for item in diff_programs(before=None, after=program())} == {Change.ADDED}
+    assert {item.change for item in diff_programs(before=program(), after=None)} == {Change.REMOVED}
+
+
+def test_a_long_value_is_cut():
+    changed = [STEPS[0] | {"prompt": "Read it. " * 400}, STEPS[1]]
+    (item,) = diff_programs(before=program(), after=program(steps=changed))
+
+    assert len(item.after) == MAX_VALUE_CHARS + 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change", "lines"),
+    [
+        ({}, {"a": b"x\n"}, Change.ADDED, ["--- /dev/null", "+++ b/a", "+x"]),
+        ({"a": b"x\n"}, {}, Change.REMOVED, ["--- a/a", "+++ /dev/null", "-x"]),
+        ({"a": b"x\ny\n"}, {"a": b"x\nz\n"}, Change.CHANGED, ["--- a/a", "+++ b/a", "-y", "+z"]),
+        ({"a": b"x"}, {"a": b"x\n"}, Change.CHANGED, ["-x", "+x"]),
+    ],
+)
+def test_a_file_is_compared_line_by_line(before, after, change, lines):
+    (item,) = diff_files(before=before, after=after)
+
+    assert (item.path, item.change) == ("a", change)
+    assert [line for line in lines if line in item.text.splitlines()] == lines
+
+
+def test_a_file_that_is_the_same_is_not_mentioned():
+    assert diff_files(before={"a": b"x"}, after={"a": b"x"}) == ()
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"x\n" * 6_000])
+def test_what_cannot_be_shown_by_lines_is_named_without_text(data):
+    (item,) = diff_files(before={}, after={"a": data})
+
+    assert (item.change, item.text) == (Change.ADDED, "")
+
+
+def test_the_text_of_a_difference_is_bounded():
+    (item,) = diff_files(before={}, after={"a": b"x" * 200_000})
+
+    assert len(item.text) == MAX_FILE_DIFF_CHARS + 1

@@ -1,0 +1,214 @@
+"""`./workrail workflows …`: what it prints, and when it fails."""
+
+import io
+import json
+
+import pytest
+
+from tests.workflow_cast import FOLDER, create, document, make_cast, publish
+
+LOOP = {
+    "steps": [
+        {
+            "id": "each-item",
+            "type": "loop",
+            "title": "Each item",
+            "loop": {"type": "forEach", "items": "items", "maxIterations": 5},
+            "body": [{"id": "look-at-it", "title": "Look", "prompt": "Look at {{currentItem}}."}],
+        },
+        {"id": "say-so", "title": "Say so", "prompt": "Say it.", "runCondition": {"var": "loud", "equals": True}},
+    ],
+}
+
+
+def run(*arguments):
+    """What the command prints, and its exit code."""
+    from django.core.management import CommandError, call_command
+
+    out = io.StringIO()
+    try:
+        call_command("workflows", *arguments, stdout=out)
+    except SystemExit as stopped:
+        return out.getvalue(), stopped.code
+    except CommandError as error:
+        return str(error), error.returncode
+    return out.getvalue(), 0
+
+
+def write(path, value):
+    path.write_text(json.dumps(value))
+    return str(path)
+
+
+def write_folder(root):
+    for path, data in FOLDER.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(data)
+    return str(root)
+
+
+def test_validate_needs_no_database_and_passes_warnings(tmp_path):
+    path = write(tmp_path / "a.json", document("legacy-name"))
+
+    printed, code = run("validate", path)
+
+    assert code == 0
+    assert "warning [legacy_id]" in printed
+    assert "1 of 1 workflows compile" in printed
+
+
+def test_lint_fails_on_warnings(tmp_path):
+    assert run("lint", write(tmp_path / "a.json", document("legacy-name")))[1] == 1
+    assert run("lint", write(tmp_path / "b.json", document()))[1] == 0
+
+
+def test_validate_fails_on_errors_and_says_where(tmp_path):
+    path = write(tmp_path / "a.json", document(steps=[], colour="red"))
+
+    printed, code = run("validate", path)
+
+    assert code == 1
+    assert f"{path}: colour error [unknown_key]" in printed
+    assert "0 of 1 workflows compile" in printed
+
+
+def test_a_folder_of_workflows_is_checked_whole(tmp_path):
+    write_folder(tmp_path / "folder")
+    call = {"id": "look-first", "title": "Look", "templateCall": {"templateId": "wr.templates.routine.own"}}
+    write(tmp_path / "caller.json", document("team.caller", steps=[call]))
+    write(tmp_path / "own.json", document("routine-own"))
+
+    printed, code = run("validate", str(tmp_path), "--json")
+
+    assert code == 0, printed
+    assert {item["id"] for item in json.loads(printed)} == {"team.folder", "team.caller", "routine-own"}
+
+
+@pytest.mark.parametrize("name", ["nothing.json", "empty"])
+def test_what_is_not_there_is_said(tmp_path, name):
+    (tmp_path / "empty").mkdir()
+
+    printed, code = run("validate", str(tmp_path / name))
+
+    assert code == 1
+    assert name in printed
+
+
+def test_a_file_is_simulated_without_a_database(tmp_path):
+    path = write(tmp_path / "a.json", document(**LOOP))
+
+    printed, code = run("simulate", path, "--set", 'items=["a","b"]', "--set", "loud=true")
+
+    assert code == 0
+    assert [line.split()[2] for line in printed.splitlines()[:-1]] == [
+        "main/each-item@0::look-at-it",
+        "main/each-item@1::look-at-it",
+        "main/say-so",
+    ]
+    assert "complete after 3 steps" in printed
+
+
+def test_a_walk_that_cannot_go_on_fails_with_its_reason(tmp_path):
+    path = write(tmp_path / "a.json", document(**LOOP))
+
+    printed, code = run("simulate", path)
+
+    assert code == 1
+    assert "blocked after 0 steps" in printed
+    assert "items" in printed
+
+
+def test_answers_decide_the_path(tmp_path):
+    answers = write(tmp_path / "answers.json", {"plan-approved": {"option": "change"}})
+
+    printed, code = run("simulate", write_folder(tmp_path / "folder"), "--answers", answers, "--json")
+
+    simulation = json.loads(printed)
+    assert code == 0
+    assert [stop["answer"].get("option") for stop in simulation["path"] if stop["kind"] == "gate"] == ["change"]
+
+
+@pytest.mark.parametrize("given", [("--set", "nonsense"), ("--answers", "/nothing/there.json")])
+def test_arguments_that_cannot_be_read_are_refused(tmp_path, given):
+    assert run("simulate", write(tmp_path / "a.json", document()), *given)[1] == 1
+
+
+def test_something_broken_is_not_simulated(tmp_path):
+    printed, code = run("simulate", write(tmp_path / "a.json", document(steps=[])))
+
+    assert code == 1
+    assert "too_short" in printed
+
+
+@pytest.mark.django_db
+def test_files_become_drafts_and_are_listed_shown_compared_and_published(tmp_path):
+    cast = make_cast()
+    team = "Alice's team"
+    path = write(tmp_path / "a.json", document())
+
+    assert "team.review saved as revision 1, draft" in run("import", path, "--team", team)[0]
+    write(tmp_path / "a.json", document(name="Other"))
+    assert "saved as revision 2" in run("import", path, "--team", team, "--message", "why")[0]
+    assert "team.review" in run("list", "--team", team, "--text", "other")[0]
+    assert "1 errors" not in run("list", "--team", team)[0]
+    assert "read-change  Read the change" in run("show", "team.review", "--team", team)[0]
+    assert "+++ b/a.json" in run("diff", "team.review", "--team", team, "--base", "1")[0]
+    printed, code = run("publish", "team.review", "--team", team)
+
+    assert (code, "runs revision 2 from now on" in printed) == (0, True)
+    from workflows_app.selectors.workflows import find_published
+
+    assert find_published(actor=cast.bob, workflow_id="team.review").number == 2
+
+
+@pytest.mark.django_db
+def test_importing_something_broken_saves_it_and_fails(tmp_path):
+    make_cast()
+
+    printed, code = run("import", write(tmp_path / "a.json", document(steps=[])), "--team", "Alice's team")
+
+    assert code == 1
+    assert "too_short" in printed
+    assert "saved as revision 1" in printed
+
+
+@pytest.mark.django_db
+def test_a_legacy_id_is_refused_until_it_may_be_renamed(tmp_path):
+    make_cast()
+    path = write(tmp_path / "a.json", document("review"))
+
+    refused, code = run("import", path, "--team", "Alice's team")
+    renamed, renamed_code = run("import", path, "--team", "Alice's team", "--rename")
+
+    assert (code, "project.review" in refused) == (1, True)
+    assert (renamed_code, "project.review (was review)" in renamed) == (0, True)
+
+
+@pytest.mark.django_db
+def test_of_several_teams_one_must_be_named():
+    make_cast()
+
+    printed, code = run("list")
+
+    assert code == 1
+    assert "Alice's team" in printed
+    assert run("list", "--team", "Nobody's")[1] == 1
+
+
+@pytest.mark.django_db
+def test_a_saved_workflow_is_simulated_by_its_id():
+    cast = make_cast()
+    create(cast.bob)
+    publish(cast.bob)
+
+    printed, code = run("simulate", "team.review", "--team", "Alice's team")
+
+    assert (code, "complete after 2 steps" in printed) == (0, True)
+
+
+@pytest.mark.django_db
+def test_the_bundled_library_is_loaded_and_its_numbers_told():
+    assert "0 changed, 0 gone" in run("load-bundled")[0]
+    printed, code = run("load-bundled", "--json")
+
+    assert (code, json.loads(printed)["created"]) == (0, [])
