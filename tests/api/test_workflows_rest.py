@@ -207,6 +207,16 @@ def test_an_archive_is_imported_however_it_is_sent(key, way):
     assert (saved["workflow"]["id"], saved["workflow"]["state"]) == ("team.folder", "draft")
 
 
+def test_an_archive_that_is_the_body_takes_its_options_from_the_query(key):
+    legacy = FOLDER | {"workflow.toon": FOLDER["workflow.toon"].replace(b"id: team.folder", b"id: folder")}
+
+    path = "/import?rename=true&origin=remote&message=why"
+    sent = key.send("POST", path, zipped(legacy), content_type="application/zip")
+
+    (saved,) = sent.json()["workflows"]
+    assert (saved["workflow"]["id"], saved["revision"]["message"]) == ("repo.folder", "why")
+
+
 def test_a_signed_in_person_sends_a_form_with_its_csrf_proof(cast, signed_in):
     from django.core.files.uploadedfile import SimpleUploadedFile
     from django.middleware.csrf import _get_new_csrf_string
@@ -353,6 +363,7 @@ BAD = [
     ("POST", "/import", {"archive": "bm90IGEgemlw", "filename": "a.zip"}, "VALIDATION_ERROR"),
     ("POST", "/import", {"files": {"readme.md": "x"}}, "VALIDATION_ERROR"),
     ("POST", "/import", {"files": {"a.json": "{}"}, "origin": "bundled"}, "VALIDATION_ERROR"),
+    ("POST", "/import?colour=red", {"files": {"a.json": json.dumps(document())}}, "VALIDATION_ERROR"),
     ("POST", "/import", {"archive": "", "files": {"a.json": "{}"}}, "VALIDATION_ERROR"),
     ("POST", "/import", {"archive": "UEs=", "files": {"a.json": json.dumps(document())}}, "VALIDATION_ERROR"),
     ("PUT", "/team.here", {"definition": document("team.here")}, "VALIDATION_ERROR"),

@@ -57,10 +57,10 @@ def take_read_form(request: Request) -> None:
     read = request._request  # noqa: SLF001  the Django request behind DRF's
     if (request.content_type or "").startswith(FormParser.media_type) and hasattr(read, "_post"):
         _check_size(int(request.META.get("CONTENT_LENGTH") or 0))
-        request._full_data = _fields(read.POST, read.FILES)  # noqa: SLF001  where DRF keeps what a parser gave
+        request._full_data = _fields(read.POST, read.FILES)  # type: ignore[attr-defined]  # noqa: SLF001  where DRF keeps what a parser gave
 
 
-def _fields(data: QueryDict, files: MultiValueDict[str, UploadedFile]) -> dict[str, Any]:
+def _fields(data: QueryDict, files: MultiValueDict[str, "UploadedFile[Any]"]) -> dict[str, Any]:
     fields: dict[str, Any] = {name: _value(data.getlist(name)) for name in data}
     for name, sent in files.lists():
         if name != _PART or len(sent) != 1:

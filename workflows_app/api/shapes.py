@@ -33,6 +33,7 @@ from workflows_app.engine.values import (
     WorkflowState,
     WorkflowValue,
 )
+from workflows_app.services.importing import ImportOptions
 
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 WorkflowId = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
@@ -91,6 +92,23 @@ class ImportBody(Shape, frozen=True):
 
     def plain_files(self) -> dict[str, bytes]:
         return _encoded(self.files or {})
+
+
+class ImportQuery(Shape, frozen=True):
+    """The options of an import whose body is the archive itself; they go before those of any other body."""
+
+    origin: Origin | None = None
+    strictness: Strictness | None = None
+    rename: bool | None = None
+    message: Message | None = None
+
+    def options(self, body: ImportBody) -> ImportOptions:
+        return ImportOptions(
+            origin=self.origin or body.origin,
+            strictness=self.strictness or body.strictness,
+            rename=body.rename if self.rename is None else self.rename,
+            message=self.message or body.message,
+        )
 
 
 class PublishBody(Shape, frozen=True):

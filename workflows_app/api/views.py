@@ -27,6 +27,7 @@ from workflows_app.api.shapes import (
     ForkBody,
     ImportBody,
     ImportedAnswer,
+    ImportQuery,
     ListQuery,
     PublicationAnswer,
     PublishBody,
@@ -47,7 +48,6 @@ from workflows_app.selectors import (
 )
 from workflows_app.selectors.workflows import WorkflowFilters
 from workflows_app.services import extensions, importing, publishing, workflows
-from workflows_app.services.importing import ImportOptions
 
 
 class WorkflowsView(APIView):
@@ -77,10 +77,8 @@ class ImportView(APIView):
         take_read_form(request)
 
     @operation(summary="Import one workflow or several, as drafts, from an archive or from files", status=201)
-    def post(self, *, call: Call, body: ImportBody) -> ImportedAnswer:
-        options = ImportOptions(
-            origin=body.origin, strictness=body.strictness, rename=body.rename, message=body.message
-        )
+    def post(self, *, call: Call, body: ImportBody, query: ImportQuery) -> ImportedAnswer:
+        options = query.options(body)
         if body.archive is None:
             done = importing.import_files(actor=call.actor, files=body.plain_files(), options=options, now=call.now)
         else:
