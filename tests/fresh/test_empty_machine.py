@@ -1,7 +1,6 @@
 """The two commands, on a machine that has never seen them."""
 
 import contextlib
-import os
 import re
 import signal
 import socket
@@ -67,7 +66,7 @@ def _memory_mebibytes(pid):
 
 
 def _programs(pid):
-    return {os.readlink(f"/proc/{each}/exe") for each in _tree(pid)}
+    return {str(Path(f"/proc/{each}/exe").readlink()) for each in _tree(pid)}
 
 
 def _end(process):

@@ -17,7 +17,8 @@ from workrail_site.local.keys import new_keys
 from workrail_site.local.servers import addresses_in, fleeting_storage, named_addresses, started_servers
 from workrail_site.local.temporary import short_folder
 
-_ROOMS_WITHOUT_SERVERS = frozenset({"engine", "architecture", "local", "deploy", "fresh"})
+_PURE_ROOMS = frozenset({"engine"})
+_ROOMS_WITHOUT_SERVERS = _PURE_ROOMS | {"architecture", "local", "deploy", "fresh"}
 _XDIST_WORKER = "PYTEST_XDIST_WORKER"
 _REDIS_DATABASES = 16
 
@@ -78,7 +79,8 @@ def _own_redis_database(url: str, worker: str) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(_servers.stop)
-    if _distributes(config) and not all(_does_without(argument) for argument in config.args):
+    # Which tests there are, only the other processes will know; in the other rooms some ask for the database.
+    if _distributes(config) and not all(_is_in(argument, _PURE_ROOMS) for argument in config.args):
         _servers.start()
 
 
@@ -93,8 +95,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def _may_need_servers(item: pytest.Item) -> bool:
-    return item.get_closest_marker("django_db") is not None or not _does_without(str(item.path))
+    return item.get_closest_marker("django_db") is not None or not _is_in(str(item.path), _ROOMS_WITHOUT_SERVERS)
 
 
-def _does_without(path: str) -> bool:
-    return not _ROOMS_WITHOUT_SERVERS.isdisjoint(Path(path.split("::", maxsplit=1)[0]).parts)
+def _is_in(path: str, rooms: frozenset[str]) -> bool:
+    return not rooms.isdisjoint(Path(path.partition("::")[0]).parts)
