@@ -21,6 +21,13 @@ class Stage(StrEnum):
     TEST = "test"
 
 
+class LogLevel(StrEnum):
+    DEBUG = "DEBUG"
+    INFO = "INFO"
+    WARNING = "WARNING"
+    ERROR = "ERROR"
+
+
 class LogFormat(StrEnum):
     JSON = "json"
     TEXT = "text"
@@ -120,9 +127,9 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "workrail_site.request_context.RequestContext",
-    "workrail_site.request_context.BodyLimit",
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
+    "workrail_site.request_context.BodyLimit",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -242,6 +249,8 @@ SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$"]
 SECURE_HSTS_SECONDS = _ONE_YEAR_SECONDS if _HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = _HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
+# Whether a domain stands in the browsers' own lists is the decision of who owns it.
+SILENCED_SYSTEM_CHECKS = ["security.W021"]
 if ENVIRONMENT.flag("WORKRAIL_BEHIND_PROXY"):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
@@ -315,7 +324,7 @@ LOGGING_CONFIG = "workrail_site.log.configure"
 LOGGING = log_settings(
     json_lines=ENVIRONMENT.choice("WORKRAIL_LOG_FORMAT", default=LogFormat.JSON if _PRODUCTION else LogFormat.TEXT)
     is LogFormat.JSON,
-    level=ENVIRONMENT.text("WORKRAIL_LOG_LEVEL", default="INFO").upper(),
+    level=ENVIRONMENT.choice("WORKRAIL_LOG_LEVEL", default=LogLevel.INFO).value,
     secrets=(SECRET_KEY, METRICS_TOKEN, _POSTGRES.password, ENVIRONMENT.text("WORKRAIL_TOKEN_KEY")),
 )
 # prometheus_client itself looks at this variable; here it is read so that /metrics adds the processes up.

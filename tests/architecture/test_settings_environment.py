@@ -1,0 +1,187 @@
+"""The settings: typed, loud, documented, and strict in production."""
+
+import base64
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workrail_site.environment import BadEnvironmentError, Environment
+from workrail_site.servers import celery_url, read_postgres_url, read_redis_url
+
+ROOT = Path(__file__).parents[2]
+TOKEN_KEY = base64.urlsafe_b64encode(bytes(range(32))).decode()
+SECRET_KEY = "a-secret-key-of-many-characters-0123456789-ABCDEFGHIJ"
+PRODUCTION = {
+    "WORKRAIL_ENV": "production",
+    "WORKRAIL_SECRET_KEY": SECRET_KEY,
+    "WORKRAIL_TOKEN_KEY": TOKEN_KEY,
+    "WORKRAIL_ALLOWED_HOSTS": "rails.example.com",
+    "DATABASE_URL": "postgresql://w:p@db/workrail",
+    "REDIS_URL": "redis://cache/0",
+}
+
+
+@pytest.fixture
+def start(monkeypatch):
+    """Runs the settings anew in the given environment and no other; gives them back."""
+
+    def run(environ):
+        for name in os.environ:
+            monkeypatch.delenv(name)
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        return runpy.run_path(str(ROOT / "workrail_site" / "settings.py"))
+
+    return run
+
+
+def complaint(start, environ):
+    with pytest.raises(BadEnvironmentError) as stopped:
+        start(environ)
+    return str(stopped.value)
+
+
+def documented():
+    text = (ROOT / "docs" / "configuration.md").read_text()
+    return set(re.findall(r"^\| `([A-Z_]+)` \|", text, re.MULTILINE))
+
+
+def test_every_variable_that_is_read_is_documented_and_no_other(start):
+    assert start({})["ENVIRONMENT"].names == documented()
+
+
+def test_the_environment_is_read_in_the_settings_alone():
+    """The starter and what it starts come before the settings, and set the environment that these read."""
+    reading = re.compile(r"os\.environ(?!\.setdefault\(\"DJANGO_SETTINGS_MODULE\")|os\.getenv")
+    rooms = ["teams_app", "workflows_app", "sessions_app", "traces_app", "workrail_site"]
+    found = [
+        str(path.relative_to(ROOT))
+        for room in rooms
+        for path in (ROOT / room).rglob("*.py")
+        if not {"local", "bench"} & set(path.parts) and reading.search(path.read_text())
+    ]
+
+    assert found == ["workrail_site/settings.py"]
+
+
+def test_development_needs_nothing(start):
+    settings = start({})
+
+    assert settings["WORKRAIL_ENV"] == "development"
+    assert settings["DEBUG"] is False
+    assert len(settings["SECRET_KEY"]) >= 50
+
+
+def test_development_makes_a_new_secret_at_each_start(start):
+    assert start({})["SECRET_KEY"] != start({})["SECRET_KEY"]
+
+
+def test_production_starts_with_what_it_needs(start):
+    settings = start(PRODUCTION)
+
+    assert settings["SESSION_COOKIE_SECURE"] is True
+    assert settings["CSRF_COOKIE_SECURE"] is True
+    assert settings["SECURE_SSL_REDIRECT"] is True
+    assert settings["SECURE_HSTS_SECONDS"] >= 31_536_000
+    assert settings["DEBUG"] is False
+
+
+@pytest.mark.parametrize("name", [name for name in PRODUCTION if name != "WORKRAIL_ENV"])
+def test_production_refuses_to_start_without_what_it_needs(start, name):
+    assert name in complaint(start, {**PRODUCTION, name: ""})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("WORKRAIL_SECRET_KEY", "short"),
+        ("WORKRAIL_SECRET_KEY", "a" * 60),
+        ("WORKRAIL_SECRET_KEY", "ab" * 40),
+        ("WORKRAIL_DEBUG", "true"),
+        ("WORKRAIL_ALLOWED_HOSTS", "*"),
+        ("WORKRAIL_ALLOWED_HOSTS", "a.example,*.example"),
+        ("WORKRAIL_TOKEN_KEY", "short"),
+        ("WORKRAIL_TOKEN_KEY", base64.urlsafe_b64encode(bytes(31)).decode()),
+        ("WORKRAIL_TOKEN_KEY_PREVIOUS", "not base64url!"),
+        ("WORKRAIL_ENV", "prod"),
+        ("WORKRAIL_HTTPS", "yes"),
+        ("WORKRAIL_BEHIND_PROXY", "on"),
+        ("WORKRAIL_MAX_BODY_BYTES", "1MB"),
+        ("WORKRAIL_MAX_BODY_BYTES", "12"),
+        ("WORKRAIL_WEB_THREADS", "0"),
+        ("WORKRAIL_THROTTLE_ACTOR_PER_MINUTE", "-1"),
+        ("WORKRAIL_LOG_FORMAT", "xml"),
+        ("WORKRAIL_LOG_LEVEL", "loud"),
+        ("DATABASE_URL", "mysql://db/workrail"),
+        ("DATABASE_URL", "postgresql://db"),
+        ("REDIS_URL", "http://cache"),
+    ],
+)
+def test_a_value_that_is_weak_or_wrong_stops_the_start_and_is_named(start, name, value):
+    assert name in complaint(start, {**PRODUCTION, name: value})
+
+
+def test_a_complaint_does_not_repeat_a_secret(start):
+    assert "sesame-open" not in complaint(start, {**PRODUCTION, "WORKRAIL_SECRET_KEY": "sesame-open"})
+
+
+def test_the_check_that_django_makes_before_a_deployment_has_nothing_to_say():
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOT,
+        env={**os.environ, **PRODUCTION},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_socket_a_user_and_other_arguments_are_read_from_the_database_url():
+    address = read_postgres_url("postgresql:///work?host=/a/b&user=me&sslmode=require&application_name=x")
+
+    assert (address.name, address.host, address.user, address.port) == ("work", "/a/b", "me", "")
+    assert address.options == {"sslmode": "require", "application_name": "x"}
+
+
+def test_special_characters_of_a_password_survive_the_database_url():
+    address = read_postgres_url("postgres://me:p%40ss%2F@db.example:5433/work")
+
+    assert (address.user, address.password, address.host, address.port) == ("me", "p@ss/", "db.example", "5433")
+
+
+@pytest.mark.parametrize(
+    ("redis_url", "expected"),
+    [
+        ("redis://cache:6379/1", "redis://cache:6379/1"),
+        ("rediss://:p@cache/0", "rediss://:p@cache/0"),
+        ("unix:///a/b.sock?db=3", "redis+socket:///a/b.sock?virtual_host=3"),
+        ("unix:///a/b.sock", "redis+socket:///a/b.sock?virtual_host=0"),
+        ("unix://:p@/a/b.sock?db=1", "redis+socket://:p@/a/b.sock?virtual_host=1"),
+    ],
+)
+def test_celery_gets_the_same_redis_in_its_own_spelling(redis_url, expected):
+    assert celery_url(read_redis_url(redis_url)) == expected
+
+
+@pytest.mark.parametrize("value", ["yes", "no", "on", "TRUE", "2", "y"])
+def test_a_flag_is_true_or_false_and_nothing_else(value):
+    with pytest.raises(BadEnvironmentError, match="Write true or false"):
+        Environment({"X": value}).flag("X")
+
+
+def test_values_are_read_with_their_types():
+    environment = Environment({"A": "true", "B": " 7 ", "C": "x, y ,", "D": "", "E": TOKEN_KEY.rstrip("=")})
+
+    assert environment.flag("A") is True
+    assert environment.integer("B", default=1) == 7
+    assert environment.words("C") == ("x", "y")
+    assert environment.text("D", default="d") == "d"
+    assert environment.key_bytes("E", length=32) == bytes(range(32))
+    assert environment.names == {"A", "B", "C", "D", "E"}

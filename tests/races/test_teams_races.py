@@ -1,0 +1,157 @@
+"""Two at once, each with a connection of its own, meeting at the line that closes the race."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from teams_app.engine.actors import NO_TEAM, Door, Role, system_actor
+from teams_app.engine.errors import PreconditionFailedError
+from tests.cast import LATER, NOW, audited, issue, play
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROUNDS = 5
+
+
+def together(*calls):
+    """Runs each call in a thread of its own, all from one starting line; gives back results and refusals."""
+    from django.db import connections
+
+    line = threading.Barrier(len(calls))
+
+    def run(call):
+        try:
+            line.wait(timeout=10)
+            return call()
+        except PreconditionFailedError as refusal:
+            return refusal
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        return list(threads.map(run, calls))
+
+
+def refused(results):
+    return [result for result in results if isinstance(result, PreconditionFailedError)]
+
+
+def owners(team):
+    from teams_app.models import Membership
+
+    return Membership.objects.filter(team=team, role="owner").count()
+
+
+def test_two_owners_who_demote_each_other_leave_one(house):
+    from teams_app.services.members import change_role
+
+    olga = play("olga", house.team, Role.OWNER)
+    for _ in range(ROUNDS):
+        for player in (house.alice, olga):
+            player.membership.role = "owner"
+            player.membership.save(update_fields=["role"])
+
+        results = together(
+            lambda: change_role(actor=house.alice.actor, member_id=olga.membership.pk, role=Role.VIEWER, now=NOW),
+            lambda: change_role(actor=olga.actor, member_id=house.alice.membership.pk, role=Role.VIEWER, now=NOW),
+        )
+
+        assert len(refused(results)) == 1
+        assert owners(house.team) == 1
+
+
+def test_two_owners_who_leave_at_once_leave_one(house):
+    from teams_app.services.members import remove_member
+
+    olga = play("olga", house.team, Role.OWNER)
+
+    results = together(
+        lambda: remove_member(actor=house.alice.actor, member_id=house.alice.membership.pk, now=NOW),
+        lambda: remove_member(actor=olga.actor, member_id=olga.membership.pk, now=NOW),
+    )
+
+    assert len(refused(results)) == 1
+    assert owners(house.team) == 1
+
+
+def test_one_person_who_is_added_twice_at_once_is_a_member_once(house):
+    from teams_app.models import Membership, Person
+    from teams_app.services.members import add_member
+
+    results = together(
+        *[lambda: add_member(actor=house.alice.actor, username="dora", role=Role.VIEWER, now=NOW) for _ in range(4)]
+    )
+
+    assert len(refused(results)) == 3
+    assert Person.objects.filter(username="dora").count() == 1
+    assert Membership.objects.filter(person__username="dora").count() == 1
+    assert audited(house.team) == ["member.added"]
+
+
+def test_a_key_that_is_revoked_twice_at_once_is_on_record_once(house):
+    from teams_app.services.keys import revoke_key
+
+    issued = issue(house.alice.actor)
+
+    revoked = together(*[lambda: revoke_key(actor=house.alice.actor, key_id=issued.key.id, now=NOW) for _ in range(4)])
+
+    assert len({key.revoked_at for key in revoked}) == 1
+    assert audited(house.team) == ["key.issued", "key.revoked"]
+
+
+def test_workers_that_find_the_same_expired_keys_tell_of_each_once(house):
+    from teams_app.services.keys import record_expiries
+
+    for number in range(20):
+        issue(house.alice.actor, expires_at=LATER, name=f"key {number}")
+
+    counts = together(*[lambda: record_expiries(now=LATER) for _ in range(4)])
+
+    assert sum(counts) + record_expiries(now=LATER) == 20
+    assert audited(house.team).count("key.expired") == 20
+
+
+def test_two_starters_make_one_first_team(db):
+    from teams_app.models import AgentKey, Person, Team
+    from teams_app.services.first_run import prepare_first_run
+
+    actor = system_actor(team_id=NO_TEAM, door=Door.CLI)
+
+    done = together(*[lambda: prepare_first_run(actor=actor, now=NOW) for _ in range(3)])
+
+    assert [run.created for run in done].count(True) == 1
+    assert (Team.objects.count(), Person.objects.count(), AgentKey.objects.count()) == (1, 1, 1)
+
+
+def test_noting_the_last_use_waits_for_nobody(house):
+    from django.db import transaction
+
+    from teams_app.models import AgentKey
+    from teams_app.services.keys import authenticate_key
+
+    issued = issue(house.alice.actor)
+
+    with transaction.atomic():
+        AgentKey.objects.select_for_update().get()
+        (actor,) = together(lambda: authenticate_key(text=issued.text, door=Door.REST, now=NOW))
+
+    assert actor.team_id == house.team.pk
+    assert AgentKey.objects.get().last_used_at is None
+
+
+def test_threads_together_get_exactly_the_limit(db):
+    from teams_app.engine.errors import RateLimitedError
+    from workrail_site.throttle import spend
+
+    def one():
+        try:
+            spend(bucket="raced", limit=20, now=NOW)
+        except RateLimitedError:
+            return 0
+        return 1
+
+    with ThreadPoolExecutor(8) as threads:
+        through = sum(threads.map(lambda _: one(), range(100)))
+
+    assert through <= 20

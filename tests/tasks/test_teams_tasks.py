@@ -1,0 +1,99 @@
+"""What the workers do for teams, and how they are asked."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.cast import LATER, NOW, audited, issue
+
+pytestmark = pytest.mark.django_db
+
+
+def record(now):
+    from teams_app.services.keys import record_expiries
+
+    return record_expiries(now=now)
+
+
+def test_each_expired_key_is_told_to_the_log_of_its_own_team_once(house):
+    from teams_app.models import AuditEntry
+
+    issue(house.alice.actor, expires_at=LATER, name="hers")
+    issue(house.charlie.actor, expires_at=LATER, name="his")
+    issue(house.alice.actor, expires_at=LATER + timedelta(days=1), name="later")
+    issue(house.alice.actor, name="never")
+
+    counts = [record(NOW), record(LATER), record(LATER)]
+
+    assert counts == [0, 2, 0]
+    entries = AuditEntry.objects.filter(action="key.expired")
+    assert {(entry.team_id, entry.details["name"]) for entry in entries} == {
+        (house.team.pk, "hers"),
+        (house.other_team.pk, "his"),
+    }
+    assert {(entry.actor_id, entry.door) for entry in entries} == {("system", "task")}
+
+
+def test_a_key_that_was_revoked_before_does_not_expire(house):
+    from teams_app.services.keys import revoke_key
+
+    issued = issue(house.alice.actor, expires_at=LATER)
+    revoke_key(actor=house.alice.actor, key_id=issued.key.id, now=NOW)
+
+    assert record(LATER) == 0
+    assert "key.expired" not in audited(house.team)
+
+
+def test_the_task_is_found_by_its_name_and_may_run_twice(house):
+    from celery import signature
+
+    from teams_app import jobs
+    from workrail_site.celery import app
+
+    issue(house.alice.actor, now=NOW - timedelta(days=9000), expires_at=NOW - timedelta(days=8999))
+
+    for _ in range(2):
+        signature(jobs.EXPIRE_KEYS, app=app).apply_async()
+
+    assert audited(house.team) == ["key.issued", "key.expired"]
+
+
+def test_the_schedule_asks_for_tasks_that_exist():
+    from workrail_site.celery import app
+
+    assert app.conf.beat_schedule
+    for entry in app.conf.beat_schedule.values():
+        assert entry["task"] in app.tasks
+
+
+def test_a_short_lived_key_asks_to_be_looked_at_when_it_expires(house, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks() as soon:
+        issue(house.alice.actor, expires_at=NOW + timedelta(minutes=5))
+    with django_capture_on_commit_callbacks() as much_later:
+        issue(house.alice.actor, expires_at=NOW + timedelta(days=5))
+
+    assert (len(soon), len(much_later)) == (1, 0)
+
+
+def test_a_key_is_issued_even_when_nobody_can_be_asked(house, django_capture_on_commit_callbacks, monkeypatch):
+    from celery.canvas import Signature
+
+    def be_gone(*_args, **_kwargs):
+        raise OSError("no broker")
+
+    monkeypatch.setattr(Signature, "apply_async", be_gone)
+
+    with django_capture_on_commit_callbacks(execute=True):
+        issued = issue(house.alice.actor, expires_at=NOW + timedelta(minutes=5))
+
+    assert issued.text
+    assert audited(house.team) == ["key.issued"]
+
+
+def test_workers_take_json_only_and_give_back_what_they_did_not_finish():
+    from workrail_site.celery import app
+
+    assert app.conf.accept_content == ["json"]
+    assert app.conf.task_acks_late
+    assert app.conf.task_reject_on_worker_lost
+    assert app.conf.task_soft_time_limit < app.conf.task_time_limit
