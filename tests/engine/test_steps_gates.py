@@ -335,3 +335,9 @@ def test_no_confirmation_is_asked_for_where_none_is_wanted():
 def test_a_confirmation_that_means_nothing_is_an_error(written, code, path):
     found = errors_of(workflow(step("first", requireConfirmation=written)))
     assert (code, f"steps[0].requireConfirmation{path}") in found
+
+
+def test_more_rules_than_anyone_writes_are_refused():
+    rules_of_one = [{"type": "contains", "value": f"src/a.py:{index}", "message": "m"} for index in range(2001)]
+    document = workflow(step("first", validationCriteria=rules_of_one))
+    assert errors_of(document) == [("too_large", "steps[0].validationCriteria[2000]")]

@@ -275,3 +275,14 @@ def test_a_number_that_no_double_holds_exactly_reads_as_it_will_be_stored():
     program = program_of(document)
     assert program_from_bytes(program_bytes(program)) == program
     assert program.activities[0].body[0].run_condition.value == 18446744073709552000
+
+
+def test_more_steps_than_a_run_can_have_are_refused():
+    assert errors_of(workflow(*(step(f"step-{index}") for index in range(2000)))) == []
+    assert errors_of(workflow(*(step(f"step-{index}") for index in range(2001)))) == [("too_large", "steps[2000]")]
+
+
+def test_thousands_of_wrong_names_are_told_without_comparing_each_with_all():
+    bodies = [loop(f"loop-{index}", f"nothing-{index}", type="for", count=1) for index in range(500)]
+    compilation = compiled(workflow(*bodies, *(step(f"step-{index}") for index in range(1000))))
+    assert sum(problem.suggestion != "" for problem in compilation.errors) == 50

@@ -173,6 +173,10 @@ NUMBERS = (0, -1, 1, 2**31, 2**63, 2**64, 10**25, 10**308, 10**400, -0.0, 0.1, 1
 VALUES = (None, True, False, [], {}, [[]], [{}], {"": {}}, *WORDS, *STRANGE, *NUMBERS)
 
 
+def any_value(dice):
+    return copy.deepcopy(dice.choice(VALUES))
+
+
 def mutated(document, dice, *, steps):
     made = copy.deepcopy(document)
     for _ in range(steps):
@@ -184,18 +188,18 @@ def changed_once(document, dice):
     """One mistake at a random place; a document in which nothing is left becomes something else."""
     containers = list(nodes(document))
     if not containers or not any(True for _ in leaves(document)):
-        return dice.choice(VALUES)
+        return any_value(dice)
     place, other = dice.choice(containers), copy.deepcopy(dice.choice(containers))
     key = dice.choice(list(place) if isinstance(place, dict) else range(len(place)))
     changes = (
         lambda: place.pop(key),
-        lambda: place.__setitem__(key, dice.choice(VALUES)),
+        lambda: place.__setitem__(key, any_value(dice)),
         lambda: place.__setitem__(key, other),
         lambda: place.__setitem__(key, twisted(place[key], dice)),
         lambda: place.__setitem__(key, nested(place[key], dice.choice((2, 5, 30)), dice)),
         lambda: place.__setitem__(key, [copy.deepcopy(place[key]) for _ in range(dice.choice((2, 3, 20)))]),
         lambda: renamed(place, key, dice),
-        lambda: added(place, dice.choice((dice.choice(VALUES), other)), dice),
+        lambda: added(place, dice.choice((any_value(dice), other)), dice),
         *3 * (lambda: alike(document, dice),),
     )
     dice.choice(changes)()
@@ -251,7 +255,7 @@ def twisted(value, dice):
         case dict():
             return list(value.items())
         case _:
-            return dice.choice(VALUES)
+            return any_value(dice)
 
 
 def nested(value, depth, dice):

@@ -8,6 +8,9 @@ from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_yo
 # A document that is wrong in more places than this is not helped by a longer list.
 MAX_PER_SEVERITY = 200
 SHOWN_CHARS = 64
+# Finding the nearest name is slow; an author who errs more often than this errs in the same way.
+MAX_SUGGESTIONS = 50
+MAX_CANDIDATES = 500
 
 
 class Findings:
@@ -38,8 +41,10 @@ class Findings:
 
     def unknown(self, code: ProblemCode, path: str, message: str, *, word: str, known: Iterable[str]) -> None:
         """An error about a name that nothing has, with the nearest one that exists."""
-        room = self._counts[Severity.ERROR] < MAX_PER_SEVERITY
-        self.error(code, path, message, did_you_mean(word[:SHOWN_CHARS], known) if room else "")
+        suggestion = ""
+        if self._counts[Severity.ERROR] < MAX_SUGGESTIONS:
+            suggestion = did_you_mean(word[:SHOWN_CHARS], sorted(known)[:MAX_CANDIDATES])
+        self.error(code, path, message, suggestion)
 
     def take(self, problems: Iterable[Problem]) -> None:
         """Problems that another module found, with their places already in this document's terms."""

@@ -46,11 +46,11 @@ def defined(
     return functions
 
 
-def within(scope: Scope, raw: dict[str, Any], path: str, *, scope_name: str) -> dict[str, Function]:
+def within(scope: Scope, raw: dict[str, Any], path: str, *, scope_name: str) -> Mapping[str, Function]:
     """All functions in sight of a step or loop that may define its own; the nearest definition counts."""
     own = raw.get("functionDefinitions")
     if not own:
-        return dict(scope.functions)
+        return scope.functions
     return {
         **scope.functions,
         **defined(scope.findings, own, path=f"{path}.functionDefinitions", scope_name=scope_name),

@@ -1,6 +1,7 @@
 """What is not wrong but will not work as meant: steps that are never reached, values that nobody is asked for, unused parts."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from workflows_app.engine import conditions
@@ -24,6 +25,8 @@ from workflows_app.engine.program import (
 from workflows_app.engine.steps.findings import Findings, shown
 from workflows_app.engine.steps.scope import Build
 
+# More variables than this are not looked for in the texts.
+MAX_VARIABLES = 500
 # Set by the engine in every run, or before its first step.
 _GIVEN = frozenset({"goal", "currentIteration", "currentItem", "currentIndex"})
 _AMBIGUOUS = frozenset({"", "true", "false", "1", "0", "yes", "no", "null"})
@@ -108,7 +111,7 @@ def _report_undeclared(build: Build, program: Program) -> None:
     for name, path, findings in _variables(build):
         uses.setdefault(name, []).append((path, findings))
     told = "\n".join(_told(program))
-    for name, places in uses.items():
+    for name, places in islice(uses.items(), MAX_VARIABLES):
         if name not in given and name not in told:
             path, findings = places[0]
             others = f" It decides in {len(places)} places." if len(places) > 1 else ""

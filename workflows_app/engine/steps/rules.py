@@ -42,7 +42,7 @@ def _read(build: Build, scope: Scope, value: Any, path: str) -> Validation | Non
         return None
     if any(key in value for key in _COMPOSITIONS):
         return _composition(build, scope, value, path)
-    return _rule(build, scope, value, path)
+    return _rule(build, scope, value, path) if build.count_rule(path) else None
 
 
 def _composition(build: Build, scope: Scope, value: dict[str, Any], path: str) -> Validation | None:

@@ -29,6 +29,7 @@ from workflows_app.engine.steps.findings import Findings, shown
 
 # Bounds on what references and templates can make of a small document.
 MAX_ITEMS = 2_000
+MAX_RULES = 2_000
 MAX_PROGRAM_CHARS = 8 * 1024 * 1024
 
 Sibling = tuple[dict[str, Any], str]
@@ -81,6 +82,7 @@ class Build:
     used_features: set[str] = field(default_factory=set)
     routines: dict[str, dict[str, Any] | None] = field(default_factory=dict)
     items: int = 0
+    rules: int = 0
     chars: int = 0
 
     def came_from(self, at: str, kind: ProvenanceKind, source: str, digest: str = "") -> None:
@@ -122,8 +124,17 @@ class Build:
         self.items += items
         self.chars += chars
         if fits and self.is_full:
-            message = f"Templates and references make this more than {MAX_ITEMS} steps or {MAX_PROGRAM_CHARS} characters of text."
+            message = (
+                f"With all that it repeats, this is more than {MAX_ITEMS} steps or {MAX_PROGRAM_CHARS} characters."
+            )
             self.findings.error(ProblemCode.TOO_LARGE, path, message, "Split the workflow.")
+
+    def count_rule(self, path: str) -> bool:
+        """Count one more rule for notes; False past the bound, because patterns and schemas are slow to check."""
+        self.rules += 1
+        if self.rules == MAX_RULES + 1:
+            self.findings.error(ProblemCode.TOO_LARGE, path, f"The workflow has more than {MAX_RULES} rules for notes.")
+        return self.rules <= MAX_RULES
 
     @property
     def is_full(self) -> bool:
