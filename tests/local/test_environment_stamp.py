@@ -1,9 +1,11 @@
+import importlib.util
 import json
 import sys
 
 import pytest
 
 from workrail_site.local import venvs
+from workrail_site.local.problems import SetupProblem
 from workrail_site.local.venvs import Environment, Lock, find_environment, is_satisfied
 
 
@@ -91,3 +93,58 @@ def test_an_environment_that_will_do_is_used_even_if_it_cannot_be_written(places
 def test_only_the_tests_need_what_is_for_development():
     assert venvs.lock_for("test") is Lock.DEV
     assert venvs.lock_for("up") is Lock.LOCAL
+
+
+def test_without_pip_and_ensurepip_the_message_names_what_to_install(checkout, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "_base_executable", "/bin/false")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+    with pytest.raises(SetupProblem) as problem:
+        venvs._make_folder(Environment(folder=checkout / ".venv", checkout=checkout))
+
+    assert "neither pip (22.3 or newer) nor ensurepip" in problem.value.message
+    assert "apt-get install python3-pip" in problem.value.next_move
+
+
+def test_uv_installs_when_it_is_there(installed, checkout, tmp_path, monkeypatch):
+    uv = tmp_path / "tools/uv"
+    uv.parent.mkdir()
+    uv.write_text("#!/bin/sh\n")
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", str(uv.parent))
+
+    command = venvs._install_command(installed(Lock.LOCAL), Lock.LOCAL)
+
+    assert command[:3] == [str(uv), "pip", "install"]
+    assert command[-4:-2] == ["--only-binary", ":all:"]
+    assert "--require-hashes" in command
+
+
+def test_a_failed_installation_is_told_in_the_installers_words_and_tried_again(
+    installed, checkout, tmp_path, monkeypatch
+):
+    environment = installed(Lock.LOCAL)
+    environment.stamp_path.unlink()
+    uv = environment.folder / "bin/uv"
+    uv.write_text("#!/bin/sh\necho no route to the index\nexit 2\n")
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", "")
+
+    with pytest.raises(SetupProblem) as problem:
+        venvs._install(environment, Lock.LOCAL)
+
+    assert "no route to the index" in problem.value.message
+    assert "PIP_INDEX_URL" in problem.value.next_move
+    assert not is_satisfied(environment, Lock.LOCAL)
+
+
+@pytest.mark.parametrize("libc", [("glibc", "2.17"), ("", "")])
+def test_where_the_servers_have_no_wheels_the_application_is_installed_alone(monkeypatch, libc):
+    monkeypatch.setattr(venvs.platform, "libc_ver", lambda: libc)
+    monkeypatch.setattr(sys, "platform", "linux")
+
+    assert venvs.lock_for("up") is Lock.CORE
+    with pytest.raises(SetupProblem) as problem:
+        venvs.refuse_foreign_platform(Lock.DEV)
+    assert "glibc 2.28 or newer" in problem.value.next_move

@@ -215,7 +215,7 @@ def _pip_version() -> tuple[int, ...]:
 
 
 def _run_installer(command: list[str], *, lock: Lock, environment: Environment) -> None:
-    total = sum(1 for line in lock.path(environment.checkout).open() if re.match(r"[a-z0-9]", line))
+    total = len(re.findall(r"^[a-z0-9]", lock.path(environment.checkout).read_text(), re.MULTILINE))
     progress = _Progress(total=total)
     tail: deque[str] = deque(maxlen=12)
     with subprocess.Popen(
