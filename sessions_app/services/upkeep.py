@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import date
+from uuid import UUID
 
 from django.db import connection, transaction
 
@@ -35,12 +36,12 @@ def ensure_partitions(*, actor: Actor, today: date) -> tuple[str, ...]:
     return tuple(made)
 
 
-def rebuild_projections(*, actor: Actor, session: WorkSession) -> int:
+def rebuild_projections(*, actor: Actor, session_id: UUID) -> int:
     """Write again what the log says of a session's columns and runs; returns how many rows were different."""
     _require_system(actor)
     with transaction.atomic(durable=True):
         # The lock of the session's one writer: the log does not grow while it is read.
-        locked = WorkSession.objects.select_for_update(no_key=True).get(pk=session.pk)
+        locked = WorkSession.objects.select_for_update(no_key=True).get(pk=session_id)
         rows = Event.objects.filter(born_on=birth_date(locked.id), session_id=locked.id).order_by("index")
         view = project(bytes(body) for body in rows.values_list("body", flat=True).iterator(chunk_size=2000))
         changed = _restore_session(locked, view.observed)
