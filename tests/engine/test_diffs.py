@@ -83,6 +83,13 @@ def test_a_file_is_compared_line_by_line(before, after, change, lines):
     assert [line for line in lines if line in item.text.splitlines()] == lines
 
 
+def test_a_document_under_another_name_is_the_same_document():
+    (item,) = diff_files(before={"old.json": b"x\ny\n"}, after={"new.json": b"x\nz\n"})
+
+    assert (item.path, item.change) == ("new.json", Change.CHANGED)
+    assert item.text.splitlines()[-2:] == ["-y", "+z"]
+
+
 def test_a_file_that_is_the_same_is_not_mentioned():
     assert diff_files(before={"a": b"x"}, after={"a": b"x"}) == ()
 

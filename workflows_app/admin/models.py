@@ -37,7 +37,8 @@ class _SharedAdmin(StudioAdmin):
 
     @display(description="problems")
     def shown_counts(self, row: Workflow | Revision) -> str:
-        return f"{row.error_count} errors, {row.warning_count} warnings"
+        counts = ((row.error_count, "errors"), (row.warning_count, "warnings"))
+        return ", ".join(f"{count} {word}" for count, word in counts if count) or "none"
 
     @display(description="library")
     def library(self, row: Workflow | Revision) -> str:
@@ -47,16 +48,7 @@ class _SharedAdmin(StudioAdmin):
 class WorkflowAdmin(_SharedAdmin):
     acts: ClassVar[tuple[Act, ...]] = (acts.PUBLISH_LATEST, acts.RETIRE, acts.FORK)
     ordering = ("order_key",)
-    list_display = (
-        "workflow_id",
-        "title",
-        "kind",
-        "state",
-        "published_number",
-        "latest_number",
-        "shown_counts",
-        "library",
-    )
+    list_display = ("workflow_id", "title", "kind", "state", "numbers", "shown_counts", "library")
     list_select_related = ("published",)
     list_filter = ("state", "kind", "family")
     search_fields = ("search_text",)
@@ -76,9 +68,9 @@ class WorkflowAdmin(_SharedAdmin):
         "updated_at",
     )
 
-    @display(description="published")
-    def published_number(self, row: Workflow) -> str:
-        return str(row.published.number) if row.published else ""
+    @display(description="runs revision")
+    def numbers(self, row: Workflow) -> str:
+        return f"{row.published.number if row.published else 'none'} of {row.latest_number}"
 
     @display(description="tags")
     def shown_tags(self, row: Workflow) -> str:
