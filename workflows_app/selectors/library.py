@@ -28,8 +28,13 @@ def library_for(*, actor: Actor, source_format: SourceFormat, workflow_id: str) 
     A bare name means first what has that name in the workflow's own namespace, then what is called so, then an alias.
     No permission is asked: what is read here only ever reaches a program of the same team.
     """
-    rows = list(visible_workflows(actor).select_related("published").order_by("order_key"))
-    chosen = {row.workflow_id: row.published.pk for row in rows if row.published and _is_wanted(row, source_format)}
+    columns = ("workflow_id", "kind", "family", "published_id")
+    rows = list(visible_workflows(actor).only(*columns).order_by("order_key"))
+    chosen = {
+        row.workflow_id: row.published_id
+        for row in rows
+        if row.published_id is not None and _is_wanted(row, source_format)
+    }
     files = files_of_all(chosen.values())
     members = {member_id: files[revision_id] for member_id, revision_id in chosen.items()}
     names = _Names(within=workflow_id, aliases=_aliases(actor))

@@ -24,6 +24,9 @@ from workflows_app.selectors.rows import problem_value, revision_value, workflow
 MAX_SEARCH_CHARS = 200
 MAX_TAGS = 20
 
+# Long, and shown by no list.
+_NOT_LISTED = ("search_text", "published__problems")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowFilters:
@@ -42,7 +45,7 @@ def list_workflows(*, actor: Actor, filters: WorkflowFilters, page: PageRequest)
     if page.after is not None:
         rows = rows.filter(order_key__gt=page.after)
     return cut_page(
-        rows=rows.select_related("published").order_by("order_key")[: page.limit + 1],
+        rows=rows.select_related("published").defer(*_NOT_LISTED).order_by("order_key")[: page.limit + 1],
         limit=page.limit,
         value_of=workflow_value,
         position_of=lambda row: row.order_key,

@@ -4,18 +4,20 @@ from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
+import structlog
 from django.db import connection, transaction
 
 from teams_app.engine.actors import Actor, ActorKind
 from teams_app.engine.errors import ForbiddenError
 from workflows_app.engine.packing import source_digest
-from workflows_app.engine.problems import Problem
 from workflows_app.engine.values import Loaded, WorkflowState
 from workflows_app.models import Binding, Revision, Workflow
 from workflows_app.selectors.bundled import BUNDLED_ROOT, read_bundled
 from workflows_app.services.compiling import Compiled, compile_with
 from workflows_app.services.storing import add_revision, add_workflow, latest_is, published_is, retired_is
 from workflows_app.services.variants import refresh_variants
+
+log = structlog.get_logger(__name__)
 
 # Any constant will do, if nothing else of ours locks it: "bundled" in ASCII.
 _LOCK = 0x62756E646C6564
@@ -56,7 +58,7 @@ def _load(actor: Actor, compiled: dict[str, Compiled], now: datetime) -> Loaded:
         revised=changed,
         retired=gone,
         unchanged=len(compiled) - len(created) - len(changed),
-        broken={key: _errors(item) for key, item in compiled.items() if item.program is None},
+        broken={key: item.problems for key, item in compiled.items() if item.program is None},
     )
 
 
@@ -97,8 +99,7 @@ def _add(actor: Actor, row: Workflow, number: int, compiled: Compiled, now: date
 def _refresh_teams(rows: list[Workflow], now: datetime) -> None:
     teams: list[UUID] = list(Binding.objects.order_by("team_id").values_list("team_id", flat=True).distinct())
     for team_id in teams if rows else []:
-        refresh_variants(team_id=team_id, rows=rows, now=now)
-
-
-def _errors(compiled: Compiled) -> tuple[Problem, ...]:
-    return compiled.problems
+        broken = refresh_variants(team_id=team_id, rows=rows, now=now)
+        for workflow_id in broken:
+            # It runs with its own routines until somebody of the team binds one that fits.
+            log.warning("binding_does_not_compile", team_id=str(team_id), workflow_id=workflow_id)

@@ -8,11 +8,13 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import PreconditionFailedError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
+from workflows_app.engine.problems import Problem
 from workflows_app.engine.values import Publication, WorkflowState, WorkflowValue
 from workflows_app.models import Revision, Workflow
 from workflows_app.selectors.programs import load_program
 from workflows_app.selectors.rows import revision_value, workflow_value
 from workflows_app.selectors.sources import diff_rows, find_revision
+from workflows_app.services.compiling import problem_details
 from workflows_app.services.storing import published_is, retired_is
 from workflows_app.services.variants import refresh_variants
 from workflows_app.services.workflows import locked, own_workflow
@@ -32,7 +34,7 @@ def publish_revision(*, actor: Actor, workflow_id: str, number: int, base: int |
         diff = diff_rows(row, base=before, after=revision)
         if before is None or before.pk != revision.pk:
             _publish(row, revision, now)
-            refresh_variants(team_id=actor.team_id, rows=[row], now=now)
+            _require_bindings_to_fit(row, refresh_variants(team_id=actor.team_id, rows=[row], now=now))
             _record(actor, "workflow.published", row, number, now)
         return Publication(
             workflow=workflow_value(row),
@@ -65,6 +67,15 @@ def _publish(row: Workflow, revision: Revision, now: datetime) -> None:
             details={"problems": revision.problems},
         )
     published_is(row, revision=revision, program=load_program(revision.program_id), now=now)
+
+
+def _require_bindings_to_fit(row: Workflow, broken: dict[str, tuple[Problem, ...]]) -> None:
+    if row.workflow_id in broken:
+        raise PreconditionFailedError(
+            f"{row.workflow_id!r} does not compile with the routines that your team has bound to its slots.",
+            suggestion="Bind other routines, or correct the workflow.",
+            details=problem_details(broken[row.workflow_id]),
+        )
 
 
 def _check_base(row: Workflow, base: int | None) -> None:
