@@ -114,29 +114,38 @@ def test_uv_installs_when_it_is_there(installed, checkout, tmp_path, monkeypatch
     uv.chmod(0o755)
     monkeypatch.setenv("PATH", str(uv.parent))
 
-    command = venvs._install_command(installed(Lock.LOCAL), Lock.LOCAL)
+    command, *others = venvs.install_commands(installed(Lock.LOCAL), Lock.LOCAL)
 
+    assert len(others) <= 1
     assert command[:3] == [str(uv), "pip", "install"]
     assert command[-4:-2] == ["--only-binary", ":all:"]
     assert "--require-hashes" in command
 
 
-def test_a_failed_installation_is_told_in_the_installers_words_and_tried_again(
-    installed, checkout, tmp_path, monkeypatch
-):
-    environment = installed(Lock.LOCAL)
-    environment.stamp_path.unlink()
-    uv = environment.folder / "bin/uv"
-    uv.write_text("#!/bin/sh\necho no route to the index\nexit 2\n")
-    uv.chmod(0o755)
-    monkeypatch.setenv("PATH", "")
+def _installer(path, script):
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return [str(path)]
+
+
+def test_a_failed_installation_is_told_in_the_installers_words(tmp_path):
+    failing = _installer(tmp_path / "pip", "echo no route to the index; exit 2")
 
     with pytest.raises(SetupProblem) as problem:
-        venvs._install(environment, Lock.LOCAL)
+        venvs._run_installers([failing], total=1)
 
     assert "no route to the index" in problem.value.message
     assert "PIP_INDEX_URL" in problem.value.next_move
-    assert not is_satisfied(environment, Lock.LOCAL)
+
+
+def test_where_uv_fails_pip_is_tried(tmp_path, capsys):
+    failing = _installer(tmp_path / "uv", "echo unknown issuer; exit 2")
+    working = _installer(tmp_path / "pip", f"touch {tmp_path}/installed")
+
+    venvs._run_installers([failing, working], total=1)
+
+    assert (tmp_path / "installed").exists()
+    assert "uv did not manage it (unknown issuer); trying pip" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("libc", [("glibc", "2.17"), ("", "")])

@@ -26,6 +26,7 @@ _STAMP = "workrail-stamp.json"
 _OLDEST_GLIBC = (2, 28)
 # `pip --python` installs into an environment that has no pip of its own, and saves the three seconds that one costs.
 _PIP_WITH_PYTHON_OPTION = (22, 3)
+_QUIETLY = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--no-warn-script-location")
 _PROGRESS_SECONDS = 10
 
 
@@ -147,7 +148,8 @@ def _install(environment: Environment, wanted: Lock) -> None:
     say(f"preparing {environment.folder} from locks/{lock}.txt (the first time takes a minute or two)")
     environment.stamp_path.unlink(missing_ok=True)
     _make_folder(environment)
-    _run_installer(_install_command(environment, lock), lock=lock, environment=environment)
+    total = len(re.findall(r"^[a-z0-9]", lock.path(environment.checkout).read_text(), re.MULTILINE))
+    _run_installers(install_commands(environment, lock), total=total)
     digest = _digest(environment, lock)
     environment.stamp_path.write_text(json.dumps(asdict(Stamp(lock=lock, digest=digest))))
     say(f"the environment is ready ({time.monotonic() - started_at:.0f} s)")
@@ -178,7 +180,7 @@ def _make_folder(environment: Environment) -> None:
     if (environment.folder / "pyvenv.cfg").exists():
         shutil.rmtree(environment.folder)
     environment.folder.parent.mkdir(parents=True, exist_ok=True)
-    with_pip = _uv(environment) is None and _pip_version() < _PIP_WITH_PYTHON_OPTION
+    with_pip = _uv(environment) is None and _pip_version([_base_python(), "-m", "pip"]) < _PIP_WITH_PYTHON_OPTION
     if with_pip and importlib.util.find_spec("ensurepip") is None:
         raise SetupProblem(
             f"{sys.executable} has neither pip (22.3 or newer) nor ensurepip, so nothing can be installed.",
@@ -187,15 +189,19 @@ def _make_folder(environment: Environment) -> None:
     venv.create(environment.folder, with_pip=with_pip, symlinks=True)
 
 
-def _install_command(environment: Environment, lock: Lock) -> list[str]:
+def install_commands(environment: Environment, lock: Lock) -> list[list[str]]:
+    """The first is to be run, the next when it fails: uv brings certificates of its own, which not every network likes."""
     rules = ["--require-hashes", "--only-binary", ":all:", "-r", str(lock.path(environment.checkout))]
     uv = _uv(environment)
-    if uv is not None:
-        return [uv, "pip", "install", "--python", str(environment.python), *rules]
-    quiet = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off", "--no-warn-script-location"]
-    if _pip_version() >= _PIP_WITH_PYTHON_OPTION:
-        return [_base_python(), "-m", "pip", "--python", str(environment.python), "install", *quiet, *rules]
-    return [str(environment.python), "-m", "pip", "install", *quiet, *rules]
+    by_uv = [[uv, "pip", "install", "--python", str(environment.python), *rules]] if uv else []
+    return by_uv + [[*pip, *_QUIETLY, *rules] for pip in _pip(environment)]
+
+
+def _pip(environment: Environment) -> list[list[str]]:
+    own = [str(environment.python), "-m", "pip"]
+    if _pip_version([_base_python(), "-m", "pip"]) >= _PIP_WITH_PYTHON_OPTION:
+        return [[_base_python(), "-m", "pip", "--python", str(environment.python), "install"]]
+    return [[*own, "install"]] if _pip_version(own) else []
 
 
 def _uv(environment: Environment) -> str | None:
@@ -208,14 +214,27 @@ def _base_python() -> str:
     return str(getattr(sys, "_base_executable", sys.executable))
 
 
-def _pip_version() -> tuple[int, ...]:
-    answer = subprocess.run([_base_python(), "-m", "pip", "--version"], capture_output=True, text=True, check=False)
+def _pip_version(pip: list[str]) -> tuple[int, ...]:
+    """Empty when there is none."""
+    answer = subprocess.run([*pip, "--version"], capture_output=True, text=True, check=False)
     match = re.match(r"pip (\d+)\.(\d+)", answer.stdout)
-    return (int(match[1]), int(match[2])) if match else (0, 0)
+    return (int(match[1]), int(match[2])) if match else ()
 
 
-def _run_installer(command: list[str], *, lock: Lock, environment: Environment) -> None:
-    total = len(re.findall(r"^[a-z0-9]", lock.path(environment.checkout).read_text(), re.MULTILINE))
+def _run_installers(commands: list[list[str]], *, total: int) -> None:
+    for position, command in enumerate(commands, start=1):
+        exit_code, lines = _run_installer(command, total=total)
+        if exit_code == 0:
+            return
+        if position == len(commands):
+            raise SetupProblem(
+                "the packages could not be installed:\n" + "\n".join(f"    {line}" for line in lines),
+                next_move="if the network or the package index is out of reach, set the proxy or PIP_INDEX_URL, and try again",
+            )
+        say(f"uv did not manage it ({lines[-1].strip() if lines else exit_code}); trying pip")
+
+
+def _run_installer(command: list[str], *, total: int) -> tuple[int, list[str]]:
     progress = _Progress(total=total)
     tail: deque[str] = deque(maxlen=12)
     with subprocess.Popen(
@@ -225,11 +244,7 @@ def _run_installer(command: list[str], *, lock: Lock, environment: Environment) 
             tail.append(line.rstrip())
             progress.read(line)
     progress.finish()
-    if process.returncode != 0:
-        raise SetupProblem(
-            "the packages could not be installed:\n" + "\n".join(f"    {line}" for line in tail),
-            next_move="if the network or the package index is unreachable, set the proxy or PIP_INDEX_URL and try again",
-        )
+    return process.returncode, [line for line in tail if line]
 
 
 class _Progress:
