@@ -4,18 +4,22 @@ The class attribute `mcp_server` of a toolset names one of the servers here. A m
 schema and its docstring what the model reads of it; it answers a `ToolReply` or raises a refusal of the house.
 """
 
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from importlib import import_module
 from typing import Any
 
 import mcp_types
 from mcp.server import Server, ServerRequestContext
 from mcp.server.mcpserver.tools import Tool as SdkTool, ToolManager
 from mcp.shared.exceptions import MCPError
+from mcp_server.djangomcp import ToolsetMeta
 from pydantic import BaseModel
 
 from teams_app.engine.errors import NotFoundError
+from workrail_site import dialects
 from workrail_site.errors import JsonRpc
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
 from workrail_site.mcp.arguments import closest, read_arguments
@@ -71,18 +75,17 @@ class Tool:
 
 
 class DialectServer:
-    """The tools of one dialect. django-mcp-server hands over the toolsets that name it when the apps are ready."""
+    """The tools of one dialect."""
 
     def __init__(self, *, name: str, title: str, instructions: str) -> None:
         self.name = name
         self._title = title
         self._instructions = instructions
         self._tools: dict[str, Tool] = {}
-        _servers[name] = self
 
     def register_mcptoolset(self, toolset: Any) -> None:
-        """The call that the library makes. Of its own tools only the declarations are used: it would run each in the
-        one thread that asgiref keeps for everything.
+        """As the library calls it. Of its own tools only the declarations are used: it would run each in the one thread
+        that asgiref keeps for everything.
         """
         for declared in toolset._add_tools_to(_Declarations()):  # noqa: SLF001  what the library's own server does here
             method = getattr(toolset, declared.name)
@@ -154,11 +157,19 @@ def hinted(hints: Hints) -> Callable[[Callable[..., ToolReply]], Callable[..., T
     return decorate
 
 
+@cache
 def all_servers() -> Mapping[str, DialectServer]:
-    return dict(_servers)
-
-
-_servers: dict[str, DialectServer] = {}
+    """Every dialect by its name, with its tools. Nothing is imported for it before somebody asks: most processes serve
+    no MCP.
+    """
+    for module in pkgutil.walk_packages(dialects.__path__, f"{dialects.__name__}."):
+        import_module(module.name)
+    servers: dict[str, DialectServer] = {}
+    for _name, toolset in ToolsetMeta.iter_all():
+        if isinstance(toolset.mcp_server, DialectServer):
+            toolset.mcp_server.register_mcptoolset(toolset())
+            servers[toolset.mcp_server.name] = toolset.mcp_server
+    return servers
 
 
 def _unwrapped(docstring: str) -> str:
