@@ -126,3 +126,9 @@ def test_the_workflows_word_stands_before_that_of_a_routine():
 def test_a_routine_cannot_require_what_the_workflow_disables():
     document = workflow(call("look"), capabilities={"delegation": "disabled"})
     assert errors_of(document, library=made("required")) == [("conflicting_keys", "steps[0].templateCall")]
+
+
+def test_the_id_of_a_probe_is_not_taken_twice():
+    library = Library(routines={"sample": routine(step("delegation"))})
+    document = workflow(call("wr-probe"), capabilities={"delegation": "required"})
+    assert errors_of(document, library=library) == [("duplicate_id", "capabilities.delegation.id")]

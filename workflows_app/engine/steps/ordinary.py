@@ -67,8 +67,8 @@ def build_step(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> St
 
 
 def probe_step(build: Build, scope: Scope, capability: Capability) -> Step:
-    """The step that a required capability puts before all others. No author can write its id."""
-    step_id = f"wr-probe.{capability}"
+    """The step that a required capability puts before all others. Its id has a dot, which those of authors have not."""
+    step_id = build.claim(scope, f"wr-probe.{capability}", f"capabilities.{capability}")
     build.came_from(step_id, ProvenanceKind.PROBE, templates.PROBE)
     return Step(
         id=step_id,
