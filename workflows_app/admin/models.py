@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from teams_app.admin.pages import Act, StudioAdmin, actor_of
 from teams_app.engine.actors import Permission
 from workflows_app.admin import acts
-from workflows_app.engine.outline import outline_lines
+from workflows_app.engine.outline_text import outline_lines
 from workflows_app.models import Binding, Content, Program, Revision, TeamContract, Workflow
 from workflows_app.selectors.programs import load_program
 from workflows_app.selectors.rows import problem_value

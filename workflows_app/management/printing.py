@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from workflows_app.engine.outline import outline_lines
+from workflows_app.engine.outline_text import outline_lines
 from workflows_app.engine.problems import Problem
 from workflows_app.engine.simulate import Simulation
 from workflows_app.engine.values import Saved, WorkflowDetail, WorkflowDiff, WorkflowValue

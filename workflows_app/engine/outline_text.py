@@ -1,4 +1,4 @@
-"""A program as an indented list, for people: activities, and in each the order of work."""
+"""A program as lines of text, for its authors: activities, and in each the order of work."""
 
 from collections.abc import Iterable, Iterator
 
