@@ -8,37 +8,39 @@ from rest_framework.views import APIView
 from teams_app.api.endpoints import Call, Download, operation
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.pages import Page
-from workflows_app.api.parsers import FormParser, GzipParser, TarParser, ZipParser, take_read_form
-from workflows_app.api.shapes import (
+from workflows_app.api.answers import (
     AliasAnswer,
-    AliasBody,
     BindingAnswer,
-    BindingBody,
-    BindingQuery,
     BindingsAnswer,
     CheckedAnswer,
     ContractAnswer,
-    ContractBody,
     ContractsAnswer,
-    CreateBody,
     DiffAnswer,
+    ImportedAnswer,
+    PublicationAnswer,
+    RevisionAnswer,
+    SavedAnswer,
+    WorkflowAnswer,
+    WorkflowDetailAnswer,
+)
+from workflows_app.api.bodies import (
+    AliasBody,
+    BindingBody,
+    BindingQuery,
+    ContractBody,
+    CreateBody,
     DiffQuery,
     ExportQuery,
     ForkBody,
     ImportBody,
-    ImportedAnswer,
     ImportQuery,
     ListQuery,
-    PublicationAnswer,
     PublishBody,
     ReadQuery,
     ReviseBody,
-    RevisionAnswer,
-    SavedAnswer,
     SourceBody,
-    WorkflowAnswer,
-    WorkflowDetailAnswer,
 )
+from workflows_app.api.parsers import FormParser, GzipParser, TarParser, ZipParser, take_read_form
 from workflows_app.selectors import (
     details,
     exports,
