@@ -1,8 +1,9 @@
 """Tokens: a short name of a row, and proof that we minted it. A token is no permission; the actor's team is checked apart.
 
-`st.v1.` names a node. `ack.v1.` and `chk.v1.` name one attempt at a node: node and a nonce. The text after the version is
-Crockford's base32 (no i, l, o, u) of the payload and ten bytes of HMAC-SHA256 over kind, version and payload. Reading is
-tolerant of what chats do to text: quotes, backticks, white space, zero-width characters, case, and o, i, l for 0 and 1.
+`st.v1.` names a node. `ack.v1.` and `chk.v1.` name one attempt at a node: node and a nonce. `tr.v1.` names a stretch of a
+run. The text after the version is Crockford's base32 (no i, l, o, u) of the payload and ten bytes of HMAC-SHA256 over kind,
+version and payload. Reading is tolerant of what chats do to text: quotes, backticks, white space, zero-width characters,
+case, and o, i, l for 0 and 1.
 """
 
 import hashlib
@@ -20,11 +21,13 @@ MAX_TOKEN_CHARACTERS = 64
 NONCE_BYTES = 8
 _MAC_BYTES = 10
 _NODE_BYTES = 16
+# Two moments of five bytes; what they mean is the business of the traces.
+_STRETCH_BYTES = 10
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _VALUES = {char: index for index, char in enumerate(_ALPHABET)} | {"o": 0, "i": 1, "l": 1}
 _NOISE = re.compile("[\\s\"'`\u00ab\u00bb\u2018\u2019\u201c\u201d\u200b-\u200f\u2060\ufeff]+")
-_RECORDED = re.compile(r"\b(?P<kind>st|ack|chk|ses)\.v1\.(?P<body>[0-9a-hjkmnp-tv-z]+)")
+_RECORDED = re.compile(r"\b(?P<kind>st|ack|chk|ses|tr)\.v1\.(?P<body>[0-9a-hjkmnp-tv-z]+)")
 _SHAPE = re.compile(r"(?P<kind>[a-z]+)\.v(?P<version>[0-9]+)\.(?P<body>[0-9a-z]+)")
 
 
@@ -33,6 +36,7 @@ class TokenKind(StrEnum):
     ACK = "ack"
     CHECKPOINT = "chk"
     SESSION = "ses"
+    TRACE = "tr"
 
 
 _PAYLOAD_BYTES = {
@@ -40,12 +44,14 @@ _PAYLOAD_BYTES = {
     TokenKind.ACK: _NODE_BYTES + NONCE_BYTES,
     TokenKind.CHECKPOINT: _NODE_BYTES + NONCE_BYTES,
     TokenKind.SESSION: _NODE_BYTES + NONCE_BYTES,
+    TokenKind.TRACE: _NODE_BYTES + _STRETCH_BYTES,
 }
 _PARAMETER = {
     TokenKind.STATE: "stateToken",
     TokenKind.ACK: "ackToken",
     TokenKind.CHECKPOINT: "checkpointToken",
     TokenKind.SESSION: "session_token",
+    TokenKind.TRACE: "trace_tokens",
 }
 
 
