@@ -53,8 +53,15 @@ class WorkSession(models.Model):
             models.Index(F("team_id"), F("last_activity_at").desc(), F("id"), name="session_recent"),
             models.Index(fields=["team_id", "git_head_sha"], name="session_head_sha", condition=~Q(git_head_sha="")),
             models.Index(fields=["team_id", "ticket"], name="session_ticket", condition=~Q(ticket="")),
-            GinIndex(OpClass(Upper("git_branch"), name="gin_trgm_ops"), name="session_branch_trigram"),
-            GinIndex(OpClass(Upper("title"), name="gin_trgm_ops"), name="session_title_trigram"),
+            models.Index(
+                F("team_id"),
+                F("repository"),
+                F("last_activity_at").desc(),
+                name="session_repository",
+                condition=~Q(repository=""),
+            ),
+            GinIndex(F("team_id"), OpClass(Upper("git_branch"), name="gin_trgm_ops"), name="session_branch_letters"),
+            GinIndex(F("team_id"), OpClass(Upper("title"), name="gin_trgm_ops"), name="session_title_letters"),
         ]
 
     def __str__(self) -> str:
@@ -94,7 +101,7 @@ class Run(models.Model):
             models.Index(F("team_id"), F("last_activity_at").desc(), F("id"), name="run_recent"),
             models.Index(F("team_id"), F("status"), F("last_activity_at").desc(), name="run_by_status"),
             models.Index(F("team_id"), F("workflow_id"), F("last_activity_at").desc(), name="run_of_workflow"),
-            GinIndex(OpClass(Upper("goal"), name="gin_trgm_ops"), name="run_goal_trigram"),
+            GinIndex(F("team_id"), OpClass(Upper("goal"), name="gin_trgm_ops"), name="run_goal_letters"),
         ]
 
     def __str__(self) -> str:
@@ -229,9 +236,17 @@ class Output(models.Model):
             models.Index(fields=["to_node_id"], name="output_of_branch"),
             models.Index(fields=["run_id", "event_index"], name="output_of_run"),
             models.Index(F("team_id"), F("session_id"), F("event_index").desc(), name="output_of_session"),
+            models.Index(
+                F("team_id"),
+                F("created_at").desc(),
+                F("id"),
+                name="output_recent_notes",
+                condition=Q(channel=OutputChannel.RECAP.value),
+            ),
             GinIndex(
+                F("team_id"),
                 SearchVector("body", config="simple"),
-                name="output_notes_search",
+                name="output_notes_words",
                 condition=Q(channel=OutputChannel.RECAP.value),
             ),
         ]

@@ -1,0 +1,419 @@
+"""Finding the run to go on with in a new chat: what a query names, how well a run answers it, and which come first.
+
+A run is placed in the best tier in which it matches; only inside a tier do the other things count. What is recent is told
+by the clock: the number of a run's events says how long it is, not how long ago anybody worked on it.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import assert_never
+from uuid import UUID
+
+from sessions_app.engine.runs import RunStatus
+from teams_app.engine.ids import Prefix, from_text
+
+MAX_CANDIDATES = 5
+MAX_TEXT_CHARACTERS = 1000
+MAX_WORDS = 16
+MAX_WORD_CHARACTERS = 64
+LOW_SIGNAL_WEIGHT = 0.35
+# Of what the words of a query weigh, so much must be found for a part of them to count.
+PARTIAL_SHARE = 0.4
+
+_SHORTEST_PART = 3
+_SHORTEST_STEM = 4
+_ENDINGS = ("s", "d", "ed", "ing")
+_WORD = re.compile(r"[^\W_](?:[\w-]*[^\W_])?")
+_SHA = re.compile(r"[0-9a-f]{7,64}")
+_SHA_HAS_BOTH = re.compile(r"[0-9].*[a-f]|[a-f].*[0-9]")
+_TICKET = re.compile(r"\b[A-Za-z][A-Za-z0-9]{1,15}-[0-9]{1,9}\b")
+_WORKFLOW_ID = re.compile(r"\b[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*\b")
+_BRANCH = re.compile(r"(?<![\w./:-])[\w.-]+(?:/[\w.-]+)+(?![\w/:])")
+_ID = re.compile(r"\b(?:sess|run)_[a-z2-7]{26}\b")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
+_UNTELLABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
+_BRANCH_ENDS = "/-_."
+_MOST_CUTS = 6
+_COMPLETE = frozenset({RunStatus.COMPLETE, RunStatus.COMPLETE_WITH_GAPS})
+
+# Words that are said of every piece of work. They count for little, and nothing is looked up by them.
+_LOW_SIGNAL = """
+    a about after again all also am an and any are around as at back be been before being but by can chat come continue
+    continuing could did do does doing done find for from get give go going got had has have he her him his how i if in
+    into is it its job just keep last latest left let like look looking me more most my need new next no not of off old on
+    one open or our out over pick picking please previous project recent resume resuming run runs same see session sessions
+    she should so some something started still stuff task tasks than that the their them then there these they thing
+    things this those to today tomorrow up us use using want was we went were what when where which while who why will with
+    work worked workflow workflows working would yesterday you your
+    """
+LOW_SIGNAL_WORDS = frozenset(_LOW_SIGNAL.split())
+# Everybody is on one of these: that a run was there too tells nothing.
+SHARED_BRANCHES = frozenset({"main", "master", "develop", "development", "dev", "trunk", "head"})
+
+
+class Tier(IntEnum):
+    """The smaller, the surer that this is the run that was meant."""
+
+    IDENTIFIED = 1
+    NAMED = 2
+    NOTED = 3
+    PARTLY = 4
+    WORKFLOW = 5
+    RECENT = 6
+
+
+class Why(StrEnum):
+    """What of a run answered the query, the most telling first."""
+
+    RUN_ID = "matched_run_id"
+    SESSION_ID = "matched_session_id"
+    TICKET = "matched_ticket"
+    HEAD_SHA = "matched_head_sha"
+    BRANCH = "matched_branch"
+    TITLE = "matched_title"
+    BRANCH_PREFIX = "matched_branch_prefix"
+    NOTES = "matched_notes"
+    TITLE_PARTLY = "matched_title_partly"
+    NOTES_PARTLY = "matched_notes_partly"
+    WORKFLOW_ID = "matched_workflow_id"
+    REPOSITORY = "matched_repository"
+    RECENT = "recent_activity"
+
+
+class Confidence(StrEnum):
+    STRONG = "strong"
+    MEDIUM = "medium"
+    WEAK = "weak"
+
+
+_ORDER = tuple(Why)
+_TIER = {
+    Why.RUN_ID: Tier.IDENTIFIED,
+    Why.SESSION_ID: Tier.IDENTIFIED,
+    Why.TICKET: Tier.IDENTIFIED,
+    Why.HEAD_SHA: Tier.NAMED,
+    Why.BRANCH: Tier.NAMED,
+    Why.TITLE: Tier.NAMED,
+    Why.BRANCH_PREFIX: Tier.NAMED,
+    Why.NOTES: Tier.NOTED,
+    Why.TITLE_PARTLY: Tier.PARTLY,
+    Why.NOTES_PARTLY: Tier.PARTLY,
+    Why.WORKFLOW_ID: Tier.WORKFLOW,
+    Why.REPOSITORY: Tier.RECENT,
+    Why.RECENT: Tier.RECENT,
+}
+# Either of these lets an agent go on without asking which run was meant; a title of the same words does not.
+_SURE = frozenset({Why.HEAD_SHA, Why.BRANCH})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResumeQuery:
+    """What an agent knows of the work that it looks for. Everything may be empty: then the latest runs are named."""
+
+    text: str = ""
+    session_id: str = ""
+    run_id: str = ""
+    git_branch: str = ""
+    git_head_sha: str = ""
+    repository: str = ""
+    ticket: str = ""
+    workflow_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """A query read: each thing to look for, and where it is looked for. `words` are the telling ones."""
+
+    session_ids: frozenset[UUID] = frozenset()
+    run_ids: frozenset[UUID] = frozenset()
+    tickets: frozenset[str] = frozenset()
+    head_shas: frozenset[str] = frozenset()
+    branches: frozenset[str] = frozenset()
+    workflow_ids: frozenset[str] = frozenset()
+    repository: str = ""
+    words: tuple[str, ...] = ()
+    low_signal_words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """A run as the tables know it, with those of its notes that were found by the words of the query."""
+
+    run_id: UUID
+    session_id: UUID
+    workflow_id: str
+    session_title: str
+    goal: str
+    git_branch: str
+    git_head_sha: str
+    repository: str
+    ticket: str
+    status: RunStatus
+    tip_node_id: UUID
+    last_activity_at: datetime
+
+    @property
+    def is_complete(self) -> bool:
+        return self.status in _COMPLETE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A run in its tier. `score` is what its reasons weigh together."""
+
+    run: RunFacts
+    tier: Tier
+    score: float
+    same_repository: bool
+    why: tuple[Why, ...]
+
+    @property
+    def confidence(self) -> Confidence:
+        match self.tier:
+            case Tier.IDENTIFIED:
+                return Confidence.STRONG
+            case Tier.NAMED:
+                return Confidence.STRONG if _SURE & set(self.why) else Confidence.MEDIUM
+            case Tier.NOTED:
+                return Confidence.MEDIUM
+            case Tier.PARTLY | Tier.WORKFLOW | Tier.RECENT:
+                return Confidence.WEAK
+            case _:
+                assert_never(self.tier)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Haystack:
+    """A text in the form in which words are looked for in it."""
+
+    text: str
+    words: frozenset[str] = field(default=frozenset())
+
+    @staticmethod
+    def of(text: str) -> "Haystack":
+        normal = normalise(text)
+        return Haystack(text=normal, words=frozenset(_WORD.findall(normal)))
+
+    def has(self, word: str) -> bool:
+        """The word, a word that holds it, or a longer spelling of a word that is here."""
+        if word in self.words:
+            return True
+        if len(word) < _SHORTEST_PART:
+            return False
+        return stem(word) in self.text or any(
+            len(known) >= _SHORTEST_STEM and word.startswith(known) and known not in LOW_SIGNAL_WORDS
+            for known in self.words
+        )
+
+
+def normalise(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).lower()
+
+
+def stem(word: str) -> str:
+    """Without the s of a plural: the one ending that is worth cutting without knowing the language."""
+    return word[:-1] if len(word) > _SHORTEST_STEM and word.endswith("s") and not word.endswith("ss") else word
+
+
+def spellings(word: str) -> tuple[str, ...]:
+    """The word with the commonest endings, for an index of whole words."""
+    if len(word) < _SHORTEST_STEM or not word.isalnum():
+        return (word,)
+    base = stem(word)
+    return tuple(dict.fromkeys((word, base, *(base + ending for ending in _ENDINGS))))
+
+
+def read_signals(query: ResumeQuery) -> Signals:
+    """What to look for. Ids, tickets, commits and branches are also found where they stand in the text."""
+    text = _ADDRESS.sub(" ", _UNTELLABLE.sub(" ", query.text[:MAX_TEXT_CHARACTERS]))
+    ids = _ID.findall(text)
+    words = _words_of(text)
+    return Signals(
+        session_ids=_ids(Prefix.SESSION, [query.session_id, *ids]),
+        run_ids=_ids(Prefix.RUN, [query.run_id, *ids]),
+        tickets=frozenset(_tickets(query.ticket, text)),
+        head_shas=frozenset(_shas(query.git_head_sha, text)),
+        branches=frozenset(_branches(query.git_branch, text)),
+        workflow_ids=frozenset(_told([query.workflow_id, *_WORKFLOW_ID.findall(text.lower())])),
+        repository=_tellable(query.repository),
+        words=tuple(word for word in words if word not in LOW_SIGNAL_WORDS and not _is_sha(word)),
+        low_signal_words=tuple(word for word in words if word in LOW_SIGNAL_WORDS),
+    )
+
+
+def _words_of(text: str) -> list[str]:
+    found = (word[:MAX_WORD_CHARACTERS] for word in _WORD.findall(_ID.sub(" ", normalise(text))))
+    return list(dict.fromkeys(found))[:MAX_WORDS]
+
+
+def _is_sha(word: str) -> bool:
+    """Only with digits and letters: a number is no commit, and neither is a word of the letters a to f."""
+    return _SHA.fullmatch(word) is not None and _SHA_HAS_BOTH.search(word) is not None
+
+
+def _ids(prefix: Prefix, texts: Iterable[str]) -> frozenset[UUID]:
+    found = (from_text(prefix, text.strip().lower()) for text in texts)
+    return frozenset(value for value in found if value is not None)
+
+
+def _tickets(given: str, text: str) -> Iterable[str]:
+    """As written and in the two cases in which trackers print them: they are looked up by equality."""
+    for ticket in _told([given, *_TICKET.findall(text)]):
+        yield from (ticket, ticket.upper(), ticket.lower())
+
+
+def _shas(given: str, text: str) -> Iterable[str]:
+    told = given.strip().lower()
+    if _SHA.fullmatch(told):
+        yield told
+    yield from filter(_is_sha, _words_of(text))
+
+
+def _branches(given: str, text: str) -> list[str]:
+    return [branch for branch in _told([given, *_BRANCH.findall(text)]) if branch.lower() not in SHARED_BRANCHES]
+
+
+def _told(values: Iterable[str]) -> list[str]:
+    return [told for told in map(_tellable, values) if told]
+
+
+def _tellable(value: str) -> str:
+    """The value as a column could hold it, or nothing."""
+    text = value.strip()
+    return "" if _UNTELLABLE.search(text) or len(text) > MAX_TEXT_CHARACTERS else text
+
+
+def words_needed(count: int) -> int:
+    """Of so many telling words, how many a text must have for a part of them to count."""
+    return max(1, -(-int(count * PARTIAL_SHARE * 100) // 100))
+
+
+def match_run(run: RunFacts, signals: Signals, *, notes: str = "") -> Match:
+    """Where a run stands. Any run stands somewhere: one that answers nothing is at least recent."""
+    weighed = dict(_reasons(run, signals, notes))
+    same_repository = bool(signals.repository) and repository_key(run.repository) == repository_key(signals.repository)
+    if same_repository:
+        weighed[Why.REPOSITORY] = 0.0
+    if not weighed:
+        weighed[Why.RECENT] = 0.0
+    why = tuple(reason for reason in _ORDER if reason in weighed)
+    return Match(
+        run=run,
+        tier=min(_TIER[reason] for reason in why),
+        score=round(sum(weighed.values()), 6),
+        same_repository=same_repository,
+        why=why,
+    )
+
+
+def _reasons(run: RunFacts, signals: Signals, notes: str) -> Iterable[tuple[Why, float]]:
+    if run.run_id in signals.run_ids:
+        yield Why.RUN_ID, 2.0
+    if run.session_id in signals.session_ids:
+        yield Why.SESSION_ID, 1.0
+    if run.ticket and run.ticket in signals.tickets:
+        yield Why.TICKET, 1.0
+    if run.git_head_sha and any(run.git_head_sha.lower().startswith(sha) for sha in signals.head_shas):
+        yield Why.HEAD_SHA, 1.0
+    yield from _branch_reason(run.git_branch, signals.branches)
+    labels = f"{run.git_branch} {run.ticket} {run.workflow_id}"
+    titles = f"{run.session_title}\n{run.goal}"
+    yield from _word_reason(titles, labels, signals, whole=Why.TITLE, part=Why.TITLE_PARTLY)
+    yield from _word_reason(notes, labels, signals, whole=Why.NOTES, part=Why.NOTES_PARTLY)
+    if names_workflow(run.workflow_id, signals):
+        yield Why.WORKFLOW_ID, 1.0
+
+
+def names_workflow(workflow_id: str, signals: Signals) -> bool:
+    """Its id, or every word of its name: "bug investigation" for `wr.bug-investigation`."""
+    if workflow_id in signals.workflow_ids:
+        return True
+    wanted = Haystack.of(" ".join((*signals.words, *signals.low_signal_words)))
+    name = workflow_id.rpartition(".")[2]
+    parts = [part for part in re.split("[-_]", name) if part]
+    return bool(parts) and (name in wanted.words or wanted.words.issuperset(parts))
+
+
+def _branch_reason(branch: str, wanted: Iterable[str]) -> Iterable[tuple[Why, float]]:
+    mine = branch.lower()
+    others = [other.lower() for other in wanted]
+    if mine and mine in others:
+        yield Why.BRANCH, 1.0
+    elif mine and any(is_near(mine, other) for other in others):
+        yield Why.BRANCH_PREFIX, 0.5
+
+
+def is_near(branch: str, wanted: str) -> bool:
+    """The branch begins with what was given, or it is what was given cut at a place where branches are cut."""
+    if len(wanted) >= _SHORTEST_PART and branch.startswith(wanted):
+        return True
+    return branch in near_branches(wanted)
+
+
+def near_branches(branch: str) -> tuple[str, ...]:
+    """The shorter branches that this one may have been taken from: itself cut at each place where branches are cut."""
+    cuts = [index for index, char in enumerate(branch) if char in _BRANCH_ENDS and index >= _SHORTEST_PART]
+    return tuple(branch[:index] for index in cuts[-_MOST_CUTS:])
+
+
+def _word_reason(text: str, labels: str, signals: Signals, *, whole: Why, part: Why) -> Iterable[tuple[Why, float]]:
+    """A word that names the run's branch, ticket or workflow is answered by those; one at least must be in the text."""
+    if not signals.words or not text:
+        return
+    haystack, beside = Haystack.of(text), Haystack.of(labels)
+    in_text = [word for word in signals.words if haystack.has(word)]
+    found = [word for word in signals.words if word in in_text or beside.has(word)]
+    if not in_text or len(found) < words_needed(len(signals.words)):
+        return
+    low = [word for word in signals.low_signal_words if word in haystack.words]
+    weight = len(found) + LOW_SIGNAL_WEIGHT * len(low)
+    share = weight / (len(signals.words) + LOW_SIGNAL_WEIGHT * len(signals.low_signal_words))
+    yield (whole if len(found) == len(signals.words) else part), share
+
+
+def repository_key(repository: str) -> str:
+    """The same for each way of writing one address: https, ssh, with and without `.git`."""
+    text = repository.strip().lower().removesuffix("/").removesuffix(".git")
+    text = re.sub(r"^[a-z+]+://", "", text)
+    text = re.sub(r"^[^@/]+@", "", text)
+    return re.sub(r"^([^/:]+):(?!\d+/)", r"\1/", text)
+
+
+def rank(matches: Iterable[Match]) -> tuple[Match, ...]:
+    """In order, each run once, at most five. What is merely recent is left out when something better is there."""
+    best: dict[UUID, Match] = {}
+    for match in matches:
+        known = best.get(match.run.run_id)
+        if known is None or place_of(match) < place_of(known):
+            best[match.run.run_id] = match
+    ordered = sorted(best.values(), key=place_of)
+    if ordered and not is_in_doubt(ordered):
+        ordered = [match for match in ordered if match.tier is not Tier.RECENT]
+    return tuple(ordered[:MAX_CANDIDATES])
+
+
+def is_told_by_id(matches: Iterable[Match]) -> bool:
+    """The run or its session was given by its id, so there is nothing to look for."""
+    return any(not {Why.RUN_ID, Why.SESSION_ID}.isdisjoint(match.why) for match in matches)
+
+
+def is_in_doubt(matches: Iterable[Match]) -> bool:
+    """Nothing fits so well that what is merely recent need not be named."""
+    return all(match.tier > Tier.NOTED for match in matches)
+
+
+def place_of(match: Match) -> tuple[int, bool, bool, float, float, bytes]:
+    """The smaller, the earlier: tier, then same repository, then not complete, then score, then the clock, then the id."""
+    run = match.run
+    return (
+        match.tier,
+        not match.same_repository,
+        run.is_complete,
+        -match.score,
+        -run.last_activity_at.timestamp(),
+        run.run_id.bytes,
+    )

@@ -1,0 +1,277 @@
+"""The statements that look runs up for a resume query, each part by its index.
+
+Words are looked for among the newest rows first: when they are common there, they are common everywhere, and the newest
+runs are the ones to name. Only then all rows are asked, by the index of words, which by now is quick. Such a lookup is a
+materialized part of its statement that is read no further than its cap: Postgres plans it as if all of it were wanted, which
+is by the index, and stops when the reader does. What reaches the cap is not used: of so many rows those that were read say
+nothing but how the table lies on disk.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import combinations
+from typing import Any
+
+from sessions_app.engine import resume
+from sessions_app.engine.resume import Signals
+
+MAX_HITS = 1000
+# Of the rows that a lookup found so many are weighed, the newest.
+MAX_WEIGHED = 40
+_WINDOW = 500
+_WINDOW_OF_NOTES = 200
+_SHORTEST_LETTERS = 3
+_MOST_COMBINED = 5
+
+Choices = Sequence[Sequence[str]]
+
+_FACTS = """
+SELECT r.id, r.session_id, r.workflow_id, s.title, r.goal, s.git_branch, s.git_head_sha, s.repository, s.ticket, r.status,
+       r.tip_node_id, r.last_activity_at
+FROM sessions_app_run r JOIN sessions_app_worksession s ON s.id = r.session_id
+"""
+OF_ROWS = f"""
+{_FACTS} WHERE r.team_id = %(team)s AND (r.id = ANY(%(runs)s) OR r.session_id = ANY(%(sessions)s))
+ORDER BY r.last_activity_at DESC, r.id LIMIT %(most)s
+"""
+NEWEST = f"""
+WITH newest AS MATERIALIZED (
+  SELECT id FROM sessions_app_run WHERE team_id = %(team)s ORDER BY last_activity_at DESC, id LIMIT %(most)s
+)
+{_FACTS} WHERE r.id IN (SELECT id FROM newest)
+"""
+NEWEST_OF_REPOSITORY = f"""
+WITH newest AS MATERIALIZED (
+  SELECT id FROM sessions_app_worksession WHERE team_id = %(team)s AND repository = %(repository)s AND repository <> ''
+  ORDER BY last_activity_at DESC LIMIT %(most)s
+)
+{_FACTS} WHERE r.team_id = %(team)s AND r.session_id IN (SELECT id FROM newest)
+ORDER BY r.last_activity_at DESC, r.id LIMIT %(most)s
+"""
+OF_WORKFLOW = f"""
+{_FACTS} WHERE r.team_id = %(team)s AND r.workflow_id = %(workflow)s ORDER BY r.last_activity_at DESC LIMIT %(most)s
+"""
+# Steps from one workflow to the next in the index, however many runs each has.
+WORKFLOWS = """
+WITH RECURSIVE known AS (
+  (SELECT workflow_id FROM sessions_app_run WHERE team_id = %(team)s ORDER BY workflow_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT r.workflow_id FROM sessions_app_run r
+          WHERE r.team_id = %(team)s AND r.workflow_id > known.workflow_id ORDER BY r.workflow_id LIMIT 1)
+  FROM known WHERE known.workflow_id IS NOT NULL
+)
+SELECT workflow_id FROM known WHERE workflow_id IS NOT NULL LIMIT %(most)s
+"""
+# Of the notes that were found, those on the way to the tip of their run that no later ones on that way stand for.
+ON_BRANCH = """
+WITH RECURSIVE chain AS (
+  SELECT n.id, n.parent_id, 0 AS depth
+  FROM sessions_app_run r JOIN sessions_app_node n ON n.id = r.tip_node_id
+  WHERE r.team_id = %(team)s AND r.id = ANY(%(runs)s)
+  UNION ALL
+  SELECT p.id, p.parent_id, c.depth + 1 FROM chain c JOIN sessions_app_node p ON p.id = c.parent_id
+  WHERE c.depth < %(ancestors)s
+)
+SELECT o.run_id, o.body
+FROM sessions_app_output o JOIN sessions_app_node made ON made.id = o.to_node_id
+WHERE o.id = ANY(%(notes)s) AND o.run_id = ANY(%(runs)s)
+  AND CASE made.kind WHEN 'checkpoint' THEN made.parent_id ELSE made.id END IN (SELECT id FROM chain)
+  AND NOT EXISTS (
+    SELECT 1 FROM sessions_app_output later
+    WHERE later.run_id = o.run_id AND later.event_index > o.event_index AND later.supersedes_id = o.id
+      AND later.to_node_id IN (SELECT id FROM chain)
+  )
+ORDER BY o.event_index DESC, o.id
+"""
+# The pending item of each tip, and the newest notes on the way to it. A bookmark's notes hang beside the way.
+TIPS = """
+WITH RECURSIVE chain AS (
+  SELECT n.id AS tip, n.id, n.parent_id, 0 AS depth
+  FROM sessions_app_node n WHERE n.team_id = %(team)s AND n.id = ANY(%(tips)s)
+  UNION ALL
+  SELECT c.tip, p.id, p.parent_id, c.depth + 1 FROM chain c JOIN sessions_app_node p ON p.id = c.parent_id
+  WHERE c.depth < %(ancestors)s
+), made AS (
+  SELECT tip, id FROM chain
+  UNION ALL
+  SELECT c.tip, b.id FROM chain c JOIN sessions_app_node b ON b.parent_id = c.id AND b.kind = 'checkpoint'
+), noted AS (
+  SELECT DISTINCT ON (m.tip) m.tip, o.body
+  FROM made m JOIN sessions_app_output o ON o.to_node_id = m.id AND o.channel = 'recap'
+  ORDER BY m.tip, o.event_index DESC, o.id
+)
+SELECT n.id, n.pending_key, noted.body FROM sessions_app_node n LEFT JOIN noted ON noted.tip = n.id
+WHERE n.team_id = %(team)s AND n.id = ANY(%(tips)s)
+"""
+COUNT = "SELECT count(*) FROM (SELECT 1 FROM sessions_app_run WHERE team_id = %(team)s LIMIT %(most)s) counted"
+
+
+class Finds(StrEnum):
+    SESSIONS = "sessions"
+    RUNS = "runs"
+    NOTES = "notes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """One part of a statement; it gives the id of a row, the id of its run if it has one, and when it was written."""
+
+    finds: Finds
+    sql: str
+    parameters: Mapping[str, Any]
+
+
+def statement_of(lookups: Sequence[Lookup]) -> str:
+    """One statement for all of them. A row says which lookup gave it, and how many rows that one found."""
+    parts = ", ".join(f"look_{number} AS MATERIALIZED ({lookup.sql})" for number, lookup in enumerate(lookups))
+    reads = " UNION ALL ".join(
+        f"(SELECT {number}, id, run_id, count(*) OVER () FROM (SELECT * FROM look_{number} LIMIT {MAX_HITS + 1}) found "
+        f"ORDER BY at DESC, id LIMIT {MAX_WEIGHED})"
+        for number in range(len(lookups))
+    )
+    return f"WITH {parts} {reads}"
+
+
+def parameters_of(lookups: Iterable[Lookup]) -> dict[str, Any]:
+    return {name: value for lookup in lookups for name, value in lookup.parameters.items()}
+
+
+def by_name(signals: Signals) -> tuple[Lookup, ...]:
+    """By what names a run or its session: ids, ticket, commit, branch."""
+    return (*_by_id(signals), *_by_label(signals))
+
+
+def whole_choice(signals: Signals) -> Choices:
+    """All telling words at once."""
+    return [signals.words] if signals.words else []
+
+
+def partial_choices(signals: Signals) -> Choices:
+    """Each sufficient part of the telling words, where that is less than all of them."""
+    needed = resume.words_needed(len(signals.words))
+    # The longest words tell most; combining more of them would multiply what Postgres looks up.
+    words = sorted(signals.words, key=len, reverse=True)[:_MOST_COMBINED]
+    return list(combinations(words, min(needed, len(words)))) if 0 < needed < len(signals.words) else []
+
+
+def among_newest(choices: Choices) -> tuple[Lookup, ...]:
+    """Every word of one of the choices, in the titles, goals and notes that were written last."""
+    patterns = _Patterns(choices)
+    if not patterns.names:
+        return ()
+    return (
+        _windowed(Finds.SESSIONS, "worksession", "title", patterns),
+        _windowed(Finds.RUNS, "run", "goal", patterns),
+        _windowed(Finds.NOTES, "output", "body", patterns),
+    )
+
+
+def among_all(choices: Choices, *, finds: frozenset[Finds]) -> tuple[Lookup, ...]:
+    """The same in all titles, goals and notes, as far as they are asked for."""
+    patterns = _Patterns(choices)
+    lookups: list[Lookup] = []
+    if patterns.names:
+        lookups.append(_lookup(Finds.SESSIONS, patterns.condition("UPPER(t.title)"), patterns.names))
+        lookups.append(_lookup(Finds.RUNS, patterns.condition("UPPER(t.goal)"), patterns.names))
+    if choices:
+        lookups.append(_by_notes(" | ".join(f"({_note_words(words)})" for words in choices)))
+    return tuple(lookup for lookup in lookups if lookup.finds in finds)
+
+
+def _by_id(signals: Signals) -> Iterator[Lookup]:
+    if signals.run_ids:
+        yield _lookup(Finds.RUNS, "t.id = ANY(%(run_ids)s)", {"run_ids": list(signals.run_ids)})
+    if signals.session_ids:
+        yield _lookup(Finds.SESSIONS, "t.id = ANY(%(session_ids)s)", {"session_ids": list(signals.session_ids)})
+    if signals.tickets:
+        where = "t.ticket = ANY(%(tickets)s) AND t.ticket <> ''"
+        yield _lookup(Finds.SESSIONS, where, {"tickets": sorted(signals.tickets)})
+
+
+def _by_label(signals: Signals) -> Iterator[Lookup]:
+    for number, sha in enumerate(sorted(signals.head_shas)):
+        where = f"t.git_head_sha >= %(sha_{number})s AND t.git_head_sha < %(sha_{number}_end)s AND t.git_head_sha <> ''"
+        # No hexadecimal digit comes after g, so this is every commit that begins so, in any collation.
+        yield _lookup(Finds.SESSIONS, where, {f"sha_{number}": sha, f"sha_{number}_end": f"{sha}g"})
+    if signals.branches:
+        patterns = [pattern for branch in sorted(signals.branches) for pattern in _branch_patterns(branch)]
+        names = {f"branch_{number}": pattern for number, pattern in enumerate(patterns)}
+        yield _lookup(Finds.SESSIONS, " OR ".join(_like("UPPER(t.git_branch)", name) for name in names), names)
+
+
+def _branch_patterns(branch: str) -> Iterator[str]:
+    longer = "%" if len(branch) >= _SHORTEST_LETTERS else ""
+    yield _literal(branch) + longer
+    yield from map(_literal, resume.near_branches(branch))
+
+
+class _Patterns:
+    """Choices of words as patterns of letters. Letters are indexed by threes, so shorter words are passed over."""
+
+    def __init__(self, choices: Choices) -> None:
+        stems = [[resume.stem(word) for word in choice] for choice in choices]
+        long = [[word for word in choice if len(word) >= _SHORTEST_LETTERS] for choice in stems]
+        self._choices = [choice for choice in long if choice]
+        words = sorted({word for choice in self._choices for word in choice})
+        self._name_of = {word: f"word_{number}" for number, word in enumerate(words)}
+        self.names = {name: f"%{_literal(word)}%" for word, name in self._name_of.items()}
+
+    def condition(self, letters: str) -> str:
+        each = (" AND ".join(_like(letters, self._name_of[word]) for word in choice) for choice in self._choices)
+        return " OR ".join(f"({one})" for one in each)
+
+
+def _by_notes(note_words: str) -> Lookup:
+    sql = (
+        "SELECT o.id, o.run_id, o.created_at AS at FROM sessions_app_output o "
+        "WHERE o.team_id = %(team)s AND o.channel = 'recap' AND o.run_id IS NOT NULL "
+        "AND to_tsvector('simple'::regconfig, COALESCE(o.body, '')) @@ to_tsquery('simple'::regconfig, %(note_words)s)"
+    )
+    return Lookup(finds=Finds.NOTES, sql=sql, parameters={"note_words": note_words})
+
+
+def _note_words(words: Sequence[str]) -> str:
+    """All of the words, as Postgres reads a query of words. A word is letters, digits, _ and -, so quotes hold it."""
+    return " & ".join(_note_word(word) for word in words)
+
+
+def _note_word(word: str) -> str:
+    """One of the spellings. Looking up by the beginning of a word would read every longer word's places to the end."""
+    return f"({' | '.join(map(_quoted, resume.spellings(word)))})"
+
+
+def _quoted(word: str) -> str:
+    return f"'{word}'"
+
+
+def _lookup(finds: Finds, where: str, parameters: Mapping[str, Any]) -> Lookup:
+    table = "run" if finds is Finds.RUNS else "worksession"
+    sql = (
+        f"SELECT t.id, NULL::uuid AS run_id, t.last_activity_at AS at FROM sessions_app_{table} t "
+        f"WHERE t.team_id = %(team)s AND ({where})"
+    )
+    return Lookup(finds=finds, sql=sql, parameters=parameters)
+
+
+def _windowed(finds: Finds, table: str, column: str, patterns: _Patterns) -> Lookup:
+    notes = finds is Finds.NOTES
+    at, run_id = ("t.created_at", "t.run_id") if notes else ("t.last_activity_at", "NULL::uuid")
+    of_runs = " AND t.channel = 'recap'" if notes else ""
+    size = _WINDOW_OF_NOTES if notes else _WINDOW
+    sql = (
+        f"SELECT id, run_id, at FROM (SELECT t.id, {run_id} AS run_id, {at} AS at, UPPER(t.{column}) AS letters "
+        f"FROM sessions_app_{table} t "
+        f"WHERE t.team_id = %(team)s{of_runs} ORDER BY {at} DESC, t.id LIMIT {size}) newest "
+        f"WHERE {patterns.condition('newest.letters')}{' AND run_id IS NOT NULL' if notes else ''}"
+    )
+    return Lookup(finds=finds, sql=sql, parameters=patterns.names)
+
+
+def _like(letters: str, name: str) -> str:
+    return f"{letters} LIKE UPPER(%({name})s)"
+
+
+def _literal(text: str) -> str:
+    """The text as a pattern that means itself."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

@@ -1,0 +1,141 @@
+"""What a resume query is read as."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given, strategies as st
+
+from sessions_app.engine.resume import (
+    MAX_WORDS,
+    ResumeQuery,
+    near_branches,
+    read_signals,
+    repository_key,
+    spellings,
+    words_needed,
+)
+from teams_app.engine.ids import Prefix, to_text
+
+RUN = UUID("01a1ee87-3200-70f5-829c-18ac4ef7f992")
+
+
+def words(text):
+    return read_signals(ResumeQuery(text=text)).words
+
+
+def test_words_that_are_said_of_every_work_are_not_looked_up():
+    signals = read_signals(ResumeQuery(text="Please resume my session about the flaky checkout"))
+
+    assert signals.words == ("flaky", "checkout")
+    assert signals.low_signal_words == ("please", "resume", "my", "session", "about", "the")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("ﬁx the ＬＯＧＩＮ", ("fix", "login")),
+        ("Ärger mit der Prüfung", ("ärger", "mit", "der", "prüfung")),
+        ("token_refresh and rate-limit", ("token_refresh", "rate-limit")),
+        ("--flaky-- __checkout__", ("flaky", "checkout")),
+        ("flaky flaky Flaky", ("flaky",)),
+        ("", ()),
+    ],
+)
+def test_words_are_read_in_one_form(text, found):
+    assert words(text) == found
+
+
+def test_a_long_query_is_read_up_to_its_first_words():
+    assert len(words(" ".join(f"word{number}" for number in range(100)))) == MAX_WORDS
+
+
+def test_ids_are_found_where_they_stand_in_the_text():
+    text = f"go on with {to_text(Prefix.RUN, RUN)} in {to_text(Prefix.SESSION, RUN)}."
+
+    signals = read_signals(ResumeQuery(text=text))
+
+    assert signals.run_ids == {RUN}
+    assert signals.session_ids == {RUN}
+    assert signals.words == ()
+
+
+def test_an_id_that_is_none_looks_up_nothing():
+    assert read_signals(ResumeQuery(run_id="run_nonsense", session_id="42")).run_ids == frozenset()
+
+
+def test_a_ticket_is_looked_up_in_the_cases_in_which_trackers_print_it():
+    assert read_signals(ResumeQuery(text="carry on with Auth-17")).tickets == {"Auth-17", "AUTH-17", "auth-17"}
+
+
+@pytest.mark.parametrize(("word", "is_commit"), [("1a2b3c4", True), ("1234567", False), ("deadbeef", False)])
+def test_a_word_is_a_commit_only_with_digits_and_letters(word, is_commit):
+    signals = read_signals(ResumeQuery(text=f"at {word}"))
+
+    assert (signals.head_shas == {word}) is is_commit
+    assert (word in signals.words) is not is_commit
+
+
+def test_a_commit_that_is_given_as_such_may_be_of_digits_alone():
+    assert read_signals(ResumeQuery(git_head_sha="1234567")).head_shas == {"1234567"}
+
+
+@pytest.mark.parametrize("branch", ["main", "Master", "develop", "HEAD"])
+def test_a_branch_that_everybody_is_on_tells_nothing(branch):
+    assert read_signals(ResumeQuery(git_branch=branch)).branches == frozenset()
+
+
+def test_a_branch_is_found_in_the_text_and_an_address_is_no_branch():
+    signals = read_signals(ResumeQuery(text="on feature/auth-refresh, see https://git.example.org/shop/pull/7"))
+
+    assert signals.branches == {"feature/auth-refresh"}
+    assert "example" not in " ".join(signals.words)
+
+
+def test_what_no_column_can_hold_is_not_looked_up():
+    signals = read_signals(ResumeQuery(text="flaky\x00 \ud800checkout", git_branch="a\x00b", ticket="T\ud800-1"))
+
+    assert signals.words == ("flaky", "checkout")
+    assert signals.branches == frozenset()
+    assert signals.tickets == frozenset()
+
+
+def test_a_branch_was_taken_from_what_stands_before_each_cut():
+    assert near_branches("fix/SHOP-1-retry") == ("fix", "fix/SHOP", "fix/SHOP-1")
+
+
+def test_the_commonest_endings_are_looked_up_with_a_word():
+    assert set(spellings("tests")) >= {"test", "tests", "tested", "testing"}
+    assert spellings("ci") == ("ci",)
+    assert spellings("rate-limit") == ("rate-limit",)
+
+
+@pytest.mark.parametrize(("count", "needed"), [(0, 1), (1, 1), (2, 1), (3, 2), (5, 2), (6, 3), (10, 4)])
+def test_four_tenths_of_the_words_must_be_found(count, needed):
+    assert words_needed(count) == needed
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://git.example.org/Shop/storefront",
+        "https://git.example.org/shop/storefront.git",
+        "git@git.example.org:shop/storefront.git",
+        "ssh://git@git.example.org/shop/storefront/",
+    ],
+)
+def test_a_repository_is_the_same_by_each_of_its_addresses(address):
+    assert repository_key(address) == "git.example.org/shop/storefront"
+
+
+@given(st.text(max_size=300), st.text(max_size=60))
+def test_every_text_can_be_read_and_is_read_alike_twice(text, other):
+    query = ResumeQuery(
+        text=text, git_branch=other, ticket=other, run_id=other, git_head_sha=other, repository=other, workflow_id=other
+    )
+
+    signals = read_signals(query)
+
+    assert signals == read_signals(query)
+    for word in (*signals.words, *signals.branches, *signals.tickets):
+        assert word
+        assert "\x00" not in word
