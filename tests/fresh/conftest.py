@@ -16,7 +16,7 @@ from workrail_site.local.places import CHECKOUT
 _MUST_BE_ABSENT = re.compile(r"uvx?|psql|initdb|postgres|pg_.*|pgbench|redis-.*|valkey.*|docker.*")
 # Where packages come from is the machine's business: mirrors, proxies and certificates stay.
 _INDEX_VARIABLES = re.compile(r"(?i)(pip_.*|.*_proxy|ssl_cert_.*|requests_ca_bundle)")
-_NOBODY = 65534
+NOBODY = 65534
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Machine:
 
 def _people():
     if os.geteuid() == 0:
-        return [Person("root", 0), Person("ordinary-user", _NOBODY)]
+        return [Person("root", 0), Person("ordinary-user", NOBODY)]
     return [Person("ordinary-user", os.geteuid())]
 
 
@@ -82,6 +82,18 @@ def _bare_path(folder, python):
                 (folder / program.name).symlink_to(program)
     (folder / "python3").symlink_to(python)
     return folder
+
+
+@pytest.fixture(scope="module")
+def nameless():
+    """A user id that no account has, as containers give it; None where it cannot be had."""
+    person = Person("nameless", 54321)
+    try:
+        command = ["unshare", "--user", "--map-user=nobody", "true"]
+        answer = subprocess.run(command, cwd="/", check=False, capture_output=True, **person.identity())
+    except OSError:
+        return None
+    return person if answer.returncode == 0 else None
 
 
 @pytest.fixture(scope="module", params=_people(), ids=lambda person: person.name)

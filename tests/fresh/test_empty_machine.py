@@ -1,6 +1,7 @@
 """The two commands, on a machine that has never seen them."""
 
 import contextlib
+import os
 import re
 import signal
 import socket
@@ -124,3 +125,23 @@ def test_the_checks_run_and_get_their_servers(machine, tmp_path):
     assert re.search(r"lint +ok", summary)
     assert re.search(r"tests +ok", summary)
     assert re.search(r"6 passed", summary)
+
+
+def test_a_user_without_a_name_starts_from_a_checkout_that_it_cannot_write(machine, nameless, port, tmp_path):
+    if machine.person.name == "root" or nameless is None:
+        pytest.skip("asked once, for the ordinary user's checkout, where user ids can be changed and mapped")
+    prepared = tmp_path / "prepared.log"
+    with _running(machine.start("version", log=prepared)) as process:
+        assert process.wait(timeout=_INSTALLATION_SECONDS) == 0, prepared.read_text()
+    home = machine.folder / "home-of-the-nameless"
+    home.mkdir()
+    os.chown(home, nameless.uid, nameless.uid)
+
+    log = tmp_path / "nameless.log"
+    started = machine.start("up", "--port", str(port), log=log, person=nameless, WORKRAIL_HOME=str(home / "workrail"))
+    with _running(started) as process:
+        _wait(lambda: "Workrail is running" in log.read_text(), process, log, seconds=_FIRST_START_SECONDS)
+        assert _is_ready(port)
+        assert _end(process) == 0, log.read_text()
+
+    assert (home / "workrail/postgres/PG_VERSION").stat().st_uid == nameless.uid
