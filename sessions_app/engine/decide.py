@@ -4,19 +4,19 @@ No clock, no randomness, no table. Ids of new rows are either given in `Place` o
 call decides the same thing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from sessions_app.engine import obligations, outputs
+from sessions_app.engine import failures, obligations, outputs, warnings as warned
+from sessions_app.engine.assessments import ASSESSMENT_CONTRACT
 from sessions_app.engine.decisions import (
     Advance,
     Bookmark,
     ChangePreferences,
     Command,
     Decision,
-    IdentifiedGap,
     Outcome,
     OutputDraft,
     Place,
@@ -24,49 +24,19 @@ from sessions_app.engine.decisions import (
     PreferenceSource,
     Start,
     Warned,
-    WarningCode,
 )
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
-from sessions_app.engine.obligations import Findings, Submission
-from sessions_app.engine.reasons import (
-    Detail,
-    Gap,
-    GapCategory,
-    GapSeverity,
-    Reason,
-    Verdict,
-    step_pointer,
-    weigh,
-)
-from sessions_app.engine.runs import OutputChannel
-from sessions_app.engine.state import (
-    Blocked,
-    CapabilityStatus,
-    Pointer,
-    PointerKind,
-    Preferences,
-    Snapshot,
-)
-from teams_app.engine.errors import PreconditionFailedError
+from sessions_app.engine.reasons import Reason, Verdict, weigh
+from sessions_app.engine.state import Blocked, HandedIn, Preferences, Snapshot
+from teams_app.engine.errors import InvalidInputError, PreconditionFailedError
 from workflows_app.engine import conditions, walker
-from workflows_app.engine.program import (
-    ActionKind,
-    Autonomy,
-    CapabilityNeed,
-    Effect,
-    Gate,
-    Program,
-    RiskPolicy,
-    Step,
-)
-from workflows_app.engine.walker import Failure, FailureKind, Walk
+from workflows_app.engine.program import ActionKind, Autonomy, Effect, Gate, Program, Step
+from workflows_app.engine.walks import Walk
 
 MAX_CONSECUTIVE_BLOCKS = 10
 MAX_ISSUES = 25
-
-_AUTONOMY_ORDER = (Autonomy.GUIDED, Autonomy.STOP_ON_USER_DEPS, Autonomy.NEVER_STOP)
-_RISK_ORDER = (RiskPolicy.CONSERVATIVE, RiskPolicy.BALANCED, RiskPolicy.AGGRESSIVE)
+MAX_GOAL_CHARACTERS = 2048
 
 
 def decide(*, program: Program, snapshot: Snapshot | None, command: Command, place: Place) -> Decision:
@@ -94,6 +64,7 @@ def _present(snapshot: Snapshot | None) -> Snapshot:
 
 
 def _start(program: Program, command: Start, place: Place) -> Decision:
+    outputs.check_text(command.goal, name="goal", max_characters=MAX_GOAL_CHARACTERS)
     defaults = {variable.name: variable.default for variable in program.variables if variable.has_default}
     variables = outputs.merge_context({**defaults}, command.context)
     preferences = (command.preferences or PreferenceChange()).applied_to(command.baseline)
@@ -101,24 +72,24 @@ def _start(program: Program, command: Start, place: Place) -> Decision:
     if walk.failure is not None:
         raise PreconditionFailedError(
             f"The run cannot begin: {walk.failure.message}",
-            suggestion=_supply(walk.failure),
+            suggestion=failures.remedy(walk.failure),
             details={"reason": walk.failure.kind.value, "keys": list(walk.failure.keys)},
         )
-    following = Snapshot(position=walk.position, variables=variables, preferences=preferences)
-    warnings = mode_warnings(program, preferences)
+    modes = warned.of_mode(program, preferences)
+    source = PreferenceSource.SYSTEM if command.preferences is None else PreferenceSource.USER
     log = Journal(place)
-    log.run_started(program, command.goal)
-    log.preferences(preferences, command.baseline, PreferenceSource.SYSTEM, warnings)
+    log.run_started(program, command.goal, bundled=command.bundled, trigger=command.trigger)
+    log.preferences(preferences, command.baseline, source, modes)
     if command.context:
         log.context(command.context, source="initial")
-    gaps = log.gaps(tuple(_failure_gap(failure) for failure in walk.passed))
+    gaps = log.gaps(tuple(failures.as_gap(failure) for failure in walk.passed))
     log.trace(walk.notes)
     return log.decision(
         outcome=Outcome.STARTED,
-        snapshot=following,
+        snapshot=Snapshot(position=walk.position, variables=variables, preferences=preferences),
         node_kind=NodeKind.STEP,
         gaps=gaps,
-        warnings=(*warnings, *_gap_warnings(gaps)),
+        warnings=(*modes, *warned.of_gaps(gaps)),
     )
 
 
@@ -132,10 +103,16 @@ class _Advancing:
         self.program = program
         self.snapshot = snapshot
         self.submission = command.submission
+        self.item = walker.item_at(program, snapshot.position)
         self.variables = outputs.merge_context(snapshot.variables, command.submission.context)
-        self.preferences = (command.preferences or PreferenceChange()).applied_to(snapshot.preferences)
+        self.preferences = _preferences_after(snapshot, command)
+        self.authority = "human" if command.by_person else "relayed"
         self.findings = obligations.examine(
-            program=program, snapshot=snapshot, submission=self.submission, variables=self.variables
+            program=program,
+            snapshot=snapshot,
+            submission=self.submission,
+            variables=self.variables,
+            by_person=command.by_person,
         )
         self.journal = Journal(place)
         self.after = self.variables
@@ -143,7 +120,7 @@ class _Advancing:
     def decide(self) -> Decision:
         walk = None if self._weigh(()).blockers else self._walk()
         failure = walk.failure if walk else None
-        verdict = self._weigh(() if failure is None else (_failure_reason(failure),))
+        verdict = self._weigh(() if failure is None else (failures.as_reason(failure),))
         if walk is None or verdict.blockers:
             return self._blocked(verdict)
         return self._advanced(verdict, walk)
@@ -152,12 +129,12 @@ class _Advancing:
         return weigh(reasons=(*self.findings.reasons, *more), preferences=self.preferences)
 
     def _walk(self) -> Walk:
-        item = walker.item_at(self.program, self.snapshot.position)
-        effect = (self.findings.answer.effect if self.findings.answer else None) or Effect()
-        self.after = {**self.variables, **_set_by(self.program, item, self.variables), **effect.set_variable}
+        option = self.findings.answer or self.findings.unanswered
+        effect = (option and option.effect) or Effect()
+        self.after = {**self.variables, **_set_by(self.program, self.item, self.variables), **effect.set_variable}
         position = walker.skip(self.snapshot.position, effect.skip_activities)
         press_on = self.preferences.autonomy is Autonomy.NEVER_STOP
-        if isinstance(item, Gate) and effect.transition_to:
+        if isinstance(self.item, Gate) and effect.transition_to:
             return walker.enter_activity(
                 program=self.program,
                 position=position,
@@ -176,10 +153,13 @@ class _Advancing:
     def _advanced(self, verdict: Verdict, walk: Walk) -> Decision:
         journal = self.journal
         journal.advance_recorded(Outcome.ADVANCED, ())
-        passed = tuple(_failure_gap(failure) for failure in walk.passed)
-        gaps = journal.gaps((*verdict.gaps, *self.findings.gaps, *_degraded(self.program, self.findings), *passed))
-        warnings = (*_gap_warnings(gaps), *_findings_warnings(self.findings, self.submission), *self._preferences())
-        journal.findings(self.findings, self.submission)
+        degraded = warned.degraded(self.program, self.findings)
+        passed = tuple(failures.as_gap(failure) for failure in walk.passed)
+        gaps = journal.gaps((*verdict.gaps, *self.findings.gaps, *degraded, *passed))
+        warnings = (*warned.of_gaps(gaps), *warned.of_findings(self.findings, self.submission), *self._preferences())
+        self._findings(answered_by=self.authority)
+        if self.findings.answer is None and self.findings.unanswered is not None:
+            journal.answered(self.findings.unanswered.id, authority="default")
         journal.trace(walk.notes)
         following = Snapshot(
             position=walk.position,
@@ -198,24 +178,14 @@ class _Advancing:
             step_context=self._step_context(),
         )
 
-    def _step_context(self) -> dict[str, Any] | None:
-        """What the step that was just done said of itself, for the agent to carry on."""
-        if not self.findings.graded:
-            return None
-        return {
-            "assessments": [
-                {"assessmentId": graded.assessment, "levels": dict(graded.levels), "summary": graded.summary}
-                for graded in self.findings.graded
-            ],
-        }
-
     def _blocked(self, verdict: Verdict) -> Decision:
         """A block is a node of its own: it holds what was handed in, and is the place from which to retry."""
         journal = self.journal
         journal.advance_recorded(Outcome.BLOCKED, verdict.blockers)
         gaps = journal.gaps((*verdict.gaps, *self.findings.gaps))
-        warnings = (*_gap_warnings(gaps), *_findings_warnings(self.findings, self.submission), *self._preferences())
-        journal.findings(self.findings, self.submission)
+        warnings = (*warned.of_gaps(gaps), *warned.of_findings(self.findings, self.submission), *self._preferences())
+        # Only what the run goes on with is an answer; one that comes with a blocked attempt is given again.
+        self._findings(answered_by="")
         handed_in = journal.prepare_outputs(self.submission, self.snapshot.blocked)
         following = replace(
             self.snapshot,
@@ -235,29 +205,64 @@ class _Advancing:
         )
 
     def _why(self, verdict: Verdict, handed_in: tuple[OutputDraft, ...]) -> Blocked:
-        before = self.snapshot.blocked.recap_output if self.snapshot.blocked else ""
-        recap = next((output for output in handed_in if output.channel is OutputChannel.RECAP), None)
+        before = self.snapshot.blocked.outputs if self.snapshot.blocked else ()
+        replaced = {output.supersedes.hex for output in handed_in if output.supersedes}
+        now = tuple(HandedIn(output=out.output_id.hex, artifact_kind=out.artifact_kind) for out in handed_in)
         return Blocked(
             retryable=verdict.retryable,
             blockers=verdict.blockers,
             issues=tuple(self.findings.issues[:MAX_ISSUES]),
             suggestions=tuple(self.findings.suggestions),
             followup=self.findings.followup,
-            recap_output=recap.output_id.hex if recap else before,
+            outputs=(*(kept for kept in before if kept.output not in replaced), *now),
         )
+
+    def _findings(self, *, answered_by: str) -> None:
+        """A check that failed is recorded, and so is the retry that passes it."""
+        self.journal.findings(
+            self.findings,
+            self.submission,
+            contract=self._contract(),
+            retried=bool(self.snapshot.blocked and self.snapshot.blocked.issues),
+            answered_by=answered_by,
+        )
+
+    def _contract(self) -> str:
+        if self.item is None or isinstance(self.item, Gate):
+            return ""
+        if self.item.contract is not None:
+            return self.item.contract.contract
+        return ASSESSMENT_CONTRACT if isinstance(self.item, Step) and self.item.assessments else ""
+
+    def _step_context(self) -> dict[str, Any] | None:
+        """What the step that was just done said of itself, for the agent to carry on."""
+        if not self.findings.graded:
+            return None
+        return {
+            "assessments": [
+                {"assessmentId": graded.assessment, "levels": dict(graded.levels), "summary": graded.summary}
+                for graded in self.findings.graded
+            ],
+        }
 
     def _preferences(self) -> tuple[Warned, ...]:
         if self.preferences == self.snapshot.preferences:
             return ()
-        warnings = mode_warnings(self.program, self.preferences)
-        self.journal.preferences(self.preferences, self.snapshot.preferences, PreferenceSource.USER, warnings)
-        return warnings
+        modes = warned.of_mode(self.program, self.preferences)
+        self.journal.preferences(self.preferences, self.snapshot.preferences, PreferenceSource.USER, modes)
+        return modes
 
 
 def _advance(program: Program, snapshot: Snapshot, command: Advance, place: Place) -> Decision:
+    outputs.check_text(command.submission.notes, name="output.notesMarkdown")
     _refuse_finished(snapshot)
-    _refuse_hopeless(snapshot)
+    if _preferences_after(snapshot, command).autonomy is not Autonomy.NEVER_STOP:
+        _refuse_hopeless(snapshot)
     return _Advancing(program, snapshot, command, place).decide()
+
+
+def _preferences_after(snapshot: Snapshot, command: Advance) -> Preferences:
+    return (command.preferences or PreferenceChange()).applied_to(snapshot.preferences)
 
 
 def _set_by(program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -305,130 +310,34 @@ def _refuse_hopeless(snapshot: Snapshot) -> None:
 
 
 def _bookmark(snapshot: Snapshot, command: Bookmark, place: Place) -> Decision:
+    outputs.check_text(command.submission.notes, name="output.notesMarkdown")
+    if not command.submission.notes.strip() and not command.submission.artifacts:
+        raise InvalidInputError(
+            "There is nothing to record.", suggestion="Send output.notesMarkdown with what should be remembered."
+        )
     log = Journal(place)
     handed_in = log.prepare_outputs(command.submission, None)
-    truncated = _findings_warnings(Findings(), command.submission)
     return log.decision(
         outcome=Outcome.BOOKMARKED,
         snapshot=snapshot,
         node_kind=NodeKind.CHECKPOINT,
         outputs=handed_in,
-        warnings=truncated,
+        warnings=warned.of_notes(command.submission),
     )
 
 
 def _change(program: Program, snapshot: Snapshot, command: ChangePreferences, place: Place) -> Decision:
-    """A change between steps: a new node with the same work pending, under the new preferences."""
+    """A change between steps: a new node with the same work pending, under the new preferences.
+
+    Somebody has looked at the run, so attempts that were blocked before are not held against those that come.
+    """
     preferences = command.change.applied_to(snapshot.preferences)
-    warnings = mode_warnings(program, preferences)
+    modes = warned.of_mode(program, preferences)
     log = Journal(place)
-    log.preferences(preferences, snapshot.preferences, PreferenceSource.USER, warnings)
+    log.preferences(preferences, snapshot.preferences, PreferenceSource.USER, modes)
     return log.decision(
         outcome=Outcome.PREFERENCES_CHANGED,
-        snapshot=replace(snapshot, preferences=preferences),
+        snapshot=replace(snapshot, preferences=preferences, consecutive_blocks=0),
         node_kind=NodeKind.BLOCKED_ATTEMPT if snapshot.blocked else NodeKind.STEP,
-        warnings=warnings,
+        warnings=modes,
     )
-
-
-def mode_warnings(program: Program, preferences: Preferences) -> tuple[Warned, ...]:
-    """A user's mode is never refused; that it goes further than the workflow recommends is said."""
-    said: list[Warned] = []
-    most = program.recommended_autonomy
-    if most is not None and _AUTONOMY_ORDER.index(preferences.autonomy) > _AUTONOMY_ORDER.index(most):
-        said.append(_above("autonomy", preferences.autonomy.value, most.value))
-    policy = program.recommended_risk_policy
-    if policy is not None and _RISK_ORDER.index(preferences.risk_policy) > _RISK_ORDER.index(policy):
-        said.append(_above("riskPolicy", preferences.risk_policy.value, policy.value))
-    return tuple(said)
-
-
-def _above(key: str, value: str, most: str) -> Warned:
-    return Warned(
-        code=WarningCode.MODE_ABOVE_RECOMMENDED,
-        message=f"{key} {value} goes further than the workflow recommends; it advises at most {most}.",
-    )
-
-
-def _degraded(program: Program, findings: Findings) -> tuple[Gap, ...]:
-    """A preferred capability that is not there: the run goes on by the plainer path, and says so."""
-    return tuple(
-        Gap(
-            severity=GapSeverity.WARNING,
-            category=GapCategory.CAPABILITY_MISSING,
-            detail=Detail.REQUIRED_CAPABILITY_UNAVAILABLE,
-            summary=f"{capability.value} is not available; the enhanced path was not taken.",
-            pointer=Pointer(kind=PointerKind.CAPABILITY, name=capability.value),
-        )
-        for capability, seen in findings.capabilities.items()
-        if seen.status is CapabilityStatus.UNAVAILABLE
-        and program.capabilities.get(capability) is CapabilityNeed.PREFERRED
-    )
-
-
-def _findings_warnings(findings: Findings, submission: Submission) -> tuple[Warned, ...]:
-    said = [
-        Warned(code=WarningCode.ASSESSMENT_DIMENSION_IGNORED, message=suggestion) for suggestion in findings.suggestions
-    ]
-    if outputs.cut_notes(submission.notes) != submission.notes:
-        said.append(
-            Warned(
-                code=WarningCode.NOTES_TRUNCATED,
-                message=f"The notes were longer than {outputs.MAX_NOTES_BYTES} bytes and were cut there.",
-            ),
-        )
-    return tuple(said)
-
-
-def _gap_warnings(gaps: Iterable[IdentifiedGap]) -> tuple[Warned, ...]:
-    return tuple(
-        Warned(code=WarningCode.GAP_RECORDED, message=identified.gap.summary)
-        for identified in gaps
-        if identified.gap.severity is not GapSeverity.INFO
-    )
-
-
-# Failures of the walk
-
-
-_FAILURE_DETAIL = {
-    FailureKind.MISSING_CONTEXT: Detail.MISSING_CONTEXT_KEY,
-    FailureKind.NO_TRANSITION: Detail.MISSING_CONTEXT_KEY,
-    FailureKind.MAX_ITERATIONS: Detail.EVALUATION_ERROR,
-    FailureKind.UNKNOWN_ACTIVITY: Detail.INVARIANT_VIOLATION,
-    FailureKind.UNKNOWN_LOOP: Detail.INVARIANT_VIOLATION,
-    FailureKind.BUDGET: Detail.EVALUATION_ERROR,
-}
-
-
-def _failure_pointer(failure: Failure) -> Pointer:
-    if _FAILURE_DETAIL[failure.kind] is Detail.MISSING_CONTEXT_KEY and failure.keys:
-        return Pointer(kind=PointerKind.CONTEXT_KEY, name=failure.keys[0])
-    return step_pointer(failure.item)
-
-
-def _failure_reason(failure: Failure) -> Reason:
-    return Reason(
-        detail=_FAILURE_DETAIL[failure.kind],
-        pointer=_failure_pointer(failure),
-        message=failure.message,
-        fix=_supply(failure),
-    )
-
-
-def _failure_gap(failure: Failure) -> Gap:
-    detail = _FAILURE_DETAIL[failure.kind]
-    reason = _failure_reason(failure)
-    return Gap(
-        severity=GapSeverity.CRITICAL,
-        category=reason.row.category,
-        detail=detail,
-        summary=failure.message,
-        pointer=reason.pointer,
-    )
-
-
-def _supply(failure: Failure) -> str:
-    if failure.keys:
-        return f"Retry with context that sets {', '.join(failure.keys)}."
-    return "Show this to the author of the workflow."

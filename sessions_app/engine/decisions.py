@@ -35,18 +35,26 @@ class PreferenceChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """Begin a run: `goal` is the user's words, `baseline` what the session's preferences begin with."""
+    """Begin a run: `goal` is the user's words, `baseline` what the session's preferences begin with.
+
+    `bundled` says whose the workflow is, `trigger` through which door the run was begun.
+    """
 
     goal: str
     context: Mapping[str, Any]
     baseline: Preferences
     preferences: PreferenceChange | None = None
+    bundled: bool = False
+    trigger: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advance:
+    """`by_person` tells that a signed-in person acknowledges, whose word is the approval that an agent cannot give."""
+
     submission: Submission
     preferences: PreferenceChange | None = None
+    by_person: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine import outputs
+from sessions_app.engine import drafts, outputs
 from sessions_app.engine.decisions import (
     Decision,
     IdentifiedGap,
@@ -16,15 +16,23 @@ from sessions_app.engine.decisions import (
     Warned,
     derive_id,
 )
+from sessions_app.engine.findings import Artifact, Findings, Graded
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventDraft, EventKind, NodeKind
-from sessions_app.engine.obligations import Artifact, Findings, Submission
+from sessions_app.engine.obligations import Submission
 from sessions_app.engine.reasons import Gap, GapSeverity
-from sessions_app.engine.runs import ObservationKey, OutputChannel, RunStatus
-from sessions_app.engine.state import Blocked, Preferences, Snapshot, snapshot_bytes
+from sessions_app.engine.runs import OutputChannel, RunStatus
+from sessions_app.engine.state import (
+    Blocked,
+    CapabilityProvenance,
+    HandedIn,
+    Preferences,
+    Snapshot,
+    snapshot_bytes,
+)
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Program
-from workflows_app.engine.walker import Note
+from workflows_app.engine.walks import Note
 
 MAX_TRACE_ENTRIES = 25
 MAX_TRACE_BYTES = 8192
@@ -54,10 +62,12 @@ class Journal:
             ),
         )
 
-    def run_started(self, program: Program, goal: str) -> None:
+    def run_started(self, program: Program, goal: str, *, bundled: bool, trigger: str) -> None:
         data = {
             "workflowId": self.place.workflow_id,
             "workflowHash": self.place.workflow_hash,
+            "workflowSourceKind": "bundled" if bundled else "team",
+            "triggerSource": trigger,
             "title": program.title,
             "goal": goal,
         }
@@ -74,8 +84,8 @@ class Journal:
         identified = []
         for index, gap in enumerate(gaps):
             gap_id = derive_id("gap", self.place.attempt_id.bytes, str(index).encode())
-            data = {"gapId": f"gap_{self.attempt}_{index}", **gap.as_data()}
-            self._add(EventKind.GAP_RECORDED, f"gap_{self.attempt}_{index}", data, node=self._at())
+            data = {"gapId": drafts.gap_name(gap_id), **gap.as_data()}
+            self._add(EventKind.GAP_RECORDED, drafts.gap_name(gap_id), data, node=self._at())
             identified.append(IdentifiedGap(gap_id=gap_id, gap=gap))
         return tuple(identified)
 
@@ -88,6 +98,7 @@ class Journal:
             if source is PreferenceSource.SYSTEM or before.as_json()[key] != value
         ]
         data = {
+            "changeId": f"pref_{self.attempt}",
             "source": source.value,
             "delta": delta,
             "effective": now.as_json(),
@@ -96,38 +107,36 @@ class Journal:
         self._add(EventKind.PREFERENCES_CHANGED, f"{self.run}:{self.next}", data, node=self._at())
 
     def context(self, delta: Mapping[str, Any], *, source: str) -> None:
-        data = {"source": source, "delta": dict(delta)}
+        data = {"contextId": f"ctx_{self.attempt}", "source": source, "delta": dict(delta)}
         self._add(EventKind.CONTEXT_SET, f"{self.run}:{self.attempt}", data, node=self._at())
 
-    def findings(self, findings: Findings, submission: Submission) -> None:
+    def findings(
+        self,
+        findings: Findings,
+        submission: Submission,
+        *,
+        contract: str = "",
+        retried: bool = False,
+        answered_by: str = "relayed",
+    ) -> None:
+        """What was handed in said. `retried` tells that the attempt before this one failed a check; `answered_by` on
+        whose authority an answer is taken, empty when it is not.
+        """
         if submission.context:
             self.context(submission.context, source="agent_delta")
-        if findings.issues:
-            data = {"attemptId": self.attempt, "result": {"valid": False, "issues": _bounded(findings.issues)}}
-            self._add(EventKind.VALIDATION_PERFORMED, self.attempt, data)
+        if findings.issues or retried:
+            self._validated(findings, contract)
         for index, artifact in enumerate(findings.observations):
-            self._side(EventKind.CAPABILITY_OBSERVED, index, artifact)
+            self._observed(index, artifact)
         for index, artifact in enumerate(findings.divergences):
-            self._side(EventKind.DIVERGENCE_RECORDED, index, artifact)
-        for graded in findings.graded:
+            said = {key: value for key, value in artifact.items() if key != "kind"}
             self._add(
-                EventKind.ASSESSMENT_RECORDED,
-                f"{self.attempt}:{_dedupe_part(graded.assessment)}",
-                {
-                    "attemptId": self.attempt,
-                    "assessmentId": graded.assessment,
-                    "summary": graded.summary,
-                    "dimensions": [
-                        {
-                            "dimensionId": dimension,
-                            "level": level,
-                            "rationale": graded.rationales.get(dimension, ""),
-                            "normalization": "normalized" if dimension in graded.normalized else "exact",
-                        }
-                        for dimension, level in sorted(graded.levels.items())
-                    ],
-                },
+                EventKind.DIVERGENCE_RECORDED,
+                f"{self.attempt}:{index}",
+                {"divergenceId": f"div_{self.attempt}_{index}", "attemptId": self.attempt, **said},
             )
+        for graded in findings.graded:
+            self._graded(graded)
         for index, applied in enumerate(findings.applied):
             self._add(
                 EventKind.ASSESSMENT_CONSEQUENCE_APPLIED,
@@ -139,62 +148,119 @@ class Journal:
                     "effect": {"kind": "require_followup", "guidance": applied.guidance},
                 },
             )
-        if findings.answer is not None:
-            data = {"attemptId": self.attempt, "optionId": findings.answer.id, "authority": "relayed"}
-            self._add(EventKind.CHECKPOINT_ANSWERED, f"{self.node}:{self.attempt}", data)
+        chosen = "approved" if findings.approved else findings.answer.id if findings.answer else ""
+        if chosen and answered_by:
+            self.answered(chosen, authority=answered_by)
 
-    def _side(self, kind: EventKind, index: int, artifact: Artifact) -> None:
-        data = {key: value for key, value in artifact.items() if key != "kind"}
-        self._add(kind, f"{self.attempt}:{index}", data)
+    def answered(self, option_id: str, *, authority: str) -> None:
+        data = {"attemptId": self.attempt, "optionId": option_id, "authority": authority}
+        self._add(EventKind.CHECKPOINT_ANSWERED, f"{self.node}:{self.attempt}", data)
+
+    def _validated(self, findings: Findings, contract: str) -> None:
+        result = {
+            "valid": not findings.issues,
+            "issues": _bounded(findings.issues),
+            "suggestions": _bounded(findings.suggestions),
+        }
+        data = {
+            "validationId": f"val_{self.attempt}",
+            "attemptId": self.attempt,
+            "contractRef": contract,
+            "result": result,
+        }
+        self._add(EventKind.VALIDATION_PERFORMED, self.attempt, data)
+
+    def _observed(self, index: int, artifact: Artifact) -> None:
+        provenance = {"kind": artifact.get("provenance", CapabilityProvenance.MANUAL_CLAIM.value)}
+        provenance |= {key: artifact[key] for key in ("detail", "failureCode") if key in artifact}
+        self._add(
+            EventKind.CAPABILITY_OBSERVED,
+            f"{self.attempt}:{index}",
+            {
+                "capObsId": f"cap_{self.attempt}_{index}",
+                "attemptId": self.attempt,
+                "capability": artifact["capability"],
+                "status": artifact["status"],
+                "provenance": provenance,
+            },
+        )
+
+    def _graded(self, graded: Graded) -> None:
+        dimensions = [
+            {
+                "dimensionId": dimension,
+                "level": level,
+                "rationale": graded.rationales.get(dimension, ""),
+                "normalization": "normalized" if dimension in graded.normalized else "exact",
+            }
+            for dimension, level in sorted(graded.levels.items())
+        ]
+        data = {
+            "attemptId": self.attempt,
+            "assessmentId": graded.assessment,
+            "summary": graded.summary,
+            "dimensions": dimensions,
+        }
+        self._add(EventKind.ASSESSMENT_RECORDED, f"{self.attempt}:{_dedupe_part(graded.assessment)}", data)
 
     def trace(self, notes: tuple[Note, ...]) -> None:
         entries = _trace_entries(notes)
         if self.place.has_children:
             entries.insert(0, {"kind": "detected_non_tip_advance", "summary": f"{self.node} already has a successor."})
         if entries:
-            data = {"attemptId": self.attempt, "entries": entries[:MAX_TRACE_ENTRIES]}
+            said = entries[:MAX_TRACE_ENTRIES]
+            data = {"traceId": f"trace_{self.attempt}", "attemptId": self.attempt, "entries": said}
             self._add(EventKind.DECISION_TRACE_APPENDED, self.attempt, data, node=self._at())
 
     def prepare_outputs(self, submission: Submission, blocked: Blocked | None) -> tuple[OutputDraft, ...]:
-        """Notes first, then artifacts by digest; a retry's notes supersede those of the attempt that was blocked."""
-        prepared: list[OutputDraft] = []
-        attempt = self.place.attempt_id.bytes
-        if submission.notes.strip():
-            notes = outputs.cut_notes(submission.notes)
-            prepared.append(
-                OutputDraft(
-                    output_id=derive_id("recap", attempt),
-                    channel=OutputChannel.RECAP,
-                    body=notes,
-                    sha256=canonical.digest(notes.encode("utf-8")),
-                    supersedes=UUID(hex=blocked.recap_output) if blocked and blocked.recap_output else None,
-                ),
-            )
+        """Notes first, then artifacts by digest; what a retry hands in supersedes what was blocked, kind by kind."""
+        earlier = blocked.outputs if blocked else ()
+        prepared = (*self._recap(submission, earlier), *self._artifacts(submission, earlier))
+        for output in prepared:
+            self._output(output)
+        return prepared
+
+    def _recap(self, submission: Submission, earlier: tuple[HandedIn, ...]) -> tuple[OutputDraft, ...]:
+        if not submission.notes.strip():
+            return ()
+        notes = outputs.cut_notes(submission.notes)
+        return (
+            OutputDraft(
+                output_id=derive_id("recap", self.place.attempt_id.bytes),
+                channel=OutputChannel.RECAP,
+                body=notes,
+                sha256=canonical.digest(notes.encode("utf-8")),
+                supersedes=next((UUID(hex=before.output) for before in earlier if not before.artifact_kind), None),
+            ),
+        )
+
+    def _artifacts(self, submission: Submission, earlier: tuple[HandedIn, ...]) -> tuple[OutputDraft, ...]:
         bodies = sorted(
             (canonical.digest(body), body, str(artifact.get("kind", "")))
             for artifact in submission.artifacts
             for body in [canonical.canonical_bytes(dict(artifact))]
         )
-        prepared.extend(
+        replaced = list(earlier)
+        return tuple(
             OutputDraft(
-                output_id=derive_id("artifact", attempt, str(index).encode()),
+                output_id=derive_id("artifact", self.place.attempt_id.bytes, str(index).encode()),
                 channel=OutputChannel.ARTIFACT,
                 body=body.decode("utf-8"),
                 sha256=sha256,
                 artifact_kind=kind,
+                supersedes=_taken(replaced, kind),
             )
             for index, (sha256, body, kind) in enumerate(bodies)
         )
-        for output in prepared:
-            self._output(output)
-        return tuple(prepared)
 
     def _output(self, output: OutputDraft) -> None:
-        name = f"out_{output.channel.value}_{output.output_id.hex}"
+        name = drafts.output_name(channel=output.channel, output_id=output.output_id)
         data: dict[str, Any] = {"outputId": name, "outputChannel": output.channel.value}
         if output.supersedes is not None:
-            data["supersedesOutputId"] = f"out_{output.channel.value}_{output.supersedes.hex}"
-        data["payload"] = _payload(output.channel, output.body, output.sha256, output.artifact_kind)
+            data["supersedesOutputId"] = drafts.output_name(channel=output.channel, output_id=output.supersedes)
+        data["payload"] = drafts.payload(
+            channel=output.channel, body=output.body, sha256=output.sha256, kind=output.artifact_kind
+        )
         self._after.append(
             EventDraft(
                 kind=EventKind.NODE_OUTPUT_APPENDED,
@@ -281,6 +347,15 @@ class Journal:
         return self.place.node_id or self.place.next_node
 
 
+def _taken(replaced: list[HandedIn], kind: str) -> UUID | None:
+    """The first of that kind, which is thereby replaced."""
+    found = next((before for before in replaced if kind and before.artifact_kind == kind), None)
+    if found is None:
+        return None
+    replaced.remove(found)
+    return UUID(hex=found.output)
+
+
 def _bounded(issues: list[str]) -> list[str]:
     return [outputs.cut_text(issue, max_bytes=512, marker="…") for issue in issues[:8]]
 
@@ -315,46 +390,3 @@ def _trace_entry(note: Note) -> dict[str, Any]:
     if said:
         entry["refs"] = said
     return entry
-
-
-def observation_draft(*, session_id: UUID, key: ObservationKey, value: str) -> EventDraft:
-    """What the agent saw around it; the same value again is the same event."""
-    digest = hashlib.sha256(value.encode("utf-8")).hexdigest()[:16]
-    return EventDraft(
-        kind=EventKind.OBSERVATION_RECORDED,
-        dedupe=f"observation_recorded:{to_text(Prefix.SESSION, session_id)}:{key.value}:{digest}",
-        data={"key": key.value, "value": value, "confidence": "high"},
-    )
-
-
-def session_draft(*, session_id: UUID, title: str, parent_id: UUID | None) -> EventDraft:
-    data: dict[str, Any] = {"title": title}
-    if parent_id is not None:
-        data["parentSessionId"] = to_text(Prefix.SESSION, parent_id)
-    return EventDraft(
-        kind=EventKind.SESSION_CREATED,
-        dedupe=f"session_created:{to_text(Prefix.SESSION, session_id)}",
-        data=data,
-    )
-
-
-def session_output_draft(*, output_id: UUID, channel: OutputChannel, body: str, sha256: str) -> EventDraft:
-    """Notes of a session that belong to no run."""
-    name = f"out_{channel.value}_{output_id.hex}"
-    return EventDraft(
-        kind=EventKind.NODE_OUTPUT_APPENDED,
-        dedupe=f"{EventKind.NODE_OUTPUT_APPENDED.value}:{name}",
-        data={"outputId": name, "outputChannel": channel.value, "payload": _payload(channel, body, sha256, "")},
-    )
-
-
-def _payload(channel: OutputChannel, body: str, sha256: str, kind: str) -> dict[str, Any]:
-    if channel is OutputChannel.RECAP:
-        return {"payloadKind": "notes", "notesMarkdown": body}
-    return {
-        "payloadKind": "artifact_ref",
-        "sha256": sha256,
-        "contentType": "application/json",
-        "byteLength": len(body.encode("utf-8")),
-        "artifactKind": kind,
-    }

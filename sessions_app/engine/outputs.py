@@ -24,16 +24,34 @@ RESERVED_KEYS = frozenset(
 
 
 def cut_text(text: str, *, max_bytes: int, marker: str = TRUNCATION_MARKER) -> str:
-    """The text if it fits, else as many whole characters as leave room for the marker."""
+    """The text if it fits, else as many whole characters as leave room for the marker, itself cut where it has none."""
     raw = text.encode("utf-8")
     if len(raw) <= max_bytes:
         return text
-    room = max(0, max_bytes - len(marker.encode("utf-8")))
-    return raw[:room].decode("utf-8", "ignore") + marker
+    end = marker.encode("utf-8")[:max_bytes]
+    return (raw[: max_bytes - len(end)]).decode("utf-8", "ignore") + end.decode("utf-8", "ignore")
 
 
 def cut_notes(notes: str) -> str:
     return cut_text(notes, max_bytes=MAX_NOTES_BYTES)
+
+
+def check_text(text: str, *, name: str, max_characters: int | None = None) -> None:
+    """Refuse what the log cannot hold, before anything is decided on it."""
+    try:
+        canonical.check_storable(text)
+    except canonical.UnreadableJsonError as error:
+        raise InvalidInputError(
+            f"{name} cannot be stored. {error.message}",
+            suggestion="Send plain text without that character.",
+            details={"parameter": name, "reason": error.reason},
+        ) from error
+    if max_characters is not None and len(text) > max_characters:
+        raise InvalidInputError(
+            f"{name} has {len(text)} characters; at most {max_characters} are kept.",
+            suggestion="Say it in fewer words; what is longer belongs into notes.",
+            details={"parameter": name, "maxCharacters": max_characters},
+        )
 
 
 def merge_context(stored: Mapping[str, Any] | None, delta: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -4,15 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from sessions_app.engine import obligations
-from sessions_app.engine.obligations import ANSWER_KIND
+from sessions_app.engine import approvals, obligations
+from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.state import CapabilityStatus, Snapshot
 from workflows_app.engine import conditions, placeholders, walker
 from workflows_app.engine.program import (
     Capability,
     CapabilityNeed,
     Checkpoint,
-    Confirmation,
     ConfirmationKind,
     Function,
     Gate,
@@ -76,10 +75,7 @@ class Pending:
 def pending_of(*, program: Program, snapshot: Snapshot) -> Pending | None:
     """The pending item as it is shown; None when the run is complete."""
     item = walker.item_at(program, snapshot.position)
-    scope = {
-        **snapshot.variables,
-        **walker.loop_variables(program=program, position=snapshot.position, variables=snapshot.variables),
-    }
+    scope = _scope(program, snapshot)
     match item:
         case None:
             return None
@@ -92,31 +88,32 @@ def pending_of(*, program: Program, snapshot: Snapshot) -> Pending | None:
 
 
 def title_of(*, program: Program, snapshot: Snapshot) -> str:
+    """As it is shown: with its values in place."""
     item = walker.item_at(program, snapshot.position)
     if isinstance(item, Gate):
-        checkpoint = obligations.checkpoint_of(program, snapshot, item)
+        checkpoint = approvals.checkpoint_of(program, snapshot, item)
         return checkpoint.name if checkpoint else item.id
-    return item.title if item else ""
+    return placeholders.render(item.title, variables=_scope(program, snapshot)) if item else ""
+
+
+def _scope(program: Program, snapshot: Snapshot) -> dict[str, Any]:
+    return walker.scope_at(program=program, position=snapshot.position, variables=snapshot.variables)
 
 
 def _step(program: Program, snapshot: Snapshot, item: Step | Parallel, scope: Mapping[str, Any]) -> Pending:
-    confirmation = item.confirmation
-    asks = confirmation is not None and conditions.evaluate(
-        confirmation.condition, variables=scope, mode=program.conditions
-    )
-    guidance = tuple(placeholders.render(text, variables=scope) for text in item.guidance)
+    asked = approvals.asked_of(program, snapshot, item, scope=scope)
     return Pending(
         step_id=item.id,
         key=snapshot.position.pending,
         title=placeholders.render(item.title, variables=scope),
         prompt=_prompt(program, snapshot, item, scope),
         agent_role=item.agent_role,
-        guidance=guidance,
+        guidance=tuple(placeholders.render(text, variables=scope) for text in item.guidance),
         workflow_guidance=(*program.guidance, *program.rules),
         requirements=obligations.requirements(program=program, item=item),
         functions=item.functions,
-        require_confirmation=asks,
-        confirmed_by=_confirmed_by(confirmation) if asks else "",
+        require_confirmation=asked is not None,
+        confirmed_by=_WHO[asked] if asked else "",
         ask_for_files=isinstance(item, Step) and item.ask_for_files,
         model_tier=item.model_tier.value if isinstance(item, Step) and item.model_tier else "",
         activity=_activity_name(program, snapshot),
@@ -143,7 +140,7 @@ def _prompt(program: Program, snapshot: Snapshot, item: Step | Parallel, scope: 
 
 
 def _gate(program: Program, snapshot: Snapshot, gate: Gate, scope: Mapping[str, Any]) -> Pending:
-    checkpoint = obligations.checkpoint_of(program, snapshot, gate)
+    checkpoint = approvals.checkpoint_of(program, snapshot, gate)
     if checkpoint is None:
         return Pending(step_id=gate.id, key=snapshot.position.pending, title=gate.id, prompt="")
     question = question_of(checkpoint, scope)
@@ -189,18 +186,12 @@ def _question_json(question: Question | None) -> dict[str, Any] | None:
     }
 
 
-def _confirmed_by(confirmation: Confirmation | None) -> str:
-    if confirmation is None:
-        return ""
-    match confirmation.confirms:
-        case ConfirmationKind.ALWAYS | ConfirmationKind.CONDITIONAL:
-            return "user"
-        case ConfirmationKind.COORDINATOR_EVAL:
-            return "coordinator"
-        case ConfirmationKind.HUMAN_APPROVAL:
-            return "human"
-        case _:
-            assert_never(confirmation.confirms)
+_WHO = {
+    ConfirmationKind.ALWAYS: "user",
+    ConfirmationKind.CONDITIONAL: "user",
+    ConfirmationKind.COORDINATOR_EVAL: "coordinator",
+    ConfirmationKind.HUMAN_APPROVAL: "human",
+}
 
 
 def _activity_name(program: Program, snapshot: Snapshot) -> str:

@@ -8,11 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import orjson
+
 from sessions_app.engine import outputs
 from sessions_app.engine.decisions import Outcome, Warned
 from sessions_app.engine.prompts import Pending
 from sessions_app.engine.runs import NextIntent
 from sessions_app.engine.state import Blocked, Preferences
+from sessions_app.engine.tokens import Keyring, TokenKind, renew
 
 TEMPLATE = 1
 MAX_RECAP_BYTES = 24 * 1024
@@ -195,6 +198,31 @@ def _next_call(facts: ReplyFacts) -> dict[str, Any] | None:
     return {"tool": "continue_workflow", "params": params}
 
 
+_TOKENS = {
+    "stateToken": TokenKind.STATE,
+    "ackToken": TokenKind.ACK,
+    "checkpointToken": TokenKind.CHECKPOINT,
+    "sessionToken": TokenKind.SESSION,
+}
+
+
+def renewed(*, data: bytes, keyring: Keyring) -> bytes:
+    """A recorded reply: the same bytes while its tokens are trusted, else the same reply with them signed anew.
+
+    Only tokens in their own places are touched: what stands in a text may have been written by anyone.
+    """
+    reply: dict[str, Any] = orjson.loads(data)
+    call = reply.get("nextCall") or {}
+    changed = [_renew(place, keyring) for place in (reply, call.get("params") or {})]
+    return orjson.dumps(reply) if any(changed) else data
+
+
+def _renew(place: dict[str, Any], keyring: Keyring) -> bool:
+    before = {name: place[name] for name in _TOKENS if place.get(name)}
+    place |= {name: renew(keyring=keyring, kind=_TOKENS[name], text=text) for name, text in before.items()}
+    return any(place[name] != text for name, text in before.items())
+
+
 # Text
 
 
@@ -316,8 +344,15 @@ def _pending_text(reply: Mapping[str, Any]) -> str:
     if pending.get("askForFiles"):
         lines.extend(["", "Ask your user for the files that this step needs if you cannot find them."])
     if pending["requireConfirmation"] and not pending.get("checkpoint"):
-        lines.extend(["", f"Before you go on, have this step confirmed by the {pending.get('confirmedBy', 'user')}."])
+        lines.extend(["", _CONFIRM[pending.get("confirmedBy", "user")]])
     return "\n".join(lines)
+
+
+_CONFIRM = {
+    "user": "Before you go on, have this step confirmed by the user.",
+    "coordinator": "Before you go on, have this step confirmed by the coordinator.",
+    "human": "This step is done when a signed-in person has approved it; your own acknowledgement does not pass.",
+}
 
 
 def _section(heading: str, items: Sequence[str] | None) -> list[str]:

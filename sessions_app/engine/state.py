@@ -4,10 +4,11 @@ from enum import StrEnum
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Autonomy, Capability, RiskPolicy
-from workflows_app.engine.walker import Position
+from workflows_app.engine.walks import Position
 
 SNAPSHOT_VERSION = 1
 MAX_BLOCKERS = 10
@@ -107,6 +108,13 @@ class Blocker(_State, frozen=True, kw_only=True):
         return body
 
 
+class HandedIn(_State, frozen=True, kw_only=True):
+    """An output of a blocked attempt: an artifact by its kind, or the notes, which have none."""
+
+    output: str
+    artifact_kind: str = ""
+
+
 class Blocked(_State, frozen=True, kw_only=True):
     """Why a node is a blocked attempt, and whether handing in something better from it can succeed."""
 
@@ -115,8 +123,8 @@ class Blocked(_State, frozen=True, kw_only=True):
     issues: tuple[str, ...] = ()
     suggestions: tuple[str, ...] = ()
     followup: str = ""
-    # The notes handed in with the blocked attempt; those of a retry supersede them.
-    recap_output: str = ""
+    # What the blocked attempts handed in and no later one replaced; that of a retry supersedes it.
+    outputs: tuple[HandedIn, ...] = ()
 
 
 class Snapshot(_State, frozen=True, kw_only=True):
@@ -131,6 +139,11 @@ class Snapshot(_State, frozen=True, kw_only=True):
     @property
     def is_complete(self) -> bool:
         return self.position.complete and self.blocked is None
+
+
+def differs_in_mode_only(before: Snapshot, after: Snapshot) -> bool:
+    """Whether nothing but a change of preferences lies between the two: the same work is pending in the same state."""
+    return after == replace(before, preferences=after.preferences, consecutive_blocks=0)
 
 
 _DECODER = msgspec.json.Decoder(Snapshot)

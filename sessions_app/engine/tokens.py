@@ -9,7 +9,7 @@ case, and o, i, l for 0 and 1.
 import hashlib
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
@@ -27,7 +27,6 @@ _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 _PAIRS = [first + second for first in _ALPHABET for second in _ALPHABET]
 _VALUES = {char: index for index, char in enumerate(_ALPHABET)} | {"o": 0, "i": 1, "l": 1}
 _NOISE = re.compile("[\\s\"'`\u00ab\u00bb\u2018\u2019\u201c\u201d\u200b-\u200f\u2060\ufeff]+")
-_RECORDED = re.compile(r"\b(?P<kind>st|ack|chk|ses|tr)\.v1\.(?P<body>[0-9a-hjkmnp-tv-z]+)")
 _SHAPE = re.compile(r"(?P<kind>[a-z]+)\.v(?P<version>[0-9]+)\.(?P<body>[0-9a-z]+)")
 
 
@@ -109,8 +108,8 @@ class Keyring:
     """`current` mints; `current` and `previous` verify; `retired` are known and no longer trusted by themselves."""
 
     current: bytes
-    previous: bytes | None = None
-    retired: Sequence[bytes] = ()
+    previous: tuple[bytes, ...] = ()
+    retired: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,10 +133,9 @@ def read(*, keyring: Keyring, kind: TokenKind, text: str) -> Token:
     size = _PAYLOAD_BYTES[kind]
     payload, mac = body[:size], body[size:]
     token = Token(kind=kind, node_id=UUID(bytes=payload[:_NODE_BYTES]), nonce=payload[_NODE_BYTES:])
-    trusted = [keyring.current] if keyring.previous is None else [keyring.current, keyring.previous]
-    if any(hmac.compare_digest(mac, _mac(key, kind, payload)) for key in trusted):
+    if _signed_by((keyring.current, *keyring.previous), kind, payload, mac):
         return token
-    if any(hmac.compare_digest(mac, _mac(key, kind, payload)) for key in keyring.retired):
+    if _signed_by(keyring.retired, kind, payload, mac):
         return Token(kind=kind, node_id=token.node_id, nonce=token.nonce, retired=True)
     raise TokenBadSignatureError(
         f"The {_PARAMETER[kind]} was not minted by this server, or a character of it was changed.",
@@ -146,20 +144,18 @@ def read(*, keyring: Keyring, kind: TokenKind, text: str) -> Token:
     )
 
 
-def resign(*, keyring: Keyring, text: str) -> str:
-    """A recorded text with every token of ours in it signed by the current key. Only for texts from our own tables."""
+def renew(*, keyring: Keyring, kind: TokenKind, text: str) -> str:
+    """The same token signed by the current key, when no trusted key signed it. Only for tokens that we recorded."""
+    size = _PAYLOAD_BYTES[kind]
+    body = _body(kind, text)
+    payload, mac = body[:size], body[size:]
+    if _signed_by((keyring.current, *keyring.previous), kind, payload, mac):
+        return text
+    return f"{kind.value}.v1.{_encode(payload + _mac(keyring.current, kind, payload))}"
 
-    def again(match: re.Match[str]) -> str:
-        kind = TokenKind(match["kind"])
-        size = _PAYLOAD_BYTES[kind]
-        body = _decode(match["body"], size + _MAC_BYTES)
-        return (
-            match[0]
-            if body is None
-            else f"{kind.value}.v1.{_encode(body[:size] + _mac(keyring.current, kind, body[:size]))}"
-        )
 
-    return _RECORDED.sub(again, text)
+def _signed_by(keys: Iterable[bytes], kind: TokenKind, payload: bytes, mac: bytes) -> bool:
+    return any(hmac.compare_digest(mac, _mac(key, kind, payload)) for key in keys)
 
 
 def _body(kind: TokenKind, text: str) -> bytes:

@@ -1,7 +1,7 @@
 """Reads the tree of a run: what a node's branch has noted, its successors, and which leaf was last worked on."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +10,8 @@ from django.db import connection, transaction
 from sessions_app.engine import replies
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.replies import Branching, Recap, RecapEntry, Sibling
-from sessions_app.models import Node, Run
+from sessions_app.engine.state import differs_in_mode_only, snapshot_from_bytes
+from sessions_app.models import Run
 from sessions_app.selectors.standings import Standing, read_standing
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
@@ -28,30 +29,87 @@ WITH RECURSIVE chain AS (
   UNION ALL
   SELECT p.id, p.parent_id, c.depth + 1
   FROM sessions_app_node p JOIN chain c ON p.id = c.parent_id
-  WHERE c.depth < %(limit)s AND p.id IS DISTINCT FROM %(above)s
+  WHERE c.depth < %(limit)s
 ), made AS (
   SELECT id FROM chain
   UNION ALL
   SELECT b.id FROM chain c JOIN sessions_app_node b ON b.parent_id = c.id AND b.kind = 'checkpoint'
 )
-SELECT o.id, o.supersedes_id, o.body, f.pending_key, f.pending_title, (SELECT max(depth) FROM chain)
+SELECT o.id, o.supersedes_id, o.body, f.pending_key, f.pending_title,
+       EXISTS (SELECT 1 FROM chain WHERE depth = %(limit)s AND parent_id IS NOT NULL)
 FROM made m
 JOIN sessions_app_output o ON o.to_node_id = m.id AND o.channel = 'recap'
 JOIN sessions_app_node f ON f.id = o.node_id
 ORDER BY o.event_index, o.id
 """
 
-_NEWEST_LEAF = """
+_BELOW = """
 WITH RECURSIVE below AS (
-  SELECT n.id, n.event_index FROM sessions_app_node n
+  SELECT n.id, n.parent_id, n.kind, n.pending_key, n.pending_title, n.snapshot_digest, n.event_index
+  FROM sessions_app_node n
   WHERE n.parent_id = %(node)s AND n.team_id = %(team)s AND n.kind <> 'checkpoint'
   UNION ALL
-  SELECT c.id, c.event_index FROM sessions_app_node c JOIN below b ON c.parent_id = b.id WHERE c.kind <> 'checkpoint'
+  SELECT c.id, c.parent_id, c.kind, c.pending_key, c.pending_title, c.snapshot_digest, c.event_index
+  FROM sessions_app_node c JOIN below b ON c.parent_id = b.id
+  WHERE c.kind <> 'checkpoint'
+), leaf AS (
+  SELECT * FROM below ORDER BY event_index DESC LIMIT 1
+)"""
+
+# A node that was made last has no successor, so the newest node below is the newest leaf below.
+_NEWEST_LEAF = f"{_BELOW} SELECT id, kind, pending_key FROM leaf"  # noqa: S608  constants only
+
+# All that a fork tells, in one round trip: the newest leaf, the successors, and what was noted on the way to the leaf.
+_BENEATH = f"""{_BELOW}, path AS (
+  SELECT l.id, l.parent_id, 0 AS depth FROM leaf l
+  UNION ALL
+  SELECT p.id, p.parent_id, c.depth + 1
+  FROM sessions_app_node p JOIN path c ON p.id = c.parent_id
+  WHERE c.depth < %(limit)s AND p.id <> %(node)s
+), made AS (
+  SELECT id FROM path
+  UNION ALL
+  SELECT b.id FROM path c JOIN sessions_app_node b ON b.parent_id = c.id AND b.kind = 'checkpoint'
+), successor AS (
+  SELECT * FROM below WHERE parent_id = %(node)s ORDER BY event_index LIMIT %(siblings)s
 )
-SELECT b.id FROM below b
-WHERE NOT EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = b.id AND c.kind <> 'checkpoint')
-ORDER BY b.event_index DESC, b.id LIMIT 1
-"""
+SELECT 'leaf' AS part, l.event_index AS place, l.id, NULL::uuid AS other, l.kind, l.pending_key, l.pending_title,
+       NULL::text AS body, s.data,
+       EXISTS (SELECT 1 FROM path WHERE depth = %(limit)s AND parent_id <> %(node)s) AS further_back
+FROM leaf l JOIN sessions_app_snapshot s ON s.team_id = %(team)s AND s.digest = l.snapshot_digest
+UNION ALL
+SELECT 'successor', x.event_index, x.id, NULL, x.kind, x.pending_key, x.pending_title,
+       (SELECT left(o.body, %(summary)s) FROM sessions_app_output o
+        WHERE o.channel = 'recap' AND (o.to_node_id = x.id OR o.to_node_id IN (
+          SELECT b.id FROM sessions_app_node b WHERE b.parent_id = x.id AND b.kind = 'checkpoint'))
+        ORDER BY o.event_index DESC, o.id DESC LIMIT 1),
+       NULL, false
+FROM successor x
+UNION ALL
+SELECT 'note', o.event_index, o.id, o.supersedes_id, f.kind, f.pending_key, f.pending_title, o.body, NULL, false
+FROM made m
+JOIN sessions_app_output o ON o.to_node_id = m.id AND o.channel = 'recap'
+JOIN sessions_app_node f ON f.id = o.node_id
+ORDER BY part, place, id
+"""  # noqa: S608  constants only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """The end of a branch; bookmarks are no leaves."""
+
+    node_id: UUID
+    kind: NodeKind
+    pending_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beneath:
+    """What stands below a node that has successors: the leaf that was made last, with its state, and what to tell."""
+
+    leaf: Leaf
+    snapshot: bytes
+    branching: Branching
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,43 +127,66 @@ def rehydration(*, actor: Actor, node_id: UUID) -> Rehydration | None:
         standing = read_standing(team_id=actor.team_id, node_id=node_id, nonce=b"")
         if standing is None:
             return None
+        below = beneath(actor=actor, node_id=node_id, forked=False) if standing.has_children else None
+        successor = in_another_mode(standing, below)
         recap = recap_of(actor=actor, node_id=node_id)
-        branching = branching_of(actor=actor, node_id=node_id, forked=False) if standing.has_children else None
-    return Rehydration(standing=standing, recap=recap, branching=branching)
+    if successor is not None:
+        return Rehydration(standing=successor, recap=recap, branching=None)
+    return Rehydration(standing=standing, recap=recap, branching=below.branching if below else None)
 
 
-def recap_of(
-    *, actor: Actor, node_id: UUID, above: UUID | None = None, max_bytes: int = replies.MAX_RECAP_BYTES
-) -> Recap:
-    """What was noted on the way to a node, newest kept; with `above` only on the way from there."""
-    parameters = {"node": node_id, "team": actor.team_id, "limit": MAX_ANCESTORS, "above": above}
-    rows = _rows(_NOTES, parameters)
-    superseded = {row[1] for row in rows}
-    entries = [
-        RecapEntry(step=key, title=title, notes=body)
-        for output_id, _, body, key, title, _ in rows
-        if output_id not in superseded
-    ]
-    further_back = bool(rows) and rows[0][5] >= MAX_ANCESTORS
-    return replies.budgeted(entries, max_bytes=max_bytes, further_back=further_back)
-
-
-def branching_of(*, actor: Actor, node_id: UUID, forked: bool) -> Branching:
-    """The successors that a node has, and what was noted below it on the way to the leaf last worked on."""
-    children = list(
-        Node.objects.filter(parent_id=node_id, team_id=actor.team_id)
-        .exclude(kind=NodeKind.CHECKPOINT.value)
-        .order_by("event_index")[:MAX_SIBLINGS]
+def in_another_mode(standing: Standing, below: Beneath | None) -> Standing | None:
+    """The same work under preferences that were changed meanwhile, when nothing else has happened below the node."""
+    if below is None or not differs_in_mode_only(
+        snapshot_from_bytes(standing.snapshot), snapshot_from_bytes(below.snapshot)
+    ):
+        return None
+    return replace(
+        standing,
+        node_id=below.leaf.node_id,
+        node_kind=below.leaf.kind,
+        snapshot=below.snapshot,
+        has_children=False,
     )
-    leaf = newest_leaf_below(actor=actor, node_id=node_id)
-    downstream = recap_of(actor=actor, node_id=leaf, above=node_id, max_bytes=MAX_DOWNSTREAM_BYTES) if leaf else Recap()
-    return Branching(forked=forked, siblings=_siblings(actor, children), downstream=downstream)
 
 
-def newest_leaf_below(*, actor: Actor, node_id: UUID) -> UUID | None:
-    """The leaf below a node that was made last; bookmarks are no leaves."""
+def recap_of(*, actor: Actor, node_id: UUID) -> Recap:
+    """What was noted on the way to a node, newest kept."""
+    rows = _rows(_NOTES, {"node": node_id, "team": actor.team_id, "limit": MAX_ANCESTORS})
+    notes = [_Note(*row[:5]) for row in rows]
+    return _recap(notes, max_bytes=replies.MAX_RECAP_BYTES, further_back=bool(rows) and rows[0][5])
+
+
+def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
+    """The successors that a node has, and what was noted below it on the way to the leaf last made."""
+    parameters = {
+        "node": node_id,
+        "team": actor.team_id,
+        "limit": MAX_ANCESTORS,
+        "siblings": MAX_SIBLINGS,
+        "summary": MAX_SUMMARY_CHARACTERS,
+    }
+    parts: dict[str, list[tuple[Any, ...]]] = {"leaf": [], "successor": [], "note": []}
+    for part, _, *row in _rows(_BENEATH, parameters):
+        parts[part].append(tuple(row))
+    if not parts["leaf"]:
+        return None
+    leaf_id, _, kind, key, _, _, data, further_back = parts["leaf"][0]
+    notes = [_Note(row[0], row[1], row[5], row[3], row[4]) for row in parts["note"]]
+    return Beneath(
+        leaf=Leaf(node_id=leaf_id, kind=NodeKind(kind), pending_key=key),
+        snapshot=bytes(data),
+        branching=Branching(
+            forked=forked,
+            siblings=tuple(_sibling(row) for row in parts["successor"]),
+            downstream=_recap(notes, max_bytes=MAX_DOWNSTREAM_BYTES, further_back=further_back),
+        ),
+    )
+
+
+def newest_leaf_below(*, actor: Actor, node_id: UUID) -> Leaf | None:
     rows = _rows(_NEWEST_LEAF, {"node": node_id, "team": actor.team_id})
-    return rows[0][0] if rows else None
+    return next((Leaf(node_id=id_, kind=NodeKind(kind), pending_key=key) for id_, kind, key in rows), None)
 
 
 def tip_of(*, actor: Actor, run_id: UUID) -> UUID:
@@ -116,21 +197,28 @@ def tip_of(*, actor: Actor, run_id: UUID) -> UUID:
     return run.tip_node_id
 
 
-def _siblings(actor: Actor, children: Iterable[Node]) -> tuple[Sibling, ...]:
-    return tuple(
-        Sibling(
-            node_id=to_text(Prefix.NODE, child.id),
-            kind=child.kind,
-            title=child.pending_title,
-            summary=_summary(actor, child),
-        )
-        for child in children
-    )
+@dataclass(frozen=True, slots=True)
+class _Note:
+    output_id: UUID
+    supersedes: UUID | None
+    body: str
+    step: str
+    title: str
 
 
-def _summary(actor: Actor, child: Node) -> str:
-    recap = recap_of(actor=actor, node_id=child.id, above=child.parent_id)
-    return recap.entries[-1].notes[:MAX_SUMMARY_CHARACTERS] if recap.entries else ""
+def _recap(notes: Sequence[_Note], *, max_bytes: int, further_back: bool) -> Recap:
+    entries = [RecapEntry(step=note.step, title=note.title, notes=note.body) for note in _current(notes)]
+    return replies.budgeted(entries, max_bytes=max_bytes, further_back=further_back)
+
+
+def _current(notes: Iterable[_Note]) -> list[_Note]:
+    known = list(notes)
+    superseded = {note.supersedes for note in known}
+    return [note for note in known if note.output_id not in superseded]
+
+
+def _sibling(row: tuple[Any, ...]) -> Sibling:
+    return Sibling(node_id=to_text(Prefix.NODE, row[0]), kind=row[2], title=row[4], summary=row[5] or "")
 
 
 def _rows(sql: str, parameters: dict[str, Any]) -> list[tuple[Any, ...]]:

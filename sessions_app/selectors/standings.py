@@ -1,6 +1,6 @@
 """What one statement reads of a node or a session: all that a transition from it must know."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -9,9 +9,10 @@ from uuid import UUID
 import psycopg
 from django.db import connection
 
-from sessions_app.engine.log import Head, NodeKind
-from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.log import EventKind, Head, NodeKind
+from sessions_app.engine.runs import ObservationKey, RunStatus
 from sessions_app.engine.state import Preferences
+from sessions_app.models import Event
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
@@ -33,10 +34,9 @@ class Standing:
     node_id: UUID
     session_id: UUID
     run_id: UUID
-    parent_id: UUID | None
     node_kind: NodeKind
-    node_event_index: int
     snapshot: bytes
+    snapshot_digest: str
     head: Head
     workflow_id: str
     workflow_title: str
@@ -58,11 +58,12 @@ class SessionStanding:
     parent_id: UUID | None
     head: Head
     baseline: Preferences
+    observed: Mapping[ObservationKey, str]
     recorded: Recorded | None
 
 
 _READ = """
-SELECT n.id, n.session_id, n.run_id, n.parent_id, n.kind, n.event_index, sn.data, s.next_event_index, s.head_digest,
+SELECT n.id, n.session_id, n.run_id, n.kind, sn.data, n.snapshot_digest, s.next_event_index, s.head_digest,
        r.workflow_id, r.workflow_title, r.workflow_hash, r.goal, r.status, r.tip_node_id,
        EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = n.id AND c.kind <> 'checkpoint'),
        EXISTS (SELECT 1 FROM sessions_app_gap g
@@ -76,9 +77,14 @@ LEFT JOIN sessions_app_attempt a ON a.node_id = n.id AND a.nonce = $2
 WHERE n.id = $1 AND n.team_id = $3
 """
 
+_READ_RECORDED = """
+SELECT a.reply, a.reply_template, a.keys_generation, a.to_node_id
+FROM sessions_app_attempt a WHERE a.node_id = $1 AND a.nonce = $2 AND a.team_id = $3
+"""
+
 _READ_SESSION = """
 SELECT s.title, s.parent_id, s.next_event_index, s.head_digest, s.autonomy, s.risk_policy,
-       a.reply, a.reply_template, a.keys_generation, a.to_node_id
+       s.git_branch, s.git_head_sha, s.repository, s.ticket, a.reply, a.reply_template, a.keys_generation, a.to_node_id
 FROM sessions_app_worksession s
 LEFT JOIN sessions_app_attempt a ON a.node_id = s.id AND a.nonce = $2
 WHERE s.id = $1 AND s.team_id = $3
@@ -94,21 +100,26 @@ def read_standing(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Standing | N
         node_id=row[0],
         session_id=row[1],
         run_id=row[2],
-        parent_id=row[3],
-        node_kind=NodeKind(row[4]),
-        node_event_index=row[5],
-        snapshot=row[6],
-        head=Head(next_index=row[7], digest=row[8]),
-        workflow_id=row[9],
-        workflow_title=row[10],
-        workflow_hash=row[11],
-        goal=row[12],
-        run_status=RunStatus(row[13]),
-        tip_node_id=row[14],
-        has_children=row[15],
-        has_gaps=row[16],
-        recorded=_recorded(row[17:21]),
+        node_kind=NodeKind(row[3]),
+        snapshot=row[4],
+        snapshot_digest=row[5],
+        head=Head(next_index=row[6], digest=row[7]),
+        workflow_id=row[8],
+        workflow_title=row[9],
+        workflow_hash=row[10],
+        goal=row[11],
+        run_status=RunStatus(row[12]),
+        tip_node_id=row[13],
+        has_children=row[14],
+        has_gaps=row[15],
+        recorded=_recorded(row[16:20]),
     )
+
+
+def read_recorded(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Recorded | None:
+    """What was answered to an attempt that names no node: a request to start."""
+    row = prepared_cursor().execute(_READ_RECORDED, [node_id, nonce, team_id]).fetchone()
+    return None if row is None else _recorded(row)
 
 
 def read_session(*, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> SessionStanding | None:
@@ -121,8 +132,17 @@ def read_session(*, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> Sess
         parent_id=row[1],
         head=Head(next_index=row[2], digest=row[3]),
         baseline=Preferences(autonomy=Autonomy(row[4]), risk_policy=RiskPolicy(row[5])),
-        recorded=_recorded(row[6:10]),
+        observed=dict(zip(ObservationKey, row[6:10], strict=True)),
+        recorded=_recorded(row[10:14]),
     )
+
+
+def known_observations(*, session_id: UUID) -> set[str]:
+    """The observations of the session that its log holds, as they are named there."""
+    rows = Event.objects.filter(
+        born_on=birth_date(session_id), session_id=session_id, kind=EventKind.OBSERVATION_RECORDED.value
+    )
+    return set(rows.values_list("dedupe", flat=True))
 
 
 def _recorded(columns: Sequence[Any]) -> Recorded | None:

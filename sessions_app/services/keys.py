@@ -11,13 +11,16 @@ from time import monotonic
 from django.conf import settings
 from django.db import transaction
 
-from sessions_app.engine.tokens import Keyring
+from sessions_app.engine import tokens
+from sessions_app.engine.tokens import Keyring, Token, TokenBadSignatureError, TokenKind
 from sessions_app.models import TokenKey
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import ForbiddenError
 
 # For so long another process may go on minting with the key before a rotation; that key is trusted as the previous one.
 CACHE_SECONDS = 15.0
+# A token that nobody here has signed makes them be read again, no more often than that.
+_DOUBT_SECONDS = 1.0
 _SALT_BYTES = 32
 _RETIRED_KEPT = 32
 
@@ -32,7 +35,10 @@ class _Cache:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.keys: Keys | None = None
-        self.until = 0.0
+        self.read_at = 0.0
+
+    def younger_than(self, seconds: float) -> Keys | None:
+        return self.keys if monotonic() < self.read_at + seconds else None
 
 
 _cache = _Cache()
@@ -40,19 +46,39 @@ _cache = _Cache()
 
 def current_keys() -> Keys:
     """The keys in force; read from the database at most once in `CACHE_SECONDS`."""
-    keys = _cache.keys
-    if keys is not None and monotonic() < _cache.until:
-        return keys
-    with _cache.lock:
-        if _cache.keys is None or monotonic() >= _cache.until:
-            _cache.keys = _read_keys()
-            _cache.until = monotonic() + CACHE_SECONDS
-        return _cache.keys
+    return _keys_younger_than(CACHE_SECONDS)
+
+
+def read_token(*, kind: TokenKind, text: str) -> tuple[Token, Keys]:
+    """The token, and the keys that it was read with.
+
+    One whose signature is not known here may have been minted by another process just after a rotation.
+    """
+    keys = current_keys()
+    try:
+        return tokens.read(keyring=keys.ring, kind=kind, text=text), keys
+    except TokenBadSignatureError:
+        latest = _keys_younger_than(_DOUBT_SECONDS)
+        if latest.generation == keys.generation:
+            raise
+        return tokens.read(keyring=latest.ring, kind=kind, text=text), latest
 
 
 def forget_keys() -> None:
     """Read them again at the next call."""
-    _cache.until = 0.0
+    _cache.keys = None
+
+
+def _keys_younger_than(seconds: float) -> Keys:
+    keys = _cache.younger_than(seconds)
+    if keys is not None:
+        return keys
+    with _cache.lock:
+        keys = _cache.younger_than(seconds)
+        if keys is None:
+            keys = _cache.keys = _read_keys()
+            _cache.read_at = monotonic()
+        return keys
 
 
 def rotate_keys(*, actor: Actor, now: datetime, entropy: Callable[[int], bytes]) -> int:
@@ -77,13 +103,15 @@ def _read_keys() -> Keys:
     rows = list(TokenKey.objects.order_by("-generation").values_list("generation", "salt")[:_RETIRED_KEPT])
     generations = [*((number, bytes(salt)) for number, salt in rows), (0, b"")]
     derived = [_derive(settings.TOKEN_KEY, number, salt) for number, salt in generations]
+    # While the server's secret is being changed, what the old one signed last stays trusted as well.
     older = settings.TOKEN_KEY_PREVIOUS
-    roots_before = [] if older is None else [_derive(older, number, salt) for number, salt in generations]
-    previous = derived[1] if len(derived) > 1 else (roots_before[0] if roots_before else None)
-    retired = [*derived[2:], *roots_before]
-    return Keys(
-        generation=generations[0][0], ring=Keyring(current=derived[0], previous=previous, retired=tuple(retired))
+    before = [] if older is None else [_derive(older, number, salt) for number, salt in generations]
+    ring = Keyring(
+        current=derived[0],
+        previous=(*derived[1:2], *before[:1]),
+        retired=(*derived[2:], *before[1:]),
     )
+    return Keys(generation=generations[0][0], ring=ring)
 
 
 def _derive(root: bytes, generation: int, salt: bytes) -> bytes:

@@ -9,28 +9,23 @@ import orjson
 
 from sessions_app.engine import outputs, replies, tokens
 from sessions_app.engine.decisions import derive_id
-from sessions_app.engine.journal import observation_draft, session_draft, session_output_draft
+from sessions_app.engine.drafts import session_draft, session_output_draft
 from sessions_app.engine.log import EventDraft, Head, seal
 from sessions_app.engine.obligations import Submission
+from sessions_app.engine.observations import check_observations, observation_drafts
 from sessions_app.engine.runs import AttemptKind, ObservationKey, OutputChannel
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors import preferences as preference_selectors
-from sessions_app.selectors.standings import SessionStanding, read_session
+from sessions_app.selectors.standings import SessionStanding, known_observations, read_session
 from sessions_app.services import store
-from sessions_app.services.keys import Keys, current_keys
-from sessions_app.services.runs import MAX_TRIES, Entropy, Reply, busy, recorded_reply
-from sessions_app.services.store import Append, NewAttempt, NewOutput, NewSession
+from sessions_app.services.appends import Append, NewAttempt, NewOutput, NewSession
+from sessions_app.services.keys import Keys, current_keys, read_token
+from sessions_app.services.minting import Entropy, Reply, recorded_reply
+from sessions_app.services.runs import MAX_TRIES, busy, check_title, retired_token
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, to_text, uuid7
 from workflows_app.engine import canonical
-
-MAX_OBSERVATION_CHARACTERS = {
-    ObservationKey.GIT_BRANCH: 256,
-    ObservationKey.GIT_HEAD_SHA: 64,
-    ObservationKey.REPOSITORY: 512,
-    ObservationKey.TICKET: 128,
-}
 
 
 def start_session(
@@ -45,12 +40,13 @@ def start_session(
     """A session for durable notes before any workflow is chosen. `start_workflow` can begin runs in it later."""
     actor.require(Permission.DRIVE_RUNS)
     check_observations(observations)
+    check_title(title)
     keys = current_keys()
     session_id = uuid7(unix_ms=_ms(now), random=entropy(10))
     baseline = preference_selectors.baseline_of(actor=actor)
     drafts = [
         session_draft(session_id=session_id, title=title, parent_id=parent_id),
-        *(observation_draft(session_id=session_id, key=key, value=value) for key, value in observations.items()),
+        *observation_drafts(session_id=session_id, observations=observations, current={}),
     ]
     plan = _plan(
         actor,
@@ -72,14 +68,16 @@ def bookmark_session(
 ) -> Reply:
     """Record notes on a session. The same token again is answered what was recorded."""
     actor.require(Permission.DRIVE_RUNS)
-    keys = current_keys()
-    token = tokens.read(keyring=keys.ring, kind=TokenKind.SESSION, text=session_token)
+    outputs.check_text(submission.notes, name="output.notesMarkdown")
+    token, keys = read_token(kind=TokenKind.SESSION, text=session_token)
     for _ in range(MAX_TRIES):
         standing = read_session(team_id=actor.team_id, session_id=token.node_id, nonce=token.nonce)
         if standing is None:
             raise _no_session()
         if standing.recorded is not None:
             return recorded_reply(standing.recorded, keys)
+        if token.retired:
+            raise retired_token()
         reply = Reply(data=orjson.dumps(_session_json(keys, standing.session_id, entropy)), template=replies.TEMPLATE)
         if store.append(
             _noted(actor, standing, submission, nonce=token.nonce, reply=reply, keys=keys, now=now, entropy=entropy)
@@ -96,34 +94,25 @@ def observe(
     now: datetime,
     entropy: Entropy,
 ) -> None:
-    """Record where the work stands. A value that is already recorded is not recorded again."""
+    """Record where the work stands. What stands there already is not recorded again, and nothing is written."""
     actor.require(Permission.DRIVE_RUNS)
     check_observations(observations)
     for _ in range(MAX_TRIES):
         standing = read_session(team_id=actor.team_id, session_id=session_id)
         if standing is None:
             raise _no_session()
-        known = store.known_dedupes(session_id=session_id)
-        drafts = [
-            draft
-            for key, value in observations.items()
-            if (draft := observation_draft(session_id=session_id, key=key, value=value)).dedupe not in known
-        ]
+        drafts = observation_drafts(
+            session_id=session_id,
+            observations=observations,
+            current=standing.observed,
+            known=known_observations(session_id=session_id),
+        )
+        if not drafts:
+            return
         plan = _plan(actor, session_id, standing.head, drafts, now=now, entropy=entropy, observations=observations)
         if store.append(plan):
             return
     raise busy()
-
-
-def check_observations(observations: Mapping[ObservationKey, str]) -> None:
-    for key, value in observations.items():
-        most = MAX_OBSERVATION_CHARACTERS[key]
-        if not value.strip() or len(value) > most or not value.isprintable():
-            raise InvalidInputError(
-                f"The observation {key.value} is empty, longer than {most} characters, or not one line of text.",
-                suggestion="Send it as git or the tracker prints it, or leave it out.",
-                details={"key": key.value, "maxCharacters": most},
-            )
 
 
 def _noted(
@@ -139,7 +128,10 @@ def _noted(
 ) -> Append:
     made = _outputs(standing.session_id, nonce, submission)
     drafts = [
-        session_output_draft(output_id=o.output_id, channel=o.channel, body=o.body, sha256=o.sha256) for o in made
+        session_output_draft(
+            output_id=o.output_id, channel=o.channel, body=o.body, sha256=o.sha256, kind=o.artifact_kind
+        )
+        for o in made
     ]
     attempt = NewAttempt(
         node_id=standing.session_id,

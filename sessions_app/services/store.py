@@ -4,109 +4,22 @@ A write is one statement and therefore one transaction. It begins with the UPDAT
 its one writer; when the log has grown since the read, that UPDATE finds no row and nothing at all is written.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cache
 from typing import Any
-from uuid import UUID
 
 import psycopg
 
-from sessions_app.engine.log import EdgeCause, EdgeKind, Event, EventKind, Head, NodeKind
-from sessions_app.engine.reasons import Gap
-from sessions_app.engine.runs import AttemptKind, OutputChannel, RunStatus
-from sessions_app.engine.state import Preferences
+from sessions_app.engine.log import Event
+from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.tokens import TokenSessionLockedError
-from sessions_app.models import Event as Row
 from sessions_app.selectors.standings import birth_date, prepared_cursor
+from sessions_app.services.appends import Append, NewAttempt, NewNode, NewOutput
 
 LOCK_TIMEOUT_MS = 2000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewNode:
-    node_id: UUID
-    parent_id: UUID | None
-    kind: NodeKind
-    edge_kind: EdgeKind | None
-    edge_cause: EdgeCause | None
-    snapshot: bytes
-    snapshot_digest: str
-    pending_key: str
-    pending_title: str
-    preferences: Preferences
-    event_index: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewAttempt:
-    node_id: UUID
-    nonce: bytes
-    kind: AttemptKind
-    to_node_id: UUID
-    reply: bytes
-    reply_template: int
-    keys_generation: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewOutput:
-    output_id: UUID
-    node_id: UUID | None
-    to_node_id: UUID | None
-    channel: OutputChannel
-    body: str
-    sha256: str
-    artifact_kind: str = ""
-    supersedes_id: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewGap:
-    gap_id: UUID
-    node_id: UUID
-    gap: Gap
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewRun:
-    run_id: UUID
-    workflow_id: str
-    workflow_title: str
-    workflow_hash: str
-    dialect: str
-    goal: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewSession:
-    title: str
-    baseline: Preferences
-    parent_id: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Append:
-    """One transition as rows. `before` is the head that the decision was made on; `session` is set to begin one."""
-
-    team_id: UUID
-    session_id: UUID
-    actor: str
-    now: datetime
-    before: Head
-    after: Head
-    events: Sequence[Event]
-    session: NewSession | None = None
-    observed: Mapping[str, str] | None = None
-    run_id: UUID | None = None
-    run: NewRun | None = None
-    run_status: RunStatus | None = None
-    tip_node_id: UUID | None = None
-    nodes: Sequence[NewNode] = ()
-    attempts: Sequence[NewAttempt] = ()
-    outputs: Sequence[NewOutput] = ()
-    gaps: Sequence[NewGap] = ()
+# Two requests to start that name the same key meet here; every other attempt meets at its session's row first.
+_ATTEMPT_KEY = "sessions_app_attempt_pkey"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,12 +192,18 @@ def _begin(p: Mapping[str, str]) -> str:
 
 
 def _grow(p: Mapping[str, str]) -> str:
-    """The UPDATE that is the lock: it waits for the other writer, and then finds no row if the log has grown."""
+    """The UPDATE that is the lock: it waits for the other writer, and then finds no row if the log has grown.
+
+    How long it waits is set in the statement itself, for this transaction: no further round trip, and no state that a
+    pool of connections would lose or keep.
+    """
     return (
         f"UPDATE sessions_app_worksession SET next_event_index = {p['next']}, head_digest = {p['digest']}, "
         f"last_activity_at = {p['now']}, git_branch = COALESCE({p['branch']}, git_branch), "
         f"git_head_sha = COALESCE({p['sha']}, git_head_sha), repository = COALESCE({p['repository']}, repository), "
-        f"ticket = COALESCE({p['ticket']}, ticket) WHERE id = {p['session']} AND team_id = {p['team']} "
+        f"ticket = COALESCE({p['ticket']}, ticket) "
+        f"FROM (SELECT set_config('lock_timeout', '{LOCK_TIMEOUT_MS}', true) AS at_most) waiting "
+        f"WHERE waiting.at_most IS NOT NULL AND id = {p['session']} AND team_id = {p['team']} "
         f"AND next_event_index = {p['before']} AND head_digest = {p['before_digest']} RETURNING id"
     )
 
@@ -312,20 +231,16 @@ def append(plan: Append) -> bool:
     statement = _statement(_shape(plan))
     try:
         row = prepared_cursor().execute(statement, _parameters(plan)).fetchone()
+    except psycopg.errors.UniqueViolation as error:
+        if error.diag.constraint_name != _ATTEMPT_KEY:
+            raise
+        return False
     except psycopg.errors.LockNotAvailable as error:
         raise TokenSessionLockedError(
             "Another call is writing to this session.",
             suggestion="Wait a second and repeat the same call with the same tokens; it is answered once.",
         ) from error
     return row is not None and row[0] == 1
-
-
-def known_dedupes(*, session_id: UUID) -> set[str]:
-    """What observations of the session are already in its log."""
-    rows = Row.objects.filter(
-        born_on=birth_date(session_id), session_id=session_id, kind=EventKind.OBSERVATION_RECORDED.value
-    )
-    return set(rows.values_list("dedupe", flat=True))
 
 
 def _shape(plan: Append) -> _Shape:

@@ -1,0 +1,137 @@
+"""Where a person must agree: checkpoints of activities, and steps that ask for a human's approval."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sessions_app.engine.findings import Artifact, Findings
+from sessions_app.engine.reasons import Detail, Reason, step_pointer
+from sessions_app.engine.state import BlockerCode, Snapshot
+from workflows_app.engine import conditions, walker
+from workflows_app.engine.program import (
+    Checkpoint,
+    Confirmation,
+    ConfirmationKind,
+    Gate,
+    Item,
+    Parallel,
+    Program,
+    Step,
+)
+
+ANSWER_KIND = "wr.checkpoint_answer"
+# The later asks for more.
+_STRENGTH = (
+    ConfirmationKind.CONDITIONAL,
+    ConfirmationKind.ALWAYS,
+    ConfirmationKind.COORDINATOR_EVAL,
+    ConfirmationKind.HUMAN_APPROVAL,
+)
+
+
+def checkpoint_of(program: Program, snapshot: Snapshot, gate: Gate) -> Checkpoint | None:
+    activity = program.activity(snapshot.position.activity)
+    if activity is None:
+        return None
+    return next((checkpoint for checkpoint in activity.checkpoints if checkpoint.id == gate.checkpoint), None)
+
+
+def answer(findings: Findings, checkpoint: Checkpoint, artifacts: Sequence[Artifact], *, by_person: bool) -> None:
+    """What was chosen. An agent relays its user's answer, save where only a signed-in person may give one."""
+    options = {option.id: option for option in checkpoint.options}
+    said = [artifact.get("optionId") for artifact in artifacts if artifact.get("kind") == ANSWER_KIND]
+    chosen = options.get(said[-1]) if said and isinstance(said[-1], str) else None
+    if chosen is not None and (by_person or not checkpoint.human):
+        findings.answer = chosen
+        return
+    findings.reasons.append(_only_a_person(checkpoint) if checkpoint.human else _no_option(checkpoint, said))
+    if not checkpoint.human:
+        findings.unanswered = options.get(checkpoint.default_option)
+
+
+def asked_of(
+    program: Program, snapshot: Snapshot, item: Step | Parallel, *, scope: Mapping[str, Any]
+) -> ConfirmationKind | None:
+    """Who must confirm the pending step: whom it asks itself, or whom a loop asks that begins with it."""
+    asked = [item.confirmation, *_entered_with(program, snapshot, scope)]
+    holding = [
+        confirmation.confirms
+        for confirmation in asked
+        if confirmation is not None
+        and conditions.evaluate(confirmation.condition, variables=scope, mode=program.conditions)
+    ]
+    return max(holding, key=_STRENGTH.index, default=None)
+
+
+def approve(
+    findings: Findings,
+    program: Program,
+    snapshot: Snapshot,
+    item: Step | Parallel,
+    *,
+    scope: Mapping[str, Any],
+    by_person: bool,
+) -> None:
+    """A step with `human_approval` is done when a signed-in person acknowledges it."""
+    human = asked_of(program, snapshot, item, scope=scope) is ConfirmationKind.HUMAN_APPROVAL
+    if not human and not _asked_before(snapshot, item.id):
+        return
+    findings.approved = by_person
+    if not by_person:
+        findings.reasons.append(
+            Reason(
+                detail=Detail.NEEDS_USER_APPROVAL,
+                pointer=step_pointer(item.id),
+                message="This step is done when a signed-in person has approved it; an agent cannot approve for them.",
+                fix="Tell the user that the step waits for their approval in the Studio, and do not go on without it.",
+            ),
+        )
+
+
+def _entered_with(program: Program, snapshot: Snapshot, scope: Mapping[str, Any]) -> Iterator[Confirmation | None]:
+    """The confirmations of the loops whose first round begins with the pending item, innermost first."""
+    activity = program.activity(snapshot.position.activity)
+    frames = snapshot.position.frames
+    loops = walker.loops_at(activity, frames) if activity else ()
+    for loop, frame in zip(reversed(loops), reversed(frames), strict=False):
+        if frame.iteration > 0 or any(_holds(program, inner, scope) for inner in loop.body[: frame.index]):
+            return
+        yield loop.confirmation
+
+
+def _holds(program: Program, item: Item, scope: Mapping[str, Any]) -> bool:
+    condition = None if isinstance(item, Gate) else item.run_condition
+    return conditions.evaluate(condition, variables=scope, mode=program.conditions)
+
+
+def _asked_before(snapshot: Snapshot, step_id: str) -> bool:
+    """Context that came with a blocked attempt does not lift the question that it was blocked by."""
+    before = snapshot.blocked.blockers if snapshot.blocked else ()
+    pointer = step_pointer(step_id)
+    return any(blocker.code is BlockerCode.USER_ONLY_DEPENDENCY and blocker.pointer == pointer for blocker in before)
+
+
+def _only_a_person(checkpoint: Checkpoint) -> Reason:
+    return Reason(
+        detail=Detail.NEEDS_USER_APPROVAL,
+        pointer=step_pointer(checkpoint.id),
+        message=f"Checkpoint {checkpoint.id} is answered by a signed-in person only.",
+        fix="Ask your user to answer it in the Studio, then retry.",
+    )
+
+
+def _no_option(checkpoint: Checkpoint, said: Sequence[object]) -> Reason:
+    message = (
+        f"The answer names no option of checkpoint {checkpoint.id}."
+        if said
+        else f"Checkpoint {checkpoint.id} waits for the user's answer."
+    )
+    words = ", ".join(option.id for option in checkpoint.options)
+    return Reason(
+        detail=Detail.NEEDS_USER_CHOICE,
+        pointer=step_pointer(checkpoint.id),
+        message=message,
+        fix=(
+            f'Show the question to the user, then retry with an artifact {{"kind": "{ANSWER_KIND}", '
+            f'"optionId": "…"}}; options: {words}.'
+        ),
+    )

@@ -1,0 +1,48 @@
+"""A walk that cannot go on, as the reason that stops a run or the gap that a run which never stops leaves behind."""
+
+from sessions_app.engine.reasons import Detail, Gap, GapSeverity, Reason, step_pointer
+from sessions_app.engine.state import Pointer, PointerKind
+from workflows_app.engine.walks import Failure, FailureKind
+
+_DETAIL = {
+    FailureKind.MISSING_CONTEXT: Detail.MISSING_CONTEXT_KEY,
+    FailureKind.NO_TRANSITION: Detail.MISSING_CONTEXT_KEY,
+    FailureKind.MAX_ITERATIONS: Detail.EVALUATION_ERROR,
+    FailureKind.UNKNOWN_ACTIVITY: Detail.INVARIANT_VIOLATION,
+    FailureKind.UNKNOWN_LOOP: Detail.INVARIANT_VIOLATION,
+    FailureKind.BUDGET: Detail.EVALUATION_ERROR,
+}
+
+
+def _pointer(failure: Failure) -> Pointer:
+    if _DETAIL[failure.kind] is Detail.MISSING_CONTEXT_KEY and failure.keys:
+        return Pointer(kind=PointerKind.CONTEXT_KEY, name=failure.keys[0])
+    return step_pointer(failure.item)
+
+
+def as_reason(failure: Failure) -> Reason:
+    return Reason(
+        detail=_DETAIL[failure.kind],
+        pointer=_pointer(failure),
+        message=failure.message,
+        fix=remedy(failure),
+    )
+
+
+def as_gap(failure: Failure) -> Gap:
+    reason = as_reason(failure)
+    return Gap(
+        severity=GapSeverity.CRITICAL,
+        category=reason.row.category,
+        detail=reason.detail,
+        summary=failure.message,
+        pointer=reason.pointer,
+    )
+
+
+def remedy(failure: Failure) -> str:
+    if failure.remedy:
+        return failure.remedy
+    if failure.keys:
+        return f"Retry with context that sets {', '.join(failure.keys)}."
+    return "Show this to the author of the workflow."

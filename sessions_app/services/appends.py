@@ -1,0 +1,96 @@
+"""One transition as the rows that it writes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from sessions_app.engine.log import EdgeCause, EdgeKind, Event, Head, NodeKind
+from sessions_app.engine.reasons import Gap
+from sessions_app.engine.runs import AttemptKind, OutputChannel, RunStatus
+from sessions_app.engine.state import Preferences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewNode:
+    node_id: UUID
+    parent_id: UUID | None
+    kind: NodeKind
+    edge_kind: EdgeKind | None
+    edge_cause: EdgeCause | None
+    snapshot: bytes
+    snapshot_digest: str
+    pending_key: str
+    pending_title: str
+    preferences: Preferences
+    event_index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewAttempt:
+    node_id: UUID
+    nonce: bytes
+    kind: AttemptKind
+    to_node_id: UUID
+    reply: bytes
+    reply_template: int
+    keys_generation: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewOutput:
+    output_id: UUID
+    node_id: UUID | None
+    to_node_id: UUID | None
+    channel: OutputChannel
+    body: str
+    sha256: str
+    artifact_kind: str = ""
+    supersedes_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewGap:
+    gap_id: UUID
+    node_id: UUID
+    gap: Gap
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewRun:
+    run_id: UUID
+    workflow_id: str
+    workflow_title: str
+    workflow_hash: str
+    dialect: str
+    goal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSession:
+    title: str
+    baseline: Preferences
+    parent_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Append:
+    """One transition as rows. `before` is the head that the decision was made on; `session` is set to begin one."""
+
+    team_id: UUID
+    session_id: UUID
+    actor: str
+    now: datetime
+    before: Head
+    after: Head
+    events: Sequence[Event]
+    session: NewSession | None = None
+    observed: Mapping[str, str] | None = None
+    run_id: UUID | None = None
+    run: NewRun | None = None
+    run_status: RunStatus | None = None
+    tip_node_id: UUID | None = None
+    nodes: Sequence[NewNode] = ()
+    attempts: Sequence[NewAttempt] = ()
+    outputs: Sequence[NewOutput] = ()
+    gaps: Sequence[NewGap] = ()

@@ -1,0 +1,249 @@
+"""Makes what one try writes and answers: ids, tokens, the reply, and the rows of the transition."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from sessions_app.engine import replies, tokens
+from sessions_app.engine.decisions import Decision, Outcome, Place, Warned
+from sessions_app.engine.log import EventDraft, Head, seal
+from sessions_app.engine.prompts import pending_of, title_of
+from sessions_app.engine.replies import Branching, ReplyFacts, Tokens
+from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.state import Snapshot
+from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
+from sessions_app.selectors.standings import Recorded, Standing
+from sessions_app.services.appends import Append, NewAttempt, NewGap, NewNode, NewOutput, NewRun, NewSession
+from sessions_app.services.keys import Keys
+from teams_app.engine.actors import Actor
+from teams_app.engine.ids import Prefix, to_text, uuid7
+from workflows_app.engine.program import Program
+
+Entropy = Callable[[int], bytes]
+
+_TITLE_CHARACTERS = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What a call is answered: the recorded bytes, and the text that their template draws from them."""
+
+    data: bytes
+    template: int
+    replayed: bool = False
+
+    @property
+    def value(self) -> dict[str, Any]:
+        value: dict[str, Any] = orjson.loads(self.data)
+        return value
+
+    @property
+    def text(self) -> str:
+        return replies.render_text(self.value, template=self.template)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """What a start writes before the decision's own rows. `session` is set when the run begins one."""
+
+    run: NewRun
+    drafts: Sequence[EventDraft]
+    observed: Mapping[str, str]
+    session: NewSession | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landing:
+    """Where the run stands after the transition; None leaves what the table says."""
+
+    tip: UUID | None = None
+    status: RunStatus | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Minting:
+    actor: Actor
+    now: datetime
+    entropy: Entropy
+    keys: Keys
+
+    @property
+    def unix_ms(self) -> int:
+        return int(self.now.timestamp() * 1000)
+
+    def new_id(self) -> UUID:
+        return uuid7(unix_ms=self.unix_ms, random=self.entropy(10))
+
+    def reply(
+        self,
+        *,
+        program: Program,
+        decision: Decision,
+        place: Place,
+        goal: str,
+        warnings: Sequence[Warned],
+        branching: Branching | None = None,
+    ) -> Reply:
+        """A bookmark leaves its node pending; every other transition answers with the node that it made."""
+        snapshot = decision.snapshot
+        starts = decision.outcome is Outcome.STARTED
+        stays = decision.outcome is Outcome.BOOKMARKED and place.node_id is not None
+        facts = ReplyFacts(
+            outcome=decision.outcome,
+            workflow_id=place.workflow_id,
+            workflow_hash=place.workflow_hash,
+            workflow_title=program.title,
+            session_id=to_text(Prefix.SESSION, place.session_id),
+            run_id=to_text(Prefix.RUN, place.run_id),
+            goal=goal,
+            preferences=snapshot.preferences,
+            pending=pending_of(program=program, snapshot=snapshot),
+            complete=snapshot.is_complete,
+            tokens=self._tokens(place.node_id if stays and place.node_id else place.next_node, snapshot),
+            warnings=warnings,
+            blocked=snapshot.blocked,
+            branching=branching,
+            step_context=decision.step_context,
+            preconditions=program.preconditions if starts else (),
+            clarification_prompts=program.clarification_prompts if starts else (),
+            references=references_of(program) if starts else (),
+        )
+        return as_reply(facts)
+
+    def _tokens(self, node_id: UUID, snapshot: Snapshot) -> Tokens:
+        return mint_tokens(keys=self.keys, node_id=node_id, snapshot=snapshot, entropy=self.entropy)
+
+    def plan(
+        self,
+        *,
+        program: Program,
+        decision: Decision,
+        place: Place,
+        head: Head,
+        landing: Landing,
+        attempt: NewAttempt | None,
+        opening: Opening | None = None,
+    ) -> Append:
+        before = opening.drafts if opening else ()
+        drafts = (*before, *decision.drafts)
+        sealed = seal(
+            drafts=drafts,
+            session_id=place.session_id,
+            head=head,
+            event_ids=[self.new_id() for _ in drafts],
+            timestamp_ms=self.unix_ms,
+        )
+        return Append(
+            team_id=self.actor.team_id,
+            session_id=place.session_id,
+            actor=self.actor.id,
+            now=self.now,
+            before=head,
+            after=sealed.head,
+            events=sealed.events,
+            session=opening.session if opening else None,
+            observed=opening.observed if opening else None,
+            run_id=place.run_id,
+            run=opening.run if opening else None,
+            run_status=landing.status,
+            tip_node_id=landing.tip,
+            nodes=[_node(program, decision, place, head.next_index + len(before) + decision.node_draft)],
+            attempts=[attempt] if attempt else [],
+            outputs=_outputs(decision, place),
+            gaps=[
+                NewGap(gap_id=gap.gap_id, node_id=place.node_id or place.next_node, gap=gap.gap)
+                for gap in decision.gaps
+            ],
+        )
+
+
+def mint_tokens(*, keys: Keys, node_id: UUID, snapshot: Snapshot, entropy: Entropy) -> Tokens:
+    """Fresh tokens of a node; none to acknowledge with where there is nothing to acknowledge."""
+    state = tokens.mint(keyring=keys.ring, kind=TokenKind.STATE, node_id=node_id)
+    checkpoint = tokens.mint(keyring=keys.ring, kind=TokenKind.CHECKPOINT, node_id=node_id, nonce=entropy(NONCE_BYTES))
+    if snapshot.position.complete or (snapshot.blocked is not None and not snapshot.blocked.retryable):
+        return Tokens(state=state, checkpoint=checkpoint)
+    ack = tokens.mint(keyring=keys.ring, kind=TokenKind.ACK, node_id=node_id, nonce=entropy(NONCE_BYTES))
+    return Tokens(state=state, ack=ack, checkpoint=checkpoint)
+
+
+def facts_of(
+    *, standing: Standing, program: Program, snapshot: Snapshot, minted: Tokens, warnings: Sequence[Warned]
+) -> ReplyFacts:
+    """A node as it stands, for a call that changes nothing."""
+    return ReplyFacts(
+        outcome=None,
+        workflow_id=standing.workflow_id,
+        workflow_hash=standing.workflow_hash,
+        workflow_title=program.title,
+        session_id=to_text(Prefix.SESSION, standing.session_id),
+        run_id=to_text(Prefix.RUN, standing.run_id),
+        goal=standing.goal,
+        preferences=snapshot.preferences,
+        pending=pending_of(program=program, snapshot=snapshot),
+        complete=snapshot.is_complete,
+        tokens=minted,
+        warnings=warnings,
+        blocked=snapshot.blocked,
+        references=references_of(program),
+    )
+
+
+def as_reply(facts: ReplyFacts) -> Reply:
+    return Reply(data=orjson.dumps(replies.reply_json(facts)), template=replies.TEMPLATE)
+
+
+def recorded_reply(recorded: Recorded, keys: Keys) -> Reply:
+    """Byte for byte while the key that signed its tokens is trusted; afterwards with the same tokens signed anew."""
+    data = replies.renewed(data=recorded.reply, keyring=keys.ring)
+    return Reply(data=data, template=recorded.reply_template, replayed=True)
+
+
+def references_of(program: Program) -> tuple[dict[str, Any], ...]:
+    return tuple(
+        {
+            "id": reference.id,
+            "title": reference.title,
+            "source": reference.source,
+            "purpose": reference.purpose,
+            "authoritative": reference.authoritative,
+        }
+        for reference in program.references
+    )
+
+
+def _node(program: Program, decision: Decision, place: Place, event_index: int) -> NewNode:
+    snapshot = decision.snapshot
+    return NewNode(
+        node_id=place.next_node,
+        parent_id=place.node_id,
+        kind=decision.node_kind,
+        edge_kind=decision.edge_kind,
+        edge_cause=decision.edge_cause,
+        snapshot=decision.snapshot_data,
+        snapshot_digest=decision.snapshot_digest,
+        pending_key=snapshot.position.pending,
+        pending_title=title_of(program=program, snapshot=snapshot)[:_TITLE_CHARACTERS],
+        preferences=snapshot.preferences,
+        event_index=event_index,
+    )
+
+
+def _outputs(decision: Decision, place: Place) -> list[NewOutput]:
+    return [
+        NewOutput(
+            output_id=output.output_id,
+            node_id=place.node_id,
+            to_node_id=place.next_node,
+            channel=output.channel,
+            body=output.body,
+            sha256=output.sha256,
+            artifact_kind=output.artifact_kind[:128],
+            supersedes_id=output.supersedes,
+        )
+        for output in decision.outputs
+    ]
