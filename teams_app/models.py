@@ -18,7 +18,10 @@ _ACTOR_KINDS = [kind.value for kind in ActorKind]
 
 
 class PersonManager(BaseUserManager["Person"]):
-    """What Django's sign-in asks for: a person by natural key."""
+    """What Django's sign-in asks for: a person by their name, which is stored in small letters."""
+
+    def get_by_natural_key(self, username: str | None) -> "Person":
+        return super().get_by_natural_key((username or "").strip().lower())
 
 
 class Person(AbstractBaseUser):

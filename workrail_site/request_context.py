@@ -57,7 +57,8 @@ def request_id_from(given: str) -> str:
 
 
 def _tell(request: HttpRequest, status: int, seconds: float) -> None:
-    route = request.resolver_match.route if request.resolver_match else "unmatched"
+    is_static = request.path.startswith(settings.STATIC_URL)
+    route = request.resolver_match.route if request.resolver_match else "static" if is_static else "unmatched"
     metrics.count_request(method=request.method or "", route=route, status=status, seconds=seconds)
-    write = log.debug if request.path in _QUIET else log.info
+    write = log.debug if is_static or request.path in _QUIET else log.info
     write("request", method=request.method, path=request.path, status=status, duration_ms=round(seconds * 1000, 1))

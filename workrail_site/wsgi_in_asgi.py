@@ -81,7 +81,8 @@ class _Reply:
         self.start = {
             "type": "http.response.start",
             "status": int(status[:3]),
-            "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers],
+            # Django writes a blank before a cookie, which belongs to the line and not to the value.
+            "headers": [(name.lower().encode("latin-1"), value.strip().encode("latin-1")) for name, value in headers],
         }
 
     def pass_on(self, chunk: bytes) -> None:

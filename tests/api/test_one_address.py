@@ -57,7 +57,7 @@ class Recorder:
     def __call__(self, environ, start_response):
         self.environ = environ
         self.body = environ["wsgi.input"].read()
-        start_response("201 Created", [("Content-Type", "text/plain"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2")])
+        start_response("201 Created", [("Content-Type", "text/plain"), ("Set-Cookie", "a=1"), ("Set-Cookie", " b=2")])
         return self.answer
 
 

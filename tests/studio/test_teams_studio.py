@@ -83,7 +83,7 @@ def test_a_person_signs_in_with_their_password(house, client):
     house.bob.person.save(update_fields=["password"])
 
     wrong = client.post("/studio/login/", {"username": "bob", "password": "wrong"})
-    right = client.post("/studio/login/?next=/studio/", {"username": "bob", "password": "correct horse battery"})
+    right = client.post("/studio/login/?next=/studio/", {"username": " Bob ", "password": "correct horse battery"})
 
     assert "Please enter a correct username and password" in text(wrong)
     assert (right.status_code, right["Location"]) == (302, "/studio/")
