@@ -263,3 +263,52 @@ def test_a_workflow_of_steps_is_exported_as_its_document(cast):
 
     assert (done.filename, done.media_type) == ("team.review.json", "application/json")
     assert done.data == as_json(document())
+
+
+def named(workflow_id):
+    """The small folder under another id."""
+    return FOLDER | {"workflow.toon": FOLDER["workflow.toon"].replace(b"team.folder", workflow_id.encode())}
+
+
+def below(folder, files):
+    return {f"{folder}/{path}": data for path, data in files.items()}
+
+
+SKILL = FOLDER["skills/00-planning.toon"].replace(b"a piece", b"one piece")
+SHARED = named("shared") | {"skills/00-planning.toon": SKILL}
+BORROWER = named("borrower") | {
+    "activities/01-first.toon": FOLDER["activities/01-first.toon"].replace(b": planning", b": shared/planning"),
+}
+
+
+def skills_of(saved):
+    from workflows_app.selectors.programs import load_content, load_program
+
+    program = load_program(saved.revision.workflow_hash)
+    return {load_content(skill.digest).text.encode() for skill in program.skills}
+
+
+def test_workflows_that_arrive_together_find_each_other_by_the_names_that_they_came_with(cast):
+    done = import_files(cast.bob, below("shared", SHARED) | below("borrower", BORROWER), rename=True)
+
+    by_id = {saved.workflow.workflow_id: saved for saved in done.workflows}
+    assert SKILL in skills_of(by_id["team.borrower"])
+
+
+def test_inside_a_namespace_a_bare_name_means_first_what_has_it_there(cast):
+    from workflows_app.selectors.workflows import find_published
+    from workflows_app.services import extensions
+
+    other = SHARED | {"skills/00-planning.toon": SKILL.replace(b"one", b"another")}
+    import_files(cast.bob, named("own.shared") | {"skills/00-planning.toon": SKILL})
+    import_files(cast.bob, other | {"workflow.toon": named("else.shared")["workflow.toon"]})
+    publish(cast.bob, "own.shared")
+    publish(cast.bob, "else.shared")
+    extensions.set_alias(actor=cast.bob, alias="shared", workflow_id="else.shared", now=NOW)
+    borrower = BORROWER | {"workflow.toon": named("own.borrower")["workflow.toon"]}
+
+    (saved,) = import_files(cast.bob, borrower).workflows
+
+    assert SKILL in skills_of(saved)
+    assert find_published(actor=cast.bob, workflow_id="shared", beside="own.borrower").workflow_id == "own.shared"
+    assert find_published(actor=cast.bob, workflow_id="shared").workflow_id == "else.shared"
