@@ -71,9 +71,9 @@ def test_arguments_go_to_pytest():
 
 
 @pytest.mark.parametrize("argument", ["-n0", "-n", "--pdb", "--numprocesses"])
-def test_two_processes_are_the_default_that_an_argument_replaces(environment, argument):
-    (default,) = planned_checks(frozenset({Stage.TESTS}), [], environment=environment)
-    (asked,) = planned_checks(frozenset({Stage.TESTS}), [argument], environment=environment)
+def test_two_processes_are_the_default_that_an_argument_replaces(environment, places, argument):
+    (default,) = planned_checks(frozenset({Stage.TESTS}), [], environment=environment, places=places)
+    (asked,) = planned_checks(frozenset({Stage.TESTS}), [argument], environment=environment, places=places)
 
     assert default.command[-2:] == ("-n", "2")
     assert asked.command[-1] == argument

@@ -64,7 +64,7 @@ def run(arguments: Sequence[str], *, places: Places, environment: Environment) -
     stages, for_pytest = read_arguments(arguments[1:])
     with _tool_environ(stages, places) as environ:
         findings: list[Finding] = []
-        for each in planned_checks(stages, for_pytest, environment=environment):
+        for each in planned_checks(stages, for_pytest, environment=environment, places=places):
             if each.stage is Stage.TESTS and not all(finding.is_good for finding in findings):
                 break
             findings.append(_run(each, environ=environ, places=places))
@@ -72,11 +72,13 @@ def run(arguments: Sequence[str], *, places: Places, environment: Environment) -
     return next((finding.exit_code for finding in findings if not finding.is_good), 0)
 
 
-def planned_checks(stages: frozenset[Stage], for_pytest: Sequence[str], *, environment: Environment) -> list[Check]:
-    return [each for stage in Stage if stage in stages for each in _checks_of(stage, for_pytest, environment)]
+def planned_checks(
+    stages: frozenset[Stage], for_pytest: Sequence[str], *, environment: Environment, places: Places
+) -> list[Check]:
+    return [each for stage in Stage if stage in stages for each in _checks_of(stage, for_pytest, environment, places)]
 
 
-def _checks_of(stage: Stage, for_pytest: Sequence[str], environment: Environment) -> list[Check]:
+def _checks_of(stage: Stage, for_pytest: Sequence[str], environment: Environment, places: Places) -> list[Check]:
     ruff, python = environment.tool("ruff"), str(environment.python)
     match stage:
         case Stage.LINT:
@@ -87,13 +89,14 @@ def _checks_of(stage: Stage, for_pytest: Sequence[str], environment: Environment
         case Stage.TYPES:
             return [Check(stage=stage, name="types", command=(environment.tool("mypy"), *_APPS))]
         case Stage.IMPORTS:
-            return [Check(stage=stage, name="imports", command=(environment.tool("lint-imports"),))]
+            command = (environment.tool("lint-imports"), *_import_cache(places))
+            return [Check(stage=stage, name="imports", command=command)]
         case Stage.MIGRATIONS:
-            command = (python, "manage.py", "makemigrations", "--check", "--dry-run")
-            return [Check(stage=stage, name="migrations", command=command)]
+            arguments = ("manage.py", "makemigrations", "--check", "--dry-run")
+            return [Check(stage=stage, name="migrations", command=(python, *arguments))]
         case Stage.TESTS:
-            command = (python, "-m", "pytest", *_parallel(for_pytest), *for_pytest)
-            return [Check(stage=stage, name="tests", command=command)]
+            flags = (*_parallel(for_pytest), *for_pytest)
+            return [Check(stage=stage, name="tests", command=(python, "-m", "pytest", *flags))]
         case _:
             assert_never(stage)
 
@@ -126,6 +129,10 @@ def _caches(places: Places) -> dict[str, str]:
     return {name: str(places.home / "cache" / folder) for name, folder in names.items()} | {
         "PYTHONDONTWRITEBYTECODE": "1"
     }
+
+
+def _import_cache(places: Places) -> tuple[str, ...]:
+    return () if is_writable(places.checkout) else ("--cache-dir", str(places.home / "cache" / "imports"))
 
 
 def _run(each: Check, *, environ: Mapping[str, str], places: Places) -> Finding:
