@@ -93,6 +93,19 @@ ERRORS: dict[str, ErrorRow] = {
         mcp=McpForm.PROTOCOL_ERROR,
         json_rpc=JsonRpc.METHOD_NOT_FOUND,
     ),
+    # A token that cannot be read is a request that cannot; one of another team is the same as one of no row.
+    "TOKEN_INVALID_FORMAT": ErrorRow(title="This is no token", status=400),
+    "TOKEN_UNSUPPORTED_VERSION": ErrorRow(title="The token is of a version that is not read here", status=400),
+    "TOKEN_BAD_SIGNATURE": ErrorRow(title="The token was not made here", status=400),
+    "TOKEN_UNKNOWN_NODE": ErrorRow(title="The token leads nowhere", status=404),
+    "TOKEN_SCOPE_MISMATCH": ErrorRow(title="These tokens do not belong together", status=409),
+    "TOKEN_WORKFLOW_HASH_MISMATCH": ErrorRow(title="The pinned workflow is another one", status=409),
+    "TOKEN_SESSION_LOCKED": ErrorRow(
+        title="Another call writes to the session",
+        status=423,
+        retry=retry_after(ms=1_000),
+    ),
+    "SESSION_NOT_HEALTHY": ErrorRow(title="The session's log does not verify", status=409),
     "TEAM_REQUIRED": ErrorRow(title="Name a team", status=409),
     "PRECONDITION_FAILED": ErrorRow(title="The state does not allow it", status=409),
     "PAYLOAD_TOO_LARGE": ErrorRow(
