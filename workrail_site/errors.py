@@ -5,7 +5,7 @@ A code without a row, a row without a code and two errors with one code are each
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Any
 
 import msgspec
@@ -22,7 +22,7 @@ class McpForm(StrEnum):
     PROTOCOL_ERROR = "protocol_error"
 
 
-class JsonRpc:
+class JsonRpc(IntEnum):
     """Numbers of JSON-RPC, for the dialects and revisions that answer with them."""
 
     INVALID_REQUEST = -32600
@@ -37,7 +37,7 @@ class ErrorRow:
     title: str
     status: int
     mcp: McpForm = McpForm.TOOL_ERROR
-    json_rpc: int = JsonRpc.SERVER
+    json_rpc: JsonRpc = JsonRpc.SERVER
     retry: Retry = NOT_RETRYABLE
 
 

@@ -142,7 +142,6 @@ MIDDLEWARE = [
 ROOT_URLCONF = "workrail_site.urls"
 WSGI_APPLICATION = "workrail_site.wsgi.application"
 ASGI_APPLICATION = "workrail_site.asgi.application"
-APPEND_SLASH = False
 # Threads of each web process in which Django answers; each keeps a connection to Postgres.
 WEB_THREADS = ENVIRONMENT.integer("WORKRAIL_WEB_THREADS", default=4, minimum=1)
 
@@ -251,7 +250,8 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = _HTTPS
 SECURE_REFERRER_POLICY = "same-origin"
 # Whether a domain stands in the browsers' own lists is the decision of who owns it.
 SILENCED_SYSTEM_CHECKS = ["security.W021"]
-if ENVIRONMENT.flag("WORKRAIL_BEHIND_PROXY"):
+BEHIND_PROXY = ENVIRONMENT.flag("WORKRAIL_BEHIND_PROXY")
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # Nothing inline, nothing from elsewhere, on any page

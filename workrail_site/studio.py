@@ -80,12 +80,20 @@ def _teams_of(request: HttpRequest) -> dict[str, Any]:
 
 
 def _slow_down_guessing(request: HttpRequest) -> None:
-    """By account and by address: neither many words for one account, nor many accounts from one place."""
-    now = timezone.now()
+    """Neither many words for one account, nor many accounts from one place; and a stranger locks nobody out."""
     limit = settings.THROTTLE_SIGN_IN_PER_MINUTE
     account = request.POST.get("username", "").strip().lower()[:100]
-    throttle.spend(bucket=f"sign-in:{account}", limit=limit, now=now)
-    throttle.spend(bucket=f"sign-in-from:{request.META.get('REMOTE_ADDR', '')}", limit=limit * 5, now=now)
+    address = _address_of(request)
+    limits = {f"{account} {address}": limit, f"from {address}": 5 * limit, f"to {account}": 10 * limit}
+    now = timezone.now()
+    for bucket, most in limits.items():
+        throttle.spend(bucket=f"sign-in {bucket}", limit=most, now=now)
+
+
+def _address_of(request: HttpRequest) -> str:
+    """The last address is the one that our proxy saw; those before it are the client's to invent."""
+    forwarded = request.headers.get("X-Forwarded-For", "") if settings.BEHIND_PROXY else ""
+    return forwarded.rpartition(",")[2].strip() or str(request.META.get("REMOTE_ADDR", ""))
 
 
 studio = StudioSite(name="studio")

@@ -1,9 +1,11 @@
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from workrail_site import health, metrics, openapi
 from workrail_site.studio import studio
 
 urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="admin:index")),
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("metrics", metrics.metrics),

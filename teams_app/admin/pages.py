@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
+import structlog
 from django import forms
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
@@ -102,16 +103,23 @@ def actor_of(request: HttpRequest) -> Actor:
 
 def find_actor(request: HttpRequest) -> Actor | None:
     """As `actor_of`, for pages that strangers see too. Asked of the database once in a request."""
-    if not request.user.is_authenticated:
-        return None
     if _ACTOR not in request.META:
-        request.META[_ACTOR] = selectors.person_actor_somewhere(
-            person_id=request.user.pk,
-            team_id=_chosen_team(request),
-            door=Door.STUDIO,
-        )
+        request.META[_ACTOR] = _read_actor(request)
     found = request.META[_ACTOR]
     return found if isinstance(found, Actor) else None
+
+
+def _read_actor(request: HttpRequest) -> Actor | None:
+    if not request.user.is_authenticated:
+        return None
+    actor = selectors.person_actor_somewhere(
+        person_id=request.user.pk,
+        team_id=_chosen_team(request),
+        door=Door.STUDIO,
+    )
+    if actor is not None:
+        structlog.contextvars.bind_contextvars(actor=actor.id, door=actor.door.value)
+    return actor
 
 
 def choose_team(*, request: HttpRequest, team_id: UUID) -> None:

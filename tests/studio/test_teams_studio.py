@@ -1,5 +1,6 @@
 """The Studio's pages of teams, members, keys and the audit log, as each of the cast sees them."""
 
+import logging
 import re
 
 import pytest
@@ -281,6 +282,32 @@ def test_choosing_a_team_that_is_not_ones_own_changes_nothing(house, alice, wron
 
 def test_a_team_is_not_chosen_by_a_link(house, alice):
     assert alice.get(f"/studio/team/?team={team_id(house.team)}").status_code == 405
+
+
+def test_a_page_leaves_a_line_with_its_actor(house, alice, caplog):
+    caplog.set_level(logging.INFO)
+
+    alice.get(KEYS)
+
+    (line,) = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
+    assert (line["actor"], line["door"], line["path"]) == (house.alice.actor.id, "studio", KEYS)
+
+
+def test_the_bare_address_and_one_without_its_slash_lead_to_the_studio(house, alice):
+    assert alice.get("/")["Location"] == "/studio/"
+    assert alice.get("/studio")["Location"] == "/studio/"
+
+
+def test_a_stranger_who_guesses_locks_nobody_out(house, client, settings):
+    settings.BEHIND_PROXY = True
+    settings.THROTTLE_SIGN_IN_PER_MINUTE = 2
+
+    def sign_in(address):
+        form = {"username": "locked-out", "password": "wrong"}
+        return client.post("/studio/login/", form, headers={"X-Forwarded-For": f"6.6.6.6, {address}"}).status_code
+
+    assert 429 in [sign_in("10.0.0.1") for _ in range(6)]
+    assert sign_in("10.0.0.2") == 200
 
 
 def test_a_person_who_was_removed_is_out_with_the_next_request(house, bob):
