@@ -6,6 +6,7 @@ from uuid import UUID
 import orjson
 
 from sessions_app.engine.log import EventDraft, EventKind
+from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import OutputChannel
 from teams_app.engine.ids import Prefix, to_text
 
@@ -59,3 +60,14 @@ def payload(*, channel: OutputChannel, body: str, sha256: str, kind: str) -> dic
         # Inline: what the tables keep of it can be made again from the log alone.
         "content": orjson.loads(body),
     }
+
+
+def gap_draft(*, gap_id: UUID, gap: Gap, run_id: UUID, node_id: UUID) -> EventDraft:
+    name = gap_name(gap_id)
+    return EventDraft(
+        kind=EventKind.GAP_RECORDED,
+        dedupe=f"{EventKind.GAP_RECORDED.value}:{name}",
+        data={"gapId": name, **gap.as_data()},
+        run_id=run_id,
+        node_id=node_id,
+    )

@@ -84,8 +84,8 @@ class Journal:
         identified = []
         for index, gap in enumerate(gaps):
             gap_id = derive_id("gap", self.place.attempt_id.bytes, str(index).encode())
-            data = {"gapId": drafts.gap_name(gap_id), **gap.as_data()}
-            self._add(EventKind.GAP_RECORDED, drafts.gap_name(gap_id), data, node=self._at())
+            draft = drafts.gap_draft(gap_id=gap_id, gap=gap, run_id=self.place.run_id, node_id=self._at())
+            self.drafts.append(draft)
             identified.append(IdentifiedGap(gap_id=gap_id, gap=gap))
         return tuple(identified)
 

@@ -1,6 +1,6 @@
 """What the tables keep beside the log, as a function of the log alone: a rebuild gives the same rows."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -8,8 +8,10 @@ from uuid import UUID
 import orjson
 
 from sessions_app.engine.log import EventKind, NodeKind
-from sessions_app.engine.runs import ObservationKey, RunStatus
+from sessions_app.engine.reasons import GapSeverity
+from sessions_app.engine.runs import ObservationKey, OutputChannel, RunStatus
 from teams_app.engine.ids import Prefix, from_text
+from workflows_app.engine import canonical
 
 _ACTIVE = frozenset(
     {EventKind.NODE_CREATED, EventKind.NODE_OUTPUT_APPENDED, EventKind.ADVANCE_RECORDED, EventKind.GAP_RECORDED},
@@ -22,31 +24,53 @@ class NodeView:
     kind: NodeKind
     parent_id: UUID | None
     event_index: int
+    created_ms: int
     snapshot: str
     pending: str
-    completed: bool = False
+    autonomy: str
+    risk_policy: str
+    edge_kind: str = ""
+    edge_cause: str = ""
     last_activity: int = 0
+
+    @property
+    def completes(self) -> bool:
+        return self.kind is NodeKind.STEP and not self.pending
 
 
 @dataclass(slots=True, kw_only=True)
 class OutputView:
-    output: str
+    """`to_node_id` is the node that the same call made; `superseded` tells that a later one took its place."""
+
+    output_id: UUID
+    run_id: UUID | None
     node_id: UUID | None
-    channel: str
-    payload: Mapping[str, Any]
+    to_node_id: UUID | None
+    channel: OutputChannel
+    body: str
+    sha256: str
+    artifact_kind: str
+    supersedes: UUID | None
     event_index: int
+    created_ms: int
     superseded: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class GapView:
-    gap: str
+    gap_id: UUID
     node_id: UUID | None
-    severity: str
+    severity: GapSeverity
     category: str
     detail: str
     summary: str
     event_index: int
+    created_ms: int
+    resolved_by: UUID | None = None
+
+    @property
+    def stands(self) -> bool:
+        return self.severity is GapSeverity.CRITICAL and self.resolved_by is None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -77,10 +101,14 @@ class RunView:
             return RunStatus.IN_PROGRESS
         if tip.kind is NodeKind.BLOCKED_ATTEMPT:
             return RunStatus.BLOCKED
-        if not tip.completed:
+        if not tip.completes:
             return RunStatus.IN_PROGRESS
-        critical = any(gap.severity == "critical" for gap in self.gaps)
-        return RunStatus.COMPLETE_WITH_GAPS if critical else RunStatus.COMPLETE
+        return RunStatus.COMPLETE_WITH_GAPS if any(gap.stands for gap in self.gaps) else RunStatus.COMPLETE
+
+    @property
+    def completed_ms(self) -> int | None:
+        tip = self.tip
+        return tip.created_ms if tip is not None and tip.completes else None
 
     def _activity(self, leaf: NodeView) -> int:
         latest = leaf.last_activity
@@ -98,6 +126,12 @@ class SessionView:
     observed: dict[ObservationKey, str] = field(default_factory=dict)
     runs: dict[UUID, RunView] = field(default_factory=dict)
     outputs: list[OutputView] = field(default_factory=list)
+
+    def every_output(self) -> Iterator[OutputView]:
+        """Those of the session itself and of its runs."""
+        yield from self.outputs
+        for run in self.runs.values():
+            yield from run.outputs
 
 
 def project(bodies: Iterable[bytes]) -> SessionView:
@@ -128,7 +162,7 @@ def _fold(view: SessionView, event: Mapping[str, Any]) -> None:
                 last_activity_ms=event["timestampMs"],
             )
         case EventKind.NODE_OUTPUT_APPENDED if run_id is None:
-            view.outputs.append(_output(event))
+            view.outputs.append(_output(event, run_id=None, to_node_id=None))
         case _ if run_id is not None and run_id in view.runs:
             _fold_run(view.runs[run_id], kind, event)
         case _:
@@ -141,56 +175,92 @@ def _fold_run(run: RunView, kind: EventKind, event: Mapping[str, Any]) -> None:
     data = event["data"]
     match kind:
         case EventKind.NODE_CREATED if node_id is not None:
-            run.nodes[node_id] = NodeView(
-                node_id=node_id,
-                kind=NodeKind(data["nodeKind"]),
-                parent_id=from_text(Prefix.NODE, data["parentNodeId"] or ""),
-                event_index=event["eventIndex"],
-                snapshot=data["snapshotRef"],
-                pending=data["pending"],
-                completed=_completes(data),
-            )
+            run.nodes[node_id] = _node(event, node_id)
+        case EventKind.EDGE_CREATED:
+            _join(run, data)
         case EventKind.NODE_OUTPUT_APPENDED:
-            output = _output(event)
+            output = _output(event, run_id=run.run_id, to_node_id=next(reversed(run.nodes), None))
             for earlier in run.outputs:
-                earlier.superseded = earlier.superseded or earlier.output == data.get("supersedesOutputId")
+                earlier.superseded = earlier.superseded or earlier.output_id == output.supersedes
             run.outputs.append(output)
         case EventKind.GAP_RECORDED:
-            run.gaps.append(_gap(event))
+            _fold_gap(run, event)
         case EventKind.CAPABILITY_OBSERVED:
             run.capabilities[data["capability"]] = data["status"]
         case _:
             pass
-    if kind in _ACTIVE and node_id is not None and node_id in run.nodes:
+    if kind in _ACTIVE and node_id in run.nodes and not _resolves(data):
         run.nodes[node_id].last_activity = event["eventIndex"]
 
 
-def _completes(data: Mapping[str, Any]) -> bool:
-    return (data["nodeKind"], data["pending"]) == (NodeKind.STEP.value, "")
-
-
-def _output(event: Mapping[str, Any]) -> OutputView:
+def _node(event: Mapping[str, Any], node_id: UUID) -> NodeView:
     data = event["data"]
-    return OutputView(
-        output=data["outputId"],
-        node_id=_scope(event, "nodeId", Prefix.NODE),
-        channel=data["outputChannel"],
-        payload=data["payload"],
+    return NodeView(
+        node_id=node_id,
+        kind=NodeKind(data["nodeKind"]),
+        parent_id=from_text(Prefix.NODE, data["parentNodeId"] or ""),
         event_index=event["eventIndex"],
+        created_ms=event["timestampMs"],
+        snapshot=data["snapshotRef"],
+        pending=data["pending"],
+        autonomy=data["preferences"]["autonomy"],
+        risk_policy=data["preferences"]["riskPolicy"],
     )
 
 
-def _gap(event: Mapping[str, Any]) -> GapView:
+def _join(run: RunView, data: Mapping[str, Any]) -> None:
+    made = from_text(Prefix.NODE, data["toNodeId"])
+    if made in run.nodes:
+        run.nodes[made].edge_kind = data["edgeKind"]
+        run.nodes[made].edge_cause = data["cause"]["kind"]
+
+
+def _output(event: Mapping[str, Any], *, run_id: UUID | None, to_node_id: UUID | None) -> OutputView:
     data = event["data"]
-    return GapView(
-        gap=data["gapId"],
+    payload = data["payload"]
+    notes = payload.get("notesMarkdown")
+    body = canonical.canonical_bytes(payload["content"]).decode() if notes is None else notes
+    return OutputView(
+        output_id=_named(data["outputId"]),
+        run_id=run_id,
         node_id=_scope(event, "nodeId", Prefix.NODE),
-        severity=data["severity"],
+        to_node_id=to_node_id,
+        channel=OutputChannel(data["outputChannel"]),
+        body=body,
+        sha256=canonical.digest(body.encode()),
+        artifact_kind=payload.get("artifactKind", ""),
+        supersedes=_named(data["supersedesOutputId"]) if "supersedesOutputId" in data else None,
+        event_index=event["eventIndex"],
+        created_ms=event["timestampMs"],
+    )
+
+
+def _fold_gap(run: RunView, event: Mapping[str, Any]) -> None:
+    data = event["data"]
+    gap = GapView(
+        gap_id=_named(data["gapId"]),
+        node_id=_scope(event, "nodeId", Prefix.NODE),
+        severity=GapSeverity(data["severity"]),
         category=data["reason"]["category"],
         detail=data["reason"]["detail"],
         summary=data["summary"],
         event_index=event["eventIndex"],
+        created_ms=event["timestampMs"],
     )
+    if _resolves(data):
+        resolved = _named(data["resolution"]["resolvesGapId"])
+        for earlier in run.gaps:
+            earlier.resolved_by = gap.gap_id if earlier.gap_id == resolved else earlier.resolved_by
+    run.gaps.append(gap)
+
+
+def _resolves(data: Mapping[str, Any]) -> bool:
+    return bool(data.get("resolution", {}).get("kind") == "resolves")
+
+
+def _named(name: str) -> UUID:
+    """The row behind a name of the log: `gap_<hex>`, `out_recap_<hex>`."""
+    return UUID(hex=name.rpartition("_")[2])
 
 
 def _scope(event: Mapping[str, Any], key: str, prefix: Prefix) -> UUID | None:

@@ -109,18 +109,23 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
+    """Something missing that is disclosed. `resolves` is the log's name of an earlier gap that this entry closes."""
+
     severity: GapSeverity
     category: GapCategory
     detail: Detail
     summary: str
     pointer: Pointer | None = None
+    resolves: str = ""
 
     def as_data(self) -> dict[str, Any]:
         data: dict[str, Any] = {
             "severity": self.severity.value,
             "reason": {"category": self.category.value, "detail": self.detail.value},
             "summary": self.summary,
-            "resolution": {"kind": "unresolved"},
+            "resolution": (
+                {"kind": "resolves", "resolvesGapId": self.resolves} if self.resolves else {"kind": "unresolved"}
+            ),
         }
         if self.pointer is not None:
             data["pointer"] = self.pointer.as_json()

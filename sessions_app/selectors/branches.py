@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -43,6 +44,7 @@ JOIN sessions_app_node f ON f.id = o.node_id
 ORDER BY o.event_index, o.id
 """
 
+# A node that was made last has no successor, so the newest node of a branch is its newest leaf.
 _BELOW = """
 WITH RECURSIVE below AS (
   SELECT n.id, n.parent_id, n.kind, n.pending_key, n.pending_title, n.snapshot_digest, n.event_index
@@ -56,8 +58,17 @@ WITH RECURSIVE below AS (
   SELECT * FROM below ORDER BY event_index DESC LIMIT 1
 )"""
 
-# A node that was made last has no successor, so the newest node below is the newest leaf below.
-_NEWEST_LEAF = f"{_BELOW} SELECT id, kind, pending_key FROM leaf"  # noqa: S608  constants only
+_NEWEST_LEAF = """
+WITH RECURSIVE branch AS (
+  SELECT n.id, n.kind, n.pending_key, n.event_index, n.created_at
+  FROM sessions_app_node n WHERE n.id = %(node)s AND n.team_id = %(team)s
+  UNION ALL
+  SELECT c.id, c.kind, c.pending_key, c.event_index, c.created_at
+  FROM sessions_app_node c JOIN branch b ON c.parent_id = b.id
+  WHERE c.kind <> 'checkpoint'
+)
+SELECT id, kind, pending_key, created_at FROM branch ORDER BY event_index DESC LIMIT 1
+"""
 
 # All that a fork tells, in one round trip: the newest leaf, the successors, and what was noted on the way to the leaf.
 _BENEATH = f"""{_BELOW}, path AS (
@@ -101,13 +112,15 @@ class Leaf:
     node_id: UUID
     kind: NodeKind
     pending_key: str
+    created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beneath:
     """What stands below a node that has successors: the leaf that was made last, with its state, and what to tell."""
 
-    leaf: Leaf
+    leaf_id: UUID
+    leaf_kind: NodeKind
     snapshot: bytes
     branching: Branching
 
@@ -143,8 +156,8 @@ def in_another_mode(standing: Standing, below: Beneath | None) -> Standing | Non
         return None
     return replace(
         standing,
-        node_id=below.leaf.node_id,
-        node_kind=below.leaf.kind,
+        node_id=below.leaf_id,
+        node_kind=below.leaf_kind,
         snapshot=below.snapshot,
         has_children=False,
     )
@@ -171,10 +184,11 @@ def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
         parts[part].append(tuple(row))
     if not parts["leaf"]:
         return None
-    leaf_id, _, kind, key, _, _, data, further_back = parts["leaf"][0]
+    leaf_id, _, kind, _, _, _, data, further_back = parts["leaf"][0]
     notes = [_Note(row[0], row[1], row[5], row[3], row[4]) for row in parts["note"]]
     return Beneath(
-        leaf=Leaf(node_id=leaf_id, kind=NodeKind(kind), pending_key=key),
+        leaf_id=leaf_id,
+        leaf_kind=NodeKind(kind),
         snapshot=bytes(data),
         branching=Branching(
             forked=forked,
@@ -184,9 +198,11 @@ def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
     )
 
 
-def newest_leaf_below(*, actor: Actor, node_id: UUID) -> Leaf | None:
+def newest_leaf(*, actor: Actor, node_id: UUID) -> Leaf | None:
+    """The leaf of the node's branch that was made last: the node itself when it has no successor."""
     rows = _rows(_NEWEST_LEAF, {"node": node_id, "team": actor.team_id})
-    return next((Leaf(node_id=id_, kind=NodeKind(kind), pending_key=key) for id_, kind, key in rows), None)
+    found = (Leaf(node_id=id_, kind=NodeKind(kind), pending_key=key, created_at=at) for id_, kind, key, at in rows)
+    return next(found, None)
 
 
 def tip_of(*, actor: Actor, run_id: UUID) -> UUID:

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from sessions_app.engine.log import Fault, HealthReason, StoredEvent, verify_chain
-from sessions_app.engine.projections import RunView, SessionView, project
+from sessions_app.engine.projections import NodeView, RunView, SessionView, project
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.models import Attempt, Event, Node, Output, Run, Snapshot, WorkSession
+from sessions_app.models import Attempt, Event, Gap, Node, Output, Run, Snapshot, WorkSession
 from sessions_app.selectors.standings import birth_date
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import canonical
@@ -79,8 +80,8 @@ def _projections(session: WorkSession, view: SessionView) -> Iterator[Finding]:
 
 def _run(session_id: UUID, run: Run, view: RunView) -> Iterator[Finding]:
     tip = view.tip
-    said = (run.status, run.tip_node_id, run.workflow_hash)
-    logged = (view.status.value, tip.node_id if tip else None, view.workflow_hash)
+    said = (run.status, run.tip_node_id, run.workflow_hash, _ms(run.completed_at))
+    logged = (view.status.value, tip.node_id if tip else None, view.workflow_hash, view.completed_ms)
     if said != logged:
         name = to_text(Prefix.RUN, run.id)
         yield _finding(session_id, "stale_projection", f"{name} is {said}, the log says {logged}.")
@@ -93,17 +94,58 @@ def _rows(session_id: UUID, view: SessionView) -> Iterator[Finding]:
         yield _finding(session_id, "missing_row", "The nodes of the table are not the nodes of the log.")
         return
     for node_id, node in nodes.items():
-        told = logged[node_id]
-        if (node.kind, node.parent_id, node.snapshot_digest) != (told.kind.value, told.parent_id, told.snapshot):
+        if _of_node(node) != _of_view(logged[node_id]):
             yield _finding(session_id, "stale_projection", f"{to_text(Prefix.NODE, node_id)} differs from the log.")
     yield from _snapshots(session_id, nodes)
-    outputs = Output.objects.filter(session_id=session_id).count()
-    told_outputs = len(view.outputs) + sum(len(run.outputs) for run in view.runs.values())
-    if outputs != told_outputs:
-        yield _finding(session_id, "missing_row", f"{outputs} outputs are stored, the log tells of {told_outputs}.")
+    yield from _outputs(session_id, view)
+    yield from _gaps(session_id, view)
     orphans = Attempt.objects.filter(session_id=session_id).exclude(to_node_id__in=[*nodes, session_id])
     if orphans.exists():
         yield _finding(session_id, "orphan_row", "An attempt leads to a node that is not there.")
+
+
+def _of_node(node: Node) -> tuple[object, ...]:
+    place = (node.kind, node.parent_id, node.edge_kind, node.edge_cause, node.event_index)
+    return (*place, node.snapshot_digest, node.pending_key, node.autonomy, node.risk_policy)
+
+
+def _of_view(node: NodeView) -> tuple[object, ...]:
+    place = (node.kind.value, node.parent_id, node.edge_kind, node.edge_cause, node.event_index)
+    return (*place, node.snapshot, node.pending, node.autonomy, node.risk_policy)
+
+
+def _outputs(session_id: UUID, view: SessionView) -> Iterator[Finding]:
+    stored = {
+        row.id: (row.run_id, row.node_id, row.to_node_id, row.channel, row.body, row.sha256, row.supersedes_id)
+        for row in Output.objects.filter(session_id=session_id)
+    }
+    logged = {
+        out.output_id: (out.run_id, out.node_id, out.to_node_id, out.channel, out.body, out.sha256, out.supersedes)
+        for out in view.every_output()
+    }
+    if stored.keys() != logged.keys():
+        yield _finding(session_id, "missing_row", f"{len(stored)} outputs are stored, the log tells of {len(logged)}.")
+    for output_id in sorted(stored.keys() & logged.keys()):
+        if stored[output_id] != logged[output_id]:
+            yield _finding(session_id, "stale_projection", f"Output {output_id} differs from the log.")
+
+
+def _gaps(session_id: UUID, view: SessionView) -> Iterator[Finding]:
+    stored = {
+        (row.id, row.node_id, row.severity, row.detail, row.summary, row.resolved_by_id)
+        for row in Gap.objects.filter(session_id=session_id)
+    }
+    logged = {
+        (gap.gap_id, gap.node_id, gap.severity.value, gap.detail, gap.summary, gap.resolved_by)
+        for run in view.runs.values()
+        for gap in run.gaps
+    }
+    if stored != logged:
+        yield _finding(session_id, "stale_projection", "The gaps of the table are not the gaps of the log.")
+
+
+def _ms(moment: datetime | None) -> int | None:
+    return None if moment is None else int(moment.timestamp() * 1000)
 
 
 def _snapshots(session_id: UUID, nodes: dict[UUID, Node]) -> Iterator[Finding]:

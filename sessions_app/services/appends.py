@@ -45,15 +45,20 @@ class NewOutput:
     channel: OutputChannel
     body: str
     sha256: str
+    event_index: int
     artifact_kind: str = ""
     supersedes_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewGap:
+    """`resolves` is the gap that this one closes."""
+
     gap_id: UUID
     node_id: UUID
     gap: Gap
+    event_index: int
+    resolves: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +80,10 @@ class NewSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
-    """One transition as rows. `before` is the head that the decision was made on; `session` is set to begin one."""
+    """One transition as rows. `before` is the head that the decision was made on; `session` is set to begin one.
+
+    Without `run_status` the run keeps the status that it has, and with it `completed_at`.
+    """
 
     team_id: UUID
     session_id: UUID
@@ -89,6 +97,7 @@ class Append:
     run_id: UUID | None = None
     run: NewRun | None = None
     run_status: RunStatus | None = None
+    completed_at: datetime | None = None
     tip_node_id: UUID | None = None
     nodes: Sequence[NewNode] = ()
     attempts: Sequence[NewAttempt] = ()

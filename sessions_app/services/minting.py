@@ -9,8 +9,9 @@ from uuid import UUID
 import orjson
 
 from sessions_app.engine import replies, tokens
-from sessions_app.engine.decisions import Decision, Outcome, Place, Warned
-from sessions_app.engine.log import EventDraft, Head, seal
+from sessions_app.engine.decisions import Decision, Outcome, OutputDraft, Place, Warned
+from sessions_app.engine.drafts import gap_name, output_name
+from sessions_app.engine.log import EventDraft, EventKind, Head, seal
 from sessions_app.engine.prompts import pending_of, title_of
 from sessions_app.engine.replies import Branching, ReplyFacts, Tokens
 from sessions_app.engine.runs import RunStatus
@@ -58,10 +59,11 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landing:
-    """Where the run stands after the transition; None leaves what the table says."""
+    """Where the run stands after the transition. Without a status it keeps the one that it has."""
 
-    tip: UUID | None = None
+    tip: UUID
     status: RunStatus | None = None
+    completed_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +139,7 @@ class Minting:
             event_ids=[self.new_id() for _ in drafts],
             timestamp_ms=self.unix_ms,
         )
+        places = {event.dedupe: event.index for event in sealed.events}
         return Append(
             team_id=self.actor.team_id,
             session_id=place.session_id,
@@ -150,14 +153,12 @@ class Minting:
             run_id=place.run_id,
             run=opening.run if opening else None,
             run_status=landing.status,
+            completed_at=landing.completed_at,
             tip_node_id=landing.tip,
             nodes=[_node(program, decision, place, head.next_index + len(before) + decision.node_draft)],
             attempts=[attempt] if attempt else [],
-            outputs=_outputs(decision, place),
-            gaps=[
-                NewGap(gap_id=gap.gap_id, node_id=place.node_id or place.next_node, gap=gap.gap)
-                for gap in decision.gaps
-            ],
+            outputs=_outputs(decision, place, places),
+            gaps=_gaps(decision, place, places),
         )
 
 
@@ -233,7 +234,19 @@ def _node(program: Program, decision: Decision, place: Place, event_index: int) 
     )
 
 
-def _outputs(decision: Decision, place: Place) -> list[NewOutput]:
+def _gaps(decision: Decision, place: Place, places: Mapping[str, int]) -> list[NewGap]:
+    return [
+        NewGap(
+            gap_id=found.gap_id,
+            node_id=place.node_id or place.next_node,
+            gap=found.gap,
+            event_index=places[f"{EventKind.GAP_RECORDED.value}:{gap_name(found.gap_id)}"],
+        )
+        for found in decision.gaps
+    ]
+
+
+def _outputs(decision: Decision, place: Place, places: Mapping[str, int]) -> list[NewOutput]:
     return [
         NewOutput(
             output_id=output.output_id,
@@ -244,6 +257,11 @@ def _outputs(decision: Decision, place: Place) -> list[NewOutput]:
             sha256=output.sha256,
             artifact_kind=output.artifact_kind[:128],
             supersedes_id=output.supersedes,
+            event_index=places[f"{EventKind.NODE_OUTPUT_APPENDED.value}:{_name(output)}"],
         )
         for output in decision.outputs
     ]
+
+
+def _name(output: OutputDraft) -> str:
+    return output_name(channel=output.channel, output_id=output.output_id)

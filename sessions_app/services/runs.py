@@ -89,6 +89,7 @@ __all__ = [
 MAX_TRIES = 128
 MAX_TITLE_CHARACTERS = 256
 _NO_NONCE = bytes(NONCE_BYTES)
+_COMPLETE = frozenset({RunStatus.COMPLETE, RunStatus.COMPLETE_WITH_GAPS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +173,7 @@ def _begin(
         decision=decision,
         place=place,
         head=session.head if session else Head(),
-        landing=Landing(tip=place.next_node, status=decision.status),
+        landing=_landing_at(decision, place, now),
         attempt=None if request is None else _attempt(request, _NO_NONCE, place, reply, minting),
         opening=_opening(beginning, published, program, place, session=session, baseline=baseline),
     )
@@ -375,7 +376,7 @@ def _write(
         decision=decision,
         place=place,
         head=standing.head,
-        landing=_landing(actor, decision, standing, place),
+        landing=_landing(actor, decision, standing, place, now),
         attempt=_attempt(attempt.node_id, attempt.nonce, place, reply, minting, kind=attempt.kind),
     )
     return reply if store.append(plan) else None
@@ -393,16 +394,24 @@ def _where(actor: Actor, standing: Standing, command: Command) -> tuple[Standing
     return (standing, below) if successor is None else (successor, None)
 
 
-def _landing(actor: Actor, decision: Decision, standing: Standing, place: Place) -> Landing:
+def _landing(actor: Actor, decision: Decision, standing: Standing, place: Place, now: datetime) -> Landing:
     """A bookmark is no place to go on from; it makes its node's branch the one last worked on."""
     if decision.outcome is not Outcome.BOOKMARKED:
-        return Landing(tip=place.next_node, status=decision.status)
-    leaf = branches.newest_leaf_below(actor=actor, node_id=standing.node_id) if standing.has_children else None
-    status = decision.status if leaf is None else _status_at(leaf, standing)
+        return _landing_at(decision, place, now)
+    leaf = branches.newest_leaf(actor=actor, node_id=standing.node_id)
+    if leaf is None:
+        raise _unknown_node()
+    status = _status_at(leaf, standing)
     return Landing(
-        tip=leaf.node_id if leaf else standing.node_id,
+        tip=leaf.node_id,
         status=None if status is standing.run_status else status,
+        completed_at=leaf.created_at if status in _COMPLETE else None,
     )
+
+
+def _landing_at(decision: Decision, place: Place, now: datetime) -> Landing:
+    completed = now if decision.status in _COMPLETE else None
+    return Landing(tip=place.next_node, status=decision.status, completed_at=completed)
 
 
 def _status_at(leaf: Leaf, standing: Standing) -> RunStatus:

@@ -126,7 +126,7 @@ def _noted(
     now: datetime,
     entropy: Entropy,
 ) -> Append:
-    made = _outputs(standing.session_id, nonce, submission)
+    made = _outputs(standing, nonce, submission)
     drafts = [
         session_output_draft(
             output_id=o.output_id, channel=o.channel, body=o.body, sha256=o.sha256, kind=o.artifact_kind
@@ -147,7 +147,7 @@ def _noted(
     )
 
 
-def _outputs(session_id: UUID, nonce: bytes, submission: Submission) -> list[NewOutput]:
+def _outputs(standing: SessionStanding, nonce: bytes, submission: Submission) -> list[NewOutput]:
     bodies: list[tuple[OutputChannel, str, str]] = []
     if submission.notes.strip():
         bodies.append((OutputChannel.RECAP, outputs.cut_notes(submission.notes), ""))
@@ -165,13 +165,14 @@ def _outputs(session_id: UUID, nonce: bytes, submission: Submission) -> list[New
         )
     return [
         NewOutput(
-            output_id=derive_id("session", session_id.bytes, nonce, str(index).encode()),
+            output_id=derive_id("session", standing.session_id.bytes, nonce, str(index).encode()),
             node_id=None,
             to_node_id=None,
             channel=channel,
             body=body,
             sha256=canonical.digest(body.encode("utf-8")),
             artifact_kind=kind[:128],
+            event_index=standing.head.next_index + index,
         )
         for index, (channel, body, kind) in enumerate(bodies)
     ]

@@ -12,7 +12,6 @@ from typing import Any
 import psycopg
 
 from sessions_app.engine.log import Event
-from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.tokens import TokenSessionLockedError
 from sessions_app.selectors.standings import birth_date, prepared_cursor
 from sessions_app.services.appends import Append, NewAttempt, NewNode, NewOutput
@@ -34,6 +33,7 @@ class _Shape:
     attempts: int
     outputs: int
     gaps: int
+    resolved: int
 
 
 # Columns and their types, in the order in which the rows give them. Types are named because a VALUES list has none.
@@ -100,6 +100,7 @@ _OUTPUT = {
     "artifact_kind": "text",
     "sha256": "text",
     "supersedes_id": "uuid",
+    "event_index": "int",
 }
 _GAP = {
     "id": "uuid",
@@ -108,7 +109,9 @@ _GAP = {
     "category": "text",
     "detail": "text",
     "summary": "text",
+    "event_index": "int",
 }
+_RESOLVED = {"id": "uuid", "by_id": "uuid"}
 
 
 @cache
@@ -146,6 +149,11 @@ def _statement(shape: _Shape) -> str:
         )
     parts.extend(_hung(rows, p, "output", _OUTPUT, shape.outputs))
     parts.extend(_hung(rows, p, "gap", _GAP, shape.gaps))
+    if shape.resolved:
+        parts.append(
+            "resolved AS (UPDATE sessions_app_gap g SET resolved_by_id = x.by_id "
+            f"FROM s, {rows.of(_RESOLVED, shape.resolved)} WHERE g.id = x.id AND g.session_id = s.id)"
+        )
     return f"{', '.join(parts)} SELECT count(*) FROM s"
 
 
@@ -175,8 +183,8 @@ def _hung(rows: _Rows, p: Mapping[str, str], table: str, columns: Mapping[str, s
     if not count:
         return []
     insert = (
-        f"{table}s AS (INSERT INTO sessions_app_{table} (team_id, session_id, run_id, event_index, created_at, "
-        f"{_names(columns)}) SELECT {p['team']}, s.id, {p['run']}, {p['before']}, {p['now']}, x.* "
+        f"{table}s AS (INSERT INTO sessions_app_{table} (team_id, session_id, run_id, created_at, "
+        f"{_names(columns)}) SELECT {p['team']}, s.id, {p['run']}, {p['now']}, x.* "
         f"FROM s, {rows.of(columns, count)})"
     )
     return [insert]
@@ -253,6 +261,7 @@ def _shape(plan: Append) -> _Shape:
         attempts=len(plan.attempts),
         outputs=len(plan.outputs),
         gaps=len(plan.gaps),
+        resolved=sum(1 for gap in plan.gaps if gap.resolves),
     )
 
 
@@ -276,13 +285,16 @@ def _parameters(plan: Append) -> list[Any]:
     for new in plan.gaps:
         gap = new.gap
         values += [new.gap_id, new.node_id, gap.severity.value, gap.category.value, gap.detail.value, gap.summary]
+        values.append(new.event_index)
+    for new in plan.gaps:
+        if new.resolves:
+            values += [new.resolves, new.gap_id]
     return values
 
 
 def _head_values(plan: Append) -> list[Any]:
     observed = plan.observed or {}
     absent = "" if plan.session is not None else None
-    complete = plan.run_status in {RunStatus.COMPLETE, RunStatus.COMPLETE_WITH_GAPS}
     return [
         plan.team_id,
         plan.session_id,
@@ -296,7 +308,7 @@ def _head_values(plan: Append) -> list[Any]:
         plan.run_id,
         plan.run_status.value if plan.run_status is not None else None,
         plan.tip_node_id,
-        plan.now if complete else None,
+        plan.completed_at,
         *(observed.get(key, absent) for key in ("git_branch", "git_head_sha", "repository", "ticket")),
     ]
 
@@ -353,4 +365,5 @@ def _output_values(output: NewOutput) -> list[Any]:
         output.artifact_kind,
         output.sha256,
         output.supersedes_id,
+        output.event_index,
     ]

@@ -1,14 +1,14 @@
 """What keeps the tables in order: partitions made ahead, projections built again from the log."""
 
 from collections.abc import Mapping
-from datetime import date
+from datetime import UTC, date, datetime
 from uuid import UUID
 
 from django.db import connection, transaction
 
-from sessions_app.engine.projections import RunView, project
+from sessions_app.engine.projections import GapView, OutputView, RunView, SessionView, project
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.models import Event, Run, WorkSession
+from sessions_app.models import Event, Gap, Output, Run, WorkSession
 from sessions_app.selectors.standings import birth_date
 from teams_app.engine.actors import Actor, ActorKind
 from teams_app.engine.errors import ForbiddenError
@@ -37,27 +37,18 @@ def ensure_partitions(*, actor: Actor, today: date) -> tuple[str, ...]:
 
 
 def rebuild_projections(*, actor: Actor, session_id: UUID) -> int:
-    """Write again what the log says of a session's columns and runs; returns how many rows were different."""
+    """Write again what the log says of a session's columns, runs, outputs and gaps; returns how many rows were different."""
     _require_system(actor)
     with transaction.atomic(durable=True):
         # The lock of the session's one writer: the log does not grow while it is read.
         locked = WorkSession.objects.select_for_update(no_key=True).get(pk=session_id)
         rows = Event.objects.filter(born_on=birth_date(locked.id), session_id=locked.id).order_by("index")
         view = project(bytes(body) for body in rows.values_list("body", flat=True).iterator(chunk_size=2000))
-        changed = _restore_session(locked, view.observed)
-        for run in view.runs.values():
-            changed += _restore_run(run)
+        changed = _restore(locked, {key.value: view.observed.get(key, "") for key in ObservationKey})
+        changed += sum(_restore_run(run) for run in view.runs.values())
+        changed += _restore_outputs(locked, view)
+        changed += sum(_restore_gaps(locked, run) for run in view.runs.values())
     return changed
-
-
-def _restore_session(session: WorkSession, observed: dict[ObservationKey, str]) -> int:
-    wanted = {
-        "git_branch": observed.get(ObservationKey.GIT_BRANCH, ""),
-        "git_head_sha": observed.get(ObservationKey.GIT_HEAD_SHA, ""),
-        "repository": observed.get(ObservationKey.REPOSITORY, ""),
-        "ticket": observed.get(ObservationKey.TICKET, ""),
-    }
-    return _restore(session, wanted)
 
 
 def _restore_run(view: RunView) -> int:
@@ -65,10 +56,66 @@ def _restore_run(view: RunView) -> int:
     tip = view.tip
     if run is None or tip is None:
         return 0
-    return _restore(run, {"status": view.status.value, "tip_node_id": tip.node_id})
+    wanted: dict[str, object] = {"status": view.status.value, "tip_node_id": tip.node_id}
+    if (run.completed_at is None) != (view.completed_ms is None):
+        wanted["completed_at"] = None if view.completed_ms is None else _moment(view.completed_ms)
+    return _restore(run, wanted)
 
 
-def _restore(row: WorkSession | Run, wanted: Mapping[str, object]) -> int:
+def _restore_outputs(session: WorkSession, view: SessionView) -> int:
+    stored = {row.id: row for row in Output.objects.filter(session_id=session.id)}
+    told = {output.output_id: output for output in view.every_output()}
+    strange = stored.keys() - told.keys()
+    if strange:
+        Output.objects.filter(pk__in=strange).delete()
+    return len(strange) + sum(_restore_output(session, stored.get(id_), output) for id_, output in told.items())
+
+
+def _restore_output(session: WorkSession, row: Output | None, view: OutputView) -> int:
+    wanted: dict[str, object] = {
+        "run_id": view.run_id,
+        "node_id": view.node_id,
+        "to_node_id": view.to_node_id,
+        "channel": view.channel.value,
+        "body": view.body,
+        "sha256": view.sha256,
+        "artifact_kind": view.artifact_kind[:128],
+        "supersedes_id": view.supersedes,
+        "event_index": view.event_index,
+    }
+    if row is not None:
+        return _restore(row, wanted)
+    born = {"id": view.output_id, "team_id": session.team_id, "session_id": session.id}
+    Output.objects.create(**born, created_at=_moment(view.created_ms), **wanted)
+    return 1
+
+
+def _restore_gaps(session: WorkSession, run: RunView) -> int:
+    stored = {row.id: row for row in Gap.objects.filter(run_id=run.run_id)}
+    strange = stored.keys() - {gap.gap_id for gap in run.gaps}
+    if strange:
+        Gap.objects.filter(pk__in=strange).delete()
+    return len(strange) + sum(_restore_gap(session, run, stored.get(gap.gap_id), gap) for gap in run.gaps)
+
+
+def _restore_gap(session: WorkSession, run: RunView, row: Gap | None, view: GapView) -> int:
+    wanted: dict[str, object] = {
+        "node_id": view.node_id,
+        "severity": view.severity.value,
+        "category": view.category,
+        "detail": view.detail,
+        "summary": view.summary,
+        "resolved_by_id": view.resolved_by,
+        "event_index": view.event_index,
+    }
+    if row is not None:
+        return _restore(row, wanted)
+    born = {"id": view.gap_id, "team_id": session.team_id, "session_id": session.id, "run_id": run.run_id}
+    Gap.objects.create(**born, created_at=_moment(view.created_ms), **wanted)
+    return 1
+
+
+def _restore(row: WorkSession | Run | Output | Gap, wanted: Mapping[str, object]) -> int:
     wrong = [name for name, value in wanted.items() if getattr(row, name) != value]
     if not wrong:
         return 0
@@ -76,6 +123,10 @@ def _restore(row: WorkSession | Run, wanted: Mapping[str, object]) -> int:
         setattr(row, name, wanted[name])
     row.save(update_fields=wrong)
     return 1
+
+
+def _moment(unix_ms: int) -> datetime:
+    return datetime.fromtimestamp(unix_ms / 1000, tz=UTC)
 
 
 def _next_month(month: date) -> date:

@@ -1,0 +1,70 @@
+"""Gaps of runs, as whoever closes one must know them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import F, OuterRef, Q, Subquery
+
+from sessions_app.engine.log import Head
+from sessions_app.engine.reasons import Detail, GapCategory, GapSeverity
+from sessions_app.engine.runs import RunStatus
+from sessions_app.models import Gap, Run, WorkSession
+from teams_app.engine.actors import Actor
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownGap:
+    """`is_last` tells that the run has no other critical gap that is open; `completed_at` is the run's."""
+
+    gap_id: UUID
+    session_id: UUID
+    run_id: UUID
+    node_id: UUID
+    category: GapCategory
+    detail: Detail
+    is_resolved: bool
+    is_last: bool
+    run_status: RunStatus
+    completed_at: datetime | None
+    head: Head
+
+
+def find_gap(*, actor: Actor, gap_id: UUID) -> KnownGap | None:
+    """One gap of the team with its run and the end of its session's log, as one statement saw them."""
+    run = Run.objects.filter(pk=OuterRef("run_id"))
+    session = WorkSession.objects.filter(pk=OuterRef("session_id"))
+    others = Gap.objects.filter(
+        ~Q(pk=OuterRef("pk")),
+        run_id=OuterRef("run_id"),
+        severity=GapSeverity.CRITICAL.value,
+        resolved_by_id__isnull=True,
+    )
+    row = (
+        Gap.objects.filter(pk=gap_id, team_id=actor.team_id)
+        .annotate(
+            run_status=Subquery(run.values("status")),
+            completed_at=Subquery(run.values("completed_at")),
+            next_index=Subquery(session.values("next_event_index")),
+            head_digest=Subquery(session.values("head_digest")),
+            other=Subquery(others.values("pk")[:1]),
+            closed=F("resolved_by_id"),
+        )
+        .order_by("pk")
+        .first()
+    )
+    if row is None:
+        return None
+    return KnownGap(
+        gap_id=row.id,
+        session_id=row.session_id,
+        run_id=row.run_id,
+        node_id=row.node_id,
+        category=GapCategory(row.category),
+        detail=Detail(row.detail),
+        is_resolved=row.closed is not None,
+        is_last=row.other is None,
+        run_status=RunStatus(row.run_status),
+        completed_at=row.completed_at,
+        head=Head(next_index=row.next_index, digest=row.head_digest),
+    )
