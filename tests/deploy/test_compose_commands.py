@@ -1,6 +1,7 @@
 """The command lines that docker-compose.yml names, started as they stand, against real servers."""
 
 import os
+import signal
 import socket
 import subprocess
 import threading
@@ -49,51 +50,53 @@ def shell(services, image, image_environ, machine, tmp_path_factory):
                 text=True,
             )
 
-        def is_healthy(self, name):
-            kind, *command = services[name]["healthcheck"]["test"]
-            command = ["/bin/sh", "-c", *command] if kind == "CMD-SHELL" else command
-            answer = subprocess.run(command, **self.options(name), capture_output=True, timeout=60, check=False)
-            return answer.returncode == 0
+        def healthy(self, names):
+            """Those whose health check succeeds; all are asked at once."""
+            checks = {name: subprocess.Popen(_check(services[name]), **self.options(name), **_SILENT) for name in names}
+            return {name for name, check in checks.items() if check.wait(timeout=_PATIENCE_SECONDS) == 0}
 
     return Shell()
 
 
-@pytest.fixture(scope="module")
-def migrated(shell, services):
-    answer = subprocess.run(
+_SILENT = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+
+def _check(service):
+    kind, *command = service["healthcheck"]["test"]
+    return ["/bin/sh", "-c", *command] if kind == "CMD-SHELL" else command
+
+
+def test_the_deployment_migrates_becomes_healthy_and_ends_when_asked(shell, services):
+    """One test for all of it, because a deployment is made once and what is in it works together."""
+    names = {"web", "worker", "beat"}
+    assert shell.healthy(names) == set(), "a health check must be able to fail"
+
+    migration = subprocess.run(
         services["migrate"]["command"], **shell.options("migrate"), capture_output=True, text=True, check=False
     )
-    assert answer.returncode == 0, answer.stderr
-    return answer.stdout
+    assert migration.returncode == 0, migration.stderr
+    assert "Applying teams_app" in migration.stdout
 
-
-def test_the_migration_runs_once_and_again(migrated, shell, services):
-    again = subprocess.run(
-        services["migrate"]["command"], **shell.options("migrate"), capture_output=True, text=True, check=False
-    )
-
-    assert "Applying teams_app" in migrated
-    assert again.returncode == 0, again.stderr
-    assert "No migrations to apply" in again.stdout
-
-
-@pytest.mark.parametrize("name", ["web", "worker", "beat"])
-def test_it_starts_becomes_healthy_and_ends_when_asked(name, shell, migrated, services):
-    assert not shell.is_healthy(name), "the health check must be able to fail"
-
-    process = shell.start(name)
+    processes = {name: shell.start(name) for name in names}
     try:
         deadline = time.monotonic() + _PATIENCE_SECONDS
-        while not shell.is_healthy(name):
-            assert process.poll() is None, process.stdout.read()
-            assert time.monotonic() < deadline, f"{name} did not become healthy"
-            threading.Event().wait(0.2)
-        process.terminate()
-        assert process.wait(timeout=_seconds(services[name].get("stop_grace_period", "10s"))) in {0, -15}
+        waiting = set(names)
+        while waiting:
+            waiting -= shell.healthy(waiting)
+            ended = {name: process for name, process in processes.items() if process.poll() is not None}
+            assert not ended, "".join(process.stdout.read() for process in ended.values())
+            assert time.monotonic() < deadline, f"not healthy: {waiting}"
+        for process in processes.values():
+            process.terminate()
+        for name, process in processes.items():
+            grace = _seconds(services[name].get("stop_grace_period", "10s"))
+            # Beat and others may leave the signal to do its default work; both ends are clean.
+            assert process.wait(timeout=grace) in {0, -signal.SIGTERM}, name
     finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
+        for process in processes.values():
+            process.kill()
+            process.wait()
+            process.stdout.close()
 
 
 def _seconds(text):
