@@ -108,7 +108,8 @@ def _step(
 
 def _answered(activity: Activity, gate: Gate, answer: dict[str, Any]) -> Effect:
     checkpoint = _checkpoint(activity, gate)
-    chosen = answer.setdefault("option", checkpoint.default_option or checkpoint.options[0].id)
+    first = checkpoint.options[0].id if checkpoint.options else ""
+    chosen = answer.setdefault("option", checkpoint.default_option or first)
     option = next((option for option in checkpoint.options if option.id == chosen), None)
     return (option and option.effect) or Effect()
 

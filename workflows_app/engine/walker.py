@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from workflows_app.engine import conditions, walks
 from workflows_app.engine.program import (
     Activity,
+    AllOf,
     Condition,
     Family,
     Gate,
@@ -282,7 +283,7 @@ class _Walker:
         activity = self._activity(position.activity)
         done = frozenset(position.done)
         for item in activity.body:
-            if item.id in done or not self._eligible(activity, item, self.variables):
+            if item.id in done or _waits_for_its_step(item, done) or not self._eligible(activity, item, self.variables):
                 continue
             return self._take(position, item)
         return self._leave(position, activity)
@@ -524,9 +525,25 @@ def _ended(position: Position) -> Position:
 
 
 def _condition_of(activity: Activity, item: Item) -> Condition | None:
+    """A gate holds its checkpoint's condition; inside a loop also that of the step that it follows in the same round."""
     if not isinstance(item, Gate):
         return item.run_condition
-    return next((cp.condition for cp in activity.checkpoints if cp.id == item.checkpoint), None)
+    asked = next((cp.condition for cp in activity.checkpoints if cp.id == item.checkpoint), None)
+    step = next((step for step in _looped_steps(activity.body) if step.id == item.step), None) if item.step else None
+    both = tuple(condition for condition in (step.run_condition if step else None, asked) if condition is not None)
+    return AllOf(conditions=both) if len(both) > 1 else next(iter(both), None)
+
+
+def _waits_for_its_step(item: Item, done: frozenset[str]) -> bool:
+    """The question of a step that was passed over is not asked."""
+    return isinstance(item, Gate) and bool(item.step) and item.step not in done
+
+
+def _looped_steps(body: tuple[Item, ...]) -> Iterator[Step]:
+    for item in body:
+        if isinstance(item, Loop):
+            yield from (inner for inner in item.body if isinstance(inner, Step))
+            yield from _looped_steps(item.body)
 
 
 def _round_variables(loop: Loop, iteration: int, scope: Variables) -> dict[str, Any]:
