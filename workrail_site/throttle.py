@@ -42,15 +42,24 @@ def spend_for(*, actor: Actor, now: datetime) -> None:
     if actor.kind is ActorKind.SYSTEM:
         return
     spend(bucket=actor.id, limit=settings.THROTTLE_ACTOR_PER_MINUTE, now=now)
-    team = to_text(Prefix.TEAM, actor.team_id)
-    spend(bucket=team, limit=settings.THROTTLE_TEAM_PER_MINUTE, now=now)
+    spend(bucket=_team_of(actor), limit=settings.THROTTLE_TEAM_PER_MINUTE, now=now)
+
+
+def spend_from_lease(*, actor: Actor, now: datetime) -> bool:
+    """As `spend_for`, when this process still holds permits for it; False, when it would have to ask for more.
+
+    Whoever is told False calls `spend_for`; a permit of the actor's may then have been taken twice, once in a lease.
+    """
+    window = _window_of(now)
+    limits = ((actor.id, settings.THROTTLE_ACTOR_PER_MINUTE), (_team_of(actor), settings.THROTTLE_TEAM_PER_MINUTE))
+    return all(limit == 0 or _take_held(bucket, window) is True for bucket, limit in limits)
 
 
 def spend(*, bucket: str, limit: int, now: datetime) -> None:
     """One permit of `limit` a minute; a limit of 0 is none."""
     if limit == 0:
         return
-    window = int(now.timestamp()) // _WINDOW_SECONDS
+    window = _window_of(now)
     if not _take(bucket, limit, window):
         ends_in_ms = int(((window + 1) * _WINDOW_SECONDS - now.timestamp()) * 1000)
         raise RateLimitedError(
@@ -61,11 +70,27 @@ def spend(*, bucket: str, limit: int, now: datetime) -> None:
         )
 
 
-def _take(bucket: str, limit: int, window: int) -> bool:
+def _window_of(now: datetime) -> int:
+    return int(now.timestamp()) // _WINDOW_SECONDS
+
+
+def _team_of(actor: Actor) -> str:
+    return to_text(Prefix.TEAM, actor.team_id)
+
+
+def _take_held(bucket: str, window: int) -> bool | None:
+    """Whether a permit is granted, as far as this process knows; None when it does not."""
     with _lock:
         held = _leases.get(bucket)
         if held is not None and held.window == window and (held.left > 0 or held.is_last):
             return _use(held)
+    return None
+
+
+def _take(bucket: str, limit: int, window: int) -> bool:
+    held = _take_held(bucket, window)
+    if held is not None:
+        return held
     # Outside the lock, for it is a round trip. Of two threads that ask at once both get permits, and the later lease
     # replaces the earlier: a few are lost, none is given twice.
     lease = _ask(bucket, limit, window)

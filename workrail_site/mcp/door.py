@@ -83,10 +83,11 @@ class Door:
                 "This address asks for an agent key, and the request brings none.",
                 suggestion="Send Authorization: Bearer wr_key_… with every request. An owner of the team issues keys.",
             )
-        key = admission.read_bearer(header)
-        return await self._workers.run(
-            partial(admission.admit_key, text=key, door=Entrance.MCP, now=timezone.now()),
-        )
+        key, now = admission.read_bearer(header), timezone.now()
+        known = admission.admit_remembered_key(text=key, door=Entrance.MCP, now=now)
+        if known is not None:
+            return known
+        return await self._workers.run(partial(admission.admit_key, text=key, door=Entrance.MCP, now=now))
 
 
 class _Answer:
