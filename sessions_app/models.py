@@ -18,6 +18,8 @@ from sessions_app.engine.runs import AttemptKind, Dialect, OutputChannel, RunSta
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
 _DIGEST_CHARACTERS = 71
+# What an index of words has not sorted in yet is read by every search, and sorted in by whoever fills it up.
+_PENDING_KILOBYTES = 512
 
 
 def _known(field: str, closed: type, name: str) -> models.CheckConstraint:
@@ -60,8 +62,18 @@ class WorkSession(models.Model):
                 name="session_repository",
                 condition=~Q(repository=""),
             ),
-            GinIndex(F("team_id"), OpClass(Upper("git_branch"), name="gin_trgm_ops"), name="session_branch_letters"),
-            GinIndex(F("team_id"), OpClass(Upper("title"), name="gin_trgm_ops"), name="session_title_letters"),
+            models.Index(
+                F("team_id"),
+                OpClass(Upper("git_branch"), name="text_pattern_ops"),
+                name="session_branch",
+                condition=~Q(git_branch=""),
+            ),
+            GinIndex(
+                F("team_id"),
+                OpClass(Upper("title"), name="gin_trgm_ops"),
+                name="session_title_letters",
+                gin_pending_list_limit=_PENDING_KILOBYTES,
+            ),
         ]
 
     def __str__(self) -> str:
@@ -101,7 +113,12 @@ class Run(models.Model):
             models.Index(F("team_id"), F("last_activity_at").desc(), F("id"), name="run_recent"),
             models.Index(F("team_id"), F("status"), F("last_activity_at").desc(), name="run_by_status"),
             models.Index(F("team_id"), F("workflow_id"), F("last_activity_at").desc(), name="run_of_workflow"),
-            GinIndex(F("team_id"), OpClass(Upper("goal"), name="gin_trgm_ops"), name="run_goal_letters"),
+            GinIndex(
+                F("team_id"),
+                OpClass(Upper("goal"), name="gin_trgm_ops"),
+                name="run_goal_letters",
+                gin_pending_list_limit=_PENDING_KILOBYTES,
+            ),
         ]
 
     def __str__(self) -> str:
@@ -247,6 +264,7 @@ class Output(models.Model):
                 F("team_id"),
                 SearchVector("body", config="simple"),
                 name="output_notes_words",
+                gin_pending_list_limit=_PENDING_KILOBYTES,
                 condition=Q(channel=OutputChannel.RECAP.value),
             ),
         ]

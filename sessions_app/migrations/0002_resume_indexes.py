@@ -23,15 +23,15 @@ class Migration(migrations.Migration):
         ),
         AddIndexConcurrently(
             model_name='worksession',
-            index=django.contrib.postgres.indexes.GinIndex(models.F('team_id'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('git_branch'), name='gin_trgm_ops'), name='session_branch_letters'),
+            index=models.Index(models.F('team_id'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('git_branch'), name='text_pattern_ops'), condition=models.Q(('git_branch', ''), _negated=True), name='session_branch'),
         ),
         AddIndexConcurrently(
             model_name='worksession',
-            index=django.contrib.postgres.indexes.GinIndex(models.F('team_id'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('title'), name='gin_trgm_ops'), name='session_title_letters'),
+            index=django.contrib.postgres.indexes.GinIndex(models.F('team_id'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('title'), name='gin_trgm_ops'), name='session_title_letters', gin_pending_list_limit=512),
         ),
         AddIndexConcurrently(
             model_name='run',
-            index=django.contrib.postgres.indexes.GinIndex(models.F('team_id'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('goal'), name='gin_trgm_ops'), name='run_goal_letters'),
+            index=django.contrib.postgres.indexes.GinIndex(models.F('team_id'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('goal'), name='gin_trgm_ops'), name='run_goal_letters', gin_pending_list_limit=512),
         ),
         AddIndexConcurrently(
             model_name='output',
@@ -39,7 +39,7 @@ class Migration(migrations.Migration):
         ),
         AddIndexConcurrently(
             model_name='output',
-            index=django.contrib.postgres.indexes.GinIndex(models.F('team_id'), django.contrib.postgres.search.SearchVector('body', config='simple'), condition=models.Q(('channel', 'recap')), name='output_notes_words'),
+            index=django.contrib.postgres.indexes.GinIndex(models.F('team_id'), django.contrib.postgres.search.SearchVector('body', config='simple'), condition=models.Q(('channel', 'recap')), name='output_notes_words', gin_pending_list_limit=512),
         ),
         RemoveIndexConcurrently(model_name='worksession', name='session_branch_trigram'),
         RemoveIndexConcurrently(model_name='worksession', name='session_title_trigram'),

@@ -22,35 +22,33 @@ MAX_WEIGHED = 40
 _WINDOW = 500
 _WINDOW_OF_NOTES = 200
 _SHORTEST_LETTERS = 3
-_MOST_COMBINED = 5
+_MOST_COMBINED = 4
 
 Choices = Sequence[Sequence[str]]
 
 _FACTS = """
 SELECT r.id, r.session_id, r.workflow_id, s.title, r.goal, s.git_branch, s.git_head_sha, s.repository, s.ticket, r.status,
        r.tip_node_id, r.last_activity_at
-FROM sessions_app_run r JOIN sessions_app_worksession s ON s.id = r.session_id
 """
+_JOINED = f"{_FACTS} FROM sessions_app_run r JOIN sessions_app_worksession s ON s.id = r.session_id"
 OF_ROWS = f"""
-{_FACTS} WHERE r.team_id = %(team)s AND (r.id = ANY(%(runs)s) OR r.session_id = ANY(%(sessions)s))
+{_JOINED} WHERE r.team_id = %(team)s AND (r.id = ANY(%(runs)s) OR r.session_id = ANY(%(sessions)s))
 ORDER BY r.last_activity_at DESC, r.id LIMIT %(most)s
 """
 NEWEST = f"""
-WITH newest AS MATERIALIZED (
-  SELECT id FROM sessions_app_run WHERE team_id = %(team)s ORDER BY last_activity_at DESC, id LIMIT %(most)s
-)
-{_FACTS} WHERE r.id IN (SELECT id FROM newest)
+{_FACTS} FROM (
+  SELECT * FROM sessions_app_run WHERE team_id = %(team)s ORDER BY last_activity_at DESC, id LIMIT %(most)s
+) r JOIN sessions_app_worksession s ON s.id = r.session_id
 """
 NEWEST_OF_REPOSITORY = f"""
-WITH newest AS MATERIALIZED (
-  SELECT id FROM sessions_app_worksession WHERE team_id = %(team)s AND repository = %(repository)s AND repository <> ''
+{_FACTS} FROM (
+  SELECT * FROM sessions_app_worksession WHERE team_id = %(team)s AND repository = %(repository)s AND repository <> ''
   ORDER BY last_activity_at DESC LIMIT %(most)s
-)
-{_FACTS} WHERE r.team_id = %(team)s AND r.session_id IN (SELECT id FROM newest)
+) s JOIN sessions_app_run r ON r.session_id = s.id
 ORDER BY r.last_activity_at DESC, r.id LIMIT %(most)s
 """
 OF_WORKFLOW = f"""
-{_FACTS} WHERE r.team_id = %(team)s AND r.workflow_id = %(workflow)s ORDER BY r.last_activity_at DESC LIMIT %(most)s
+{_JOINED} WHERE r.team_id = %(team)s AND r.workflow_id = %(workflow)s ORDER BY r.last_activity_at DESC LIMIT %(most)s
 """
 # Steps from one workflow to the next in the index, however many runs each has.
 WORKFLOWS = """
@@ -195,15 +193,12 @@ def _by_label(signals: Signals) -> Iterator[Lookup]:
         # No hexadecimal digit comes after g, so this is every commit that begins so, in any collation.
         yield _lookup(Finds.SESSIONS, where, {f"sha_{number}": sha, f"sha_{number}_end": f"{sha}g"})
     if signals.branches:
-        patterns = [pattern for branch in sorted(signals.branches) for pattern in _branch_patterns(branch)]
-        names = {f"branch_{number}": pattern for number, pattern in enumerate(patterns)}
-        yield _lookup(Finds.SESSIONS, " OR ".join(_like("UPPER(t.git_branch)", name) for name in names), names)
-
-
-def _branch_patterns(branch: str) -> Iterator[str]:
-    longer = "%" if len(branch) >= _SHORTEST_LETTERS else ""
-    yield _literal(branch) + longer
-    yield from map(_literal, resume.near_branches(branch))
+        branches = sorted(signals.branches)
+        names = {f"branch_{number}": f"{_literal(branch)}%" for number, branch in enumerate(branches)}
+        longer = " OR ".join(_like("UPPER(t.git_branch)", name) for name in names)
+        where = f"t.git_branch <> '' AND ({longer} OR UPPER(t.git_branch) = ANY(%(shorter)s))"
+        shorter = {branch.upper() for branch in branches for branch in (branch, *resume.near_branches(branch))}
+        yield _lookup(Finds.SESSIONS, where, {**names, "shorter": sorted(shorter)})
 
 
 class _Patterns:
