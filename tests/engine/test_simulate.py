@@ -1,0 +1,99 @@
+"""An author's test walks a program with given answers and tells the path."""
+
+import pytest
+
+from tests.engine_play import activities, asking, built, do
+from tests.walking import CONTRACT, IS_ON, activity, loop, to
+from workflows_app.engine.program import Effect, LoopKind, Option, Variable, VariableType
+from workflows_app.engine.simulate import Outcome, simulate
+from workflows_app.engine.walks import FailureKind
+
+
+def walked(program, *, variables=None, answers=None, **options):
+    return simulate(program=program, variables=variables or {}, answers=answers or {}, **options)
+
+
+def test_the_path_names_every_item_and_why_it_came():
+    found = walked(built(do("a"), do("b", run_condition=IS_ON), do("c")))
+
+    assert (found.outcome, found.keys) == (Outcome.COMPLETE, ("a", "c"))
+    assert [stop.title for stop in found.path] == ["Title of a", "Title of c"]
+    assert [note.summary for note in found.path[1].why] == ["on == true is false.", "Next is c."]
+
+
+def test_an_answer_puts_values_into_the_context():
+    program = built(do("a"), do("b", run_condition=IS_ON))
+
+    found = walked(program, answers={"a": {"context": {"on": True, "gone": None}}}, variables={"gone": 1})
+
+    assert found.keys == ("a", "b")
+    assert found.variables == {"on": True}
+
+
+def test_an_answer_for_one_round_goes_before_one_for_every_round():
+    program = built(loop("l", do("a"), count=2))
+
+    found = walked(program, answers={"a": {"context": {"x": 1}}, "l@1::a": {"context": {"x": 2}}})
+
+    assert [stop.answer for stop in found.path] == [{"context": {"x": 1}}, {"context": {"x": 2}}]
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+def test_a_decided_loop_ends_after_the_rounds_that_are_asked_for(rounds):
+    program = built(loop("l", do("a"), kind=LoopKind.WHILE, decision_contract=CONTRACT))
+
+    assert walked(program, loop_rounds=rounds).keys == tuple(f"l@{index}::a" for index in range(rounds))
+
+
+def test_a_loop_that_only_counts_leaves_the_decision_to_the_one_around_it():
+    inner = loop("each", do("a"), count=1)
+    program = built(loop("o", inner, kind=LoopKind.WHILE, decision_contract=CONTRACT))
+
+    assert walked(program, loop_rounds=2).keys == ("o@0/each@0::a", "o@1/each@0::a")
+
+
+def test_a_walk_that_cannot_go_on_is_blocked_and_says_why():
+    found = walked(built(do("a"), loop("l", do("b"), kind=LoopKind.FOR_EACH, items=("files",))))
+
+    assert (found.outcome, found.keys) == (Outcome.BLOCKED, ("a",))
+    assert found.failure.kind is FailureKind.MISSING_CONTEXT
+
+
+def test_a_walk_that_never_ends_is_cut():
+    program = activities(activity("one", do("a"), transitions=(to("one", is_default=True),)))
+
+    found = walked(program, max_steps=7)
+
+    assert (found.outcome, len(found.path)) == (Outcome.TOO_LONG, 7)
+
+
+def test_defaults_of_variables_are_in_the_context():
+    on = Variable(name="on", type=VariableType.BOOLEAN, has_default=True, default=True)
+
+    assert walked(built(do("a", run_condition=IS_ON), variables=(on,))).keys == ("a",)
+
+
+def gated(**fields):
+    leave = Option(id="leave", label="Leave", effect=Effect(transition_to="two", skip_activities=("three",)))
+    stay = Option(id="stay", label="Stay", effect=Effect(set_variable={"on": True}))
+    gate, checkpoint = asking("way", leave, stay, **fields)
+    return activities(
+        activity("one", gate, do("a", run_condition=IS_ON), checkpoints=(checkpoint,)),
+        activity("two", do("b"), transitions=(to("three", is_default=True),)),
+        activity("three", do("c")),
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "answers", "keys"),
+    [
+        ({}, {}, ("one@0::ask-way", "two@0::b")),
+        ({"default_option": "stay"}, {}, ("one@0::ask-way", "one@0::a")),
+        ({"default_option": "stay"}, {"ask-way": {"option": "leave"}}, ("one@0::ask-way", "two@0::b")),
+    ],
+)
+def test_a_checkpoint_takes_the_answer_else_its_default_else_its_first_option(fields, answers, keys):
+    found = walked(gated(**fields), answers=answers)
+
+    assert (found.outcome, found.keys) == (Outcome.COMPLETE, keys)
+    assert (found.path[0].kind, found.path[0].title) == ("gate", "Name of way")
