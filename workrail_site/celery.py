@@ -12,6 +12,7 @@ import structlog
 
 from sessions_app import jobs as sessions_jobs
 from teams_app import jobs as teams_jobs
+from traces_app import jobs as traces_jobs
 
 app = Celery("workrail")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -22,6 +23,7 @@ _DAY_SECONDS = 86_400
 
 app.conf.beat_schedule = {
     "make event partitions": {"task": sessions_jobs.ENSURE_PARTITIONS, "schedule": _DAY_SECONDS},
+    "keep traces": {"task": traces_jobs.KEEP_TRACES, "schedule": _DAY_SECONDS},
     "record expired keys": {"task": teams_jobs.EXPIRE_KEYS, "schedule": _FIVE_MINUTES_SECONDS},
 }
 

@@ -318,6 +318,12 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
 }
 
+# Traces
+
+TRACE_DAYS = ENVIRONMENT.integer("WORKRAIL_TRACE_DAYS", default=90, minimum=1)
+# A thread that writes by the clock would write into the middle of whatever a test does with the tables.
+TRACE_IN_BACKGROUND = WORKRAIL_ENV is not Stage.TEST
+
 # Logs and metrics
 
 LOGGING_CONFIG = "workrail_site.log.configure"

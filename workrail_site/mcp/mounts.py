@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack
 from django.conf import settings
 
 from teams_app.engine.errors import NotFoundError
+from traces_app.services.recording import close_recorder
 from workrail_site.mcp.door import Door
 from workrail_site.mcp.endpoint import Endpoint
 from workrail_site.mcp.toolsets import DialectServer, all_servers
@@ -58,6 +59,8 @@ class Mounts:
                 await receive()
         finally:
             self._workers.close()
+            # The server's processes may leave without `atexit`.
+            close_recorder()
         await send({"type": "lifespan.shutdown.complete"})
 
 

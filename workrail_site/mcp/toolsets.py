@@ -25,6 +25,7 @@ from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, ref
 from workrail_site.mcp.arguments import closest, read_arguments
 from workrail_site.mcp.calling import caller
 from workrail_site.mcp.schemas import input_schema
+from workrail_site.mcp.tracing import TracedCall
 from workrail_site.mcp.workers import Workers
 
 _VERSION = "1"
@@ -42,6 +43,7 @@ class Hints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
+    dialect: str
     name: str
     description: str
     hints: Hints
@@ -51,11 +53,17 @@ class Tool:
 
     def call(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """In a worker's thread. Every refusal and every defect becomes a result or a protocol error."""
+        traced = TracedCall(dialect=self.dialect, tool=self.name, given=given)
         try:
             arguments = read_arguments(tool=self.name, model=self.arguments, schema=self.schema, given=given)
-            return result_of(self.method(**arguments), text_only=caller().text_only)
+            reply = self.method(**arguments)
+            result = result_of(reply, text_only=caller().text_only)
         except Exception as error:  # noqa: BLE001  the outermost: a defect is logged and answered in words that tell nothing
-            return refused(refusal_of(error))
+            refusal = refusal_of(error)
+            traced.ended(reply=None, error_code=refusal.code)
+            return refused(refusal)
+        traced.ended(reply=reply.value)
+        return result
 
     def declaration(self) -> dict[str, Any]:
         """As `tools/list` prints it. There is no output schema: some clients hold even a refusal against it."""
@@ -90,6 +98,7 @@ class DialectServer:
         for declared in toolset._add_tools_to(_Declarations()):  # noqa: SLF001  what the library's own server does here
             method = getattr(toolset, declared.name)
             self._tools[declared.name] = Tool(
+                dialect=self.name,
                 name=declared.name,
                 description=_unwrapped(declared.description),
                 hints=getattr(method, _HINTS),

@@ -1,0 +1,159 @@
+"""A timeline as rectangles and words with their places, for a page that runs no script and styles nothing inline."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import assert_never
+
+from traces_app.engine.timeline import Gap, Lane, Span, Timeline
+
+WIDTH = 960
+_LEFT = 8
+_LANE_HEIGHT = 44
+_BAR_HEIGHT = 20
+_BAR_TOP = 18
+_AXIS_HEIGHT = 24
+_THINNEST = 2.0
+_CHARACTER_WIDTH = 6.5
+_TICKS = 6
+_DRAWN_SPANS = 1_000
+
+
+class Mark(StrEnum):
+    CALLS = "calls"
+    WARNED = "warned"
+    REFUSED = "refused"
+    FAILED = "failed"
+    GAP = "gap"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """`words` stand in the bar when they fit; `title` is said when one points at it, and read aloud."""
+
+    mark: Mark
+    x: str
+    y: str
+    width: str
+    height: str
+    words: str
+    title: str
+    fill: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    x: str
+    y: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    width: int
+    height: int
+    bars: Sequence[Bar]
+    names: Sequence[Words]
+    ticks: Sequence[Words]
+
+
+def draw(timeline: Timeline) -> Drawing:
+    """All lanes on one scale."""
+    if timeline.started_at is None or timeline.ended_at is None:
+        return Drawing(width=WIDTH, height=_AXIS_HEIGHT, bars=(), names=(), ticks=())
+    scale = _Scale(timeline.started_at, timeline.ended_at)
+    return Drawing(
+        width=WIDTH,
+        height=_LANE_HEIGHT * len(timeline.lanes) + _AXIS_HEIGHT,
+        bars=tuple(bar for row, lane in enumerate(timeline.lanes) for bar in _bars(scale, row, lane)),
+        names=tuple(_name(row, lane) for row, lane in enumerate(timeline.lanes)),
+        ticks=tuple(_tick(scale, number, len(timeline.lanes)) for number in range(_TICKS + 1)),
+    )
+
+
+def told(duration: timedelta) -> str:
+    """`2 h 5 min`, `3 min 20 s`, `4.2 s`, `12 ms`."""
+    seconds = duration.total_seconds()
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes_left = divmod(minutes, 60)
+    return f"{hours} h {minutes_left} min" if hours else f"{minutes} min {rest} s"
+
+
+class _Scale:
+    def __init__(self, first: datetime, last: datetime) -> None:
+        self.first = first
+        self.whole = max((last - first).total_seconds(), 0.001)
+
+    def x(self, at: datetime) -> float:
+        return _LEFT + (at - self.first).total_seconds() / self.whole * (WIDTH - 2 * _LEFT)
+
+    def at(self, part: float) -> timedelta:
+        return timedelta(seconds=self.whole * part)
+
+
+def _bars(scale: _Scale, row: int, lane: Lane) -> Iterator[Bar]:
+    for gap in lane.gaps[-_DRAWN_SPANS:]:
+        yield _bar(scale, row, gap, Mark.GAP, words=told(gap.duration), title=f"No call for {told(gap.duration)}")
+    for span in lane.spans[-_DRAWN_SPANS:]:
+        yield _bar(scale, row, span, _mark(span), words=span.label, title=_title(span))
+
+
+def _bar(scale: _Scale, row: int, part: Span | Gap, mark: Mark, *, words: str, title: str) -> Bar:
+    x = scale.x(part.started_at)
+    width = max(scale.x(part.ended_at) - x, _THINNEST)
+    return Bar(
+        mark=mark,
+        x=f"{x:.1f}",
+        y=f"{row * _LANE_HEIGHT + _BAR_TOP}",
+        width=f"{width:.1f}",
+        height=f"{_BAR_HEIGHT}",
+        words=words if len(words) * _CHARACTER_WIDTH < width else "",
+        title=title,
+        fill=_fill(mark),
+    )
+
+
+def _mark(span: Span) -> Mark:
+    """The worst that happened in it."""
+    if span.failures:
+        return Mark.FAILED
+    if span.refusals:
+        return Mark.REFUSED
+    return Mark.WARNED if span.warnings else Mark.CALLS
+
+
+def _fill(mark: Mark) -> str:
+    match mark:
+        case Mark.CALLS:
+            return "#417690"
+        case Mark.WARNED:
+            return "#b8860b"
+        case Mark.REFUSED:
+            return "#c1552b"
+        case Mark.FAILED:
+            return "#a41515"
+        case Mark.GAP:
+            return "#d5d5d5"
+        case _:
+            assert_never(mark)
+
+
+def _title(span: Span) -> str:
+    counted = ((span.warnings, "warnings"), (span.refusals, "refused"), (span.failures, "failed"))
+    rest = "".join(f", {number} {word}" for number, word in counted if number)
+    return f"{span.label or 'No activity'}: {span.calls} calls in {told(span.duration)}{rest}"
+
+
+def _name(row: int, lane: Lane) -> Words:
+    return Words(x=f"{_LEFT}", y=f"{row * _LANE_HEIGHT + _BAR_TOP - 5}", text=lane.workflow_id or "Calls of no run")
+
+
+def _tick(scale: _Scale, number: int, lanes: int) -> Words:
+    part = number / _TICKS
+    x = _LEFT + part * (WIDTH - 2 * _LEFT)
+    return Words(x=f"{x:.1f}", y=f"{lanes * _LANE_HEIGHT + _AXIS_HEIGHT - 8}", text=f"+{told(scale.at(part))}")

@@ -1,0 +1,93 @@
+"""What the words of a call and of its reply say about where it belongs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sessions_app.engine.tokens import Keyring, TokenKind, read
+from teams_app.engine.errors import WorkrailError
+from teams_app.engine.ids import Prefix, from_text
+from traces_app.engine.redaction import MAX_TEXT_CHARACTERS, redact_text
+
+MAX_AGENT_CHARACTERS = 128
+MAX_WARNINGS = 50
+_CODE_CHARACTERS = 64
+_AGENT_NAMES = ("agent_id", "agentId")
+_TOKEN_NAMES = (
+    ("stateToken", TokenKind.STATE),
+    ("state_token", TokenKind.STATE),
+    ("ackToken", TokenKind.ACK),
+    ("checkpointToken", TokenKind.CHECKPOINT),
+)
+_SESSION_TOKEN_NAMES = ("sessionToken", "session_token")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """`named_session_id` is only what the caller wrote; whose session that is, nobody has looked up yet."""
+
+    session_id: UUID | None = None
+    run_id: UUID | None = None
+    node_id: UUID | None = None
+    named_session_id: UUID | None = None
+    agent_id: str = ""
+    warnings: Sequence[Mapping[str, str]] = ()
+
+
+def facts_of(*, arguments: Mapping[str, Any], reply: Mapping[str, Any] | None, keyring: Keyring) -> Facts:
+    """Ids in a reply are ours. Of the arguments only a token that verifies names a node."""
+    told = reply or {}
+    session = told.get("session")
+    inner: Mapping[str, Any] = session if isinstance(session, Mapping) else {}
+    return Facts(
+        session_id=_id(Prefix.SESSION, inner.get("sessionId", told.get("sessionId"))),
+        run_id=_id(Prefix.RUN, inner.get("runId", told.get("runId"))),
+        node_id=_node_named(arguments, keyring),
+        named_session_id=_session_named(arguments, keyring),
+        agent_id=agent_named(arguments=arguments),
+        warnings=read_warnings(told.get("warnings")),
+    )
+
+
+def agent_named(*, arguments: Mapping[str, Any]) -> str:
+    named = next((arguments[name] for name in _AGENT_NAMES if isinstance(arguments.get(name), str)), "")
+    return redact_text(text=named.strip()[:MAX_AGENT_CHARACTERS], max_characters=MAX_AGENT_CHARACTERS)
+
+
+def read_warnings(value: Any) -> tuple[dict[str, str], ...]:
+    """Warnings as replies print them: objects with a code and a message, or plain texts."""
+    return tuple(_warnings(value)) if isinstance(value, list | tuple) else ()
+
+
+def _warnings(value: Sequence[Any]) -> Iterator[dict[str, str]]:
+    for item in value[:MAX_WARNINGS]:
+        code, message = (item.get("code", ""), item.get("message", "")) if isinstance(item, Mapping) else ("", item)
+        yield {
+            "code": str(code)[:_CODE_CHARACTERS],
+            "message": redact_text(text=str(message), max_characters=MAX_TEXT_CHARACTERS),
+        }
+
+
+def _id(prefix: Prefix, text: Any) -> UUID | None:
+    return from_text(prefix, text) if isinstance(text, str) else None
+
+
+def _node_named(arguments: Mapping[str, Any], keyring: Keyring) -> UUID | None:
+    found = (_named(keyring, kind, arguments.get(name)) for name, kind in _TOKEN_NAMES)
+    return next((node_id for node_id in found if node_id is not None), None)
+
+
+def _session_named(arguments: Mapping[str, Any], keyring: Keyring) -> UUID | None:
+    by_token = (_named(keyring, TokenKind.SESSION, arguments.get(name)) for name in _SESSION_TOKEN_NAMES)
+    by_id = (_id(Prefix.SESSION, arguments.get(name)) for name in ("sessionId", "session_id"))
+    return next((session_id for session_id in (*by_token, *by_id) if session_id is not None), None)
+
+
+def _named(keyring: Keyring, kind: TokenKind, text: Any) -> UUID | None:
+    if not isinstance(text, str):
+        return None
+    try:
+        return read(keyring=keyring, kind=kind, text=text).node_id
+    except WorkrailError:
+        return None

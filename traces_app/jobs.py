@@ -1,0 +1,3 @@
+"""The names under which the schedule asks for this app's work."""
+
+KEEP_TRACES = "traces_app.tasks.keep_traces"

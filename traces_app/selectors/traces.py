@@ -1,0 +1,134 @@
+"""Reads of the trace. Each filters by the actor's team: another team's session or run is the same as none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from sessions_app.engine.runs import Dialect
+from sessions_app.selectors.places import has_session, runs_among
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import NotFoundError
+from teams_app.engine.ids import birth_ms
+from teams_app.engine.pages import Page, PageRequest, cut_page
+from traces_app.engine.calls import READS_THE_TRACE, TraceCall, TraceOutcome
+from traces_app.engine.spans import Stretch, smallest_id
+from traces_app.models import TraceEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newest:
+    """The newest calls, the oldest of them first, and how many there are in all."""
+
+    calls: Sequence[TraceCall]
+    count: int
+
+
+def trace_of_session(*, actor: Actor, session_id: UUID, page: PageRequest) -> Page[TraceCall]:
+    """Every call that belongs to the session, its runs' included, the oldest first."""
+    require_session(actor=actor, session_id=session_id)
+    return _page(_of_session(actor, session_id), page)
+
+
+def trace_of_run(*, actor: Actor, run_id: UUID, page: PageRequest) -> Page[TraceCall]:
+    """The oldest first."""
+    require_run(actor=actor, run_id=run_id)
+    return _page(_of_run(actor, run_id), page)
+
+
+def newest_of_session(*, actor: Actor, session_id: UUID, limit: int, with_reads: bool = True) -> Newest:
+    require_session(actor=actor, session_id=session_id)
+    return _newest(_shown(_of_session(actor, session_id), with_reads=with_reads), limit)
+
+
+def newest_of_run(*, actor: Actor, run_id: UUID, limit: int, with_reads: bool = True) -> Newest:
+    require_run(actor=actor, run_id=run_id)
+    return _newest(_shown(_of_run(actor, run_id), with_reads=with_reads), limit)
+
+
+def newest_of_stretches(*, actor: Actor, stretches: Sequence[Stretch], limit: int) -> Newest:
+    """The calls that ended in one of the stretches. A run of another team has none."""
+    if not stretches:
+        return Newest(calls=(), count=0)
+    asked = Q(pk__in=())
+    for stretch in stretches:
+        asked |= Q(run_id=stretch.run_id, id__gte=stretch.first_id, id__lt=stretch.end_id)
+    rows = TraceEvent.objects.filter(asked, team_id=actor.team_id)
+    return _newest(_shown(rows, with_reads=False), limit)
+
+
+def require_session(*, actor: Actor, session_id: UUID) -> None:
+    actor.require(Permission.READ_TRACES)
+    if not has_session(actor=actor, session_id=session_id):
+        raise NotFoundError(
+            "There is no such session in your team.", suggestion="List the sessions of your team for their ids."
+        )
+
+
+def require_run(*, actor: Actor, run_id: UUID) -> UUID:
+    """The session of the run."""
+    actor.require(Permission.READ_TRACES)
+    session_id = runs_among(actor=actor, run_ids=[run_id]).get(run_id)
+    if session_id is None:
+        raise NotFoundError(
+            "There is no such run in your team.", suggestion="List the runs of your team for their ids."
+        )
+    return session_id
+
+
+def _of_session(actor: Actor, session_id: UUID) -> QuerySet[TraceEvent]:
+    return TraceEvent.objects.filter(team_id=actor.team_id, session_id=session_id, id__gte=_birth(session_id))
+
+
+def _of_run(actor: Actor, run_id: UUID) -> QuerySet[TraceEvent]:
+    return TraceEvent.objects.filter(team_id=actor.team_id, run_id=run_id, id__gte=_birth(run_id))
+
+
+def _birth(row_id: UUID) -> UUID:
+    """Nothing is told of a row before it was born, so months before that need not be looked at."""
+    return smallest_id(unix_ms=birth_ms(row_id))
+
+
+def _shown(rows: QuerySet[TraceEvent], *, with_reads: bool) -> QuerySet[TraceEvent]:
+    return rows if with_reads else rows.exclude(tool=READS_THE_TRACE)
+
+
+def _page(rows: QuerySet[TraceEvent], page: PageRequest) -> Page[TraceCall]:
+    if page.after is not None:
+        rows = rows.filter(id__gt=UUID(page.after))
+    return cut_page(
+        rows=rows.order_by("id")[: page.limit + 1],
+        limit=page.limit,
+        value_of=_value,
+        position_of=lambda row: str(row.pk),
+    )
+
+
+def _newest(rows: QuerySet[TraceEvent], limit: int) -> Newest:
+    found = [_value(row) for row in rows.order_by("-id")[: limit + 1]]
+    count = len(found) if len(found) <= limit else rows.count()
+    return Newest(calls=tuple(reversed(found[:limit])), count=count)
+
+
+def _value(row: TraceEvent) -> TraceCall:
+    return TraceCall(
+        id=row.pk,
+        session_id=row.session_id,
+        run_id=row.run_id,
+        workflow_id=row.workflow_id,
+        dialect=Dialect(row.dialect),
+        tool=row.tool,
+        actor_id=row.actor_id,
+        actor_name=row.actor_name,
+        agent_id=row.agent_id,
+        activity=row.activity,
+        step_key=row.step_key,
+        started_at=row.started_at,
+        duration_us=row.duration_us,
+        outcome=TraceOutcome(row.outcome),
+        error_code=row.error_code,
+        warnings=tuple(row.warnings),
+        arguments=row.arguments,
+        request_id=row.request_id,
+    )
