@@ -12,6 +12,7 @@ import orjson
 
 from sessions_app.engine import outputs
 from sessions_app.engine.decisions import Outcome, Warned
+from sessions_app.engine.obligations import NOTES_PLACEHOLDER
 from sessions_app.engine.prompts import Pending
 from sessions_app.engine.runs import NextIntent
 from sessions_app.engine.state import Blocked, Preferences
@@ -194,7 +195,7 @@ def _next_call(facts: ReplyFacts) -> dict[str, Any] | None:
         return None
     params: dict[str, Any] = {"stateToken": facts.tokens.state, "ackToken": facts.tokens.ack}
     if facts.pending is not None and facts.pending.requirements:
-        params["output"] = {"notesMarkdown": "<what you did, what you found, what is next>"}
+        params["output"] = {"notesMarkdown": NOTES_PLACEHOLDER}
     return {"tool": "continue_workflow", "params": params}
 
 

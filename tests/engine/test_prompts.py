@@ -1,0 +1,198 @@
+"""What the agent is shown: the pending step with all that it must obey, and nothing of later ones."""
+
+import pytest
+
+from sessions_app.engine.prompts import pending_of, title_of
+from sessions_app.engine.state import CapabilityObservation, CapabilityProvenance, CapabilityStatus, Snapshot
+from tests.engine_play import activities, asking, built, do, steps_program
+from tests.step_documents import loop as authored_loop, step
+from tests.walking import IS_ON, activity, loop
+from workflows_app.engine import walker
+from workflows_app.engine.program import (
+    Capability,
+    CapabilityNeed,
+    Confirmation,
+    ConfirmationKind,
+    Fragment,
+    Function,
+    LoopKind,
+    Option,
+    Step,
+)
+
+
+def at_start(program, variables=None, **fields):
+    given = variables or {}
+    walk = walker.start(program=program, variables=given)
+    return Snapshot(position=walk.position, variables=given, **fields)
+
+
+def shown(program, variables=None, **fields):
+    return pending_of(program=program, snapshot=at_start(program, variables, **fields))
+
+
+def after(program, snapshot):
+    walk = walker.complete_pending(program=program, position=snapshot.position, variables=snapshot.variables)
+    return Snapshot(position=walk.position, variables=snapshot.variables)
+
+
+def test_nothing_is_pending_when_the_run_is_complete():
+    program = built(do("a"))
+    end = after(program, at_start(program))
+
+    assert pending_of(program=program, snapshot=end) is None
+    assert title_of(program=program, snapshot=end) == ""
+
+
+def test_what_the_step_says_is_shown_and_nothing_of_the_steps_behind_it():
+    program = steps_program(
+        step("first-step", agentRole="You are an exact reviewer.", guidance=["Be brief."]),
+        step("second-step", prompt="SECRET-OF-LATER", guidance=["SECRET-GUIDANCE"]),
+        metaGuidance=["Keep notes."],
+    )
+
+    pending = shown(program)
+
+    assert (pending.step_id, pending.agent_role) == ("first-step", "You are an exact reviewer.")
+    assert (pending.guidance, pending.workflow_guidance) == (("Be brief.",), ("Keep notes.",))
+    assert "SECRET" not in str(pending.as_json())
+
+
+def test_values_of_the_run_stand_in_title_prompt_and_guidance():
+    item = Step(id="s", title="Look at {{file}}", prompt="Read {{file}} as {{who}}.", guidance=("Only {{file}}.",))
+
+    pending = shown(built(item), {"file": "a.py"})
+
+    assert (pending.title, pending.prompt) == ("Look at a.py", "Read a.py as [unset: who].")
+    assert pending.guidance == ("Only a.py.",)
+    assert title_of(program=built(item), snapshot=at_start(built(item), {"file": "a.py"})) == "Look at a.py"
+
+
+def test_the_round_of_a_loop_stands_in_its_prompts():
+    item = Step(id="s", title="S", prompt="Round {{currentIteration}}: {{currentItem}}.")
+    program = built(loop("l", item, kind=LoopKind.FOR_EACH, items=("files",)))
+    second = after(program, at_start(program, {"files": ["x", "y"]}))
+
+    pending = pending_of(program=program, snapshot=second)
+
+    assert (pending.prompt, pending.key) == ("Round 2: y.", "l@1::s")
+    assert pending.as_json()["stepKey"] == "l@1::s"
+
+
+def test_a_fragment_is_shown_when_its_condition_holds():
+    item = do("a", fragments=(Fragment(id="f", text="Also {{this}}.", when=IS_ON), Fragment(id="g", text="Always.")))
+
+    assert shown(built(item)).prompt == "Do a.\n\nAlways."
+    assert shown(built(item), {"on": True, "this": "that"}).prompt == "Do a.\n\nAlso that.\n\nAlways."
+
+
+def test_the_functions_of_a_step_are_shown():
+    item = do("a", functions=(Function(name="check", definition="Runs the checks."),))
+
+    assert shown(built(item)).as_json()["functions"] == [{"name": "check", "definition": "Runs the checks."}]
+
+
+def test_requirements_are_shown_before_they_are_failed():
+    assert "notesMarkdown" in shown(steps_program(step("plain-step"))).requirements[0]
+
+
+UNAVAILABLE = CapabilityObservation(status=CapabilityStatus.UNAVAILABLE, provenance=CapabilityProvenance.ATTEMPTED_USE)
+
+
+@pytest.mark.parametrize("need", [CapabilityNeed.PREFERRED, CapabilityNeed.REQUIRED])
+def test_without_delegation_the_plain_way_is_told(need):
+    program = built(do("a"), capabilities={Capability.DELEGATION: need})
+
+    seen = shown(program, capabilities={Capability.DELEGATION: UNAVAILABLE})
+
+    assert "one thing after the other" in seen.prompt
+    assert "one thing after the other" not in shown(program).prompt
+
+
+# Confirmations
+
+
+def confirming(kind, **fields):
+    return Confirmation(confirms=kind, **fields)
+
+
+@pytest.mark.parametrize(
+    ("kind", "who"),
+    [
+        (ConfirmationKind.ALWAYS, "user"),
+        (ConfirmationKind.COORDINATOR_EVAL, "coordinator"),
+        (ConfirmationKind.HUMAN_APPROVAL, "human"),
+    ],
+)
+def test_a_step_says_who_confirms_it(kind, who):
+    pending = shown(built(do("a", confirmation=confirming(kind))))
+
+    assert (pending.require_confirmation, pending.confirmed_by) == (True, who)
+
+
+def test_a_confirmation_is_asked_only_when_its_condition_holds():
+    program = built(do("a", confirmation=confirming(ConfirmationKind.CONDITIONAL, condition=IS_ON)))
+
+    assert not shown(program).require_confirmation
+    assert shown(program, {"on": True}).require_confirmation
+
+
+def test_a_loop_asks_once_when_it_is_entered():
+    program = steps_program(
+        authored_loop("the-loop", [step("one-thing"), step("other-thing")], type="for", count=2)
+        | {"requireConfirmation": True},
+    )
+    stands = [at_start(program)]
+    for _ in range(3):
+        stands.append(after(program, stands[-1]))
+
+    asked = [pending_of(program=program, snapshot=stand).require_confirmation for stand in stands]
+
+    assert asked == [True, False, False, False]
+
+
+def test_a_loop_whose_first_step_is_skipped_asks_with_the_next():
+    body = (do("skipped", run_condition=IS_ON), do("first"))
+    program = built(loop("l", *body, count=1, confirmation=confirming(ConfirmationKind.ALWAYS)))
+
+    assert shown(program).require_confirmation
+
+
+def test_of_two_that_ask_the_stronger_is_asked():
+    item = do("a", confirmation=confirming(ConfirmationKind.ALWAYS))
+    program = built(loop("l", item, count=1, confirmation=confirming(ConfirmationKind.HUMAN_APPROVAL)))
+
+    assert shown(program).confirmed_by == "human"
+
+
+# Checkpoints
+
+
+def gated(**fields):
+    options = (Option(id="yes", label="Yes", description="Go on."), Option(id="no", label="No"))
+    gate, checkpoint = asking("plan", *options, **fields)
+    return activities(activity("one", gate, checkpoints=(checkpoint,)), activity("two", do("b")))
+
+
+def test_a_checkpoint_is_shown_with_its_options_and_how_to_answer():
+    pending = shown(gated(), {"what": "this"})
+
+    assert pending.title == "Name of plan"
+    assert pending.prompt.startswith("Is {what} right?".replace("{what}", "this"))
+    assert "- yes: Yes (Go on.)" in pending.prompt
+    assert '"checkpointId": "plan"' in pending.prompt
+    assert pending.as_json()["checkpoint"]["authority"] == "relayed"
+
+
+def test_a_checkpoint_for_people_tells_the_agent_that_it_cannot_answer():
+    pending = shown(gated(human=True))
+
+    assert pending.confirmed_by == "human"
+    assert "signed-in person" in pending.prompt
+    assert pending.as_json()["checkpoint"]["authority"] == "human"
+    assert title_of(program=gated(), snapshot=at_start(gated())) == "Name of plan"
+
+
+def test_a_workflow_of_several_activities_says_which_one_it_is_in():
+    assert shown(gated()).activity == "one"
+    assert shown(built(do("a"))).activity == ""

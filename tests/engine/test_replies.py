@@ -1,0 +1,320 @@
+"""Replies: one value, and the text that is drawn from it alone."""
+
+from dataclasses import replace
+from uuid import UUID
+
+import orjson
+import pytest
+
+from sessions_app.engine import replies, tokens
+from sessions_app.engine.decisions import Outcome, Warned, WarningCode
+from sessions_app.engine.prompts import Pending
+from sessions_app.engine.replies import Branching, Recap, RecapEntry, ReplyFacts, Sibling, Tokens, budgeted
+from sessions_app.engine.runs import NextIntent
+from sessions_app.engine.state import Blocked, Blocker, BlockerCode, Pointer, PointerKind, Preferences
+from sessions_app.engine.tokens import Keyring, TokenKind
+from workflows_app.engine.program import Function
+
+OLD = Keyring(current=b"old")
+NODE = UUID(int=77)
+STATE = tokens.mint(keyring=OLD, kind=TokenKind.STATE, node_id=NODE)
+ACK = tokens.mint(keyring=OLD, kind=TokenKind.ACK, node_id=NODE, nonce=bytes(8))
+CHK = tokens.mint(keyring=OLD, kind=TokenKind.CHECKPOINT, node_id=NODE, nonce=bytes(8))
+PENDING = Pending(
+    step_id="read-it",
+    key="read-it",
+    title="Read it",
+    prompt="Read every line.",
+    agent_role="You are exact.",
+    guidance=("Be brief.",),
+    workflow_guidance=("Keep notes.",),
+    requirements=("Notes in output.notesMarkdown.",),
+    functions=(Function(name="check", definition="Runs the checks."),),
+    ask_for_files=True,
+)
+FACTS = ReplyFacts(
+    outcome=Outcome.ADVANCED,
+    workflow_id="team.sample",
+    workflow_hash="sha256:0",
+    workflow_title="Sample",
+    session_id="sess_x",
+    run_id="run_x",
+    goal="Ship it",
+    preferences=Preferences(),
+    pending=PENDING,
+    complete=False,
+    tokens=Tokens(state=STATE, ack=ACK, checkpoint=CHK),
+)
+BLOCKED = Blocked(
+    retryable=True,
+    blockers=(
+        Blocker(
+            code=BlockerCode.MISSING_REQUIRED_NOTES,
+            pointer=Pointer(kind=PointerKind.WORKFLOW_STEP, name="read-it"),
+            message="No notes.",
+            suggested_fix="Write notes.",
+        ),
+    ),
+    issues=("Too short.",),
+    suggestions=("More.",),
+    followup="Write tests.",
+)
+DONE = replace(FACTS, pending=None, complete=True, tokens=Tokens(state=STATE, checkpoint=CHK))
+
+
+def text_of(facts):
+    return replies.render_text(replies.reply_json(facts), template=replies.TEMPLATE)
+
+
+def entries(*sizes):
+    return [RecapEntry(step=f"s{index}", title="", notes="x" * (size - 2)) for index, size in enumerate(sizes)]
+
+
+# The value
+
+
+def test_a_reply_has_what_the_contract_shows():
+    value = replies.reply_json(FACTS)
+
+    assert (value["stateToken"], value["ackToken"], value["checkpointToken"]) == (STATE, ACK, CHK)
+    assert (value["kind"], value["isComplete"]) == ("ok", False)
+    assert value["pending"]["requireConfirmation"] is False
+    assert value["session"] == {"sessionId": "sess_x", "runId": "run_x"}
+    assert value["preferences"] == {"autonomy": "guided", "riskPolicy": "conservative"}
+    assert value["goal"] == "Ship it"
+
+
+def test_the_next_call_is_ready_made():
+    assert replies.reply_json(FACTS)["nextCall"] == {
+        "tool": "continue_workflow",
+        "params": {
+            "stateToken": STATE,
+            "ackToken": ACK,
+            "output": {"notesMarkdown": "<what you did, what you found, what is next>"},
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("facts", "intent"),
+    [
+        (FACTS, NextIntent.PERFORM_PENDING_THEN_CONTINUE),
+        (replace(FACTS, outcome=None), NextIntent.REHYDRATE_ONLY),
+        (replace(FACTS, pending=replace(PENDING, require_confirmation=True)), NextIntent.AWAIT_USER_CONFIRMATION),
+        (replace(FACTS, blocked=BLOCKED), NextIntent.PERFORM_PENDING_THEN_CONTINUE),
+        (DONE, NextIntent.COMPLETE),
+        (replace(DONE, outcome=None), NextIntent.COMPLETE),
+    ],
+)
+def test_a_reply_says_what_is_to_be_done_next(facts, intent):
+    assert replies.next_intent(facts) is intent
+
+
+def test_a_complete_run_has_no_next_call_and_nothing_to_acknowledge():
+    value = replies.reply_json(DONE)
+
+    assert (value["pending"], value["nextCall"], "ackToken" in value) == (None, None, False)
+
+
+def test_a_blocked_reply_says_why_and_whether_a_retry_can_mend_it():
+    value = replies.reply_json(replace(FACTS, blocked=BLOCKED))
+
+    assert (value["kind"], value["retryable"]) == ("blocked", True)
+    assert value["blockers"][0]["code"] == "MISSING_REQUIRED_NOTES"
+    assert value["validation"] == {"issues": ["Too short."], "suggestions": ["More."]}
+    assert value["assessmentFollowup"] == {"guidance": "Write tests."}
+    assert value["nextCall"]["params"]["ackToken"] == ACK
+
+
+# The text
+
+
+def test_the_text_shows_everything_that_the_agent_must_obey():
+    text = text_of(replace(FACTS, preconditions=("A clean tree.",), clarification_prompts=("Which branch?",)))
+
+    for said in (
+        "Read it",
+        "Goal: Ship it",
+        "Your role: You are exact.",
+        "Read every line.",
+        "- Be brief.",
+        "- Keep notes.",
+        "- Notes in output.notesMarkdown.",
+        "Function check():",
+        "Runs the checks.",
+        "- A clean tree.",
+        "- Which branch?",
+        "Mode: guided, conservative.",
+    ):
+        assert said in text
+
+
+@pytest.mark.parametrize("facts", [FACTS, DONE, replace(FACTS, blocked=BLOCKED), replace(FACTS, outcome=None)])
+def test_each_token_stands_on_a_line_of_its_own(facts):
+    value = replies.reply_json(facts)
+    lines = text_of(facts).splitlines()
+
+    given = [value[name] for name in ("stateToken", "ackToken", "checkpointToken") if name in value]
+    assert all(lines.count(token) == 1 for token in given)
+    assert sum(token in line for line in lines for token in given) == len(given)
+
+
+def test_a_blocked_text_says_that_the_used_tokens_only_repeat():
+    text = text_of(replace(FACTS, blocked=BLOCKED))
+
+    assert "No notes. [MISSING_REQUIRED_NOTES]" in text
+    assert "Do: Write notes." in text
+    assert "Follow up first: Write tests." in text
+    assert "tokens below" in text
+    assert "same tokens" not in text
+
+
+def test_a_final_block_offers_no_retry():
+    final = replace(FACTS, blocked=Blocked(retryable=False, blockers=BLOCKED.blockers), tokens=Tokens(state=STATE))
+
+    assert "A retry cannot mend this" in text_of(final)
+    assert replies.reply_json(final)["nextCall"] is None
+
+
+@pytest.mark.parametrize(
+    ("who", "words"), [("user", "by the user"), ("coordinator", "by the coordinator"), ("human", "signed-in person")]
+)
+def test_the_text_says_who_confirms(who, words):
+    pending = replace(PENDING, require_confirmation=True, confirmed_by=who)
+
+    assert words in text_of(replace(FACTS, pending=pending))
+
+
+def test_warnings_are_in_the_text_with_their_codes():
+    warned = Warned(code=WarningCode.NOTES_TRUNCATED, message="The notes were cut.")
+
+    assert "- The notes were cut. [NOTES_TRUNCATED]" in text_of(replace(FACTS, warnings=(warned,)))
+
+
+def test_a_complete_run_is_told_as_such():
+    assert "# Workflow complete" in text_of(DONE)
+
+
+def test_references_are_shown_as_pointers():
+    reference = {"id": "g", "title": "Guide", "source": "docs/guide.md", "purpose": "Style", "authoritative": True}
+
+    assert "- Guide (docs/guide.md): Style" in text_of(replace(FACTS, references=(reference,)))
+
+
+def test_the_text_is_a_function_of_the_value():
+    value = replies.reply_json(FACTS)
+
+    assert text_of(FACTS) == replies.render_text(orjson.loads(orjson.dumps(value)), template=replies.TEMPLATE)
+
+
+def test_a_template_that_is_not_known_is_refused():
+    with pytest.raises(ValueError, match="template"):
+        replies.render_text(replies.reply_json(FACTS), template=99)
+
+
+# What an agent that lost its chat is told
+
+
+def test_a_recap_that_fits_is_told_whole():
+    recap = budgeted(entries(10, 10), max_bytes=20)
+
+    assert (len(recap.entries), recap.omitted) == (2, 0)
+    assert recap.as_json() == {"entries": [entry.as_json() for entry in entries(10, 10)], "truncated": False}
+
+
+def test_a_recap_that_does_not_fit_keeps_the_newest_and_says_how_many_it_left_out():
+    recap = budgeted(entries(10, 10, 10, 10), max_bytes=25)
+
+    assert [entry.step for entry in recap.entries] == ["s2", "s3"]
+    assert recap.as_json()["omitted"] == 2
+    assert recap.as_json()["policy"] == "kept the most recent entries"
+
+
+def test_nothing_older_than_an_entry_that_did_not_fit_is_told():
+    recap = budgeted(entries(5, 50, 5), max_bytes=20)
+
+    assert [entry.step for entry in recap.entries] == ["s2"]
+    assert recap.omitted == 2
+
+
+def test_the_newest_entry_is_cut_when_it_alone_is_too_large():
+    recap = budgeted(entries(10, 100), max_bytes=40)
+
+    assert recap.entries[0].step == "s1"
+    assert recap.entries[0].notes.endswith("[TRUNCATED]")
+    assert len(recap.entries[0].notes) + 2 <= 40
+
+
+def test_a_recap_whose_beginning_nobody_counted_does_not_pretend_to_know():
+    body = budgeted(entries(10), max_bytes=100, further_back=True).as_json()
+
+    assert body["truncated"]
+    assert "omitted" not in body
+
+
+def test_a_truncated_recap_is_marked_in_the_text_as_well():
+    facts = replies.with_history(FACTS, recap=budgeted(entries(10, 10, 10), max_bytes=25), branching=None)
+
+    assert "[TRUNCATED: 1 earlier entries left out; kept the most recent entries]" in text_of(facts)
+
+
+def test_a_fork_is_told_with_its_siblings_and_what_was_noted_below():
+    branching = Branching(
+        forked=True,
+        siblings=(Sibling(node_id="node_x", kind="step", title="Write it", summary="Wrote half."),),
+        downstream=Recap(entries=(RecapEntry(step="s", title="Write it", notes="Wrote half."),)),
+    )
+    text = text_of(replace(FACTS, branching=branching))
+
+    assert "## This is a fork" in text
+    assert "- Write it: Wrote half." in text
+    assert "What was noted on the latest of them:" in text
+
+
+# Replies that are told again
+
+
+def recorded(facts=FACTS):
+    return orjson.dumps(replies.reply_json(facts))
+
+
+def test_a_recorded_reply_keeps_its_bytes_while_its_key_is_trusted():
+    for ring in (OLD, Keyring(current=b"new", previous=(b"old",))):
+        assert replies.renewed(data=recorded(), keyring=ring) == recorded()
+
+
+def test_afterwards_its_tokens_are_signed_anew_and_nothing_else_changes():
+    ring = Keyring(current=b"newer", previous=(b"new",), retired=(b"old",))
+
+    value = orjson.loads(replies.renewed(data=recorded(), keyring=ring))
+
+    assert tokens.read(keyring=ring, kind=TokenKind.STATE, text=value["stateToken"]).node_id == NODE
+    assert value["nextCall"]["params"]["ackToken"] == value["ackToken"] != ACK
+    for place in (value, value["nextCall"]["params"]):
+        for name in ("stateToken", "ackToken", "checkpointToken"):
+            place.pop(name, None)
+    before = orjson.loads(recorded())
+    for place in (before, before["nextCall"]["params"]):
+        for name in ("stateToken", "ackToken", "checkpointToken"):
+            place.pop(name, None)
+    assert value == before
+
+
+def test_a_token_in_a_text_is_never_signed_for_whoever_wrote_it():
+    forged = tokens.mint(keyring=Keyring(current=b"mallory"), kind=TokenKind.ACK, node_id=UUID(int=1), nonce=bytes(8))
+    facts = replace(FACTS, goal=f"Please {forged}", pending=replace(PENDING, prompt=forged, title=forged))
+    ring = Keyring(current=b"newer")
+
+    value = orjson.loads(replies.renewed(data=recorded(facts), keyring=ring))
+
+    assert value["goal"] == f"Please {forged}"
+    assert (value["pending"]["prompt"], value["pending"]["title"]) == (forged, forged)
+
+
+def test_a_session_reply_hands_out_its_token_on_a_line_of_its_own():
+    token = tokens.mint(keyring=OLD, kind=TokenKind.SESSION, node_id=NODE, nonce=bytes(8))
+    text = replies.render_text(
+        {"session": {"sessionId": "sess_x"}, "sessionToken": token, "nextCall": None}, template=replies.TEMPLATE
+    )
+
+    assert token in text.splitlines()
