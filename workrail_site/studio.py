@@ -16,6 +16,8 @@ from teams_app.admin.pages import actor_of, choose_team
 from teams_app.engine.errors import RateLimitedError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.models import AgentKey, AuditEntry, Membership, Team
+from traces_app.admin.models import TraceEventAdmin
+from traces_app.models import TraceEvent
 from workflows_app.admin.models import (
     AliasAdmin,
     BindingAdmin,
@@ -107,3 +109,4 @@ studio.register((Skill, Resource, Template), ContentAdmin)
 studio.register(Alias, AliasAdmin)
 studio.register(TeamContract, TeamContractAdmin)
 studio.register(Binding, BindingAdmin)
+studio.register(TraceEvent, TraceEventAdmin)

@@ -40,6 +40,7 @@ class Bar:
     words: str
     title: str
     fill: str
+    ink: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,7 @@ class Words:
     x: str
     y: str
     text: str
+    anchor: str = "start"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,7 @@ def _bar(scale: _Scale, row: int, part: Span | Gap, mark: Mark, *, words: str, t
         words=words if len(words) * _CHARACTER_WIDTH < width else "",
         title=title,
         fill=_fill(mark),
+        ink="#222222" if mark is Mark.GAP else "#ffffff",
     )
 
 
@@ -156,4 +159,16 @@ def _name(row: int, lane: Lane) -> Words:
 def _tick(scale: _Scale, number: int, lanes: int) -> Words:
     part = number / _TICKS
     x = _LEFT + part * (WIDTH - 2 * _LEFT)
-    return Words(x=f"{x:.1f}", y=f"{lanes * _LANE_HEIGHT + _AXIS_HEIGHT - 8}", text=f"+{told(scale.at(part))}")
+    return Words(
+        x=f"{x:.1f}",
+        y=f"{lanes * _LANE_HEIGHT + _AXIS_HEIGHT - 8}",
+        text=f"+{told(scale.at(part))}",
+        anchor=_anchor(number),
+    )
+
+
+def _anchor(number: int) -> str:
+    """The outermost words stay inside."""
+    if number == 0:
+        return "start"
+    return "end" if number == _TICKS else "middle"

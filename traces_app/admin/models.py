@@ -1,0 +1,123 @@
+"""The Studio's pages of the trace: the calls of a team, and what a run did over time."""
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.contrib.admin import display
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from teams_app.admin.pages import StudioAdmin, actor_of
+from teams_app.engine.actors import Permission
+from teams_app.engine.errors import ForbiddenError, NotFoundError
+from teams_app.engine.ids import Prefix, from_text, to_text
+from traces_app.engine.drawing import draw, told
+from traces_app.engine.timeline import Lane, Timeline
+from traces_app.models import TraceEvent
+from traces_app.services.reading import read_run_timeline
+
+
+class TraceEventAdmin(StudioAdmin):
+    needs = Permission.READ_TRACES
+    list_display = ("started_at", "tool", "outcome", "error_code", "actor_name", "activity", "milliseconds", "run")
+    list_filter = ("outcome", "dialect")
+    search_fields = ("=tool", "=error_code", "=actor_id", "=request_id", "=agent_id")
+    fields = (
+        "started_at",
+        "milliseconds",
+        "public_id",
+        "tool",
+        "dialect",
+        "outcome",
+        "error_code",
+        "actor_name",
+        "actor_id",
+        "agent_id",
+        "session",
+        "run",
+        "workflow_id",
+        "activity",
+        "step_key",
+        "shown_warnings",
+        "shown_arguments",
+        "request_id",
+    )
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self._timeline_view)
+        return [path("runs/<str:run>/timeline/", view, name="run_timeline"), *super().get_urls()]
+
+    @display(description="id")
+    def public_id(self, row: TraceEvent) -> str:
+        return to_text(Prefix.TRACE, row.pk)
+
+    @display(description="ms", ordering="duration_us")
+    def milliseconds(self, row: TraceEvent) -> str:
+        return f"{row.duration_us / 1000:.1f}"
+
+    @display(description="session")
+    def session(self, row: TraceEvent) -> str:
+        return "" if row.session_id is None else to_text(Prefix.SESSION, row.session_id)
+
+    @display(description="run")
+    def run(self, row: TraceEvent) -> SafeString | str:
+        if row.run_id is None:
+            return ""
+        run = to_text(Prefix.RUN, row.run_id)
+        return format_html('<a href="{}">{}</a>', reverse("admin:run_timeline", args=(run,)), run)
+
+    @display(description="warnings")
+    def shown_warnings(self, row: TraceEvent) -> SafeString:
+        return _json(row.warnings)
+
+    @display(description="arguments")
+    def shown_arguments(self, row: TraceEvent) -> SafeString:
+        return _json(row.arguments)
+
+    def _timeline_view(self, request: HttpRequest, run: str) -> HttpResponse:
+        run_id = from_text(Prefix.RUN, run)
+        if run_id is None:
+            raise Http404
+        timeline = _timeline(request, run_id)
+        shown = {
+            **self.admin_site.each_context(request),
+            "title": "What the run did",
+            "opts": self.opts,
+            "run": run,
+            "timeline": timeline,
+            "drawing": draw(timeline),
+            "rows": [row for lane in timeline.lanes for row in _rows(lane)],
+            "back": reverse("admin:traces_app_traceevent_changelist"),
+        }
+        return TemplateResponse(request, "admin/run_timeline.html", shown)
+
+
+def _timeline(request: HttpRequest, run_id: UUID) -> Timeline:
+    try:
+        return read_run_timeline(actor=actor_of(request), run_id=run_id)
+    except (NotFoundError, ForbiddenError):
+        raise Http404 from None
+
+
+def _rows(lane: Lane) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": span.label or "No activity",
+            "started_at": span.started_at,
+            "lasted": told(span.duration),
+            "busy_ms": f"{span.busy_us / 1000:.1f}",
+            "calls": span.calls,
+            "warnings": span.warnings,
+            "refusals": span.refusals,
+            "failures": span.failures,
+        }
+        for span in lane.spans
+    ]
+
+
+def _json(value: Any) -> SafeString:
+    return format_html("<pre>{}</pre>", orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
