@@ -8,35 +8,22 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from workrail_site.local import screen
+from workrail_site.local import migration_mark, screen
 from workrail_site.local.claim import Claim, Holder, claimed
 from workrail_site.local.environs import allowed_hosts, application_environ, bracketed, reachable_host
 from workrail_site.local.interrupts import Interrupts, interrupts
 from workrail_site.local.keys import ensure_keys
 from workrail_site.local.log_stream import LogStream
-from workrail_site.local.outcome import Outcome, read_outcome
+from workrail_site.local.outcome import Outcome
 from workrail_site.local.places import Places, prepare_home
 from workrail_site.local.ports import refuse_taken_port
+from workrail_site.local.preparation import preparing
 from workrail_site.local.problems import SetupProblem
-from workrail_site.local.processes import (
-    Child,
-    LineSink,
-    Program,
-    describe_end,
-    first_ended,
-    start,
-    stop_together,
-)
+from workrail_site.local.processes import Child, Program, describe_end, first_ended, start, stop_together
 from workrail_site.local.programs import beat_program, web_program, worker_program
 from workrail_site.local.readiness import Readiness, ask_readiness, public_name
 from workrail_site.local.reset import delete_data
-from workrail_site.local.servers import (
-    Running,
-    Storage,
-    lasting_storage,
-    named_addresses,
-    running_servers,
-)
+from workrail_site.local.servers import Running, Storage, lasting_storage, named_addresses, running_servers
 from workrail_site.local.venvs import Environment, say
 
 _PORT = 8000
@@ -44,6 +31,7 @@ _LAST_PORT = 65535
 _READY_SECONDS = 60
 _GRACE_SECONDS = 25
 _POLL_SECONDS = 0.05
+_WATCH_SECONDS = 0.2
 _PATIENCE_AFTER_KILL_SECONDS = 5
 
 
@@ -58,6 +46,17 @@ class Options:
     @property
     def url(self) -> str:
         return f"http://{bracketed(reachable_host(self.host))}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Up:
+    """What one run of the command works with."""
+
+    options: Options
+    places: Places
+    python: str
+    stream: LogStream
+    signals: Interrupts
 
 
 def read_options(arguments: Sequence[str]) -> Options:
@@ -80,119 +79,95 @@ def _port(text: str) -> int:
 def run(arguments: Sequence[str], *, places: Places, environment: Environment) -> int:
     """Returns 0 after Ctrl-C. A failure of a child ends the others and is a SetupProblem."""
     options = read_options(arguments[1:])
-    stream = LogStream()
+    python = str(environment.python)
     with interrupts() as signals:
         try:
-            _serve(options, places=places, environment=environment, stream=stream, signals=signals)
+            _serve(_Up(options=options, places=places, python=python, stream=LogStream(), signals=signals))
         except KeyboardInterrupt:
             say("stopped; the data is kept")
     return 0
 
 
-def _serve(
-    options: Options, *, places: Places, environment: Environment, stream: LogStream, signals: Interrupts
-) -> None:
-    prepare_home(places)
-    with claimed(places.claim, command="up") as claim, contextlib.ExitStack() as stack:
-        _clean_up_after(claim.killed)
-        if options.reset:
-            delete_data(places, is_sure=options.yes)
-        patience = _PATIENCE_AFTER_KILL_SECONDS if claim.killed else 0
-        refuse_taken_port(options.host, options.port, patience_seconds=patience)
-        keys = ensure_keys(places.keys)
-        storage = lasting_storage(places)
+def _serve(up: _Up) -> None:
+    prepare_home(up.places)
+    with claimed(up.places.claim, command="up") as claim:
+        _clear_the_way(up, claim.killed)
+        storage = lasting_storage(up.places)
         _announce_servers(storage)
-        running = stack.enter_context(running_servers(storage, environ=os.environ, sink=stream))
-        _write_holder(claim, running, options)
-        for remark in running.remarks:
-            say(remark)
-        environ = application_environ(os.environ, places=places, keys=keys, addresses=running.addresses)
-        environ |= {"WORKRAIL_ALLOWED_HOSTS": allowed_hosts(os.environ, host=options.host)}
-        outcome = _prepare(environment, places, environ, stream)
-        with _shown_in_any_case(outcome, url=options.url) as shown:
-            web, *others = _programs(options, places=places, environment=environment, environ=environ)
-            children = stack.enter_context(_ended_together(signals))
-            children.append(start(web, sink=stream))
-            _wait_until_ready(options, environ, [*children, *running.children])
-            # After the web server, so that they do not slow down what people wait for.
-            children.extend(start(program, sink=stream) for program in others)
-            shown()
-        _watch([*children, *running.children])
+        with (
+            running_servers(storage, environ=os.environ, sink=up.stream) as running,
+            _ended_together(up.signals) as children,
+        ):
+            _write_holder(claim, running, up.options)
+            for remark in running.remarks:
+                say(remark)
+            _start_application(up, storage, running, children)
+            _watch([*children, *running.children])
 
 
-def _clean_up_after(killed: Holder | None) -> None:
+def _clear_the_way(up: _Up, killed: Holder | None) -> None:
     if killed is not None:
         say(f"the last run (process {killed.pid}) was killed; its data is kept, carrying on from there")
+    if up.options.reset:
+        delete_data(up.places, is_sure=up.options.yes)
+    patience = _PATIENCE_AFTER_KILL_SECONDS if killed else 0
+    refuse_taken_port(up.options.host, up.options.port, patience_seconds=patience)
 
 
 def _announce_servers(storage: Storage) -> None:
     named = named_addresses(os.environ)
     if not named.database_url and not storage.postgres.exists():
         say(f"making a PostgreSQL cluster in {storage.postgres}")
-    if named.database_url or named.redis_url:
-        names = [
-            name for name, value in (("DATABASE_URL", named.database_url), ("REDIS_URL", named.redis_url)) if value
-        ]
-        say(f"using the servers that {' and '.join(names)} name{'s' if len(names) == 1 else ''}")
+    for name, value in (("DATABASE_URL", named.database_url), ("REDIS_URL", named.redis_url)):
+        if value:
+            say(f"using the server that {name} names")
 
 
 def _write_holder(claim: Claim, running: Running, options: Options) -> None:
+    addresses = running.addresses
     claim.write(
         Holder(
             pid=os.getpid(),
             command="up",
             url=options.url,
-            database_url=running.addresses.database_url,
-            redis_url=running.addresses.redis_url,
+            database_url=addresses.database_url,
+            redis_url=addresses.redis_url,
         ),
     )
 
 
-class _Preparation:
-    """Listens to the preparation: keeps the outcome off the stream, and shows of the rest what changes something."""
-
-    def __init__(self, sink: LineSink) -> None:
-        self._sink = sink
-        self.outcome: Outcome | None = None
-
-    def __call__(self, name: str, line: str) -> None:
-        found = read_outcome(line)
-        if found is not None:
-            self.outcome = found
-        elif line.startswith("  Applying"):
-            self._sink(name=name, line=line.strip())
-
-
-def _prepare(environment: Environment, places: Places, environ: Mapping[str, str], stream: LogStream) -> Outcome:
-    listener = _Preparation(stream)
-    command = [str(environment.python), "-m", "workrail_site.local.prepare"]
-    program = Program(name="prepare", command=command, environ=environ, folder=places.checkout)
-    child = start(program, sink=listener)
-    try:
-        child.process.wait()
-        lines = child.last_lines()
-    finally:
-        stop_together([child], grace_seconds=_GRACE_SECONDS)
-    if listener.outcome is None:
-        raise SetupProblem(
-            f"the database could not be prepared; the last lines were:\n{lines}",
-            next_move="./workrail doctor checks the servers and the migrations",
-        )
-    return listener.outcome
+def _start_application(up: _Up, storage: Storage, running: Running, children: list[Child]) -> None:
+    """Fills `children` as they start, so that whatever was started ends, wherever this stops."""
+    environ = _environ(up, running)
+    web, *others = _programs(up, environ)
+    with preparing(up.python, environ=environ, places=up.places, sink=up.stream) as preparation:
+        # With nothing new to migrate, the web server may load while the preparation does.
+        if migration_mark.is_marked(storage.postgres, checkout=up.places.checkout):
+            children.append(start(web, sink=up.stream))
+        outcome = preparation.wait()
+    with _shown_in_any_case(outcome, url=up.options.url) as shown:
+        if not children:
+            children.append(start(web, sink=up.stream))
+        if storage.postgres.exists():
+            migration_mark.write_mark(storage.postgres, checkout=up.places.checkout)
+        _wait_until_ready(up.options, environ, [*children, *running.children])
+        # After the web server, so that they do not slow down what people wait for.
+        children.extend(start(program, sink=up.stream) for program in others)
+        shown()
 
 
-def _programs(
-    options: Options, *, places: Places, environment: Environment, environ: Mapping[str, str]
-) -> list[Program]:
-    python = str(environment.python)
-    web = web_program(python, host=options.host, port=options.port, environ=environ, places=places)
-    if not options.has_worker:
+def _environ(up: _Up, running: Running) -> dict[str, str]:
+    keys = ensure_keys(up.places.keys)
+    environ = application_environ(os.environ, places=up.places, keys=keys, addresses=running.addresses)
+    return environ | {"WORKRAIL_ALLOWED_HOSTS": allowed_hosts(os.environ, host=up.options.host)}
+
+
+def _programs(up: _Up, environ: Mapping[str, str]) -> list[Program]:
+    web = web_program(up.python, host=up.options.host, port=up.options.port, environ=environ, places=up.places)
+    if not up.options.has_worker:
         return [web]
-    return [
-        web,
-        worker_program(python, environ=environ, places=places),
-        beat_program(python, environ=environ, places=places),
-    ]
+    worker = worker_program(up.python, environ=environ, places=up.places)
+    return [web, worker, beat_program(up.python, environ=environ, places=up.places)]
 
 
 @contextlib.contextmanager
@@ -233,7 +208,7 @@ def _wait_until_ready(options: Options, environ: Mapping[str, str], children: Se
                 f"{options.url}/readyz was not ready after {_READY_SECONDS} seconds: {answer.text}",
                 next_move="./workrail doctor checks the servers and the migrations",
             )
-        threading.Event().wait(_POLL_SECONDS)
+        time.sleep(_POLL_SECONDS)
         answer = ask_readiness(reachable_host(options.host), options.port, name=name)
 
 
@@ -241,7 +216,7 @@ def _watch(children: Sequence[Child]) -> None:
     """Until Ctrl-C, which arrives as an exception, or until a child ends, which none does by itself."""
     while True:
         _refuse_ended(children)
-        threading.Event().wait(0.2)
+        time.sleep(_WATCH_SECONDS)
 
 
 def _refuse_ended(children: Sequence[Child]) -> None:
