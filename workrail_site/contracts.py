@@ -1,13 +1,18 @@
 """The wire contracts as files: what is committed under docs/contracts must be what the code would write."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from django.conf import settings
 
 from workrail_site import openapi
+from workrail_site.mcp.toolsets import tools_document
 
-CONTRACTS: Mapping[str, Callable[[], bytes]] = {"openapi.json": openapi.document}
+CONTRACTS: Mapping[str, Callable[[], bytes]] = {
+    "openapi.json": openapi.document,
+    "rail.tools.json": partial(tools_document, dialect="rail"),
+}
 
 
 def contract_path(*, name: str) -> Path:

@@ -129,14 +129,12 @@ ERRORS: dict[str, ErrorRow] = {
     "INTERNAL_ERROR": ErrorRow(
         title="An error of ours",
         status=500,
-        mcp=McpForm.PROTOCOL_ERROR,
         json_rpc=JsonRpc.INTERNAL,
         retry=RETRY_NOW,
     ),
     "SERVICE_UNAVAILABLE": ErrorRow(
         title="A server that this needs does not answer",
         status=503,
-        mcp=McpForm.PROTOCOL_ERROR,
         retry=retry_after(ms=2_000),
     ),
 }

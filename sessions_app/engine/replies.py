@@ -12,6 +12,7 @@ import orjson
 
 from sessions_app.engine import outputs
 from sessions_app.engine.decisions import Outcome, Warned
+from sessions_app.engine.log import NodeKind
 from sessions_app.engine.obligations import NOTES_PLACEHOLDER
 from sessions_app.engine.prompts import Pending
 from sessions_app.engine.runs import NextIntent
@@ -165,6 +166,7 @@ def reply_json(facts: ReplyFacts) -> dict[str, Any]:
     optional: dict[str, Any] = {
         "ackToken": facts.tokens.ack,
         "checkpointToken": facts.tokens.checkpoint,
+        "recorded": facts.outcome is Outcome.BOOKMARKED,
         "goal": facts.goal,
         "recap": facts.recap.as_json() if facts.recap else None,
         "branch": facts.branching.as_json() if facts.branching else None,
@@ -234,6 +236,7 @@ def render_text(reply: Mapping[str, Any], *, template: int) -> str:
     if "workflow" not in reply:
         return _session_text(reply)
     parts = [
+        _recorded_text(reply),
         _blocked_text(reply),
         _complete_text(reply),
         _recap_text(reply),
@@ -255,6 +258,10 @@ def _session_text(reply: Mapping[str, Any]) -> str:
         "To begin a workflow in it, call start_workflow with its sessionId.",
     ]
     return "\n".join(lines)
+
+
+def _recorded_text(reply: Mapping[str, Any]) -> str:
+    return "# Recorded\n\nYour notes are kept. The run stands where it stood." if reply.get("recorded") else ""
 
 
 def _blocked_text(reply: Mapping[str, Any]) -> str:
@@ -310,7 +317,8 @@ def _branch_text(reply: Mapping[str, Any]) -> str:
     ]
     for sibling in branch["siblings"]:
         summary = f": {sibling['summary']}" if sibling["summary"] else ""
-        lines.append(f"- {sibling['title'] or sibling['kind']}{summary}")
+        kind = " (an attempt that was blocked)" if sibling["kind"] == NodeKind.BLOCKED_ATTEMPT.value else ""
+        lines.append(f"- {sibling['title'] or sibling['kind']}{kind}{summary}")
     below = _entries_text("What was noted on the latest of them:", branch["downstreamRecap"])
     return "\n".join([*lines, *([below] if below else [])])
 

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any
 
 import mcp_types
+import orjson
 from mcp.server import Server, ServerRequestContext
 from mcp.server.mcpserver.tools import Tool as SdkTool, ToolManager
 from mcp.shared.exceptions import MCPError
@@ -179,6 +180,12 @@ def all_servers() -> Mapping[str, DialectServer]:
             toolset.mcp_server.register_mcptoolset(toolset())
             servers[toolset.mcp_server.name] = toolset.mcp_server
     return servers
+
+
+def tools_document(*, dialect: str) -> bytes:
+    """The tools of a dialect as a file: what `tools/list` answers, in the order of names."""
+    declared = [tool.declaration() for tool in all_servers()[dialect].tools()]
+    return orjson.dumps({"tools": declared}, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def _unwrapped(docstring: str) -> str:

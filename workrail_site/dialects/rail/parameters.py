@@ -191,6 +191,7 @@ Observations = Annotated[
     Observed | None,
     Field(description="Where the work happens. It is how resume_session finds the run again; send what you know."),
 ]
+WhereNow = Annotated[Observed | None, Field(description="Where you are now. Runs that were seen there come first.")]
 Kind = Annotated[WorkflowKind | None, Field(description="Only workflows, or only routines (parts that workflows use).")]
 Search = Annotated[
     str,

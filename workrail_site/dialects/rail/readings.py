@@ -7,6 +7,7 @@ from uuid import UUID
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.obligations import Submission
 from sessions_app.engine.presets import read_preferences
+from sessions_app.engine.resume import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.submissions import read_submission
 from teams_app.engine.errors import InvalidInputError
@@ -40,6 +41,22 @@ def observations_of(observed: Observed | None) -> dict[ObservationKey, str]:
         ObservationKey.TICKET: observed.ticket,
     }
     return {key: value for key, value in given.items() if value is not None}
+
+
+def resume_query_of(
+    text: str, observed: Observed | None, *, workflow_id: str, session_id: str, run_id: str
+) -> ResumeQuery:
+    where = observations_of(observed)
+    return ResumeQuery(
+        text=text,
+        session_id=session_id,
+        run_id=run_id,
+        git_branch=where.get(ObservationKey.GIT_BRANCH, ""),
+        git_head_sha=where.get(ObservationKey.GIT_HEAD_SHA, ""),
+        repository=where.get(ObservationKey.REPOSITORY, ""),
+        ticket=where.get(ObservationKey.TICKET, ""),
+        workflow_id=workflow_id,
+    )
 
 
 def session_id_of(text: str | None) -> UUID | None:

@@ -5,8 +5,10 @@ import os
 from django.utils import timezone
 from mcp_server.djangomcp import MCPToolset
 
+from sessions_app.engine import resume_reply
 from sessions_app.engine.obligations import Submission
 from sessions_app.services import runs, sessions
+from sessions_app.services.resume import resume_sessions
 from sessions_app.services.runs import Beginning, Reply
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.rail import library, parameters as given
@@ -14,6 +16,7 @@ from workrail_site.dialects.rail.readings import (
     change_of,
     check_intent,
     observations_of,
+    resume_query_of,
     session_id_of,
     submission_of,
 )
@@ -187,6 +190,27 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             entropy=os.urandom,
         )
         return _printed(reply)
+
+    @hinted(Hints(title="Find a run to go on with", read_only=True, idempotent=True))
+    def resume_session(
+        self,
+        *,
+        query: given.Query = "",
+        observations: given.WhereNow = None,
+        workflow_id: given.KnownWorkflowId = "",
+        session_id: given.KnownSessionId = "",
+        run_id: given.RunId = "",
+    ) -> ToolReply:
+        """Finds earlier work in a new chat: at most five runs, the likeliest first, with why each was found. Read-only.
+
+        Then call continue_workflow with the stateToken of the one that is meant. Send what you know; without anything the
+        latest runs are named.
+        """
+        reply = resume_sessions(
+            actor=acting(),
+            query=resume_query_of(query, observations, workflow_id=workflow_id, session_id=session_id, run_id=run_id),
+        )
+        return ToolReply(text=resume_reply.render_text(reply), value=reply)
 
 
 def _noted(session_token: str, submission: Submission) -> ToolReply:
