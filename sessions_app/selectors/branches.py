@@ -85,7 +85,7 @@ _BENEATH = f"""{_BELOW}, path AS (
   SELECT * FROM below WHERE parent_id = %(node)s ORDER BY event_index LIMIT %(siblings)s
 )
 SELECT 'leaf' AS part, l.event_index AS place, l.id, NULL::uuid AS other, l.kind, l.pending_key, l.pending_title,
-       NULL::text AS body, s.data,
+       l.snapshot_digest::text AS body, s.data,
        EXISTS (SELECT 1 FROM path WHERE depth = %(limit)s AND parent_id <> %(node)s) AS further_back
 FROM leaf l JOIN sessions_app_snapshot s ON s.team_id = %(team)s AND s.digest = l.snapshot_digest
 UNION ALL
@@ -122,6 +122,7 @@ class Beneath:
     leaf_id: UUID
     leaf_kind: NodeKind
     snapshot: bytes
+    snapshot_digest: str
     branching: Branching
 
 
@@ -159,6 +160,7 @@ def in_another_mode(standing: Standing, below: Beneath | None) -> Standing | Non
         node_id=below.leaf_id,
         node_kind=below.leaf_kind,
         snapshot=below.snapshot,
+        snapshot_digest=below.snapshot_digest,
         has_children=False,
     )
 
@@ -184,12 +186,13 @@ def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
         parts[part].append(tuple(row))
     if not parts["leaf"]:
         return None
-    leaf_id, _, kind, _, _, _, data, further_back = parts["leaf"][0]
+    leaf_id, _, kind, _, _, digest, data, further_back = parts["leaf"][0]
     notes = [_Note(row[0], row[1], row[5], row[3], row[4]) for row in parts["note"]]
     return Beneath(
         leaf_id=leaf_id,
         leaf_kind=NodeKind(kind),
         snapshot=bytes(data),
+        snapshot_digest=digest,
         branching=Branching(
             forked=forked,
             siblings=tuple(_sibling(row) for row in parts["successor"]),
