@@ -1,0 +1,148 @@
+"""The Studio's pages of the trace: what a person sees of their team, under a strict policy and with a bounded cost."""
+
+import re
+
+import pytest
+
+from tests.run_cast import begin, make_desk, notes_free
+from tests.trace_calls import at_ms, made, write
+from tests.workflow_cast import NOW
+
+pytestmark = pytest.mark.django_db
+
+LIST = "/studio/traces_app/traceevent/"
+
+
+@pytest.fixture
+def desk():
+    return make_desk()
+
+
+@pytest.fixture
+def reply(desk):
+    return begin(desk, notes_free("plan"), notes_free("work"))
+
+
+@pytest.fixture
+def sign_in(client):
+    """Signs a person of the desk in to the Studio."""
+    from teams_app.engine.ids import Prefix, from_text
+    from teams_app.models import Membership, Person
+    from teams_app.services.ids import new_id
+
+    def enter(actor):
+        person = Person.objects.create(id=from_text(Prefix.PERSON, actor.id), username=actor.name, created_at=NOW)
+        Membership.objects.create(
+            id=new_id(now=NOW), team_id=actor.team_id, person=person, role=actor.role.value, created_at=NOW
+        )
+        client.force_login(person)
+        return client
+
+    return enter
+
+
+def on_run(desk, reply, tool="continue_workflow", *, actor=None, **fields):
+    return made(actor or desk.agent, tool, arguments={"stateToken": reply["stateToken"]}, **fields)
+
+
+def timeline_of(reply):
+    return f"{LIST}runs/{reply['session']['runId']}/timeline/"
+
+
+def shown(response):
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_the_list_shows_the_calls_of_the_team_and_no_other(desk, reply, sign_in):
+    write(on_run(desk, reply, "own_call"), made(desk.stranger, "foreign_call"))
+
+    page = shown(sign_in(desk.viewer).get(LIST))
+
+    assert "own_call" in page
+    assert "foreign_call" not in page
+
+
+def test_a_call_is_shown_and_cannot_be_changed(desk, reply, sign_in):
+    from traces_app.models import TraceEvent
+
+    write(on_run(desk, reply, error_code="NOT_FOUND"))
+    row = TraceEvent.objects.get()
+
+    page = shown(sign_in(desk.owner).get(f"{LIST}{row.pk}/change/"))
+
+    assert "NOT_FOUND" in page
+    assert "[redacted]" in page
+    assert 'name="tool"' not in page
+
+
+def test_a_timeline_is_a_picture_and_a_table(desk, reply, sign_in):
+    write(
+        on_run(desk, reply, ended_ns=at_ms(NOW, 5_000)),
+        on_run(desk, reply, ended_ns=at_ms(NOW, 100_000), error_code="NOT_FOUND"),
+    )
+
+    page = shown(sign_in(desk.viewer).get(timeline_of(reply)))
+
+    assert "<svg" in page
+    assert page.count("<rect") == 2
+    assert "plan: 2 calls in 1 min 35 s, 1 refused" in page
+    assert "<td>plan</td>" in page
+
+
+def test_nothing_on_the_page_needs_a_looser_policy(desk, reply, sign_in):
+    write(on_run(desk, reply))
+
+    response = sign_in(desk.viewer).get(timeline_of(reply))
+
+    assert "unsafe" not in response["Content-Security-Policy"]
+    assert not re.search(r"<script(?![^>]*src=)|\sstyle=|\son[a-z]+=", response.content.decode())
+
+
+def test_a_run_without_calls_says_so(reply, desk, sign_in):
+    assert "No call of this run is in the trace" in shown(sign_in(desk.viewer).get(timeline_of(reply)))
+
+
+def test_words_of_agents_are_only_words(desk, reply, sign_in):
+    from traces_app.services.writing import Noted
+
+    write(on_run(desk, reply, noted=Noted(activity="<script>alert(1)</script>")))
+
+    page = shown(sign_in(desk.viewer).get(timeline_of(reply)))
+
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_the_timeline_of_another_team_is_not_there(desk, reply, sign_in):
+    from dataclasses import replace
+
+    write(on_run(desk, reply))
+    charlie = replace(desk.owner, team_id=desk.stranger.team_id, name="charlie")
+
+    assert sign_in(charlie).get(timeline_of(reply)).status_code == 404
+
+
+@pytest.mark.parametrize("run", ["run_x", "nonsense"])
+def test_what_is_no_run_is_not_there(desk, sign_in, run):
+    assert sign_in(desk.viewer).get(f"{LIST}runs/{run}/timeline/").status_code == 404
+
+
+def test_a_timeline_is_for_those_who_are_signed_in(client, reply):
+    assert client.get(timeline_of(reply)).status_code == 302
+
+
+def test_a_page_costs_the_same_however_long_the_trace_is(desk, reply, sign_in):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    client = sign_in(desk.viewer)
+    costs = {LIST: set(), timeline_of(reply): set()}
+    for number in range(3):
+        write(*(on_run(desk, reply, ended_ns=at_ms(NOW, 1000 * number + offset)) for offset in range(20)))
+        for path, seen in costs.items():
+            with CaptureQueriesContext(connection) as captured:
+                shown(client.get(path))
+            seen.add(len(captured))
+
+    assert all(len(seen) == 1 for seen in costs.values())
