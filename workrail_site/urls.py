@@ -13,6 +13,7 @@ urlpatterns = [
     path("api/v1/docs", openapi.docs, name="docs"),
     path("api/v1/", include("teams_app.api.urls")),
     path("api/v1/", include("workflows_app.api.urls")),
+    path("api/v1/", include("sessions_app.api.urls")),
     path("api/v1/", include("traces_app.api.urls")),
     path("studio/", studio.urls),
 ]

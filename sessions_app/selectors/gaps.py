@@ -1,10 +1,11 @@
-"""Gaps of runs, as whoever closes one must know them."""
+"""Gaps of runs, as whoever closes one must know them, and as people see them."""
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 
 from sessions_app.engine.log import Head
 from sessions_app.engine.reasons import Detail, GapCategory, GapSeverity
@@ -68,3 +69,16 @@ def find_gap(*, actor: Actor, gap_id: UUID) -> KnownGap | None:
         completed_at=row.completed_at,
         head=Head(next_index=row.next_index, digest=row.head_digest),
     )
+
+
+def gaps_of(*, run_id: UUID) -> QuerySet[Any]:
+    """Whoever asks has read the run, and with it whether it may be seen. `closes` marks the entry that closed another."""
+    closed = Gap.objects.filter(run_id=OuterRef("run_id"), resolved_by_id=OuterRef("pk"))
+    return Gap.objects.filter(run_id=run_id).annotate(closes=Exists(closed))
+
+
+def count_open_gaps(*, run_id: UUID) -> dict[GapSeverity, int]:
+    rows = gaps_of(run_id=run_id).filter(resolved_by_id__isnull=True, closes=False)
+    return {
+        GapSeverity(severity): count for severity, count in rows.values_list("severity").annotate(count=Count("pk"))
+    }

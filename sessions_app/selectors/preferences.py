@@ -2,7 +2,7 @@
 
 from sessions_app.engine.state import Preferences
 from sessions_app.models import TeamPreferences
-from teams_app.engine.actors import Actor
+from teams_app.engine.actors import Actor, Permission
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
 
@@ -11,3 +11,9 @@ def baseline_of(*, actor: Actor) -> Preferences:
     if row is None:
         return Preferences()
     return Preferences(autonomy=Autonomy(row.autonomy), risk_policy=RiskPolicy(row.risk_policy))
+
+
+def read_team_preferences(*, actor: Actor) -> Preferences:
+    """The same for whoever wants to know."""
+    actor.require(Permission.READ_RUNS)
+    return baseline_of(actor=actor)

@@ -84,9 +84,13 @@ class Operation:
         return get_args(self.answer)[0] if is_page(self.answer) else None
 
 
-def operation(*, summary: str, status: int = 200) -> Callable[[Callable[..., object]], Callable[..., HttpResponse]]:
+def operation(
+    *, summary: str, status: int = 200, answer: Any = None
+) -> Callable[[Callable[..., object]], Callable[..., HttpResponse]]:
+    """`answer` describes what a handler answers that hands on JSON as it was recorded, as `msgspec.Raw`."""
+
     def decorate(handler: Callable[..., object]) -> Callable[..., HttpResponse]:
-        described = _describe(handler, summary, status)
+        described = _describe(handler, summary, status, answer)
 
         @functools.wraps(handler)
         def run(view: object, request: Request, **path: str) -> HttpResponse:
@@ -125,7 +129,7 @@ def actor_of(request: Request) -> Actor:
     raise UnauthenticatedError("Nobody is signed in.", suggestion="Send Authorization: Bearer wr_key_… or sign in.")
 
 
-def _describe(handler: Callable[..., object], summary: str, status: int) -> Operation:
+def _describe(handler: Callable[..., object], summary: str, status: int, answer: Any) -> Operation:
     signature = inspect.signature(handler)
     given = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return Operation(
@@ -134,7 +138,7 @@ def _describe(handler: Callable[..., object], summary: str, status: int) -> Oper
         body=given.get("body"),
         query=given.get("query", PageQuery if is_page(signature.return_annotation) else Nothing),
         asks_for_query="query" in given,
-        answer=signature.return_annotation,
+        answer=signature.return_annotation if answer is None else answer,
         path=tuple(name for name in given if name not in _HANDED_IN),
     )
 

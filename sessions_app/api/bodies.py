@@ -1,0 +1,267 @@
+"""What the endpoints of this app are sent. Names are those of the rail's tools."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any
+from uuid import UUID
+
+import msgspec
+
+from sessions_app.engine.decisions import PreferenceChange
+from sessions_app.engine.obligations import MAX_ARTIFACTS, Submission
+from sessions_app.engine.presets import Preset, read_preferences
+from sessions_app.engine.resume import MAX_TEXT_CHARACTERS, ResumeQuery
+from sessions_app.engine.runs import ObservationKey, RunStatus
+from sessions_app.engine.submissions import read_submission
+from sessions_app.services.runs import Beginning
+from teams_app.api.endpoints import PageQuery, Shape
+from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.ids import Prefix, from_text
+from workflows_app.engine.program import Autonomy, RiskPolicy
+
+MAX_GOAL_CHARACTERS = 2048
+MAX_TITLE_CHARACTERS = 200
+MAX_SEARCH_CHARACTERS = 200
+MAX_REQUEST_KEY_CHARACTERS = 200
+# Longer than any token or id, so that one that was mangled is refused by whoever reads it, with a better word.
+MAX_HANDLE_CHARACTERS = 512
+
+Handle = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_HANDLE_CHARACTERS)]
+Goal = Annotated[str, msgspec.Meta(max_length=MAX_GOAL_CHARACTERS)]
+Title = Annotated[str, msgspec.Meta(max_length=MAX_TITLE_CHARACTERS)]
+Search = Annotated[str, msgspec.Meta(max_length=MAX_SEARCH_CHARACTERS)]
+Label = Annotated[str, msgspec.Meta(max_length=512)]
+EventIndex = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+Artifacts = Annotated[list[dict[str, Any]], msgspec.Meta(max_length=MAX_ARTIFACTS)]
+
+
+class Intent(StrEnum):
+    ADVANCE = "advance"
+    REHYDRATE = "rehydrate"
+
+
+class OutputBody(Shape, frozen=True):
+    """Each artifact is an object that names its `kind`."""
+
+    notes_markdown: str | None = None
+    artifacts: Artifacts | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.notes_markdown and not self.artifacts
+
+
+class PreferencesBody(Shape, frozen=True):
+    """Either a `preset`, or what is to change of the two."""
+
+    preset: Preset | None = None
+    autonomy: Autonomy | None = None
+    risk_policy: RiskPolicy | None = None
+
+    def change(self) -> PreferenceChange | None:
+        return read_preferences(preset=self.preset, autonomy=self.autonomy, risk_policy=self.risk_policy)
+
+    def required_change(self) -> PreferenceChange:
+        change = self.change()
+        if change is None:
+            raise InvalidInputError(
+                "Nothing is to be changed.", suggestion="Send preset, or one of autonomy and riskPolicy."
+            )
+        return change
+
+
+class ObservationsBody(Shape, frozen=True):
+    git_branch: Label | None = None
+    git_head_sha: Label | None = None
+    repository: Label | None = None
+    ticket: Label | None = None
+
+    def observed(self) -> dict[ObservationKey, str]:
+        given = {
+            ObservationKey.GIT_BRANCH: self.git_branch,
+            ObservationKey.GIT_HEAD_SHA: self.git_head_sha,
+            ObservationKey.REPOSITORY: self.repository,
+            ObservationKey.TICKET: self.ticket,
+        }
+        return {key: value for key, value in given.items() if value is not None}
+
+    def required(self) -> dict[ObservationKey, str]:
+        observed = self.observed()
+        if not observed:
+            raise InvalidInputError(
+                "Nothing was observed.", suggestion="Send gitBranch, gitHeadSha, repository or ticket."
+            )
+        return observed
+
+
+class StartBody(Shape, frozen=True):
+    workflow_id: Handle
+    goal: Goal = ""
+    context: dict[str, Any] | None = None
+    preferences: PreferencesBody | None = None
+    observations: ObservationsBody | None = None
+    session_id: Handle | None = None
+    title: Title = ""
+
+    def beginning(self, *, request_key: str) -> Beginning:
+        return Beginning(
+            workflow_id=self.workflow_id.strip(),
+            goal=self.goal.strip(),
+            context=self.context or {},
+            preferences=_change(self.preferences),
+            observations=self.observations.observed() if self.observations else {},
+            session_id=_session_id(self.session_id),
+            title=self.title.strip(),
+            request_key=request_key,
+        )
+
+
+class ContinueBody(Shape, frozen=True):
+    """With `ackToken` the pending step is acknowledged; without it the step is only told again, and nothing is kept."""
+
+    state_token: Handle
+    ack_token: Handle | None = None
+    output: OutputBody | None = None
+    context: dict[str, Any] | None = None
+    preferences: PreferencesBody | None = None
+    intent: Intent | None = None
+
+    def submission(self) -> Submission:
+        return _submission(self.output, self.context)
+
+    def change(self) -> PreferenceChange | None:
+        return _change(self.preferences)
+
+    def check(self) -> None:
+        """Whether it means what it says: reading a step again keeps nothing, so nothing may be lost in it."""
+        if self.ack_token is not None and self.intent is Intent.REHYDRATE:
+            raise InvalidInputError(
+                "The intent is rehydrate, and an ackToken is sent: an acknowledgement advances. Nothing was recorded.",
+                suggestion="To finish the step, leave intent out. To be told the step again, send the stateToken alone.",
+                details={"validationErrors": [{"path": "intent", "message": "Contradicts ackToken."}]},
+            )
+        lost = [] if self.ack_token is not None else self._lost()
+        if lost or (self.ack_token is None and self.intent is Intent.ADVANCE):
+            what = f"{' and '.join(lost)} came" if lost else "the intent is advance, and it came"
+            raise InvalidInputError(
+                f"Nothing was recorded: {what} without an ackToken, and only an acknowledgement keeps anything.",
+                suggestion="Send the ackToken that stands beside this stateToken in its reply. If it is lost, send the "
+                "stateToken alone: the reply has a fresh one.",
+                details={"validationErrors": [{"path": "ackToken", "message": "Required to record anything."}]},
+            )
+
+    def _lost(self) -> list[str]:
+        given = {
+            "output": self.output is not None and not self.output.is_empty,
+            "context": bool(self.context),
+            "preferences": self.preferences is not None,
+        }
+        return [name for name, is_given in given.items() if is_given]
+
+
+class RehydrateBody(Shape, frozen=True):
+    state_token: Handle
+
+
+class CheckpointBody(Shape, frozen=True):
+    """Both tokens are of one reply of the run."""
+
+    state_token: Handle
+    checkpoint_token: Handle
+    output: OutputBody
+
+    def submission(self) -> Submission:
+        return _submission(self.output, None)
+
+
+class SessionNoteBody(Shape, frozen=True):
+    """The token is that of the last note on the session, or of its beginning."""
+
+    session_token: Handle
+    output: OutputBody
+
+    def submission(self) -> Submission:
+        return _submission(self.output, None)
+
+
+class SessionBody(Shape, frozen=True):
+    title: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_TITLE_CHARACTERS)]
+    observations: ObservationsBody | None = None
+
+
+class ResumeBody(Shape, frozen=True):
+    """What is known of the work that is looked for; nothing at all names the latest runs."""
+
+    query: Annotated[str, msgspec.Meta(max_length=MAX_TEXT_CHARACTERS)] = ""
+    session_id: Handle | None = None
+    run_id: Handle | None = None
+    git_branch: Label | None = None
+    git_head_sha: Label | None = None
+    repository: Label | None = None
+    ticket: Label | None = None
+    workflow_id: Handle | None = None
+
+    def asked(self) -> ResumeQuery:
+        return ResumeQuery(
+            text=self.query,
+            session_id=self.session_id or "",
+            run_id=self.run_id or "",
+            git_branch=self.git_branch or "",
+            git_head_sha=self.git_head_sha or "",
+            repository=self.repository or "",
+            ticket=self.ticket or "",
+            workflow_id=self.workflow_id or "",
+        )
+
+
+class ResolutionBody(Shape, frozen=True):
+    """`summary` says what supplied that which was missing."""
+
+    summary: Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
+
+
+class SessionsQuery(PageQuery, frozen=True):
+    """`status` and `workflow` are those of one of its runs; `branch` is a branch or how it begins."""
+
+    status: RunStatus | None = None
+    workflow: Search = ""
+    branch: Label = ""
+    ticket: Label = ""
+    repository: Label = ""
+    text: Search = ""
+
+
+class RunsQuery(PageQuery, frozen=True):
+    status: RunStatus | None = None
+    workflow: Search = ""
+    session: Handle | None = None
+    text: Search = ""
+
+
+class TreeQuery(Shape, frozen=True):
+    """`before` is the one that the answer of the newer nodes gave."""
+
+    before: EventIndex | None = None
+
+
+def _submission(output: OutputBody | None, context: Mapping[str, Any] | None) -> Submission:
+    if output is None:
+        return read_submission(context=context)
+    return read_submission(notes=output.notes_markdown or "", artifacts=output.artifacts or (), context=context)
+
+
+def _change(body: PreferencesBody | None) -> PreferenceChange | None:
+    return None if body is None else body.change()
+
+
+def _session_id(text: str | None) -> UUID | None:
+    if text is None:
+        return None
+    session_id = from_text(Prefix.SESSION, text.strip())
+    if session_id is None:
+        raise InvalidInputError(
+            "This is no id of a session.",
+            suggestion="Leave sessionId out to begin a new session, or take it from a reply.",
+            details={"validationErrors": [{"path": "sessionId", "message": "Session ids look like sess_…."}]},
+        )
+    return session_id

@@ -1,0 +1,119 @@
+"""Runs as the actor's team sees them, and the tree of one."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.tree import Tree, lay_out
+from sessions_app.engine.values import NodeValue, RunDetail, RunValue
+from sessions_app.models import Node, Run
+from sessions_app.selectors.gaps import count_open_gaps
+from sessions_app.selectors.rows import activity_position, node_value, read_activity_position, run_value
+from sessions_app.selectors.sessions import no_session, read_session, team_sessions
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import NotFoundError
+from teams_app.engine.pages import Page, PageRequest, cut_page
+
+MAX_TREE_NODES = 400
+
+# The way from the tip up to the oldest node that is shown.
+_WAY = """
+WITH RECURSIVE way AS (
+  SELECT n.id, n.parent_id, n.event_index FROM sessions_app_node n WHERE n.id = %(tip)s AND n.team_id = %(team)s
+  UNION ALL
+  SELECT p.id, p.parent_id, p.event_index FROM way w JOIN sessions_app_node p ON p.id = w.parent_id
+  WHERE p.event_index >= %(oldest)s
+)
+SELECT id FROM way WHERE event_index <= %(newest)s
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFilters:
+    status: RunStatus | None = None
+    workflow_id: str = ""
+    session_id: UUID | None = None
+    text: str = ""
+
+
+def list_runs(*, actor: Actor, filters: RunFilters, page: PageRequest) -> Page[RunValue]:
+    """The latest activity first. One query, and one more to tell a session without runs from one that is not there."""
+    actor.require(Permission.READ_RUNS)
+    _require_session(actor, filters.session_id)
+    rows = _filtered(actor, filters)
+    if page.after is not None:
+        at, row_id = read_activity_position(page.after)
+        rows = rows.filter(Q(last_activity_at__lt=at) | Q(last_activity_at=at, pk__gt=row_id))
+    return cut_page(
+        rows=rows.order_by("-last_activity_at", "id")[: page.limit + 1],
+        limit=page.limit,
+        value_of=run_value,
+        position_of=activity_position,
+    )
+
+
+def read_run(*, actor: Actor, run_id: UUID) -> RunDetail:
+    """With its session, its tip and its open gaps. Five queries."""
+    actor.require(Permission.READ_RUNS)
+    run = find_run(actor, run_id)
+    return RunDetail(
+        run=run_value(run),
+        session=read_session(actor=actor, session_id=run.session_id),
+        tip=node_value(Node.objects.get(pk=run.tip_node_id)),
+        open_gaps=count_open_gaps(run_id=run.id),
+    )
+
+
+def read_tree(*, actor: Actor, run_id: UUID, before: int | None = None) -> Tree:
+    """The newest nodes of a run as a tree, or those that came before an event. Two queries, three for older nodes."""
+    actor.require(Permission.READ_RUNS)
+    run = find_run(actor, run_id)
+    rows = Node.objects.filter(run_id=run.id)
+    if before is not None:
+        rows = rows.filter(event_index__lt=before)
+    nodes = [node_value(row) for row in rows.order_by("-event_index", "id")[: MAX_TREE_NODES + 1]]
+    shown = nodes[:MAX_TREE_NODES]
+    way = _way(actor, run, shown) if before is not None and shown else frozenset()
+    return Tree(
+        lines=lay_out(nodes=shown, tip=run.tip_node_id, way=way),
+        before=shown[-1].event_index if len(nodes) > MAX_TREE_NODES else None,
+    )
+
+
+def find_run(actor: Actor, run_id: UUID) -> Run:
+    row = Run.objects.filter(pk=run_id, team_id=actor.team_id).order_by("pk").first()
+    if row is None:
+        raise NotFoundError("There is no such run.", suggestion="List the runs of your team for their ids.")
+    return row
+
+
+def _filtered(actor: Actor, filters: RunFilters) -> QuerySet[Run]:
+    rows = Run.objects.filter(team_id=actor.team_id)
+    if filters.status is not None:
+        rows = rows.filter(status=filters.status.value)
+    if filters.workflow_id:
+        rows = rows.filter(workflow_id=filters.workflow_id)
+    if filters.session_id is not None:
+        rows = rows.filter(session_id=filters.session_id)
+    return rows.filter(goal__icontains=filters.text) if filters.text else rows
+
+
+def _require_session(actor: Actor, session_id: UUID | None) -> None:
+    if session_id is not None and not team_sessions(actor).filter(pk=session_id).exists():
+        raise no_session()
+
+
+def _way(actor: Actor, run: Run, shown: list[NodeValue]) -> frozenset[UUID]:
+    parameters: dict[str, Any] = {
+        "tip": run.tip_node_id,
+        "team": actor.team_id,
+        "newest": shown[0].event_index,
+        "oldest": shown[-1].event_index,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_WAY, parameters)
+        return frozenset(row[0] for row in cursor.fetchall())

@@ -1,0 +1,117 @@
+"""Preferences that others begin with: a team's for its sessions, a session's for its runs. Neither reaches back."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from sessions_app.engine.decisions import PreferenceChange, PreferenceSource
+from sessions_app.engine.log import Event, EventDraft, EventKind, seal
+from sessions_app.engine.state import Preferences
+from sessions_app.models import Event as EventRow, TeamPreferences, WorkSession
+from sessions_app.selectors.standings import SessionStanding, birth_date, read_session
+from sessions_app.services.minting import Entropy
+from sessions_app.services.runs import MAX_TRIES, busy
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import NotFoundError
+from teams_app.engine.ids import Prefix, to_text, uuid7
+from teams_app.services.audit import record_audit
+from workflows_app.engine.program import Autonomy, RiskPolicy
+
+
+@transaction.atomic(durable=True)
+def set_team_preferences(*, actor: Actor, change: PreferenceChange, now: datetime) -> Preferences:
+    """What the team's sessions begin with from now on. Those that are there keep what they have."""
+    actor.require(Permission.MANAGE_TEAM)
+    changed = {"autonomy": change.autonomy, "risk_policy": change.risk_policy}
+    # Only what is changed is written, so of two changes at once neither undoes the other. One row for each team by its key.
+    row, _ = TeamPreferences.objects.update_or_create(
+        pk=actor.team_id,
+        defaults={name: value.value for name, value in changed.items() if value is not None} | {"updated_at": now},
+        create_defaults=_columns(change.applied_to(Preferences())) | {"updated_at": now},
+    )
+    preferences = Preferences(autonomy=Autonomy(row.autonomy), risk_policy=RiskPolicy(row.risk_policy))
+    record_audit(
+        actor=actor,
+        action="preferences.changed",
+        target=to_text(Prefix.TEAM, actor.team_id),
+        now=now,
+        details=preferences.as_json(),
+    )
+    return preferences
+
+
+def set_session_preferences(
+    *, actor: Actor, session_id: UUID, change: PreferenceChange, now: datetime, entropy: Entropy
+) -> Preferences:
+    """What the next runs of the session begin with; its runs keep what they have. What is so already is not recorded."""
+    actor.require(Permission.STEER_RUNS)
+    for _ in range(MAX_TRIES):
+        standing = read_session(team_id=actor.team_id, session_id=session_id)
+        if standing is None:
+            raise NotFoundError("There is no such session.", suggestion="List the sessions of your team for their ids.")
+        preferences = change.applied_to(standing.baseline)
+        if preferences == standing.baseline or _write(actor, standing, preferences, now, entropy):
+            return preferences
+    raise busy()
+
+
+@transaction.atomic(durable=True)
+def _write(actor: Actor, standing: SessionStanding, preferences: Preferences, now: datetime, entropy: Entropy) -> bool:
+    unix_ms = int(now.timestamp() * 1000)
+    sealed = seal(
+        drafts=[_draft(standing, preferences)],
+        session_id=standing.session_id,
+        head=standing.head,
+        event_ids=[uuid7(unix_ms=unix_ms, random=entropy(10))],
+        timestamp_ms=unix_ms,
+    )
+    # The condition is the lock: when another writer was first, no row is found and nothing is written.
+    grown = WorkSession.objects.filter(
+        pk=standing.session_id,
+        team_id=actor.team_id,
+        next_event_index=standing.head.next_index,
+        head_digest=standing.head.digest,
+    ).update(
+        next_event_index=sealed.head.next_index,
+        head_digest=sealed.head.digest,
+        last_activity_at=now,
+        **_columns(preferences),
+    )
+    if grown:
+        _append(actor, standing.session_id, sealed.events[0], now)
+    return grown == 1
+
+
+def _columns(preferences: Preferences) -> dict[str, str]:
+    return {"autonomy": preferences.autonomy.value, "risk_policy": preferences.risk_policy.value}
+
+
+def _draft(standing: SessionStanding, preferences: Preferences) -> EventDraft:
+    before, effective = standing.baseline.as_json(), preferences.as_json()
+    session = to_text(Prefix.SESSION, standing.session_id)
+    return EventDraft(
+        kind=EventKind.PREFERENCES_CHANGED,
+        dedupe=f"{EventKind.PREFERENCES_CHANGED.value}:{session}:{standing.head.next_index}",
+        data={
+            "source": PreferenceSource.USER.value,
+            "delta": [{"key": key, "value": value} for key, value in effective.items() if before[key] != value],
+            "effective": effective,
+            "warnings": [],
+        },
+    )
+
+
+def _append(actor: Actor, session_id: UUID, event: Event, now: datetime) -> None:
+    EventRow.objects.create(
+        born_on=birth_date(session_id),
+        session_id=session_id,
+        index=event.index,
+        team_id=actor.team_id,
+        event_id=event.event_id,
+        kind=event.kind.value,
+        dedupe=event.dedupe,
+        body=event.body,
+        digest=event.digest,
+        created_at=now,
+    )
