@@ -35,6 +35,7 @@ from workflows_app.engine.program import (
     LoopKind,
     Option,
     RiskPolicy,
+    Step,
 )
 
 VERDICT = "wr.contracts.review_verdict"
@@ -60,6 +61,16 @@ def test_a_block_is_a_node_with_the_same_work_pending(mode):
     (recorded,) = stuck.drafts("advance_recorded")
     assert recorded["outcome"]["kind"] == "blocked"
     assert recorded["outcome"]["blockers"][0]["code"] == "MISSING_REQUIRED_NOTES"
+
+
+def test_a_step_from_a_routine_is_blocked_like_any_other():
+    """Its id has a dot, which no pattern of ours forbids."""
+    play, at = played(built(Step(id="caller.inside", title="Inside", prompt="Do it.")))
+
+    stuck = play.advance(at, "")
+
+    assert stuck.snapshot.blocked.blockers[0].pointer.as_json() == {"kind": "workflow_step", "stepId": "caller.inside"}
+    assert play.advance(stuck).snapshot.is_complete
 
 
 def test_a_retry_goes_on_from_the_block():
