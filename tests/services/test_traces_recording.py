@@ -1,5 +1,6 @@
 """The recorder: no call is lost, none waits, and no failure of the trace reaches the call that it tells of."""
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -197,6 +198,30 @@ def test_a_process_sees_its_own_calls_before_they_were_due(monkeypatch):
     recording.flush_calls()
 
     assert [row.tool for row in rows()] == ["mine"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_web_server_that_is_told_to_end_writes_first(monkeypatch):
+    """Its end is told in an event loop, where Django refuses to touch the database."""
+    from workrail_site.mcp.mounts import Mounts
+
+    recorder = Recorder(write=lambda calls: write_calls(calls=calls), interval_seconds=None)
+    monkeypatch.setattr(recording, "recorder", recorder)
+    recorder.record(made(AGENT, "last"))
+    told = [{"type": "lifespan.shutdown"}, {"type": "lifespan.startup"}]
+    sent = []
+
+    async def receive():
+        return told.pop()
+
+    async def send(message):
+        sent.append(message["type"])
+
+    mounts = Mounts({}, threads=1, max_body_bytes=1024)
+    asyncio.run(mounts({"type": "lifespan"}, receive, send))
+
+    assert sent == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert names() == ["last"]
 
 
 # Ends of processes: each script records, and ends as it says

@@ -145,7 +145,7 @@ class Recorder:
         return True
 
     def _postpone(self, batch: Sequence[MadeCall], error: Exception, *, may_wait: bool) -> None:
-        _leave_broken_connection()
+        _leave_connection()
         room = max(0, self._most_buffered - len(self._buffer)) if may_wait else 0
         kept, lost = batch[len(batch) - room :] if room else (), len(batch) - min(room, len(batch))
         self._buffer.extendleft(reversed(kept))
@@ -165,8 +165,8 @@ class Recorder:
             self._save([call], may_wait=True)
 
 
-def _leave_broken_connection() -> None:
-    """A connection that broke is made anew at the next try; inside somebody's transaction it is theirs to leave."""
+def _leave_connection() -> None:
+    """It is made anew when it is needed; inside somebody's transaction it is theirs to leave."""
     if not connection.in_atomic_block:
         connection.close()
 
@@ -225,5 +225,6 @@ def flush_calls() -> None:
 
 
 def close_recorder() -> None:
-    """For the end of a process, where `atexit` may not run."""
+    """For the end of a process, where `atexit` may not run. The connection that the calling thread may have is closed."""
     recorder.close()
+    _leave_connection()

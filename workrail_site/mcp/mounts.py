@@ -1,5 +1,6 @@
 """The ASGI application of everything under /mcp: each dialect at its own address, and the rail at the bare one too."""
 
+import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -58,10 +59,14 @@ class Mounts:
                 await send({"type": "lifespan.startup.complete"})
                 await receive()
         finally:
-            self._workers.close()
-            # The server's processes may leave without `atexit`.
-            close_recorder()
+            # Connections to the database are closed in a thread: Django refuses it where an event loop runs.
+            await asyncio.to_thread(self._close)
         await send({"type": "lifespan.shutdown.complete"})
+
+    def _close(self) -> None:
+        self._workers.close()
+        # The server's processes may leave without `atexit`.
+        close_recorder()
 
 
 def dialect_at(path: str) -> str:
