@@ -9,7 +9,7 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from sessions_app.engine import failures, obligations, outputs, warnings as warned
+from sessions_app.engine import failures, obligations, outputs, steering, warnings as warned
 from sessions_app.engine.assessments import ASSESSMENT_CONTRACT
 from sessions_app.engine.decisions import (
     Advance,
@@ -23,6 +23,7 @@ from sessions_app.engine.decisions import (
     PreferenceChange,
     PreferenceSource,
     Start,
+    Steer,
     Warned,
 )
 from sessions_app.engine.journal import Journal
@@ -30,8 +31,8 @@ from sessions_app.engine.log import NodeKind
 from sessions_app.engine.reasons import Reason, Verdict, weigh
 from sessions_app.engine.state import Blocked, HandedIn, Preferences, Snapshot
 from teams_app.engine.errors import InvalidInputError, PreconditionFailedError
-from workflows_app.engine import conditions, walker
-from workflows_app.engine.program import ActionKind, Autonomy, Effect, Gate, Program, Step
+from workflows_app.engine import walker
+from workflows_app.engine.program import Autonomy, Effect, Gate, Program, Step
 from workflows_app.engine.walks import Walk
 
 MAX_CONSECUTIVE_BLOCKS = 10
@@ -50,6 +51,8 @@ def decide(*, program: Program, snapshot: Snapshot | None, command: Command, pla
             return _bookmark(_present(snapshot), command, place)
         case ChangePreferences():
             return _change(program, _present(snapshot), command, place)
+        case Steer():
+            return steering.steer(program=program, snapshot=_present(snapshot), action=command.action, place=place)
         case _:
             assert_never(command)
 
@@ -68,7 +71,7 @@ def _start(program: Program, command: Start, place: Place) -> Decision:
     defaults = {variable.name: variable.default for variable in program.variables if variable.has_default}
     variables = outputs.merge_context({**defaults}, command.context)
     preferences = (command.preferences or PreferenceChange()).applied_to(command.baseline)
-    walk = walker.start(program=program, variables=variables, press_on=preferences.autonomy is Autonomy.NEVER_STOP)
+    walk = _begun(program, command, variables, preferences)
     if walk.failure is not None:
         raise PreconditionFailedError(
             f"The run cannot begin: {walk.failure.message}",
@@ -91,6 +94,12 @@ def _start(program: Program, command: Start, place: Place) -> Decision:
         gaps=gaps,
         warnings=(*modes, *warned.of_gaps(gaps)),
     )
+
+
+def _begun(program: Program, command: Start, variables: Mapping[str, Any], preferences: Preferences) -> Walk:
+    if command.by_hand:
+        return steering.begin_by_hand(program=program, variables=variables)
+    return walker.start(program=program, variables=variables, press_on=preferences.autonomy is Autonomy.NEVER_STOP)
 
 
 # Advance
@@ -131,7 +140,8 @@ class _Advancing:
     def _walk(self) -> Walk:
         option = self.findings.answer or self.findings.unanswered
         effect = (option and option.effect) or Effect()
-        self.after = {**self.variables, **_set_by(self.program, self.item, self.variables), **effect.set_variable}
+        added = steering.set_by_actions(program=self.program, item=self.item, variables=self.variables)
+        self.after = {**self.variables, **added, **effect.set_variable}
         position = walker.skip(self.snapshot.position, effect.skip_activities)
         press_on = self.preferences.autonomy is Autonomy.NEVER_STOP
         if isinstance(self.item, Gate) and effect.transition_to:
@@ -263,20 +273,6 @@ def _advance(program: Program, snapshot: Snapshot, command: Advance, place: Plac
 
 def _preferences_after(snapshot: Snapshot, command: Advance) -> Preferences:
     return (command.preferences or PreferenceChange()).applied_to(snapshot.preferences)
-
-
-def _set_by(program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """What the `set` actions of a finished step put into the variables."""
-    if not isinstance(item, Step):
-        return {}
-    return {
-        action.target: action.value
-        for action in item.actions
-        if action.action is ActionKind.SET
-        and action.target
-        and action.value is not None
-        and conditions.evaluate(action.condition, variables=variables, mode=program.conditions)
-    }
 
 
 def _refuse_finished(snapshot: Snapshot) -> None:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+from sessions_app.engine.actions import Action
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventDraft, NodeKind
 from sessions_app.engine.obligations import Submission
 from sessions_app.engine.reasons import Gap
@@ -37,7 +38,8 @@ class PreferenceChange:
 class Start:
     """Begin a run: `goal` is the user's words, `baseline` what the session's preferences begin with.
 
-    `bundled` says whose the workflow is, `trigger` through which door the run was begun.
+    `bundled` says whose the workflow is, `trigger` through which door the run was begun. By hand the walk decides nothing
+    that its driver may decide.
     """
 
     goal: str
@@ -46,6 +48,7 @@ class Start:
     preferences: PreferenceChange | None = None
     bundled: bool = False
     trigger: str = ""
+    by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +72,14 @@ class ChangePreferences:
     change: PreferenceChange
 
 
-Command = Start | Advance | Bookmark | ChangePreferences
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steer:
+    """One action of an agent that drives the run by hand."""
+
+    action: Action
+
+
+Command = Start | Advance | Bookmark | ChangePreferences | Steer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -206,6 +206,8 @@ _TOKENS = {
     "ackToken": TokenKind.ACK,
     "checkpointToken": TokenKind.CHECKPOINT,
     "sessionToken": TokenKind.SESSION,
+    # As the navigation dialect calls it.
+    "state": TokenKind.STATE,
 }
 
 

@@ -8,7 +8,8 @@ from uuid import UUID
 
 import orjson
 
-from sessions_app.engine import replies, tokens
+from sessions_app.engine import navigation, replies, tokens
+from sessions_app.engine.actions import Action
 from sessions_app.engine.decisions import Decision, Outcome, OutputDraft, Place, Warned
 from sessions_app.engine.drafts import gap_name, output_name
 from sessions_app.engine.log import EventDraft, EventKind, Head, seal
@@ -21,8 +22,9 @@ from sessions_app.selectors.standings import Recorded, Standing
 from sessions_app.services.appends import Append, NewAttempt, NewGap, NewNode, NewOutput, NewRun, NewSession
 from sessions_app.services.keys import Keys
 from teams_app.engine.actors import Actor
+from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, to_text, uuid7
-from workflows_app.engine.program import Program
+from workflows_app.engine.program import Effect, Program
 
 Entropy = Callable[[int], bytes]
 
@@ -44,6 +46,8 @@ class Reply:
 
     @property
     def text(self) -> str:
+        if self.template == navigation.TEMPLATE:
+            return navigation.render_text(self.value)
         return replies.render_text(self.value, template=self.template)
 
 
@@ -116,6 +120,38 @@ class Minting:
         )
         return as_reply(facts)
 
+    def started(self, *, program: Program, decision: Decision, place: Place, warnings: Sequence[Warned]) -> Reply:
+        """The first reply of a run that is driven by hand."""
+        return situation_reply(
+            keys=self.keys,
+            node_id=place.next_node,
+            program=program,
+            snapshot=decision.snapshot,
+            message=navigation.started(program=program, snapshot=decision.snapshot),
+            warnings=warnings,
+        )
+
+    def acted(
+        self,
+        *,
+        program: Program,
+        before: Snapshot,
+        action: Action,
+        decision: Decision,
+        place: Place,
+        warnings: Sequence[Warned],
+    ) -> Reply:
+        """What an action by hand has come to."""
+        return situation_reply(
+            keys=self.keys,
+            node_id=place.next_node,
+            program=program,
+            snapshot=decision.snapshot,
+            message=navigation.acted(before=before, after=decision.snapshot, action=action),
+            warnings=warnings,
+            effect=navigation.effect_of(program=program, before=before, action=action),
+        )
+
     def _tokens(self, node_id: UUID, snapshot: Snapshot) -> Tokens:
         return mint_tokens(keys=self.keys, node_id=node_id, snapshot=snapshot, entropy=self.entropy)
 
@@ -160,6 +196,30 @@ class Minting:
             outputs=_outputs(decision, place, places),
             gaps=_gaps(decision, place, places),
         )
+
+
+def situation_reply(
+    *,
+    keys: Keys,
+    node_id: UUID,
+    program: Program,
+    snapshot: Snapshot,
+    message: str = "",
+    warnings: Sequence[Warned] = (),
+    effect: Effect | None = None,
+    refusal: WorkrailError | None = None,
+) -> Reply:
+    """Where a run driven by hand stands, under the token of its node."""
+    body = navigation.situation(
+        program=program,
+        snapshot=snapshot,
+        state=tokens.mint(keyring=keys.ring, kind=TokenKind.STATE, node_id=node_id),
+        message=message,
+        warnings=warnings,
+        effect=effect,
+        refusal=refusal,
+    )
+    return Reply(data=orjson.dumps(body), template=navigation.TEMPLATE)
 
 
 def mint_tokens(*, keys: Keys, node_id: UUID, snapshot: Snapshot, entropy: Entropy) -> Tokens:

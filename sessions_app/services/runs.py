@@ -22,6 +22,7 @@ from sessions_app.engine.decisions import (
     Place,
     PreferenceChange,
     Start,
+    Steer,
     Warned,
     WarningCode,
     derive_id,
@@ -54,7 +55,7 @@ from sessions_app.selectors.standings import (
 )
 from sessions_app.services import store
 from sessions_app.services.appends import NewAttempt, NewRun, NewSession
-from sessions_app.services.keys import current_keys, read_token
+from sessions_app.services.keys import Keys, current_keys, read_token
 from sessions_app.services.minting import (
     Entropy,
     Landing,
@@ -164,10 +165,14 @@ def _begin(
         preferences=beginning.preferences,
         bundled=published.bundled,
         trigger=actor.door.value,
+        by_hand=beginning.dialect is Dialect.NAVIGATION,
     )
     decision = decide(program=program, snapshot=None, command=command, place=place)
     warnings = (*_legacy_warning(published), *decision.warnings)
-    reply = minting.reply(program=program, decision=decision, place=place, goal=beginning.goal, warnings=warnings)
+    if command.by_hand:
+        reply = minting.started(program=program, decision=decision, place=place, warnings=warnings)
+    else:
+        reply = minting.reply(program=program, decision=decision, place=place, goal=beginning.goal, warnings=warnings)
     plan = minting.plan(
         program=program,
         decision=decision,
@@ -261,10 +266,10 @@ def change_preferences(
         standing = read_standing(team_id=actor.team_id, node_id=tip, nonce=b"")
         if standing is None:
             raise NotFoundError("There is no such run.", suggestion="List the runs of the session for their ids.")
-        snapshot = _snapshot_of(standing)
+        snapshot = snapshot_of(standing)
         if change.applied_to(snapshot.preferences) == snapshot.preferences:
             return _told(actor, standing, entropy)
-        attempt = _Attempt(node_id=standing.node_id, nonce=entropy(NONCE_BYTES), kind=AttemptKind.ACK)
+        attempt = Use(node_id=standing.node_id, nonce=entropy(NONCE_BYTES), kind=AttemptKind.ACK)
         reply = _write(actor, standing, ChangePreferences(change=change), attempt, now=now, entropy=entropy)
         if reply is not None:
             return reply
@@ -277,7 +282,7 @@ def rehydrate_run(*, actor: Actor, state_token: str, entropy: Entropy) -> Reply:
     token, _ = read_token(kind=TokenKind.STATE, text=state_token)
     found = branches.rehydration(actor=actor, node_id=token.node_id)
     if found is None:
-        raise _unknown_node()
+        raise unknown_node()
     return _told(actor, found.standing, entropy, recap=found.recap, branching=found.branching)
 
 
@@ -290,7 +295,7 @@ def _told(
     branching: Branching | None = None,
 ) -> Reply:
     program = load_program(standing.workflow_hash)
-    snapshot = _snapshot_of(standing)
+    snapshot = snapshot_of(standing)
     facts = facts_of(
         standing=standing,
         program=program,
@@ -302,7 +307,7 @@ def _told(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Attempt:
+class Use:
     """The use of a token: under which node and nonce its reply is recorded."""
 
     node_id: UUID
@@ -327,15 +332,29 @@ def _transition(
             suggestion="Use the tokens of one reply together: take both from its nextCall.",
         )
     kind = AttemptKind.ACK if attempt[0] is TokenKind.ACK else AttemptKind.CHECKPOINT
-    use = _Attempt(node_id=token.node_id, nonce=token.nonce, kind=kind)
+    use = Use(node_id=token.node_id, nonce=token.nonce, kind=kind)
+    return use_once(actor, use, command, keys, retired=token.retired or state.retired, now=now, entropy=entropy)
+
+
+def use_once(
+    actor: Actor,
+    use: Use,
+    command: Command,
+    keys: Keys,
+    *,
+    retired: bool,
+    now: datetime,
+    entropy: Entropy,
+) -> Reply:
+    """What the use comes to: recorded once, and answered so ever after."""
     for _ in range(MAX_TRIES):
-        standing = read_standing(team_id=actor.team_id, node_id=state.node_id, nonce=token.nonce)
+        standing = read_standing(team_id=actor.team_id, node_id=use.node_id, nonce=use.nonce)
         if standing is None:
-            raise _unknown_node()
+            raise unknown_node()
         # What is recorded is answered for ever; what is new needs a token that is still trusted.
         if standing.recorded is not None:
             return recorded_reply(standing.recorded, keys)
-        if token.retired or state.retired:
+        if retired:
             raise retired_token()
         reply = _write(actor, standing, command, use, now=now, entropy=entropy)
         if reply is not None:
@@ -344,7 +363,7 @@ def _transition(
 
 
 def _write(
-    actor: Actor, standing: Standing, command: Command, attempt: _Attempt, *, now: datetime, entropy: Entropy
+    actor: Actor, standing: Standing, command: Command, attempt: Use, *, now: datetime, entropy: Entropy
 ) -> Reply | None:
     """One try: decide on what was read and write it; None when another writer was first."""
     program = load_program(standing.workflow_hash)
@@ -361,16 +380,27 @@ def _write(
         has_children=standing.has_children,
         has_critical_gaps=standing.has_gaps,
     )
-    decision = decide(program=program, snapshot=_snapshot_of(standing), command=command, place=place)
+    decision = decide(program=program, snapshot=snapshot_of(standing), command=command, place=place)
     branching = below.branching if below else None
-    reply = minting.reply(
-        program=program,
-        decision=decision,
-        place=place,
-        goal=standing.goal,
-        warnings=(*_fork_warning(branching), *decision.warnings),
-        branching=branching,
-    )
+    warnings = (*_fork_warning(branching), *decision.warnings)
+    if isinstance(command, Steer):
+        reply = minting.acted(
+            program=program,
+            before=snapshot_of(standing),
+            action=command.action,
+            decision=decision,
+            place=place,
+            warnings=warnings,
+        )
+    else:
+        reply = minting.reply(
+            program=program,
+            decision=decision,
+            place=place,
+            goal=standing.goal,
+            warnings=warnings,
+            branching=branching,
+        )
     plan = minting.plan(
         program=program,
         decision=decision,
@@ -387,7 +417,7 @@ def _where(actor: Actor, standing: Standing, command: Command) -> tuple[Standing
 
     What stands below it is told when the acknowledgement makes a fork.
     """
-    if not isinstance(command, Advance) or not standing.has_children:
+    if not isinstance(command, Advance | Steer) or not standing.has_children:
         return standing, None
     below = branches.beneath(actor=actor, node_id=standing.node_id, forked=True)
     successor = branches.in_another_mode(standing, below)
@@ -400,7 +430,7 @@ def _landing(actor: Actor, decision: Decision, standing: Standing, place: Place,
         return _landing_at(decision, place, now)
     leaf = branches.newest_leaf(actor=actor, node_id=standing.node_id)
     if leaf is None:
-        raise _unknown_node()
+        raise unknown_node()
     status = _status_at(leaf, standing)
     return Landing(
         tip=leaf.node_id,
@@ -442,7 +472,7 @@ def _attempt(
     )
 
 
-def _snapshot_of(standing: Standing) -> Snapshot:
+def snapshot_of(standing: Standing) -> Snapshot:
     """The state behind a node; its bytes are named by their digest, so what was changed in the table is not acted on."""
     if canonical.digest(standing.snapshot) != standing.snapshot_digest:
         raise SessionNotHealthyError(
@@ -504,7 +534,7 @@ def _fork_warning(branching: Branching | None) -> tuple[Warned, ...]:
     return (Warned(code=WarningCode.FORKED, message=message),)
 
 
-def _unknown_node() -> TokenUnknownNodeError:
+def unknown_node() -> TokenUnknownNodeError:
     return TokenUnknownNodeError(
         "No step of your team stands behind this token.",
         suggestion="Call resume_session to find the run again.",

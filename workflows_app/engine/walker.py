@@ -57,7 +57,8 @@ def complete_pending(
     """The pending item is finished and handed in `artifacts`; find the next one.
 
     With `press_on` nothing stops the walk: a loop that cannot go on is left, and what else has no way out ends the run.
-    By hand the walk decides nothing: rounds, loops left and activities entered are other calls.
+    By hand the walk decides nothing: rounds, loops begun or left and activities entered are other calls. It waits for no
+    optional step.
     """
     walk = _Walker(program, variables, artifacts, press_on=press_on, by_hand=by_hand)
     return walk.after_pending(position)
@@ -164,6 +165,16 @@ def loops_at(activity: Activity, frames: tuple[Frame, ...]) -> tuple[Loop, ...]:
     return tuple(loops)
 
 
+def is_eligible(*, program: Program, activity: Activity, item: Item, variables: Variables) -> bool:
+    """Whether the item's own condition holds; one without a condition is always its turn."""
+    return conditions.evaluate(_condition_of(activity, item), variables=variables, mode=program.conditions)
+
+
+def waits_for_its_step(item: Item, done: frozenset[str]) -> bool:
+    """The question of a step that was passed over is not asked."""
+    return isinstance(item, Gate) and bool(item.step) and item.step not in done
+
+
 def body_at(activity: Activity, frames: tuple[Frame, ...]) -> tuple[Item, ...]:
     loops = loops_at(activity, frames)
     return loops[-1].body if loops else activity.body
@@ -186,10 +197,9 @@ class _StopError(Exception):
 class _RestError(Exception):
     """A walk by hand stands here."""
 
-    def __init__(self, position: Position, failure: Failure | None = None) -> None:
+    def __init__(self, position: Position) -> None:
         super().__init__(position.activity)
         self.position = position
-        self.failure = failure
 
 
 class _Walker:
@@ -265,7 +275,7 @@ class _Walker:
         try:
             return Walk(position=move(), notes=tuple(self.notes), passed=tuple(self.passed))
         except _RestError as rest:
-            return Walk(position=rest.position, notes=tuple(self.notes), failure=rest.failure)
+            return Walk(position=rest.position, notes=tuple(self.notes))
         except _StopError as stop:
             if not self.press_on:
                 return Walk(position=before, notes=tuple(self.notes), failure=stop.failure)
@@ -283,9 +293,10 @@ class _Walker:
         activity = self._activity(position.activity)
         done = frozenset(position.done)
         for item in activity.body:
-            if item.id in done or _waits_for_its_step(item, done) or not self._eligible(activity, item, self.variables):
+            if item.id in done or waits_for_its_step(item, done) or self._is_left_open(item):
                 continue
-            return self._take(position, item)
+            if self._eligible(activity, item, self.variables):
+                return self._take(position, item)
         return self._leave(position, activity)
 
     def _inside(self, position: Position) -> Position:
@@ -307,13 +318,14 @@ class _Walker:
         self._note(NoteKind.SELECTED_NEXT_STEP, f"Next is {key}.", item=item.id)
         return replace(position, pending=key, pending_item=item.id)
 
+    def _is_left_open(self, item: Item) -> bool:
+        """By hand what is optional holds nothing up: it can be done for as long as the activity lasts."""
+        return self.by_hand and isinstance(item, Step) and not item.required
+
     def _met(self, position: Position, loop: Loop) -> Position:
-        try:
-            return self._enter_loop(position, loop)
-        except _StopError as stop:
-            if not self.by_hand:
-                raise
-            raise _RestError(position, stop.failure) from stop
+        if self.by_hand:
+            raise _RestError(position)
+        return self._enter_loop(position, loop)
 
     def _past(self, position: Position, item_id: str) -> Position:
         if not position.frames:
@@ -532,11 +544,6 @@ def _condition_of(activity: Activity, item: Item) -> Condition | None:
     step = next((step for step in _looped_steps(activity.body) if step.id == item.step), None) if item.step else None
     both = tuple(condition for condition in (step.run_condition if step else None, asked) if condition is not None)
     return AllOf(conditions=both) if len(both) > 1 else next(iter(both), None)
-
-
-def _waits_for_its_step(item: Item, done: frozenset[str]) -> bool:
-    """The question of a step that was passed over is not asked."""
-    return isinstance(item, Gate) and bool(item.step) and item.step not in done
 
 
 def _looped_steps(body: tuple[Item, ...]) -> Iterator[Step]:

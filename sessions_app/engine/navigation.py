@@ -1,0 +1,305 @@
+"""Replies of the navigation dialect: one JSON value; its text is that value, indented.
+
+The order of the keys is part of the contract, and so is that `checkpoint` is null where none waits.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, assert_never
+
+import orjson
+
+from sessions_app.engine import landscape
+from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
+from sessions_app.engine.decisions import Warned
+from sessions_app.engine.landscape import Landscape, Waiting
+from sessions_app.engine.state import Snapshot
+from teams_app.engine.errors import WorkrailError
+from workflows_app.engine import canonical
+from workflows_app.engine.program import Checkpoint, Effect, Loop, Parallel, Program, Step, Trigger
+
+TEMPLATE = 2
+
+
+def situation(
+    *,
+    program: Program,
+    snapshot: Snapshot,
+    state: str,
+    message: str = "",
+    warnings: Sequence[Warned] = (),
+    effect: Effect | None = None,
+    refusal: WorkrailError | None = None,
+) -> dict[str, Any]:
+    """Where the run stands and what can be done. Without a message it is told where the run stands."""
+    land = _surveyed(program, snapshot)
+    body: dict[str, Any] = {
+        "success": refusal is None,
+        "position": _position(program, land),
+        "message": _failed(refusal) if refusal else message or _line(land),
+        "availableActions": _available(program, snapshot, land),
+        "checkpoint": None if land.checkpoint is None else checkpoint_view(land.checkpoint),
+        "state": state,
+    }
+    if refusal is not None:
+        body["error"] = {"code": refusal.code, "message": refusal.message}
+    if land.waiting is Waiting.NOTHING:
+        body["complete"] = True
+    if effect is not None:
+        body["effects"] = effect_json(effect)
+    if warnings:
+        body["warnings"] = [warned.as_json() for warned in warnings]
+    return body
+
+
+def pending_checkpoint(*, program: Program, snapshot: Snapshot) -> dict[str, Any]:
+    """What `nav_checkpoint` tells."""
+    checkpoint = _surveyed(program, snapshot).checkpoint
+    if checkpoint is None:
+        return {"active": False, "message": "No checkpoint waits for an answer."}
+    return {"active": True, "checkpoint": checkpoint_view(checkpoint)}
+
+
+def waits_for_a_person(*, program: Program, snapshot: Snapshot) -> bool:
+    """Whether nothing but a signed-in person's answer or approval takes the run on."""
+    land = _surveyed(program, snapshot)
+    if land.checkpoint is not None:
+        return land.checkpoint.human
+    return land.step is not None and land.step.id in land.needs_person
+
+
+def started(*, program: Program, snapshot: Snapshot) -> str:
+    ended = " There is nothing to do in it: it is complete." if snapshot.position.complete else ""
+    return f"Started workflow '{program.title}' at activity '{snapshot.position.activity}'{ended}"
+
+
+def acted(*, before: Snapshot, after: Snapshot, action: Action) -> str:
+    """What the action has come to, and that the run ended with it."""
+    said = _done(before, after, action)
+    return f"{said}; the workflow is complete" if after.position.complete else said
+
+
+def effect_of(*, program: Program, before: Snapshot, action: Action) -> Effect | None:
+    """The effect of the option that was chosen."""
+    if not isinstance(action, RespondToCheckpoint):
+        return None
+    checkpoint = _surveyed(program, before).checkpoint
+    options = checkpoint.options if checkpoint else ()
+    return next((option.effect for option in options if option.id == action.option_id), None)
+
+
+def effect_json(effect: Effect) -> dict[str, Any]:
+    said = {
+        "setVariable": dict(effect.set_variable),
+        "transitionTo": effect.transition_to,
+        "skipActivities": list(effect.skip_activities),
+    }
+    return {key: value for key, value in said.items() if value}
+
+
+def checkpoint_view(checkpoint: Checkpoint) -> dict[str, Any]:
+    options = [
+        {"id": option.id, "label": option.label, **({"description": option.description} if option.description else {})}
+        for option in checkpoint.options
+    ]
+    return {"id": checkpoint.id, "message": checkpoint.message, "options": options}
+
+
+def render_text(reply: Mapping[str, Any]) -> str:
+    return orjson.dumps(reply, option=orjson.OPT_INDENT_2).decode("utf-8")
+
+
+def _surveyed(program: Program, snapshot: Snapshot) -> Landscape:
+    land = landscape.survey(program=program, snapshot=snapshot)
+    if land is None:
+        raise ValueError(f"The program has no activity {snapshot.position.activity!r}.")
+    return land
+
+
+def _failed(refusal: WorkrailError) -> str:
+    hint = f" {refusal.suggestion}" if refusal.suggestion else ""
+    return f"Action failed: {refusal.message}{hint}"
+
+
+# Position
+
+
+def _position(program: Program, land: Landscape) -> dict[str, Any]:
+    activity = land.activity
+    body: dict[str, Any] = {
+        "workflow": program.id,
+        "activity": {"id": activity.id, "name": activity.title or activity.id},
+    }
+    if land.step is not None:
+        body["step"] = {"id": land.step.id, "index": _index(land, land.step), "name": land.step.title}
+    if land.round is not None:
+        body["loop"] = _round_json(land)
+    return body
+
+
+def _index(land: Landscape, step: Step | Parallel) -> int:
+    body = land.round.loop.body if land.round else land.activity.body
+    steps = [item.id for item in body if isinstance(item, Step | Parallel)]
+    return steps.index(step.id) + 1
+
+
+def _round_json(land: Landscape) -> dict[str, Any]:
+    at = land.round
+    if at is None:
+        return {}
+    body: dict[str, Any] = {"id": at.loop.id, "name": at.loop.title or at.loop.id, "iteration": at.iteration}
+    if at.total is not None:
+        body["total"] = at.total
+    if at.item is not None:
+        body["item"] = at.item if isinstance(at.item, str) else canonical.canonical_bytes(at.item).decode("utf-8")
+    return body
+
+
+def _line(land: Landscape) -> str:
+    """The situation in one line."""
+    if land.waiting is Waiting.NOTHING:
+        return f"Activity: {land.activity.title} | The workflow is complete"
+    parts = [f"Activity: {land.activity.title or land.activity.id}"]
+    if land.step is not None:
+        parts.append(f"Step {_index(land, land.step)}: {land.step.title}")
+    if land.round is not None:
+        of = "" if land.round.total is None else f" of {land.round.total}"
+        parts.append(f"Loop: {land.round.loop.title} (iteration {land.round.iteration}{of})")
+    if land.checkpoint is not None:
+        parts.append(f"Checkpoint: {land.checkpoint.message}")
+    return " | ".join(parts)
+
+
+# What can be done
+
+
+def _available(program: Program, snapshot: Snapshot, land: Landscape) -> dict[str, list[dict[str, Any]]]:
+    if land.waiting is Waiting.NOTHING:
+        return {"required": [], "optional": [], "blocked": []}
+    if land.checkpoint is not None:
+        return _at_checkpoint(land.checkpoint)
+    required, optional = _steps(land)
+    turns, leaves = _loops(land)
+    ways = [_way(way) for way in land.ways if way.is_open]
+    holding = [way for way in ways if way["holds"]]
+    return {
+        "required": [*required, *turns, *holding],
+        "optional": [
+            *optional,
+            *leaves,
+            *(way for way in ways if not way["holds"]),
+            *_triggers(snapshot, land),
+            *([{"action": "get_resource"}] if program.resources else []),
+        ],
+        "blocked": [*_for_persons(land), *(_blocked_way(way) for way in land.ways if not way.is_open)],
+    }
+
+
+def _at_checkpoint(checkpoint: Checkpoint) -> dict[str, list[dict[str, Any]]]:
+    answer = {"action": "respond_to_checkpoint", "checkpoint": checkpoint.id}
+    waits = {"action": "complete_step", "reason": f"Checkpoint {checkpoint.id} waits for an answer."}
+    if checkpoint.human:
+        only = {**answer, "reason": "Answered by a signed-in person only, in the Studio."}
+        return {"required": [], "optional": [], "blocked": [only, waits]}
+    return {"required": [{**answer, "description": checkpoint.message}], "optional": [], "blocked": [waits]}
+
+
+def _steps(land: Landscape) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The step at hand must be done; the others may be."""
+    required: list[dict[str, Any]] = []
+    optional: list[dict[str, Any]] = []
+    for step in land.may_do:
+        if step.id in land.needs_person:
+            continue
+        must = land.step is not None and step.id == land.step.id and not _is_optional(step)
+        (required if must else optional).append({"action": "complete_step", "step": step.id, "name": step.title})
+    return required, optional
+
+
+def _is_optional(step: Step | Parallel) -> bool:
+    return isinstance(step, Step) and not step.required
+
+
+def _loops(land: Landscape) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    loop = land.loop
+    if loop is None:
+        return [], []
+    turns = [_turn(land, loop)] if land.may_turn_loop else []
+    leave = {"action": "complete_step", "step": loop.id, "name": f"Leave the loop: {loop.title or loop.id}"}
+    return turns, [leave] if land.may_leave_loop else []
+
+
+def _turn(land: Landscape, loop: Loop) -> dict[str, Any]:
+    said: dict[str, Any] = {"action": "advance_loop", "loop": loop.id, "name": loop.title or loop.id}
+    if land.needs_items:
+        said["needs"] = ["loop_items"]
+    return said
+
+
+def _way(way: landscape.Way) -> dict[str, Any]:
+    said: dict[str, Any] = {"action": "transition", "activity": way.target}
+    if way.condition:
+        said["condition"] = way.condition
+    return said | {"holds": way.holds}
+
+
+def _blocked_way(way: landscape.Way) -> dict[str, Any]:
+    return _way(way) | {"reason": "Its condition does not hold." if way.condition else "Another way applies."}
+
+
+def _for_persons(land: Landscape) -> list[dict[str, Any]]:
+    reason = "Done when a signed-in person has approved it, in the Studio."
+    return [
+        {"action": "complete_step", "step": step.id, "reason": reason}
+        for step in land.may_do
+        if step.id in land.needs_person
+    ]
+
+
+def _triggers(snapshot: Snapshot, land: Landscape) -> list[dict[str, Any]]:
+    """Workflows that the activity or the step at hand starts; each is a run of its own, begun with `nav_start`."""
+    own = land.step.triggers if isinstance(land.step, Step) else ()
+    return [_trigger(snapshot, trigger) for trigger in (*land.activity.triggers, *own)]
+
+
+def _trigger(snapshot: Snapshot, trigger: Trigger) -> dict[str, Any]:
+    said: dict[str, Any] = {"action": "nav_start", "workflow": trigger.workflow}
+    if trigger.description:
+        said["description"] = trigger.description
+    passed = [name for name in trigger.pass_context if name in snapshot.variables]
+    return said | ({"passContext": list(trigger.pass_context), "known": passed} if trigger.pass_context else {})
+
+
+# What was done
+
+
+def _done(before: Snapshot, after: Snapshot, action: Action) -> str:
+    match action:
+        case CompleteStep():
+            return f"Completed step '{action.step_id}'"
+        case RespondToCheckpoint():
+            return f"Responded to checkpoint '{action.checkpoint_id}' with '{action.option_id}'{_moved(before, after)}"
+        case TakeTransition():
+            arrived = after.position.activity
+            passed = "" if arrived == action.activity_id else f", which is passed over: now at '{arrived}'"
+            return f"Transitioned to activity '{action.activity_id}'{'' if after.position.complete else passed}"
+        case AdvanceLoop():
+            return _turned(before, after, action.loop_id)
+        case _:
+            assert_never(action)
+
+
+def _moved(before: Snapshot, after: Snapshot) -> str:
+    entered = after.position.visits != before.position.visits
+    return f" and entered activity '{after.position.activity}'" if entered else ""
+
+
+def _turned(before: Snapshot, after: Snapshot, loop_id: str) -> str:
+    inside = {frame.loop for frame in before.position.frames}
+    frame = next((frame for frame in after.position.frames if frame.loop == loop_id), None)
+    if frame is None:
+        return f"Finished loop '{loop_id}'"
+    return (
+        f"Advanced loop '{loop_id}' to iteration {frame.iteration + 1}"
+        if loop_id in inside
+        else f"Started loop '{loop_id}'"
+    )

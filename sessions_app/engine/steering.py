@@ -1,0 +1,451 @@
+"""Runs that are driven by hand: a step completed by name, a checkpoint answered, a loop turned, a transition taken.
+
+Nothing is demanded of what is handed in; what the rail would have asked for and did not get is written down as a gap.
+What only a signed-in person may do stays theirs.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, assert_never
+
+from msgspec.structs import replace
+
+from sessions_app.engine import failures, landscape, obligations, outputs, warnings as warned
+from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
+from sessions_app.engine.decisions import Decision, Outcome, Place
+from sessions_app.engine.findings import Findings
+from sessions_app.engine.journal import Journal
+from sessions_app.engine.landscape import Landscape, Waiting
+from sessions_app.engine.log import NodeKind
+from sessions_app.engine.obligations import Submission
+from sessions_app.engine.reasons import Gap, GapSeverity, Reason
+from sessions_app.engine.state import Snapshot
+from teams_app.engine.errors import InvalidInputError, WorkrailError
+from workflows_app.engine import conditions, walker, walks
+from workflows_app.engine.problems import did_you_mean
+from workflows_app.engine.program import (
+    ActionKind,
+    Checkpoint,
+    Effect,
+    Loop,
+    Option,
+    Parallel,
+    Program,
+    Step,
+    walk_items,
+)
+from workflows_app.engine.walks import FailureKind, Position, Walk
+
+
+class ActivityNotFoundError(WorkrailError):
+    """The state stands in an activity that the workflow does not have."""
+
+    code: ClassVar[str] = "ACTIVITY_NOT_FOUND"
+
+
+class CheckpointBlockingError(WorkrailError):
+    """A person must answer or approve first."""
+
+    code: ClassVar[str] = "CHECKPOINT_BLOCKING"
+
+
+class StepNotFoundError(WorkrailError):
+    """The activity has no such step, or it is not its turn."""
+
+    code: ClassVar[str] = "STEP_NOT_FOUND"
+
+
+class StepAlreadyCompleteError(WorkrailError):
+    """The step is done in this visit of the activity."""
+
+    code: ClassVar[str] = "STEP_ALREADY_COMPLETE"
+
+
+class CheckpointNotFoundError(WorkrailError):
+    """The activity has no such checkpoint."""
+
+    code: ClassVar[str] = "CHECKPOINT_NOT_FOUND"
+
+
+class CheckpointAlreadyRespondedError(WorkrailError):
+    """The checkpoint waits for no answer now."""
+
+    code: ClassVar[str] = "CHECKPOINT_ALREADY_RESPONDED"
+
+
+class OptionNotFoundError(WorkrailError):
+    """The checkpoint has no such option."""
+
+    code: ClassVar[str] = "OPTION_NOT_FOUND"
+
+
+class ActivityNotCompleteError(WorkrailError):
+    """Something of the activity must be done before it is left."""
+
+    code: ClassVar[str] = "ACTIVITY_NOT_COMPLETE"
+
+
+class TargetActivityNotFoundError(WorkrailError):
+    """The workflow has no activity of that name."""
+
+    code: ClassVar[str] = "TARGET_ACTIVITY_NOT_FOUND"
+
+
+class InvalidTransitionError(WorkrailError):
+    """No transition leads there now."""
+
+    code: ClassVar[str] = "INVALID_TRANSITION"
+
+
+class LoopNotFoundError(WorkrailError):
+    """The loop is not at hand."""
+
+    code: ClassVar[str] = "LOOP_NOT_FOUND"
+
+
+class LoopItemsRequiredError(WorkrailError):
+    """The loop does not know what it runs over."""
+
+    code: ClassVar[str] = "LOOP_ITEMS_REQUIRED"
+
+
+class LoopExhaustedError(WorkrailError):
+    """The loop has had all the rounds that it may have, and its own test says to go on."""
+
+    code: ClassVar[str] = "LOOP_EXHAUSTED"
+
+
+class RoundNotCompleteError(WorkrailError):
+    """A round of the loop is under way."""
+
+    code: ClassVar[str] = "ROUND_NOT_COMPLETE"
+
+
+class RunCompleteError(WorkrailError):
+    """The run has ended; nothing is left to be done in it."""
+
+    code: ClassVar[str] = "RUN_COMPLETE"
+
+
+# What an action is refused with; the state stays as it was.
+REFUSALS = (
+    ActivityNotFoundError,
+    CheckpointBlockingError,
+    StepNotFoundError,
+    StepAlreadyCompleteError,
+    CheckpointNotFoundError,
+    CheckpointAlreadyRespondedError,
+    OptionNotFoundError,
+    ActivityNotCompleteError,
+    TargetActivityNotFoundError,
+    InvalidTransitionError,
+    LoopNotFoundError,
+    LoopItemsRequiredError,
+    LoopExhaustedError,
+    RoundNotCompleteError,
+    RunCompleteError,
+    InvalidInputError,
+)
+
+_ASK = "Call nav_situation for what is to be done now."
+
+
+def begin_by_hand(*, program: Program, variables: Mapping[str, Any]) -> Walk:
+    """The start of a run driven by hand: in the first activity, at the first thing that must be done there."""
+    walk = walker.enter_activity(
+        program=program,
+        position=None,
+        activity_id=program.initial_activity,
+        variables=variables,
+        by_hand=True,
+    )
+    return _ended_with_nothing_left(program, walk, Snapshot(position=walk.position, variables=dict(variables)))
+
+
+def steer(*, program: Program, snapshot: Snapshot, action: Action, place: Place) -> Decision:
+    """One action, or the refusal that its code names, which leaves no trace."""
+    land = landscape.survey(program=program, snapshot=snapshot)
+    if land is None:
+        raise ActivityNotFoundError(
+            f"The workflow has no activity {snapshot.position.activity!r}.", suggestion="Start the workflow again."
+        )
+    if land.waiting is Waiting.NOTHING:
+        raise RunCompleteError(
+            "The workflow is complete.", suggestion="Start it again with nav_start, or use an earlier state."
+        )
+    hand = _Hand(program, snapshot, place, land)
+    match action:
+        case CompleteStep():
+            return hand.complete(action.step_id)
+        case RespondToCheckpoint():
+            return hand.respond(action)
+        case TakeTransition():
+            return hand.transition(action.activity_id)
+        case AdvanceLoop():
+            return hand.advance_loop(action)
+        case _:
+            assert_never(action)
+
+
+def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What the `set` actions of a finished step put into the variables."""
+    if not isinstance(item, Step):
+        return {}
+    return {
+        action.target: action.value
+        for action in item.actions
+        if action.action is ActionKind.SET
+        and action.target
+        and action.value is not None
+        and conditions.evaluate(action.condition, variables=variables, mode=program.conditions)
+    }
+
+
+class _Hand:
+    """One action at one landscape."""
+
+    def __init__(self, program: Program, snapshot: Snapshot, place: Place, land: Landscape) -> None:
+        self.program = program
+        self.snapshot = snapshot
+        self.land = land
+        self.journal = Journal(place)
+        self.variables = snapshot.variables
+
+    def complete(self, step_id: str) -> Decision:
+        self._refuse_blocked()
+        loop = self.land.loop
+        if loop is not None and step_id == loop.id and self.land.may_leave_loop:
+            return self._written(self._moved(walker.leave_loop, loop_id=step_id))
+        item = self._open_step(step_id)
+        position = walker.point_at(program=self.program, position=self.snapshot.position, item_id=item.id)
+        if position is None:
+            raise self._not_this_step(step_id)
+        gaps = self._undemanded(replace(self.snapshot, position=position))
+        added = set_by_actions(program=self.program, item=item, variables=self.variables)
+        self.variables = {**self.variables, **added}
+        walk = walker.complete_pending(program=self.program, position=position, variables=self.variables, by_hand=True)
+        return self._written(walk, gaps=gaps)
+
+    def respond(self, action: RespondToCheckpoint) -> Decision:
+        checkpoint = self._named_checkpoint(action.checkpoint_id)
+        if self.land.checkpoint is None or self.land.checkpoint.id != checkpoint.id:
+            raise CheckpointAlreadyRespondedError(
+                f"Checkpoint {checkpoint.id} waits for no answer now.", suggestion=_ASK
+            )
+        if checkpoint.human:
+            raise CheckpointBlockingError(
+                f"Checkpoint {checkpoint.id} is answered by a signed-in person only.",
+                suggestion="Ask your user to answer it in the Studio, then call nav_situation.",
+            )
+        option = _option(checkpoint, action.option_id)
+        effect = option.effect or Effect()
+        self.variables = {**self.variables, **effect.set_variable}
+        return self._written(self._after(effect), findings=Findings(answer=option))
+
+    def _after(self, effect: Effect) -> Walk:
+        position = walker.skip(self.snapshot.position, effect.skip_activities)
+        if not effect.transition_to:
+            return walker.complete_pending(
+                program=self.program, position=position, variables=self.variables, by_hand=True
+            )
+        return walker.enter_activity(
+            program=self.program,
+            position=position,
+            activity_id=effect.transition_to,
+            variables=self.variables,
+            by_hand=True,
+        )
+
+    def transition(self, target: str) -> Decision:
+        self._refuse_blocked()
+        if self.land.waiting is not Waiting.WAY_OUT:
+            raise ActivityNotCompleteError(
+                f"Activity {self.land.activity.id} is not complete.",
+                suggestion="Do what nav_situation names as required first.",
+            )
+        if target not in walker.TERMINAL_TARGETS and self.program.activity(target) is None:
+            known = [known.id for known in self.program.activities]
+            raise TargetActivityNotFoundError(
+                f"The workflow has no activity {target!r}.", suggestion=did_you_mean(target, known) or _ASK
+            )
+        way = next((way for way in self.land.ways if way.target == target and way.is_open), None)
+        if way is None:
+            raise self._no_such_way(target)
+        walk = walker.enter_activity(
+            program=self.program,
+            position=self._finished(),
+            activity_id=target,
+            variables=self.variables,
+            by_hand=True,
+        )
+        return self._written(walk, gaps=() if way.holds else (self._claimed(way.condition),))
+
+    def _finished(self) -> Position:
+        finished = dict.fromkeys((*self.snapshot.position.completed_activities, self.land.activity.id))
+        return replace(self.snapshot.position, completed_activities=tuple(finished), frames=())
+
+    def advance_loop(self, action: AdvanceLoop) -> Decision:
+        self._refuse_blocked()
+        loop = self._named_loop(action.loop_id)
+        if not self.land.may_turn_loop:
+            raise RoundNotCompleteError(
+                f"A round of loop {loop.id} is under way.",
+                suggestion="Complete the step that nav_situation names as required first.",
+            )
+        if action.items is not None and loop.items:
+            self.variables = {**self.variables, ".".join(loop.items): list(action.items)}
+            outputs.check_context(self.variables)
+        elif self.land.needs_items:
+            raise _items_required(loop)
+        walk = self._moved(walker.begin_round, loop_id=loop.id)
+        if walk.failure is not None:
+            raise _loop_refusal(loop, walk.failure)
+        return self._written(walk)
+
+    # What is at hand
+
+    def _moved(self, move: Callable[..., Walk], *, loop_id: str) -> Walk:
+        position = replace(self.snapshot.position, pending="", pending_item="")
+        return move(program=self.program, position=position, loop_id=loop_id, variables=self.variables)
+
+    def _refuse_blocked(self) -> None:
+        checkpoint = self.land.checkpoint
+        if checkpoint is not None:
+            raise CheckpointBlockingError(
+                f"Checkpoint {checkpoint.id} waits for an answer.",
+                suggestion="Call nav_checkpoint, show the question to your user, then respond_to_checkpoint.",
+            )
+
+    def _no_such_way(self, target: str) -> InvalidTransitionError:
+        way = next((way for way in self.land.ways if way.target == target), None)
+        listed = ", ".join(way.target for way in self.land.ways if way.is_open) or "none"
+        why = f" Its condition does not hold: {way.condition or 'another way applies'}." if way else ""
+        return InvalidTransitionError(
+            f"No transition leads from {self.land.activity.id} to {target} now.{why} Open: {listed}.", suggestion=_ASK
+        )
+
+    def _open_step(self, step_id: str) -> Step | Parallel:
+        item = next((step for step in self.land.may_do if step.id == step_id), None)
+        if item is None:
+            raise self._not_this_step(step_id)
+        if item.id in self.land.needs_person:
+            raise CheckpointBlockingError(
+                f"Step {item.id} is done when a signed-in person has approved it.",
+                suggestion="Ask your user to approve it in the Studio, then call nav_situation.",
+            )
+        return item
+
+    def _not_this_step(self, step_id: str) -> WorkrailError:
+        if step_id in self.snapshot.position.done:
+            return StepAlreadyCompleteError(f"Step {step_id} is complete.", suggestion=_ASK)
+        known = [item.id for item in walk_items(self.land.activity.body) if isinstance(item, Step | Parallel)]
+        if step_id in known:
+            return StepNotFoundError(f"It is not the turn of step {step_id}.", suggestion=_ASK)
+        return StepNotFoundError(
+            f"Activity {self.land.activity.id} has no step {step_id!r}.",
+            suggestion=did_you_mean(step_id, known) or _ASK,
+        )
+
+    def _named_checkpoint(self, checkpoint_id: str) -> Checkpoint:
+        known = {checkpoint.id: checkpoint for checkpoint in self.land.activity.checkpoints}
+        if checkpoint_id not in known:
+            raise CheckpointNotFoundError(
+                f"Activity {self.land.activity.id} has no checkpoint {checkpoint_id!r}.",
+                suggestion=did_you_mean(checkpoint_id, known) or "Call nav_checkpoint.",
+            )
+        return known[checkpoint_id]
+
+    def _named_loop(self, loop_id: str) -> Loop:
+        loop = self.land.loop
+        if loop is not None and loop.id == loop_id:
+            return loop
+        known = [item.id for item in walk_items(self.land.activity.body) if isinstance(item, Loop)]
+        raise LoopNotFoundError(
+            f"Loop {loop_id!r} is not at hand in activity {self.land.activity.id}.",
+            suggestion=did_you_mean(loop_id, known) or _ASK,
+        )
+
+    # Writing it down
+
+    def _undemanded(self, snapshot: Snapshot) -> tuple[Gap, ...]:
+        findings = obligations.examine(
+            program=self.program, snapshot=snapshot, submission=Submission(), variables=self.variables
+        )
+        return tuple(_as_gap(reason) for reason in findings.reasons)
+
+    def _claimed(self, condition: str) -> Gap:
+        gap = failures.as_gap(walks.no_way(self.land.activity))
+        said = (
+            f"No condition held on leaving {self.land.activity.id}; the agent went by: {condition or 'its own word'}."
+        )
+        return Gap(
+            severity=GapSeverity.WARNING,
+            category=gap.category,
+            detail=gap.detail,
+            summary=outputs.cut_text(said, max_bytes=500, marker="…"),
+            pointer=gap.pointer,
+        )
+
+    def _written(self, walk: Walk, *, findings: Findings | None = None, gaps: tuple[Gap, ...] = ()) -> Decision:
+        if walk.failure is not None:
+            raise InvalidTransitionError(walk.failure.message, suggestion=failures.remedy(walk.failure))
+        after = replace(self.snapshot, variables=dict(self.variables), blocked=None, consecutive_blocks=0)
+        walk = _ended_with_nothing_left(self.program, walk, after)
+        self.journal.advance_recorded(Outcome.ADVANCED, ())
+        identified = self.journal.gaps(gaps)
+        if findings is not None:
+            self.journal.findings(findings, Submission())
+        self.journal.trace(walk.notes)
+        told = tuple(found for found in identified if found.gap.severity is not GapSeverity.INFO)
+        return self.journal.decision(
+            outcome=Outcome.ADVANCED,
+            snapshot=replace(after, position=walk.position),
+            node_kind=NodeKind.STEP,
+            gaps=identified,
+            warnings=warned.of_gaps(told),
+        )
+
+
+def _ended_with_nothing_left(program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
+    """Where nothing can be done and no way is declared, the run is complete: nobody has to say so."""
+    land = landscape.survey(program=program, snapshot=replace(snapshot, position=walk.position))
+    if land is None or land.waiting is not Waiting.WAY_OUT or land.may_do or walk.failure is not None:
+        return walk
+    if [way.target for way in land.ways] != [landscape.THE_END] or land.activity.decisions:
+        return walk
+    finished = dict.fromkeys((*walk.position.completed_activities, land.activity.id))
+    position = replace(walk.position, completed_activities=tuple(finished), complete=True)
+    return Walk(position=position, notes=walk.notes)
+
+
+def _option(checkpoint: Checkpoint, option_id: str) -> Option:
+    options = {option.id: option for option in checkpoint.options}
+    if option_id not in options:
+        raise OptionNotFoundError(
+            f"Checkpoint {checkpoint.id} has no option {option_id!r}; it has {', '.join(options)}.",
+            suggestion=did_you_mean(option_id, options) or "Call nav_checkpoint for the options.",
+        )
+    return options[option_id]
+
+
+def _items_required(loop: Loop) -> LoopItemsRequiredError:
+    return LoopItemsRequiredError(
+        f"Loop {loop.id} runs over {'.'.join(loop.items)!r}, and no such list is known.",
+        suggestion="Call nav_action advance_loop with loop_items.",
+    )
+
+
+def _loop_refusal(loop: Loop, failure: walks.Failure) -> WorkrailError:
+    if failure.kind is FailureKind.MAX_ITERATIONS:
+        remedy = "advance_loop with the loop_items that are done" if loop.items else f"complete_step with {loop.id}"
+        return LoopExhaustedError(failure.message, suggestion=f"To leave the loop, call {remedy}.")
+    return LoopItemsRequiredError(failure.message, suggestion=failures.remedy(failure))
+
+
+def _as_gap(reason: Reason) -> Gap:
+    return Gap(
+        severity=GapSeverity.INFO,
+        category=reason.row.category,
+        detail=reason.detail,
+        summary=outputs.cut_text(reason.message, max_bytes=500, marker="…"),
+        pointer=reason.pointer,
+    )

@@ -1,0 +1,72 @@
+"""Runs that are driven by hand: one action, or a look at where they stand."""
+
+from datetime import datetime
+from typing import Any
+
+from sessions_app.engine import navigation
+from sessions_app.engine.actions import Action, nonce_of
+from sessions_app.engine.decisions import Steer
+from sessions_app.engine.runs import AttemptKind
+from sessions_app.engine.state import Snapshot
+from sessions_app.engine.steering import REFUSALS
+from sessions_app.engine.tokens import TokenKind
+from sessions_app.selectors import branches
+from sessions_app.selectors.standings import Standing, read_standing
+from sessions_app.services.keys import current_keys, read_token
+from sessions_app.services.minting import Entropy, Reply, situation_reply
+from sessions_app.services.runs import Use, snapshot_of, unknown_node, use_once
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import InvalidInputError, WorkrailError
+from workflows_app.engine import canonical
+from workflows_app.engine.program import Program
+from workflows_app.selectors.programs import load_program
+
+
+def steer_run(*, actor: Actor, state_token: str, action: Action, now: datetime, entropy: Entropy) -> Reply:
+    """One action on a run that is driven by hand. The same action on the same state again is answered what was recorded.
+
+    What the landscape does not offer is answered as well, with the state as it was; nothing is written for it.
+    """
+    actor.require(Permission.DRIVE_RUNS)
+    token, keys = read_token(kind=TokenKind.STATE, text=state_token)
+    node_id = token.node_id
+    try:
+        nonce = nonce_of(node_id=node_id, action=action)
+    except canonical.NotCanonicalError as error:
+        raise InvalidInputError(f"The action is no plain JSON: {error}", suggestion="Send plain values.") from error
+    use = Use(node_id=node_id, nonce=nonce, kind=AttemptKind.ACK)
+    try:
+        return use_once(actor, use, Steer(action=action), keys, retired=token.retired, now=now, entropy=entropy)
+    except REFUSALS as error:
+        return read_situation(actor=actor, state_token=state_token, refusal=error)
+
+
+def read_situation(*, actor: Actor, state_token: str, refusal: WorkrailError | None = None) -> Reply:
+    """Where a run driven by hand stands, or that an action was refused there. Nothing is written."""
+    standing, program, snapshot = _stood(actor, state_token)
+    return situation_reply(
+        keys=current_keys(), node_id=standing.node_id, program=program, snapshot=snapshot, refusal=refusal
+    )
+
+
+def read_checkpoint(*, actor: Actor, state_token: str) -> dict[str, Any]:
+    """The question that waits at a node, if one does."""
+    _standing, program, snapshot = _stood(actor, state_token)
+    return navigation.pending_checkpoint(program=program, snapshot=snapshot)
+
+
+def _stood(actor: Actor, state_token: str) -> tuple[Standing, Program, Snapshot]:
+    actor.require(Permission.READ_RUNS)
+    token, _ = read_token(kind=TokenKind.STATE, text=state_token)
+    standing = read_standing(team_id=actor.team_id, node_id=token.node_id, nonce=b"")
+    if standing is None:
+        raise unknown_node()
+    program = load_program(standing.workflow_hash)
+    snapshot = snapshot_of(standing)
+    if standing.has_children and navigation.waits_for_a_person(program=program, snapshot=snapshot):
+        # Somebody has answered through another door, and the run went on from there.
+        leaf = branches.newest_leaf(actor=actor, node_id=standing.node_id)
+        answered = leaf and read_standing(team_id=actor.team_id, node_id=leaf.node_id, nonce=b"")
+        if answered:
+            return answered, program, snapshot_of(answered)
+    return standing, program, snapshot
