@@ -185,7 +185,7 @@ def _body(kind: TokenKind, text: str) -> bytes:
 
 def _seen(kind: str) -> str:
     named = {kind.value: parameter for kind, parameter in _PARAMETER.items()}
-    return f"This is a {named[kind]}." if kind in named else "This is no token."
+    return f"This is the {named[kind]}." if kind in named else "This is no token."
 
 
 def _again(kind: TokenKind) -> str:

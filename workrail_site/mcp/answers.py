@@ -64,7 +64,8 @@ def refused(error: WorkrailError) -> dict[str, Any]:
     Raises MCPError for what the table calls a protocol error.
     """
     envelope = error.as_json()
-    if ERRORS[error.code].mcp is McpForm.PROTOCOL_ERROR:
+    row = ERRORS.get(error.code)
+    if row is not None and row.mcp is McpForm.PROTOCOL_ERROR:
         raise protocol_error(error)
     text = orjson.dumps(envelope).decode("utf-8")
     return {**_result(text), "structuredContent": envelope, "isError": True}
