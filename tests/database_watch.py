@@ -1,13 +1,7 @@
 """Watches what a call does to the database, from outside of our code: the wire, the plans, the server's statistics."""
 
-import json
-import re
 import tempfile
 from contextlib import contextmanager
-
-import pytest
-
-_PLAN = re.compile(r"^duration: [\d.]+ ms  plan:\n(.*)", re.DOTALL)
 
 
 def _connection():
@@ -30,61 +24,30 @@ def round_trips(work):
         return result, sum(1 for line in file if b"\tReadyForQuery\t" in line)
 
 
-@contextmanager
-def explained():
-    """The plan of every statement that is executed inside, as the server tells it."""
-    import psycopg
+_READ = """
+SELECT (SELECT sum(seq_tup_read + idx_tup_fetch) FROM pg_stat_user_tables),
+       (SELECT sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit + idx_blks_read, 0)) FROM pg_statio_user_tables)
+"""
 
+
+def rows_and_pages_read(work):
+    """What a call reads, as Postgres itself counts it: rows of tables, pages of tables and indexes."""
+    before = _counted(_READ)
+    result = work()
+    after = _counted(_READ)
+    return result, (int(after[0] - before[0]), int(after[1] - before[1]))
+
+
+def _counted(query):
     raw = _connection()
-    told = []
-
-    def hear(message):
-        found = _PLAN.match(message.message_primary or "")
-        if found:
-            told.append(json.loads(found[1]))
-
-    try:
-        raw.execute("LOAD 'auto_explain'")
-    except psycopg.Error:
-        pytest.skip("the account of the tests may not load auto_explain")
-    settings = {
-        "log_min_duration": "0",
-        "log_analyze": "on",
-        "log_buffers": "on",
-        "log_timing": "off",
-        "log_format": "json",
-        "log_level": "notice",
-    }
-    for name, value in settings.items():
-        raw.execute(f"SET auto_explain.{name} = {value}")
-    raw.add_notice_handler(hear)
-    try:
-        yield told
-    finally:
-        raw.remove_notice_handler(hear)
-        raw.execute("SET auto_explain.log_min_duration = -1")
-
-
-def buffers(plans):
-    return sum(plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"] for plan in plans)
-
-
-def rows_read(plans):
-    """How many rows the nodes of all plans gave, however often they were run."""
-    return sum(_rows(plan["Plan"]) for plan in plans)
-
-
-def _rows(plan):
-    return plan["Actual Rows"] * plan["Actual Loops"] + sum(_rows(inner) for inner in plan.get("Plans", ()))
+    raw.execute("SELECT pg_stat_force_next_flush()")
+    raw.execute("SELECT pg_stat_clear_snapshot()")
+    return raw.execute(query).fetchone()
 
 
 def rows_written():
     """All rows that this connection and everyone before it wrote, as Postgres itself has counted them."""
-    raw = _connection()
-    raw.execute("SELECT pg_stat_force_next_flush()")
-    raw.execute("SELECT pg_stat_clear_snapshot()")
-    row = raw.execute("SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_user_tables").fetchone()
-    return int(row[0])
+    return int(_counted("SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_user_tables")[0])
 
 
 @contextmanager

@@ -62,8 +62,12 @@ class SessionStanding:
     recorded: Recorded | None
 
 
+# The snapshot is looked up by both halves of its key, whatever the planner believes of the table: joined, it may be filtered
+# from all snapshots of the team while nobody has analysed them yet.
 _READ = """
-SELECT n.id, n.session_id, n.run_id, n.kind, sn.data, n.snapshot_digest, s.next_event_index, s.head_digest,
+SELECT n.id, n.session_id, n.run_id, n.kind,
+       (SELECT sn.data FROM sessions_app_snapshot sn WHERE sn.team_id = n.team_id AND sn.digest = n.snapshot_digest),
+       n.snapshot_digest, s.next_event_index, s.head_digest,
        r.workflow_id, r.workflow_title, r.workflow_hash, r.goal, r.status, r.tip_node_id,
        EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = n.id AND c.kind <> 'checkpoint'),
        EXISTS (SELECT 1 FROM sessions_app_gap g
@@ -72,7 +76,6 @@ SELECT n.id, n.session_id, n.run_id, n.kind, sn.data, n.snapshot_digest, s.next_
 FROM sessions_app_node n
 JOIN sessions_app_worksession s ON s.id = n.session_id
 JOIN sessions_app_run r ON r.id = n.run_id
-JOIN sessions_app_snapshot sn ON sn.team_id = n.team_id AND sn.digest = n.snapshot_digest
 LEFT JOIN sessions_app_attempt a ON a.node_id = n.id AND a.nonce = $2
 WHERE n.id = $1 AND n.team_id = $3
 """
@@ -101,7 +104,8 @@ def read_standing(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Standing | N
         session_id=row[1],
         run_id=row[2],
         node_kind=NodeKind(row[3]),
-        snapshot=row[4],
+        # None only when its row is gone, which the digest then tells.
+        snapshot=row[4] or b"",
         snapshot_digest=row[5],
         head=Head(next_index=row[6], digest=row[7]),
         workflow_id=row[8],
