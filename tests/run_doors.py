@@ -1,0 +1,82 @@
+"""The REST door of the tests of runs: a desk's agent by its key, its people signed in, and the stranger's key."""
+
+from dataclasses import dataclass
+
+from tests import run_cast
+from tests.cast import Api, issue
+from tests.run_cast import plain_steps, published
+from tests.workflow_cast import NOW
+
+V1 = "/api/v1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doors:
+    """`agent` and `stranger` call with keys; `person` is an operator's equal, signed in, and `viewer` only looks."""
+
+    desk: run_cast.Desk
+    agent: Api
+    reader: Api
+    stranger: Api
+    person: Api
+    owner: Api
+    viewer: Api
+
+
+def open_doors():
+    from django.test import Client
+
+    from teams_app.engine.actors import Scope
+
+    desk = run_cast.make_desk()
+    stranger_owner = run_cast.replace(desk.owner, team_id=desk.stranger.team_id)
+
+    def by_key(owner, scopes=frozenset(Scope)):
+        return Api(Client(), Authorization=f"Bearer {issue(owner, scopes=scopes).text}")
+
+    return Doors(
+        desk=desk,
+        agent=by_key(desk.owner),
+        reader=by_key(desk.owner, frozenset({Scope.RUNS_READ})),
+        stranger=by_key(stranger_owner),
+        person=signed_in(desk.person),
+        owner=signed_in(desk.owner),
+        viewer=signed_in(desk.viewer),
+    )
+
+
+def signed_in(actor):
+    from django.test import Client
+
+    client = Client()
+    client.force_login(enrol(actor))
+    return Api(client)
+
+
+def enrol(actor):
+    """The account and the membership behind an actor of the cast."""
+    from teams_app.engine.ids import Prefix, from_text
+    from teams_app.models import Membership, Person
+    from teams_app.services.ids import new_id
+
+    person, is_new = Person.objects.get_or_create(
+        id=from_text(Prefix.PERSON, actor.id), defaults={"username": actor.name, "created_at": NOW}
+    )
+    if is_new:
+        Membership.objects.create(
+            id=new_id(now=NOW), team_id=actor.team_id, person=person, role=actor.role.value, created_at=NOW
+        )
+    return person
+
+
+def begin_run(doors, *steps, workflow_id="team.sample", **body):
+    """Publish a workflow of these steps and begin a run by REST; what was answered."""
+    published(doors.desk, *(steps or plain_steps(3)), workflow_id=workflow_id)
+    response = doors.agent.post(f"{V1}/runs", {"workflowId": workflow_id, "goal": "Try it", **body})
+    assert response.status_code == 201, response.content
+    return response.json()
+
+
+def go_on(api, value, notes="Did what the step says.", **body):
+    tokens = {"stateToken": value["stateToken"], "ackToken": value["ackToken"]}
+    return api.post(f"{V1}/runs/continue", {**tokens, "output": {"notesMarkdown": notes}, **body})
