@@ -163,7 +163,7 @@ def _body(kind: TokenKind, text: str) -> bytes:
     match = _SHAPE.fullmatch(clean)
     if match is None or match["kind"] != kind.value:
         raise TokenInvalidFormatError(
-            f"{_seen(match['kind'] if match else '')} A {_PARAMETER[kind]} begins with {kind.value}.v1.",
+            f"{_seen(match['kind'] if match else '')} The {_PARAMETER[kind]} begins with {kind.value}.v1.",
             suggestion=_again(kind),
             details={"parameter": _PARAMETER[kind]},
         )

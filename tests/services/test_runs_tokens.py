@@ -120,9 +120,9 @@ def test_tokens_of_two_runs_do_not_go_together(desk):
 def test_each_token_is_taken_only_for_what_it_is(desk):
     value = begin(desk, *plain_steps(2))
 
-    with pytest.raises(TokenInvalidFormatError, match="This is a checkpointToken"):
+    with pytest.raises(TokenInvalidFormatError, match="This is the checkpointToken"):
         advance(desk.agent, {**value, "ackToken": value["checkpointToken"]})
-    with pytest.raises(TokenInvalidFormatError, match="This is a ackToken"):
+    with pytest.raises(TokenInvalidFormatError, match="This is the ackToken"):
         bookmark(desk.agent, {**value, "checkpointToken": value["ackToken"]})
 
 
