@@ -1,3 +1,4 @@
+import os
 import socket
 import sys
 from pathlib import Path
@@ -122,3 +123,17 @@ def test_a_half_initialised_data_folder_is_broken(home, environment, free_port, 
 
     assert findings[-1].verdict is Verdict.BROKEN
     assert "not a whole PostgreSQL cluster" in findings[-1].text
+
+
+def test_something_broken_is_an_exit_code_of_one(places, environment, clean_environ, monkeypatch, capsys):
+    for name in set(os.environ) - set(clean_environ):
+        monkeypatch.delenv(name)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        arguments = ["doctor", "--port", str(other.getsockname()[1])]
+
+        assert doctor.run(arguments, places=places, environment=environment) == 1
+
+    assert "broken" in capsys.readouterr().out
+    assert doctor.run(arguments, places=places, environment=environment) == 0

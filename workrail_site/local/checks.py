@@ -53,7 +53,9 @@ class Finding:
 
 def read_arguments(arguments: Sequence[str]) -> tuple[frozenset[Stage], list[str]]:
     """The stages that are wanted, and what belongs to pytest."""
-    parser = argparse.ArgumentParser(prog="./workrail test", allow_abbrev=False, add_help=False)
+    parser = argparse.ArgumentParser(
+        prog="./workrail test", allow_abbrev=False, epilog="Everything else goes to pytest."
+    )
     parser.add_argument("--only", choices=[stage.value for stage in Stage], action="append", default=[])
     found, rest = parser.parse_known_args(arguments)
     return frozenset(Stage(name) for name in found.only) or frozenset(Stage), rest
