@@ -1,0 +1,222 @@
+"""The oracle finds whatever is wrong with a session; the rows that the log tells of are made again from it."""
+
+import os
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+
+from sessions_app.engine.runs import ObservationKey
+from sessions_app.selectors.integrity import verify_session
+from sessions_app.services import gaps, upkeep
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
+from tests import run_cast
+from tests.engine_play import NEVER_STOP
+from tests.run_cast import NOW, advanced, assert_healthy, begin, bookmark, events, run_id, session_id
+from tests.step_documents import step
+
+pytestmark = pytest.mark.django_db
+
+SYSTEM = system_actor(team_id=NO_TEAM, door=Door.CLI)
+
+
+@pytest.fixture
+def desk():
+    return run_cast.make_desk()
+
+
+@pytest.fixture
+def ended(desk):
+    """A run with everything in it: gaps, notes, artifacts, a bookmark, an observation."""
+    value = begin(desk, step("first-step"), step("next-step"), preferences=NEVER_STOP)
+    again = run_cast.start(
+        desk, session_id=session_id(value), observations={ObservationKey.GIT_BRANCH: "main"}, preferences=NEVER_STOP
+    ).value
+    bookmark(desk.agent, again, artifacts=[{"kind": "own.b", "n": 1.5}])
+    then = advanced(desk.agent, again, "", artifacts=[{"kind": "own.a", "text": "é"}])
+    return advanced(desk.agent, then, "All done.")
+
+
+def model(name):
+    from sessions_app import models
+
+    return getattr(models, name)
+
+
+def reasons(value):
+    return {finding.reason for finding in verify_session(session_id(value))}
+
+
+def rebuild(value):
+    return upkeep.rebuild_projections(actor=SYSTEM, session_id=session_id(value))
+
+
+def run_rows(value):
+    return model("Run").objects.filter(pk=run_id(value))
+
+
+DAMAGE = {
+    "status": lambda value: run_rows(value).update(status="in_progress", completed_at=None),
+    "completed": lambda value: run_rows(value).update(completed_at=None),
+    "tip": lambda value: run_rows(value).update(tip_node_id=uuid4()),
+    "branch": lambda value: model("WorkSession").objects.update(git_branch="elsewhere"),
+    "output gone": lambda value: model("Output").objects.filter(channel="recap").delete(),
+    "artifact changed": lambda value: model("Output").objects.filter(channel="artifact").update(body="{}"),
+    "output added": lambda value: _copied("Output"),
+    "output moved": lambda value: model("Output").objects.update(to_node_id=None),
+    "gap gone": lambda value: model("Gap").objects.all().delete(),
+    "gap closed": lambda value: model("Gap").objects.update(resolved_by_id=uuid4()),
+    "gap softened": lambda value: model("Gap").objects.update(severity="info"),
+}
+
+
+def _copied(name):
+    row = model(name).objects.order_by("id").first()
+    row.id = uuid4()
+    row.save(force_insert=True)
+
+
+def test_a_session_that_nobody_touched_is_healthy_and_a_rebuild_changes_nothing(ended):
+    assert_healthy(ended)
+    assert rebuild(ended) == 0
+
+
+@pytest.mark.parametrize("damage", sorted(DAMAGE))
+def test_a_row_that_differs_from_the_log_is_found_and_made_again(ended, damage):
+    DAMAGE[damage](ended)
+
+    assert reasons(ended) <= {"stale_projection", "missing_row"}
+    assert reasons(ended)
+    assert rebuild(ended) > 0
+    assert_healthy(ended)
+
+
+BEYOND = {
+    "a node gone": (lambda: model("Node").objects.order_by("event_index").last().delete(), "missing_row"),
+    "a node changed": (lambda: model("Node").objects.update(autonomy="guided"), "stale_projection"),
+    "a snapshot gone": (lambda: model("Snapshot").objects.all().delete(), "missing_row"),
+    "a snapshot changed": (lambda: model("Snapshot").objects.update(data=b"{}"), "digest_mismatch"),
+    "an attempt astray": (lambda: model("Attempt").objects.update(to_node_id=uuid4()), "orphan_row"),
+    "a run gone": (lambda: model("Run").objects.all().delete(), "missing_row"),
+    "the head moved": (lambda: model("WorkSession").objects.update(head_digest="sha256:" + "1" * 64), "head_mismatch"),
+    "the head shortened": (lambda: model("WorkSession").objects.update(next_event_index=3), "head_mismatch"),
+}
+
+
+@pytest.mark.parametrize("damage", sorted(BEYOND))
+def test_what_the_log_alone_cannot_mend_is_found(ended, damage):
+    spoil, reason = BEYOND[damage]
+    spoil()
+
+    assert reason in reasons(ended)
+
+
+def tamper(statement, parameters):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE sessions_app_event DISABLE TRIGGER event_is_append_only")
+        cursor.execute(statement, parameters)
+        changed = cursor.rowcount
+        cursor.execute("ALTER TABLE sessions_app_event ENABLE TRIGGER event_is_append_only")
+    assert changed > 0
+
+
+@pytest.mark.parametrize(
+    ("statement", "reason"),
+    [
+        ("DELETE FROM sessions_app_event WHERE session_id = %s AND index = 3", "non_contiguous_indices"),
+        (
+            """UPDATE sessions_app_event
+               SET body = convert_to(replace(convert_from(body, 'UTF8'), 'All done.', 'All good.'), 'UTF8')
+               WHERE session_id = %s AND convert_from(body, 'UTF8') LIKE '%%All done.%%'""",
+            "digest_mismatch",
+        ),
+        ("UPDATE sessions_app_event SET kind = 'context_set' WHERE session_id = %s AND index = 0", "digest_mismatch"),
+    ],
+)
+def test_whoever_changes_the_log_past_its_guard_is_found(ended, statement, reason):
+    tamper(statement, [session_id(ended)])
+
+    assert reason in reasons(ended)
+
+
+def test_upkeep_is_the_servers(ended, desk):
+    with pytest.raises(ForbiddenError):
+        upkeep.rebuild_projections(actor=desk.owner, session_id=session_id(ended))
+
+
+# Closing a gap
+
+
+def close(desk, gap_id, summary="The notes were supplied.", *, actor=None):
+    gaps.resolve_gap(
+        actor=actor or desk.person,
+        gap_id=gap_id,
+        summary=summary,
+        now=NOW + timedelta(minutes=9),
+        entropy=os.urandom,
+    )
+
+
+def gap_of(value):
+    return model("Gap").objects.filter(run_id=run_id(value), severity="critical").get()
+
+
+def test_a_gap_that_is_closed_completes_the_run_without_it(desk, ended):
+    completed_at = run_rows(ended).get().completed_at
+    assert run_rows(ended).get().status == "complete_with_gaps"
+
+    close(desk, gap_of(ended).id)
+
+    assert (run_rows(ended).get().status, run_rows(ended).get().completed_at) == ("complete", completed_at)
+    assert gap_of(ended).resolved_by_id is not None
+    said = events(ended, "gap_recorded")[-1]["data"]
+    assert said["resolution"] == {"kind": "resolves", "resolvesGapId": f"gap_{gap_of(ended).id.hex}"}
+    assert_healthy(ended)
+
+
+def test_closing_it_again_writes_nothing(desk, ended):
+    close(desk, gap_of(ended).id)
+    before = len(events(ended))
+
+    close(desk, gap_of(ended).id, "Once more.")
+
+    assert len(events(ended)) == before
+
+
+def test_a_run_with_another_gap_stays_as_it_is(desk):
+    value = begin(desk, step("first-step"), step("next-step"), preferences=NEVER_STOP)
+    end = advanced(desk.agent, advanced(desk.agent, value, ""), "")
+    first, second = model("Gap").objects.order_by("event_index")
+
+    close(desk, first.id)
+    assert run_rows(end).get().status == "complete_with_gaps"
+
+    close(desk, second.id)
+    assert run_rows(end).get().status == "complete"
+    assert_healthy(end)
+
+
+def test_a_gap_of_a_run_on_its_way_can_be_closed_before_its_end(desk):
+    value = begin(desk, step("first-step"), step("next-step"), preferences=NEVER_STOP)
+    then = advanced(desk.agent, value, "")
+    close(desk, gap_of(then).id)
+
+    assert run_rows(then).get().status == "in_progress"
+    assert run_rows(advanced(desk.agent, then)).get().status == "complete"
+    assert_healthy(then)
+
+
+def test_only_people_who_steer_close_gaps_of_their_team(desk, ended):
+    gap_id = gap_of(ended).id
+
+    for actor in (desk.agent, desk.viewer):
+        with pytest.raises(ForbiddenError):
+            close(desk, gap_id, actor=actor)
+    with pytest.raises(NotFoundError):
+        close(desk, uuid4())
+    with pytest.raises(InvalidInputError):
+        close(desk, gap_id, " ")
+    with pytest.raises(InvalidInputError):
+        close(desk, gap_id, "x" * 600)
