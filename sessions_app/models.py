@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Upper
 
+from sessions_app.engine.checkpoints import Authority, CheckpointState
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
 from sessions_app.engine.reasons import GapCategory, GapSeverity
 from sessions_app.engine.runs import AttemptKind, Dialect, OutputChannel, RunStatus
@@ -298,6 +299,54 @@ class Gap(models.Model):
 
     def __str__(self) -> str:
         return f"{self.severity} {self.detail}"
+
+
+class CheckpointRequest(models.Model):
+    """A question that waits for a person, named by the node at which it was asked. All but the claim is told by the log."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    session_id = models.UUIDField()
+    run_id = models.UUIDField()
+    checkpoint_id = models.CharField(max_length=256)
+    instance_key = models.CharField(max_length=1024)
+    title = models.CharField(max_length=256)
+    message = models.TextField()
+    options = models.JSONField()
+    authority = models.CharField(max_length=16)
+    digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    event_index = models.PositiveIntegerField()
+    presented_at = models.DateTimeField()
+    due_at = models.DateTimeField(null=True)
+    claimed_by = models.CharField(max_length=128, blank=True)
+    claimed_at = models.DateTimeField(null=True)
+    state = models.CharField(max_length=16)
+    answered_at = models.DateTimeField(null=True)
+    answered_by = models.CharField(max_length=128, blank=True)
+    answered_as = models.CharField(max_length=16, blank=True)
+    option_id = models.CharField(max_length=256, blank=True)
+    reason = models.TextField(blank=True)
+    door = models.CharField(max_length=16, blank=True)
+    # The node that the answer made.
+    to_node_id = models.UUIDField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            _known("state", CheckpointState, "checkpoint_state_known"),
+            _known("authority", Authority, "checkpoint_authority_known"),
+            models.CheckConstraint(
+                condition=Q(state=CheckpointState.ANSWERED.value, answered_at__isnull=False, to_node_id__isnull=False)
+                | Q(~Q(state=CheckpointState.ANSWERED.value), answered_at__isnull=True, to_node_id__isnull=True),
+                name="checkpoint_answered_when_answered",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["team_id", "state", "due_at", "id"], name="checkpoint_inbox"),
+            models.Index(fields=["run_id"], name="checkpoint_of_run"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.checkpoint_id} {self.state}"
 
 
 class TokenKey(models.Model):

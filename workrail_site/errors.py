@@ -105,6 +105,15 @@ ERRORS: dict[str, ErrorRow] = {
         status=423,
         retry=retry_after(ms=1_000),
     ),
+    "CHECKPOINT_STALE": ErrorRow(title="The question has changed", status=409),
+    "CHECKPOINT_ANSWERED": ErrorRow(title="The checkpoint is answered", status=409),
+    "CHECKPOINT_CLAIMED": ErrorRow(title="Somebody else has claimed the checkpoint", status=409),
+    "CHECKPOINT_TOO_EARLY": ErrorRow(
+        title="The answer came too early",
+        status=409,
+        retry=retry_after(ms=3_000),
+    ),
+    "HUMAN_REQUIRED": ErrorRow(title="Only a signed-in person may do this", status=403),
     "SESSION_NOT_HEALTHY": ErrorRow(title="The session's log does not verify", status=409),
     # Actions by hand that the landscape does not offer; the navigation dialect answers them with the unchanged state.
     "ACTIVITY_NOT_FOUND": ErrorRow(title="The workflow has no such activity", status=409),

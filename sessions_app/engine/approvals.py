@@ -52,6 +52,8 @@ def asked_of(
     program: Program, snapshot: Snapshot, item: Step | Parallel, *, scope: Mapping[str, Any]
 ) -> ConfirmationKind | None:
     """Who must confirm the pending step: whom it asks itself, or whom a loop asks that begins with it."""
+    if snapshot.is_approved:
+        return None
     asked = [item.confirmation, *_entered_with(program, snapshot, scope)]
     holding = [
         confirmation.confirms

@@ -9,10 +9,12 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from sessions_app.engine import failures, obligations, outputs, steering, warnings as warned
+from sessions_app.engine import approvals, checkpoints, failures, obligations, outputs, steering, warnings as warned
 from sessions_app.engine.assessments import ASSESSMENT_CONTRACT
+from sessions_app.engine.checkpoints import Authority, CheckpointStaleError
 from sessions_app.engine.decisions import (
     Advance,
+    AnswerCheckpoint,
     Bookmark,
     ChangePreferences,
     Command,
@@ -26,10 +28,11 @@ from sessions_app.engine.decisions import (
     Steer,
     Warned,
 )
+from sessions_app.engine.findings import Findings
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.reasons import Reason, Verdict, weigh
-from sessions_app.engine.state import Blocked, HandedIn, Preferences, Snapshot
+from sessions_app.engine.state import Answered, Blocked, HandedIn, Preferences, Snapshot
 from teams_app.engine.errors import InvalidInputError, PreconditionFailedError
 from workflows_app.engine import walker
 from workflows_app.engine.program import Autonomy, Effect, Gate, Program, Step
@@ -53,6 +56,8 @@ def decide(*, program: Program, snapshot: Snapshot | None, command: Command, pla
             return _change(program, _present(snapshot), command, place)
         case Steer():
             return steering.steer(program=program, snapshot=_present(snapshot), action=command.action, place=place)
+        case AnswerCheckpoint():
+            return _answer(program, _present(snapshot), command, place)
         case _:
             assert_never(command)
 
@@ -89,7 +94,7 @@ def _start(program: Program, command: Start, place: Place) -> Decision:
     log.trace(walk.notes)
     return log.decision(
         outcome=Outcome.STARTED,
-        snapshot=Snapshot(position=walk.position, variables=variables, preferences=preferences),
+        snapshot=log.ask(program, Snapshot(position=walk.position, variables=variables, preferences=preferences)),
         node_kind=NodeKind.STEP,
         gaps=gaps,
         warnings=(*modes, *warned.of_gaps(gaps)),
@@ -108,22 +113,35 @@ def _begun(program: Program, command: Start, variables: Mapping[str, Any], prefe
 class _Advancing:
     """One acknowledgement being judged: what it leads to if nothing stops it, and what is written if something does."""
 
-    def __init__(self, program: Program, snapshot: Snapshot, command: Advance, place: Place) -> None:
+    def __init__(
+        self,
+        program: Program,
+        snapshot: Snapshot,
+        command: Advance,
+        place: Place,
+        *,
+        findings: Findings | None = None,
+        answered: Answered | None = None,
+        by_hand: bool = False,
+    ) -> None:
+        """`findings` are given where nothing was handed in; `answered` is what the agent is told of a person's answer."""
         self.program = program
         self.snapshot = snapshot
         self.submission = command.submission
         self.item = walker.item_at(program, snapshot.position)
         self.variables = outputs.merge_context(snapshot.variables, command.submission.context)
         self.preferences = _preferences_after(snapshot, command)
-        self.authority = "human" if command.by_person else "relayed"
-        self.findings = obligations.examine(
+        self.authority = Authority.HUMAN if command.by_person else Authority.RELAYED
+        self.answered = answered
+        self.by_hand = by_hand
+        self.findings = findings or obligations.examine(
             program=program,
             snapshot=snapshot,
             submission=self.submission,
             variables=self.variables,
             by_person=command.by_person,
         )
-        self.journal = Journal(place)
+        self.journal = Journal(place, asked=snapshot.asked, voice=command.voice)
         self.after = self.variables
 
     def decide(self) -> Decision:
@@ -151,6 +169,7 @@ class _Advancing:
                 activity_id=effect.transition_to,
                 variables=self.after,
                 press_on=press_on,
+                by_hand=self.by_hand,
             )
         return walker.complete_pending(
             program=self.program,
@@ -158,6 +177,7 @@ class _Advancing:
             variables=self.after,
             artifacts=self.submission.artifacts,
             press_on=press_on,
+            by_hand=self.by_hand,
         )
 
     def _advanced(self, verdict: Verdict, walk: Walk) -> Decision:
@@ -169,18 +189,19 @@ class _Advancing:
         warnings = (*warned.of_gaps(gaps), *warned.of_findings(self.findings, self.submission), *self._preferences())
         self._findings(answered_by=self.authority)
         if self.findings.answer is None and self.findings.unanswered is not None:
-            journal.answered(self.findings.unanswered.id, authority="default")
+            journal.answered(self.findings.unanswered.id, authority=Authority.DEFAULT)
         journal.trace(walk.notes)
         following = Snapshot(
             position=walk.position,
             variables=self.after,
             preferences=self.preferences,
             capabilities={**self.snapshot.capabilities, **self.findings.capabilities},
+            answered=self.answered,
         )
-        handed_in = journal.prepare_outputs(self.submission, self.snapshot.blocked)
+        handed_in = journal.prepare_outputs(self.submission, self.snapshot.handed_in)
         return journal.decision(
             outcome=Outcome.ADVANCED,
-            snapshot=following,
+            snapshot=journal.ask(self.program, following),
             node_kind=NodeKind.STEP,
             outputs=handed_in,
             gaps=gaps,
@@ -196,7 +217,7 @@ class _Advancing:
         warnings = (*warned.of_gaps(gaps), *warned.of_findings(self.findings, self.submission), *self._preferences())
         # Only what the run goes on with is an answer; one that comes with a blocked attempt is given again.
         self._findings(answered_by="")
-        handed_in = journal.prepare_outputs(self.submission, self.snapshot.blocked)
+        handed_in = journal.prepare_outputs(self.submission, self.snapshot.handed_in)
         following = replace(
             self.snapshot,
             variables=self.variables,
@@ -207,7 +228,7 @@ class _Advancing:
         )
         return journal.decision(
             outcome=Outcome.BLOCKED,
-            snapshot=following,
+            snapshot=journal.ask(self.program, following, stays=True),
             node_kind=NodeKind.BLOCKED_ATTEMPT,
             outputs=handed_in,
             gaps=gaps,
@@ -215,7 +236,7 @@ class _Advancing:
         )
 
     def _why(self, verdict: Verdict, handed_in: tuple[OutputDraft, ...]) -> Blocked:
-        before = self.snapshot.blocked.outputs if self.snapshot.blocked else ()
+        before = self.snapshot.handed_in
         replaced = {output.supersedes.hex for output in handed_in if output.supersedes}
         now = tuple(HandedIn(output=out.output_id.hex, artifact_kind=out.artifact_kind) for out in handed_in)
         return Blocked(
@@ -268,7 +289,10 @@ def _advance(program: Program, snapshot: Snapshot, command: Advance, place: Plac
     _refuse_finished(snapshot)
     if _preferences_after(snapshot, command).autonomy is not Autonomy.NEVER_STOP:
         _refuse_hopeless(snapshot)
-    return _Advancing(program, snapshot, command, place).decide()
+    advancing = _Advancing(program, snapshot, command, place)
+    if advancing.findings.answer is not None and snapshot.asked is not None and not command.by_person:
+        checkpoints.refuse_too_early(asked=snapshot.asked, at_ms=place.at_ms, min_response_ms=place.min_response_ms)
+    return advancing.decide()
 
 
 def _preferences_after(snapshot: Snapshot, command: Advance) -> Preferences:
@@ -290,13 +314,14 @@ def _refuse_hopeless(snapshot: Snapshot) -> None:
             suggestion="Tell the user what blockers say. Rewind with an earlier stateToken once it is mended.",
             details={"blockers": [blocker.as_json() for blocker in snapshot.blocked.blockers]},
         )
-    if snapshot.consecutive_blocks >= MAX_CONSECUTIVE_BLOCKS:
+    blocks = snapshot.consecutive_blocks - snapshot.forgiven_blocks
+    if blocks >= MAX_CONSECUTIVE_BLOCKS:
         raise PreconditionFailedError(
-            f"{snapshot.consecutive_blocks} attempts in a row were blocked; the circuit is open.",
+            f"{blocks} attempts in a row were blocked; the circuit is open.",
             suggestion="Stop and show the blockers to the user. Rewind with an earlier stateToken to try another way.",
             details={
                 "reason": "CIRCUIT_OPEN",
-                "consecutiveBlocks": snapshot.consecutive_blocks,
+                "consecutiveBlocks": blocks,
                 "blockers": [blocker.as_json() for blocker in snapshot.blocked.blockers] if snapshot.blocked else [],
             },
         )
@@ -312,7 +337,7 @@ def _bookmark(snapshot: Snapshot, command: Bookmark, place: Place) -> Decision:
             "There is nothing to record.", suggestion="Send output.notesMarkdown with what should be remembered."
         )
     log = Journal(place)
-    handed_in = log.prepare_outputs(command.submission, None)
+    handed_in = log.prepare_outputs(command.submission)
     return log.decision(
         outcome=Outcome.BOOKMARKED,
         snapshot=snapshot,
@@ -333,7 +358,73 @@ def _change(program: Program, snapshot: Snapshot, command: ChangePreferences, pl
     log.preferences(preferences, snapshot.preferences, PreferenceSource.USER, modes)
     return log.decision(
         outcome=Outcome.PREFERENCES_CHANGED,
-        snapshot=replace(snapshot, preferences=preferences, consecutive_blocks=0),
+        snapshot=replace(snapshot, preferences=preferences, forgiven_blocks=snapshot.consecutive_blocks),
         node_kind=NodeKind.BLOCKED_ATTEMPT if snapshot.blocked else NodeKind.STEP,
         warnings=modes,
+    )
+
+
+# A person's answer
+
+
+def _answer(program: Program, snapshot: Snapshot, command: AnswerCheckpoint, place: Place) -> Decision:
+    """What a signed-in person says to the question that is open here, and where the run stands with it."""
+    _refuse_another_question(program, snapshot, command)
+    item = walker.item_at(program, snapshot.position)
+    checkpoint = approvals.checkpoint_of(program, snapshot, item) if isinstance(item, Gate) else None
+    if checkpoint is None:
+        return _approve(snapshot, command, place)
+    chosen = next(option for option in checkpoint.options if option.id == command.option_id)
+    decision = _Advancing(
+        program,
+        snapshot,
+        Advance(submission=obligations.Submission(), by_person=True, voice=command.voice),
+        place,
+        findings=Findings(answer=chosen),
+        answered=Answered(checkpoint=checkpoint.id, option=chosen.id, label=chosen.label, reason=command.voice.reason),
+        by_hand=command.by_hand,
+    ).decide()
+    if decision.snapshot.blocked is not None:
+        raise PreconditionFailedError(
+            "The run cannot go on with this answer.",
+            suggestion="Choose another option, or have the workflow mended.",
+            details={"blockers": [blocker.as_json() for blocker in decision.snapshot.blocked.blockers]},
+        )
+    return decision
+
+
+def _refuse_another_question(program: Program, snapshot: Snapshot, command: AnswerCheckpoint) -> None:
+    shown = checkpoints.shown_at(program=program, snapshot=snapshot)
+    # Context that came with a blocked attempt does not lift an approval: then only what was asked first is shown.
+    now = snapshot.asked.digest if shown is None and snapshot.asked else shown.digest if shown else ""
+    if snapshot.asked is None or not snapshot.asked.digest == now == command.digest:
+        raise CheckpointStaleError(
+            "The question is not the one that you were shown.",
+            suggestion="Read the checkpoint again and answer what it asks now.",
+        )
+    known = [option.id for option in shown.options] if shown else [checkpoints.APPROVE]
+    if command.option_id not in known:
+        raise InvalidInputError(
+            f"The checkpoint has no option {command.option_id!r:.80}.",
+            suggestion=f"Choose one of: {', '.join(known)}.",
+            details={"options": known},
+        )
+
+
+def _approve(snapshot: Snapshot, command: AnswerCheckpoint, place: Place) -> Decision:
+    """The same step is pending, and the agent's acknowledgement now passes. What is missing besides is still missing."""
+    said = Answered(
+        checkpoint=snapshot.position.pending_item,
+        option=command.option_id,
+        label="Approve",
+        reason=command.voice.reason,
+        approves=snapshot.position.pending,
+        outputs=snapshot.handed_in,
+    )
+    log = Journal(place, asked=snapshot.asked, voice=command.voice)
+    log.answered(command.option_id, authority=Authority.HUMAN)
+    return log.decision(
+        outcome=Outcome.ANSWERED,
+        snapshot=replace(snapshot, asked=None, answered=said, blocked=None, consecutive_blocks=0, forgiven_blocks=0),
+        node_kind=NodeKind.STEP,
     )

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from sessions_app.engine.actions import Action
+from sessions_app.engine.checkpoints import NOBODY, Closing, Shown, Voice
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventDraft, NodeKind
 from sessions_app.engine.obligations import Submission
 from sessions_app.engine.reasons import Gap
@@ -58,6 +59,7 @@ class Advance:
     submission: Submission
     preferences: PreferenceChange | None = None
     by_person: bool = False
+    voice: Voice = NOBODY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +81,25 @@ class Steer:
     action: Action
 
 
-Command = Start | Advance | Bookmark | ChangePreferences | Steer
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerCheckpoint:
+    """A person's answer to the question that is open here. `digest` is that of what they were shown."""
+
+    option_id: str
+    digest: str
+    voice: Voice
+    by_hand: bool = False
+
+
+Command = Start | Advance | Bookmark | ChangePreferences | Steer | AnswerCheckpoint
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where in the log the decision lands. `nonce` with the node names the attempt; `next_node` is the row to be made."""
+    """Where in the log the decision lands. `nonce` with the node names the attempt; `next_node` is the row to be made.
+
+    `at_ms` is now; a relayed answer is refused until `min_response_ms` after its question, which is due in `due_ms`.
+    """
 
     session_id: UUID
     run_id: UUID
@@ -95,6 +110,9 @@ class Place:
     workflow_hash: str
     has_children: bool = False
     has_critical_gaps: bool = False
+    at_ms: int = 0
+    min_response_ms: int = 0
+    due_ms: int | None = None
 
     @property
     def attempt_id(self) -> UUID:
@@ -126,6 +144,7 @@ class WarningCode(StrEnum):
     LEGACY_WORKFLOW_ID = "LEGACY_WORKFLOW_ID"
     WORKFLOW_CHANGED = "WORKFLOW_CHANGED"
     FORKED = "FORKED"
+    ANSWERED_BY_PERSON = "ANSWERED_BY_PERSON"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,11 +162,15 @@ class Outcome(StrEnum):
     BLOCKED = "blocked"
     BOOKMARKED = "bookmarked"
     PREFERENCES_CHANGED = "preferences_changed"
+    ANSWERED = "answered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """`drafts` are in the order of the log; the outputs among them belong to the node that was acknowledged."""
+    """`drafts` are in the order of the log; the outputs among them belong to the node that was acknowledged.
+
+    `shown` is a question that is asked at the new node, `closing` what became of the one that was open before.
+    """
 
     outcome: Outcome
     snapshot: Snapshot
@@ -163,6 +186,8 @@ class Decision:
     warnings: tuple[Warned, ...] = ()
     node_draft: int = 0
     step_context: Mapping[str, Any] | None = None
+    shown: Shown | None = None
+    closing: Closing | None = None
 
 
 def derive_id(label: str, *parts: bytes) -> UUID:

@@ -5,7 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine import drafts, outputs
+from msgspec.structs import replace
+
+from sessions_app.engine import checkpoints, drafts, outputs
+from sessions_app.engine.checkpoints import Authority, CheckpointState, Closing, Shown, Voice
 from sessions_app.engine.decisions import (
     Decision,
     IdentifiedGap,
@@ -22,7 +25,7 @@ from sessions_app.engine.obligations import Submission
 from sessions_app.engine.reasons import Gap, GapSeverity
 from sessions_app.engine.runs import OutputChannel, RunStatus
 from sessions_app.engine.state import (
-    Blocked,
+    Asked,
     CapabilityProvenance,
     HandedIn,
     Preferences,
@@ -42,10 +45,15 @@ MAX_TRACE_SUMMARY_BYTES = 512
 class Journal:
     """Collects the drafts of one decision in the order in which they stand in the log."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, *, asked: Asked | None = None, voice: Voice = checkpoints.NOBODY) -> None:
+        """`asked` is the question that is open where the decision is taken, `voice` whoever may answer it with it."""
         self.place = place
+        self.asked = asked
+        self.voice = voice
         self.drafts: list[EventDraft] = []
         self._after: list[EventDraft] = []
+        self._shown: Shown | None = None
+        self._closing: Closing | None = None
         self.run = to_text(Prefix.RUN, place.run_id)
         self.node = to_text(Prefix.NODE, place.node_id) if place.node_id else ""
         self.next = to_text(Prefix.NODE, place.next_node)
@@ -148,13 +156,54 @@ class Journal:
                     "effect": {"kind": "require_followup", "guidance": applied.guidance},
                 },
             )
-        chosen = "approved" if findings.approved else findings.answer.id if findings.answer else ""
+        chosen = checkpoints.APPROVE if findings.approved else findings.answer.id if findings.answer else ""
         if chosen and answered_by:
             self.answered(chosen, authority=answered_by)
 
     def answered(self, option_id: str, *, authority: str) -> None:
-        data = {"attemptId": self.attempt, "optionId": option_id, "authority": authority}
+        data: dict[str, Any] = {"attemptId": self.attempt, "optionId": option_id, "authority": authority}
+        if self.asked is not None:
+            request = UUID(hex=self.asked.node)
+            data |= {"request": to_text(Prefix.CHECKPOINT, request), "digest": self.asked.digest, "toNodeId": self.next}
+            said = {"actor": self.voice.who, "door": self.voice.door, "reason": self.voice.reason}
+            data |= {key: text for key, text in said.items() if text}
+            self._closing = Closing(
+                request=request,
+                state=CheckpointState.ANSWERED,
+                option=option_id,
+                authority=Authority(authority),
+                voice=self.voice,
+            )
         self._add(EventKind.CHECKPOINT_ANSWERED, f"{self.node}:{self.attempt}", data)
+
+    def ask(self, program: Program, snapshot: Snapshot, *, stays: bool = False) -> Snapshot:
+        """The snapshot of a new node, with the question that is open there. `stays` tells that the same item is pending.
+
+        A question that stays is not asked again, unless it reads differently now: then the old one is stale. One that is
+        left without an answer waits where it was asked.
+        """
+        held = self.asked if stays else None
+        shown = checkpoints.shown_at(program=program, snapshot=snapshot, default_due_ms=self.place.due_ms)
+        if held is None and self.asked is not None and self._closing is None:
+            self._closing = Closing(request=UUID(hex=self.asked.node), state=CheckpointState.WITHDRAWN)
+        if shown is None or (held is not None and held.digest == shown.digest):
+            return replace(snapshot, asked=held)
+        data = shown.as_json()
+        if held is not None:
+            stale = UUID(hex=held.node)
+            data["replaces"] = to_text(Prefix.CHECKPOINT, stale)
+            self._closing = Closing(request=stale, state=CheckpointState.STALE)
+        self._shown = shown
+        self._after.append(
+            EventDraft(
+                kind=EventKind.CHECKPOINT_PRESENTED,
+                dedupe=f"{EventKind.CHECKPOINT_PRESENTED.value}:{self.next}",
+                data=data,
+                run_id=self.place.run_id,
+                node_id=self.place.next_node,
+            ),
+        )
+        return replace(snapshot, asked=Asked(node=self.place.next_node.hex, digest=shown.digest))
 
     def _validated(self, findings: Findings, contract: str) -> None:
         result = {
@@ -212,9 +261,8 @@ class Journal:
             data = {"traceId": f"trace_{self.attempt}", "attemptId": self.attempt, "entries": said}
             self._add(EventKind.DECISION_TRACE_APPENDED, self.attempt, data, node=self._at())
 
-    def prepare_outputs(self, submission: Submission, blocked: Blocked | None) -> tuple[OutputDraft, ...]:
+    def prepare_outputs(self, submission: Submission, earlier: tuple[HandedIn, ...] = ()) -> tuple[OutputDraft, ...]:
         """Notes first, then artifacts by digest; what a retry hands in supersedes what was blocked, kind by kind."""
-        earlier = blocked.outputs if blocked else ()
         prepared = (*self._recap(submission, earlier), *self._artifacts(submission, earlier))
         for output in prepared:
             self._output(output)
@@ -305,10 +353,12 @@ class Journal:
             warnings=warnings,
             node_draft=node_draft,
             step_context=step_context,
+            shown=self._shown,
+            closing=self._closing,
         )
 
     def _node(self, kind: NodeKind, snapshot: Snapshot, digest: str) -> None:
-        data = {
+        data: dict[str, Any] = {
             "nodeKind": kind.value,
             "parentNodeId": self.node or None,
             "workflowHash": self.place.workflow_hash,
@@ -316,6 +366,8 @@ class Journal:
             "preferences": snapshot.preferences.as_json(),
             "pending": snapshot.position.pending,
         }
+        if snapshot.asked is not None:
+            data["asked"] = to_text(Prefix.CHECKPOINT, UUID(hex=snapshot.asked.node))
         self._add(EventKind.NODE_CREATED, self.next, data, node=self.place.next_node)
 
     def _edge(self, kind: NodeKind) -> tuple[EdgeKind | None, EdgeCause | None]:

@@ -7,6 +7,8 @@ from uuid import UUID
 
 import orjson
 
+from sessions_app.engine.checkpoints import UNANSWERED, CheckpointState
+from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.log import EventKind, NodeKind
 from sessions_app.engine.reasons import GapSeverity
 from sessions_app.engine.runs import ObservationKey, OutputChannel, RunStatus
@@ -29,6 +31,7 @@ class NodeView:
     pending: str
     autonomy: str
     risk_policy: str
+    asked: UUID | None = None
     edge_kind: str = ""
     edge_cause: str = ""
     last_activity: int = 0
@@ -74,6 +77,28 @@ class GapView:
 
 
 @dataclass(slots=True, kw_only=True)
+class QuestionView:
+    """A question that waited for a person. The claim of it is not told by the log."""
+
+    request_id: UUID
+    shown: Mapping[str, Any]
+    event_index: int
+    presented_ms: int
+    state: CheckpointState = CheckpointState.OPEN
+    answered_ms: int | None = None
+    answered_by: str = ""
+    answered_as: str = ""
+    option_id: str = ""
+    reason: str = ""
+    door: str = ""
+    to_node_id: UUID | None = None
+
+    @property
+    def due_ms(self) -> int | None:
+        return self.presented_ms + self.shown["dueMs"] if "dueMs" in self.shown else None
+
+
+@dataclass(slots=True, kw_only=True)
 class RunView:
     run_id: UUID
     workflow_id: str
@@ -84,6 +109,7 @@ class RunView:
     nodes: dict[UUID, NodeView] = field(default_factory=dict)
     outputs: list[OutputView] = field(default_factory=list)
     gaps: list[GapView] = field(default_factory=list)
+    questions: dict[UUID, QuestionView] = field(default_factory=dict)
     capabilities: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -109,6 +135,14 @@ class RunView:
     def completed_ms(self) -> int | None:
         tip = self.tip
         return tip.created_ms if tip is not None and tip.completes else None
+
+    def state_of(self, question: QuestionView) -> CheckpointState:
+        """A question that nobody answered is open where the run stands, and withdrawn everywhere else."""
+        if question.state not in UNANSWERED:
+            return question.state
+        tip = self.tip
+        here = tip is not None and tip.asked == question.request_id
+        return CheckpointState.OPEN if here else CheckpointState.WITHDRAWN
 
     def _activity(self, leaf: NodeView) -> int:
         latest = leaf.last_activity
@@ -185,11 +219,15 @@ def _fold_run(run: RunView, kind: EventKind, event: Mapping[str, Any]) -> None:
             run.outputs.append(output)
         case EventKind.GAP_RECORDED:
             _fold_gap(run, event)
+        case EventKind.CHECKPOINT_PRESENTED if node_id is not None:
+            _fold_question(run, event, node_id)
+        case EventKind.CHECKPOINT_ANSWERED if "request" in data:
+            _fold_answer(run, event)
         case EventKind.CAPABILITY_OBSERVED:
             run.capabilities[data["capability"]] = data["status"]
         case _:
             pass
-    if kind in _ACTIVE and node_id in run.nodes and not _resolves(data):
+    if kind in _ACTIVE and node_id in run.nodes and not _resolves(data) and not _tells_an_answer(data):
         run.nodes[node_id].last_activity = event["eventIndex"]
 
 
@@ -205,6 +243,7 @@ def _node(event: Mapping[str, Any], node_id: UUID) -> NodeView:
         pending=data["pending"],
         autonomy=data["preferences"]["autonomy"],
         risk_policy=data["preferences"]["riskPolicy"],
+        asked=from_text(Prefix.CHECKPOINT, data.get("asked", "")),
     )
 
 
@@ -235,6 +274,33 @@ def _output(event: Mapping[str, Any], *, run_id: UUID | None, to_node_id: UUID |
     )
 
 
+def _fold_question(run: RunView, event: Mapping[str, Any], node_id: UUID) -> None:
+    data = event["data"]
+    replaced = run.questions.get(from_text(Prefix.CHECKPOINT, data.get("replaces", "")) or node_id)
+    if replaced is not None and replaced.state in UNANSWERED:
+        replaced.state = CheckpointState.STALE
+    run.questions[node_id] = QuestionView(
+        request_id=node_id, shown=data, event_index=event["eventIndex"], presented_ms=event["timestampMs"]
+    )
+
+
+def _fold_answer(run: RunView, event: Mapping[str, Any]) -> None:
+    """The first answer is the one that counts here; another one on another branch stands in the log."""
+    data = event["data"]
+    request_id = from_text(Prefix.CHECKPOINT, data["request"])
+    question = run.questions.get(request_id) if request_id else None
+    if question is None or question.state not in UNANSWERED:
+        return
+    question.state = CheckpointState.ANSWERED
+    question.answered_ms = event["timestampMs"]
+    question.answered_by = data.get("actor", "")
+    question.answered_as = data["authority"]
+    question.option_id = data["optionId"]
+    question.reason = data.get("reason", "")
+    question.door = data.get("door", "")
+    question.to_node_id = from_text(Prefix.NODE, data["toNodeId"])
+
+
 def _fold_gap(run: RunView, event: Mapping[str, Any]) -> None:
     data = event["data"]
     gap = GapView(
@@ -256,6 +322,11 @@ def _fold_gap(run: RunView, event: Mapping[str, Any]) -> None:
 
 def _resolves(data: Mapping[str, Any]) -> bool:
     return bool(data.get("resolution", {}).get("kind") == "resolves")
+
+
+def _tells_an_answer(data: Mapping[str, Any]) -> bool:
+    """An acknowledgement that was told a person's answer does nothing to its branch."""
+    return bool(data.get("outcome", {}).get("kind") == Outcome.ANSWERED.value)
 
 
 def _named(name: str) -> UUID:

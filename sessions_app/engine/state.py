@@ -127,6 +127,29 @@ class Blocked(_State, frozen=True, kw_only=True):
     outputs: tuple[HandedIn, ...] = ()
 
 
+class Asked(_State, frozen=True, kw_only=True):
+    """The question that is open here: the node at which it was asked first, and the digest of what was shown."""
+
+    node: str
+    digest: str
+
+
+class Answered(_State, frozen=True, kw_only=True):
+    """What a signed-in person answered just before this node. `approves` is the key of the step that they approved."""
+
+    checkpoint: str
+    option: str
+    label: str
+    reason: str = ""
+    approves: str = ""
+    # What was handed in before the approval; what is handed in after it supersedes that.
+    outputs: tuple[HandedIn, ...] = ()
+
+    def as_json(self) -> dict[str, str]:
+        body = {"checkpointId": self.checkpoint, "optionId": self.option, "label": self.label, "authority": "human"}
+        return {**body, "reason": self.reason} if self.reason else body
+
+
 class Snapshot(_State, frozen=True, kw_only=True):
     position: Position
     v: int = SNAPSHOT_VERSION
@@ -135,6 +158,23 @@ class Snapshot(_State, frozen=True, kw_only=True):
     capabilities: dict[Capability, CapabilityObservation] = msgspec.field(default_factory=dict)
     blocked: Blocked | None = None
     consecutive_blocks: int = 0
+    # Of those blocks, the ones before somebody last looked at the run and changed its mode.
+    forgiven_blocks: int = 0
+    asked: Asked | None = None
+    answered: Answered | None = None
+
+    @property
+    def handed_in(self) -> tuple[HandedIn, ...]:
+        """What stands of earlier attempts at the pending step."""
+        if self.blocked is not None:
+            return self.blocked.outputs
+        return self.answered.outputs if self.answered is not None else ()
+
+    @property
+    def is_approved(self) -> bool:
+        """Whether a person has approved the pending step."""
+        pending = self.position.pending
+        return bool(pending) and self.answered is not None and self.answered.approves == pending
 
     @property
     def is_complete(self) -> bool:
@@ -143,7 +183,7 @@ class Snapshot(_State, frozen=True, kw_only=True):
 
 def differs_in_mode_only(before: Snapshot, after: Snapshot) -> bool:
     """Whether nothing but a change of preferences lies between the two: the same work is pending in the same state."""
-    return after == replace(before, preferences=after.preferences, consecutive_blocks=0)
+    return after == replace(before, preferences=after.preferences, forgiven_blocks=after.forgiven_blocks)
 
 
 _DECODER = msgspec.json.Decoder(Snapshot)

@@ -13,6 +13,7 @@ from sessions_app.engine.log import NodeKind
 from sessions_app.engine.replies import Branching, Recap, RecapEntry, Sibling
 from sessions_app.engine.state import differs_in_mode_only, snapshot_from_bytes
 from sessions_app.models import Run
+from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
 from sessions_app.selectors.standings import Standing, read_standing
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
@@ -67,7 +68,10 @@ WITH RECURSIVE branch AS (
   FROM sessions_app_node c JOIN branch b ON c.parent_id = b.id
   WHERE c.kind <> 'checkpoint'
 )
-SELECT id, kind, pending_key, created_at FROM branch ORDER BY event_index DESC LIMIT 1
+SELECT b.id, b.kind, b.pending_key, b.created_at, s.data
+FROM (SELECT * FROM branch ORDER BY event_index DESC LIMIT 1) b
+JOIN sessions_app_node n ON n.id = b.id
+JOIN sessions_app_snapshot s ON s.team_id = n.team_id AND s.digest = n.snapshot_digest
 """
 
 # All that a fork tells, in one round trip: the newest leaf, the successors, and what was noted on the way to the leaf.
@@ -113,6 +117,13 @@ class Leaf:
     kind: NodeKind
     pending_key: str
     created_at: datetime
+    snapshot: bytes
+
+    @property
+    def asked(self) -> UUID | None:
+        """The question that is open there."""
+        asked = snapshot_from_bytes(self.snapshot).asked
+        return UUID(hex=asked.node) if asked else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +152,23 @@ def rehydration(*, actor: Actor, node_id: UUID) -> Rehydration | None:
         standing = read_standing(team_id=actor.team_id, node_id=node_id, nonce=b"")
         if standing is None:
             return None
+        after = _after_answer(actor, standing)
         below = beneath(actor=actor, node_id=node_id, forked=False) if standing.has_children else None
         successor = in_another_mode(standing, below)
         recap = recap_of(actor=actor, node_id=node_id)
+    if after is not None:
+        return rehydration(actor=actor, node_id=after.node_id)
     if successor is not None:
         return Rehydration(standing=successor, recap=recap, branching=None)
     return Rehydration(standing=standing, recap=recap, branching=below.branching if below else None)
+
+
+def _after_answer(actor: Actor, standing: Standing) -> AfterAnswer | None:
+    """A person has answered the question of this node: what is to be done now stands where the answer led."""
+    if not standing.has_children and standing.node_kind is not NodeKind.BLOCKED_ATTEMPT:
+        return None
+    asked = snapshot_from_bytes(standing.snapshot).asked
+    return read_answered(team_id=actor.team_id, request_id=UUID(hex=asked.node)) if asked else None
 
 
 def in_another_mode(standing: Standing, below: Beneath | None) -> Standing | None:
@@ -204,7 +226,10 @@ def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
 def newest_leaf(*, actor: Actor, node_id: UUID) -> Leaf | None:
     """The leaf of the node's branch that was made last: the node itself when it has no successor."""
     rows = _rows(_NEWEST_LEAF, {"node": node_id, "team": actor.team_id})
-    found = (Leaf(node_id=id_, kind=NodeKind(kind), pending_key=key, created_at=at) for id_, kind, key, at in rows)
+    found = (
+        Leaf(node_id=id_, kind=NodeKind(kind), pending_key=key, created_at=at, snapshot=bytes(data))
+        for id_, kind, key, at, data in rows
+    )
     return next(found, None)
 
 

@@ -6,9 +6,9 @@ from datetime import datetime
 from uuid import UUID
 
 from sessions_app.engine.log import Fault, HealthReason, StoredEvent, verify_chain
-from sessions_app.engine.projections import NodeView, RunView, SessionView, project
+from sessions_app.engine.projections import NodeView, QuestionView, RunView, SessionView, project
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.models import Attempt, Event, Gap, Node, Output, Run, Snapshot, WorkSession
+from sessions_app.models import Attempt, CheckpointRequest, Event, Gap, Node, Output, Run, Snapshot, WorkSession
 from sessions_app.selectors.standings import birth_date
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import canonical
@@ -99,6 +99,7 @@ def _rows(session_id: UUID, view: SessionView) -> Iterator[Finding]:
     yield from _snapshots(session_id, nodes)
     yield from _outputs(session_id, view)
     yield from _gaps(session_id, view)
+    yield from _questions(session_id, view)
     orphans = Attempt.objects.filter(session_id=session_id).exclude(to_node_id__in=[*nodes, session_id])
     if orphans.exists():
         yield _finding(session_id, "orphan_row", "An attempt leads to a node that is not there.")
@@ -142,6 +143,27 @@ def _gaps(session_id: UUID, view: SessionView) -> Iterator[Finding]:
     }
     if stored != logged:
         yield _finding(session_id, "stale_projection", "The gaps of the table are not the gaps of the log.")
+
+
+def _questions(session_id: UUID, view: SessionView) -> Iterator[Finding]:
+    stored = {_of_question(row) for row in CheckpointRequest.objects.filter(session_id=session_id)}
+    logged = {_of_asked(run, question) for run in view.runs.values() for question in run.questions.values()}
+    if stored != logged:
+        yield _finding(session_id, "stale_projection", "The checkpoints of the table are not those of the log.")
+
+
+def _of_question(row: CheckpointRequest) -> tuple[object, ...]:
+    shown = (row.checkpoint_id, row.instance_key, row.title, row.message, row.authority, row.digest)
+    times = (_ms(row.presented_at), _ms(row.due_at), _ms(row.answered_at), row.event_index)
+    answer = (row.answered_by, row.answered_as, row.option_id, row.reason, row.door, row.to_node_id)
+    return (row.id, row.state, *shown, *times, *answer)
+
+
+def _of_asked(run: RunView, view: QuestionView) -> tuple[object, ...]:
+    shown = tuple(view.shown[key] for key in ("checkpointId", "instance", "title", "message", "authority", "digest"))
+    times = (view.presented_ms, view.due_ms, view.answered_ms, view.event_index)
+    answer = (view.answered_by, view.answered_as, view.option_id, view.reason, view.door, view.to_node_id)
+    return (view.request_id, run.state_of(view).value, *shown, *times, *answer)
 
 
 def _ms(moment: datetime | None) -> int | None:

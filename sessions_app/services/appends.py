@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from sessions_app.engine.checkpoints import Closing, Shown
 from sessions_app.engine.log import EdgeCause, EdgeKind, Event, Head, NodeKind
 from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import AttemptKind, OutputChannel, RunStatus
@@ -62,6 +63,23 @@ class NewGap:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewQuestion:
+    """A question that waits for a person. Its id is that of the node at which it is asked."""
+
+    request_id: UUID
+    shown: Shown
+    due_at: datetime | None
+    event_index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTip:
+    """The run goes on from another place: of its unanswered questions only that one is open which is asked there."""
+
+    asked: UUID | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewRun:
     run_id: UUID
     workflow_id: str
@@ -103,3 +121,8 @@ class Append:
     attempts: Sequence[NewAttempt] = ()
     outputs: Sequence[NewOutput] = ()
     gaps: Sequence[NewGap] = ()
+    questions: Sequence[NewQuestion] = ()
+    closing: Closing | None = None
+    # The node that an answer led to.
+    closed_by: UUID | None = None
+    moved: NewTip | None = None

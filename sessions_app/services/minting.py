@@ -19,7 +19,17 @@ from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors.standings import Recorded, Standing
-from sessions_app.services.appends import Append, NewAttempt, NewGap, NewNode, NewOutput, NewRun, NewSession
+from sessions_app.services.appends import (
+    Append,
+    NewAttempt,
+    NewGap,
+    NewNode,
+    NewOutput,
+    NewQuestion,
+    NewRun,
+    NewSession,
+    NewTip,
+)
 from sessions_app.services.keys import Keys
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
@@ -68,6 +78,7 @@ class Landing:
     tip: UUID
     status: RunStatus | None = None
     completed_at: datetime | None = None
+    moved: NewTip | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +123,7 @@ class Minting:
             tokens=self._tokens(place.node_id if stays and place.node_id else place.next_node, snapshot),
             warnings=warnings,
             blocked=snapshot.blocked,
+            answered=snapshot.answered,
             branching=branching,
             step_context=decision.step_context,
             preconditions=program.preconditions if starts else (),
@@ -195,6 +207,10 @@ class Minting:
             attempts=[attempt] if attempt else [],
             outputs=_outputs(decision, place, places),
             gaps=_gaps(decision, place, places),
+            questions=_questions(decision, place, places, self.unix_ms),
+            closing=decision.closing,
+            closed_by=place.next_node,
+            moved=landing.moved,
         )
 
 
@@ -250,6 +266,7 @@ def facts_of(
         tokens=minted,
         warnings=warnings,
         blocked=snapshot.blocked,
+        answered=snapshot.answered,
         references=references_of(program),
     )
 
@@ -303,6 +320,20 @@ def _gaps(decision: Decision, place: Place, places: Mapping[str, int]) -> list[N
             event_index=places[f"{EventKind.GAP_RECORDED.value}:{gap_name(found.gap_id)}"],
         )
         for found in decision.gaps
+    ]
+
+
+def _questions(decision: Decision, place: Place, places: Mapping[str, int], unix_ms: int) -> list[NewQuestion]:
+    if decision.shown is None:
+        return []
+    name = f"{EventKind.CHECKPOINT_PRESENTED.value}:{to_text(Prefix.NODE, place.next_node)}"
+    return [
+        NewQuestion(
+            request_id=place.next_node,
+            shown=decision.shown,
+            due_at=decision.shown.due_at(unix_ms),
+            event_index=places[name],
+        ),
     ]
 
 

@@ -8,13 +8,14 @@ from sessions_app.engine.actions import Action, nonce_of
 from sessions_app.engine.decisions import Steer
 from sessions_app.engine.runs import AttemptKind
 from sessions_app.engine.state import Snapshot
-from sessions_app.engine.steering import REFUSALS
+from sessions_app.engine.steering_refusals import REFUSALS
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors import branches
 from sessions_app.selectors.standings import Standing, read_standing
+from sessions_app.services.answered import Use
 from sessions_app.services.keys import current_keys, read_token
 from sessions_app.services.minting import Entropy, Reply, situation_reply
-from sessions_app.services.runs import Use, snapshot_of, unknown_node, use_once
+from sessions_app.services.runs import snapshot_of, unknown_node, use_once
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.engine import canonical

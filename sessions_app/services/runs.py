@@ -5,12 +5,15 @@ on the new state: what was recorded meanwhile for the same attempt is then simpl
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine import outputs, replies
+from django.conf import settings
+
+from sessions_app.engine import checkpoints, outputs, replies
+from sessions_app.engine.checkpoints import Voice
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import (
     Advance,
@@ -45,6 +48,7 @@ from sessions_app.engine.tokens import (
 )
 from sessions_app.selectors import branches, preferences as preference_selectors
 from sessions_app.selectors.branches import Beneath, Leaf
+from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
 from sessions_app.selectors.standings import (
     SessionStanding,
     Standing,
@@ -54,7 +58,8 @@ from sessions_app.selectors.standings import (
     read_standing,
 )
 from sessions_app.services import store
-from sessions_app.services.appends import NewAttempt, NewRun, NewSession
+from sessions_app.services.answered import Use, at_answer, collected
+from sessions_app.services.appends import NewAttempt, NewRun, NewSession, NewTip
 from sessions_app.services.keys import Keys, current_keys, read_token
 from sessions_app.services.minting import (
     Entropy,
@@ -156,6 +161,7 @@ def _begin(
         nonce=b"",
         workflow_id=published.workflow_id,
         workflow_hash=published.workflow_hash,
+        due_ms=default_due_ms(),
     )
     baseline = session.baseline if session else preference_selectors.baseline_of(actor=actor)
     command = Start(
@@ -178,7 +184,7 @@ def _begin(
         decision=decision,
         place=place,
         head=session.head if session else Head(),
-        landing=_landing_at(decision, place, now),
+        landing=landing_at(decision, place, now),
         attempt=None if request is None else _attempt(request, _NO_NONCE, place, reply, minting),
         opening=_opening(beginning, published, program, place, session=session, baseline=baseline),
     )
@@ -233,6 +239,7 @@ def advance_run(
         submission=submission,
         preferences=preferences,
         by_person=actor.may(Permission.ANSWER_CHECKPOINTS),
+        voice=Voice(who=actor.id, door=actor.door.value),
     )
     return _transition(actor, state_token, (TokenKind.ACK, ack_token), command, now=now, entropy=entropy)
 
@@ -306,15 +313,6 @@ def _told(
     return as_reply(replies.with_history(facts, recap=recap or Recap(), branching=branching))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
-    """The use of a token: under which node and nonce its reply is recorded."""
-
-    node_id: UUID
-    nonce: bytes
-    kind: AttemptKind
-
-
 def _transition(
     actor: Actor,
     state_token: str,
@@ -368,6 +366,11 @@ def _write(
     """One try: decide on what was read and write it; None when another writer was first."""
     program = load_program(standing.workflow_hash)
     minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
+    after = _after_answer(actor, standing, command)
+    if after is not None and isinstance(command, Advance) and not snapshot_from_bytes(after.snapshot).is_approved:
+        reply, plan = collected(minting, program, (standing, after), attempt, command.submission)
+        return reply if store.append(plan) else None
+    standing = standing if after is None else at_answer(standing, after)
     standing, below = _where(actor, standing, command)
     place = Place(
         session_id=standing.session_id,
@@ -379,6 +382,9 @@ def _write(
         workflow_hash=standing.workflow_hash,
         has_children=standing.has_children,
         has_critical_gaps=standing.has_gaps,
+        at_ms=minting.unix_ms,
+        min_response_ms=settings.CHECKPOINT_MIN_RESPONSE_MS,
+        due_ms=default_due_ms(),
     )
     decision = decide(program=program, snapshot=snapshot_of(standing), command=command, place=place)
     branching = below.branching if below else None
@@ -406,10 +412,20 @@ def _write(
         decision=decision,
         place=place,
         head=standing.head,
-        landing=_landing(actor, decision, standing, place, now),
+        landing=_landing(minting, program, decision, standing, place),
         attempt=_attempt(attempt.node_id, attempt.nonce, place, reply, minting, kind=attempt.kind),
     )
     return reply if store.append(plan) else None
+
+
+def _after_answer(actor: Actor, standing: Standing, command: Command) -> AfterAnswer | None:
+    """Where a person's answer to this node's question led: whoever acknowledges the node goes on from there."""
+    if not isinstance(command, Advance | Steer):
+        return None
+    if not standing.has_children and standing.node_kind is not NodeKind.BLOCKED_ATTEMPT:
+        return None
+    asked = snapshot_of(standing).asked
+    return read_answered(team_id=actor.team_id, request_id=UUID(hex=asked.node)) if asked else None
 
 
 def _where(actor: Actor, standing: Standing, command: Command) -> tuple[Standing, Beneath | None]:
@@ -424,11 +440,11 @@ def _where(actor: Actor, standing: Standing, command: Command) -> tuple[Standing
     return (standing, below) if successor is None else (successor, None)
 
 
-def _landing(actor: Actor, decision: Decision, standing: Standing, place: Place, now: datetime) -> Landing:
+def _landing(minting: Minting, program: Program, decision: Decision, standing: Standing, place: Place) -> Landing:
     """A bookmark is no place to go on from; it makes its node's branch the one last worked on."""
     if decision.outcome is not Outcome.BOOKMARKED:
-        return _landing_at(decision, place, now)
-    leaf = branches.newest_leaf(actor=actor, node_id=standing.node_id)
+        return landing_of(program, decision, standing, place, minting.now)
+    leaf = branches.newest_leaf(actor=minting.actor, node_id=standing.node_id)
     if leaf is None:
         raise unknown_node()
     status = _status_at(leaf, standing)
@@ -436,10 +452,26 @@ def _landing(actor: Actor, decision: Decision, standing: Standing, place: Place,
         tip=leaf.node_id,
         status=None if status is standing.run_status else status,
         completed_at=leaf.created_at if status in _COMPLETE else None,
+        moved=NewTip(asked=leaf.asked)
+        if leaf.node_id != standing.tip_node_id and checkpoints.may_ask(program)
+        else None,
     )
 
 
-def _landing_at(decision: Decision, place: Place, now: datetime) -> Landing:
+def landing_of(program: Program, decision: Decision, standing: Standing, place: Place, now: datetime) -> Landing:
+    """The new node. The inbox is told when the run went on from elsewhere than it stood."""
+    landing = landing_at(decision, place, now)
+    if standing.node_id == standing.tip_node_id or not checkpoints.may_ask(program):
+        return landing
+    asked = decision.snapshot.asked
+    return replace(landing, moved=NewTip(asked=UUID(hex=asked.node) if asked else None))
+
+
+def default_due_ms() -> int | None:
+    return settings.CHECKPOINT_DUE_MS or None
+
+
+def landing_at(decision: Decision, place: Place, now: datetime) -> Landing:
     completed = now if decision.status in _COMPLETE else None
     return Landing(tip=place.next_node, status=decision.status, completed_at=completed)
 

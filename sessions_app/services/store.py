@@ -4,17 +4,19 @@ A write is one statement and therefore one transaction. It begins with the UPDAT
 its one writer; when the log has grown since the read, that UPDATE finds no row and nothing at all is written.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import orjson
 import psycopg
 
+from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.log import Event
 from sessions_app.engine.tokens import TokenSessionLockedError
 from sessions_app.selectors.standings import birth_date, prepared_cursor
-from sessions_app.services.appends import Append, NewAttempt, NewNode, NewOutput
+from sessions_app.services.appends import Append, NewAttempt, NewNode, NewOutput, NewQuestion
 
 LOCK_TIMEOUT_MS = 2000
 # Two requests to start that name the same key meet here; every other attempt meets at its session's row first.
@@ -34,6 +36,9 @@ class _Shape:
     outputs: int
     gaps: int
     resolved: int
+    questions: int = 0
+    closes: int = 0
+    moves: int = 0
 
 
 # Columns and their types, in the order in which the rows give them. Types are named because a VALUES list has none.
@@ -112,6 +117,30 @@ _GAP = {
     "event_index": "int",
 }
 _RESOLVED = {"id": "uuid", "by_id": "uuid"}
+_QUESTION = {
+    "id": "uuid",
+    "checkpoint_id": "text",
+    "instance_key": "text",
+    "title": "text",
+    "message": "text",
+    "options": "jsonb",
+    "authority": "text",
+    "digest": "text",
+    "due_at": "timestamptz",
+    "event_index": "int",
+}
+_CLOSING = {
+    "id": "uuid",
+    "state": "text",
+    "answered_at": "timestamptz",
+    "answered_by": "text",
+    "answered_as": "text",
+    "option_id": "text",
+    "reason": "text",
+    "door": "text",
+    "to_node_id": "uuid",
+}
+_MOVED = {"asked": "uuid", "closed": "uuid"}
 
 
 @cache
@@ -154,7 +183,33 @@ def _statement(shape: _Shape) -> str:
             "resolved AS (UPDATE sessions_app_gap g SET resolved_by_id = x.by_id "
             f"FROM s, {rows.of(_RESOLVED, shape.resolved)} WHERE g.id = x.id AND g.session_id = s.id)"
         )
+    parts.extend(_questions(rows, p, shape))
     return f"{', '.join(parts)} SELECT count(*) FROM s"
+
+
+def _questions(rows: "_Rows", p: Mapping[str, str], shape: _Shape) -> Iterator[str]:
+    """What waits for people. No row is changed twice: Postgres would keep either change, and not say which."""
+    if shape.questions:
+        yield (
+            "asked AS (INSERT INTO sessions_app_checkpointrequest (team_id, session_id, run_id, presented_at, state, "
+            f"claimed_by, answered_by, answered_as, option_id, reason, door, {_names(_QUESTION)}) "
+            f"SELECT {p['team']}, s.id, {p['run']}, {p['now']}, 'open', '', '', '', '', '', '', x.* "
+            f"FROM s, {rows.of(_QUESTION, shape.questions)})"
+        )
+    if shape.closes:
+        changes = ", ".join(f"{column} = x.{column}" for column in _CLOSING if column != "id")
+        yield (
+            f"closed AS (UPDATE sessions_app_checkpointrequest q SET {changes} "
+            f"FROM s, {rows.of(_CLOSING, shape.closes)} "
+            "WHERE q.id = x.id AND q.session_id = s.id AND q.state IN ('open', 'withdrawn'))"
+        )
+    if shape.moves:
+        yield (
+            "moved AS (UPDATE sessions_app_checkpointrequest q "
+            "SET state = CASE WHEN q.id = x.asked THEN 'open' ELSE 'withdrawn' END "
+            f"FROM s, {rows.of(_MOVED, shape.moves)} WHERE q.run_id = {p['run']} AND q.session_id = s.id "
+            "AND q.state IN ('open', 'withdrawn') AND q.id IS DISTINCT FROM x.closed)"
+        )
 
 
 class _Rows:
@@ -262,6 +317,9 @@ def _shape(plan: Append) -> _Shape:
         outputs=len(plan.outputs),
         gaps=len(plan.gaps),
         resolved=sum(1 for gap in plan.gaps if gap.resolves),
+        questions=len(plan.questions),
+        closes=int(plan.closing is not None),
+        moves=int(plan.moved is not None),
     )
 
 
@@ -289,7 +347,51 @@ def _parameters(plan: Append) -> list[Any]:
     for new in plan.gaps:
         if new.resolves:
             values += [new.resolves, new.gap_id]
+    return values + _waiting_values(plan)
+
+
+def _waiting_values(plan: Append) -> list[Any]:
+    values: list[Any] = []
+    for question in plan.questions:
+        values += _question_values(question)
+    values += _closing_values(plan)
+    if plan.moved is not None:
+        values += [plan.moved.asked, plan.closing.request if plan.closing else None]
     return values
+
+
+def _question_values(question: NewQuestion) -> list[Any]:
+    shown = question.shown
+    return [
+        question.request_id,
+        shown.checkpoint_id,
+        shown.instance,
+        shown.title,
+        shown.message,
+        orjson.dumps([option.as_json() for option in shown.options]).decode(),
+        shown.authority.value,
+        shown.digest,
+        question.due_at,
+        question.event_index,
+    ]
+
+
+def _closing_values(plan: Append) -> list[Any]:
+    closing = plan.closing
+    if closing is None:
+        return []
+    answered = closing.state is CheckpointState.ANSWERED
+    return [
+        closing.request,
+        closing.state.value,
+        plan.now if answered else None,
+        closing.voice.who if answered else "",
+        closing.authority.value if closing.authority else "",
+        closing.option,
+        closing.voice.reason if answered else "",
+        closing.voice.door if answered else "",
+        plan.closed_by if answered else None,
+    ]
 
 
 def _head_values(plan: Append) -> list[Any]:

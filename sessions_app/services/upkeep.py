@@ -6,9 +6,9 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from sessions_app.engine.projections import GapView, OutputView, RunView, SessionView, project
+from sessions_app.engine.projections import GapView, OutputView, QuestionView, RunView, SessionView, project
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.models import Event, Gap, Output, Run, WorkSession
+from sessions_app.models import CheckpointRequest, Event, Gap, Output, Run, WorkSession
 from sessions_app.selectors.standings import birth_date
 from teams_app.engine.actors import Actor, ActorKind
 from teams_app.engine.errors import ForbiddenError
@@ -37,7 +37,7 @@ def ensure_partitions(*, actor: Actor, today: date) -> tuple[str, ...]:
 
 
 def rebuild_projections(*, actor: Actor, session_id: UUID) -> int:
-    """Write again what the log says of a session's columns, runs, outputs and gaps; returns how many rows were different."""
+    """Write again what the log says of a session's columns, runs, outputs, gaps and checkpoints; returns how many rows were different."""
     _require_system(actor)
     with transaction.atomic(durable=True):
         # The lock of the session's one writer: the log does not grow while it is read.
@@ -48,6 +48,7 @@ def rebuild_projections(*, actor: Actor, session_id: UUID) -> int:
         changed += sum(_restore_run(run) for run in view.runs.values())
         changed += _restore_outputs(locked, view)
         changed += sum(_restore_gaps(locked, run) for run in view.runs.values())
+        changed += sum(_restore_questions(locked, run) for run in view.runs.values())
     return changed
 
 
@@ -115,7 +116,45 @@ def _restore_gap(session: WorkSession, run: RunView, row: Gap | None, view: GapV
     return 1
 
 
-def _restore(row: WorkSession | Run | Output | Gap, wanted: Mapping[str, object]) -> int:
+def _restore_questions(session: WorkSession, run: RunView) -> int:
+    stored = {row.id: row for row in CheckpointRequest.objects.filter(run_id=run.run_id)}
+    strange = stored.keys() - run.questions.keys()
+    if strange:
+        CheckpointRequest.objects.filter(pk__in=strange).delete()
+    restored = sum(_restore_question(session, run, stored.get(id_), view) for id_, view in run.questions.items())
+    return len(strange) + restored
+
+
+def _restore_question(session: WorkSession, run: RunView, row: CheckpointRequest | None, view: QuestionView) -> int:
+    shown = view.shown
+    wanted: dict[str, object] = {
+        "checkpoint_id": shown["checkpointId"],
+        "instance_key": shown["instance"],
+        "title": shown["title"],
+        "message": shown["message"],
+        "options": shown["options"],
+        "authority": shown["authority"],
+        "digest": shown["digest"],
+        "event_index": view.event_index,
+        "state": run.state_of(view).value,
+        "answered_by": view.answered_by,
+        "answered_as": view.answered_as,
+        "option_id": view.option_id,
+        "reason": view.reason,
+        "door": view.door,
+        "to_node_id": view.to_node_id,
+    }
+    if row is None or (row.answered_at is None) != (view.answered_ms is None):
+        wanted["answered_at"] = None if view.answered_ms is None else _moment(view.answered_ms)
+    if row is not None:
+        return _restore(row, wanted)
+    born = {"id": view.request_id, "team_id": session.team_id, "session_id": session.id, "run_id": run.run_id}
+    due_at = None if view.due_ms is None else _moment(view.due_ms)
+    CheckpointRequest.objects.create(**born, presented_at=_moment(view.presented_ms), due_at=due_at, **wanted)
+    return 1
+
+
+def _restore(row: WorkSession | Run | Output | Gap | CheckpointRequest, wanted: Mapping[str, object]) -> int:
     wrong = [name for name, value in wanted.items() if getattr(row, name) != value]
     if not wrong:
         return 0

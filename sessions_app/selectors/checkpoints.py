@@ -1,0 +1,199 @@
+"""Questions that wait for people, and where their answers led."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q, QuerySet
+
+from sessions_app.engine.checkpoints import Authority, CheckpointState, Choice
+from sessions_app.engine.log import NodeKind
+from sessions_app.engine.runs import Dialect
+from sessions_app.models import CheckpointRequest, Run
+from sessions_app.selectors.standings import prepared_cursor
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import InvalidInputError, NotFoundError
+from teams_app.engine.ids import Prefix, from_text, to_text
+from teams_app.engine.pages import Page, PageRequest, cut_page
+
+_ANSWERED = """
+SELECT a.id, a.kind, sn.data, a.snapshot_digest,
+       EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = a.id AND c.kind <> 'checkpoint')
+FROM sessions_app_checkpointrequest q
+JOIN sessions_app_node a ON a.id = q.to_node_id
+JOIN sessions_app_snapshot sn ON sn.team_id = a.team_id AND sn.digest = a.snapshot_digest
+WHERE q.id = $1 AND q.team_id = $2 AND q.state = 'answered' AND q.answered_as = 'human'
+"""
+
+# Blocked attempts and changes of mode stay at the question that they were made at.
+_WAITING = """
+WITH RECURSIVE waiting AS (
+  SELECT n.id, n.pending_key, n.event_index FROM sessions_app_node n WHERE n.id = $1 AND n.team_id = $2
+  UNION ALL
+  SELECT c.id, c.pending_key, c.event_index
+  FROM sessions_app_node c JOIN waiting w ON c.parent_id = w.id AND c.pending_key = w.pending_key
+  WHERE c.kind <> 'checkpoint'
+)
+SELECT id FROM waiting ORDER BY event_index DESC LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AfterAnswer:
+    """The node that a person's answer made."""
+
+    node_id: UUID
+    node_kind: NodeKind
+    snapshot: bytes
+    snapshot_digest: str
+    has_children: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointValue:
+    """A question as it stands. Its id is that of the node at which it was asked."""
+
+    id: UUID
+    session_id: UUID
+    run_id: UUID
+    checkpoint_id: str
+    instance_key: str
+    title: str
+    message: str
+    options: tuple[Choice, ...]
+    authority: Authority
+    digest: str
+    state: CheckpointState
+    presented_at: datetime
+    due_at: datetime | None
+    claimed_by: str
+    claimed_at: datetime | None
+    answered_at: datetime | None
+    answered_by: str
+    answered_as: Authority | None
+    option_id: str
+    reason: str
+    door: str
+    workflow_title: str
+    goal: str
+    dialect: Dialect
+
+    def is_overdue(self, now: datetime) -> bool:
+        return self.state is CheckpointState.OPEN and self.due_at is not None and self.due_at < now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Which questions a list shows; None shows all. `mine` are those that the actor has claimed."""
+
+    state: CheckpointState | None = CheckpointState.OPEN
+    mine: bool = False
+    overdue: bool = False
+
+
+def read_answered(*, team_id: UUID, request_id: UUID) -> AfterAnswer | None:
+    """Where a run stands after a person's answer; None while there is none."""
+    row = prepared_cursor().execute(_ANSWERED, [request_id, team_id]).fetchone()
+    if row is None:
+        return None
+    return AfterAnswer(
+        node_id=row[0], node_kind=NodeKind(row[1]), snapshot=row[2], snapshot_digest=row[3], has_children=row[4]
+    )
+
+
+def waiting_node(*, team_id: UUID, request_id: UUID) -> UUID:
+    """The node at which an answer is taken: the newest that still waits at the question."""
+    row = prepared_cursor().execute(_WAITING, [request_id, team_id]).fetchone()
+    return request_id if row is None else row[0]
+
+
+def list_checkpoints(*, actor: Actor, page: PageRequest, wanted: Wanted, now: datetime) -> Page[CheckpointValue]:
+    """The inbox of the team: what is due first comes first, then what was asked first."""
+    actor.require(Permission.READ_RUNS)
+    rows = _of_team(actor)
+    if wanted.state is not None:
+        rows = rows.filter(state=wanted.state.value)
+    if wanted.mine:
+        rows = rows.filter(claimed_by=actor.id)
+    if wanted.overdue:
+        rows = rows.filter(due_at__lt=now, state=CheckpointState.OPEN.value)
+    rows = _after(rows, page.after).order_by("due_at", "id")
+    found = list(rows[: page.limit + 1])
+    runs = _runs_of(found)
+    return cut_page(
+        rows=found,
+        limit=page.limit,
+        value_of=lambda row: checkpoint_value(row, runs[row.run_id]),
+        position_of=lambda row: f"{row.due_at.isoformat() if row.due_at else ''} {to_text(Prefix.CHECKPOINT, row.id)}",
+    )
+
+
+def read_checkpoint(*, actor: Actor, request_id: UUID) -> CheckpointValue:
+    actor.require(Permission.READ_RUNS)
+    row = _of_team(actor).filter(pk=request_id).order_by("pk").first()
+    if row is None:
+        raise NotFoundError(
+            "There is no such checkpoint.", suggestion="List the checkpoints of the team for their ids."
+        )
+    return checkpoint_value(row, _runs_of([row])[row.run_id])
+
+
+def count_open(*, actor: Actor) -> int:
+    """How many questions wait for an answer."""
+    return _of_team(actor).filter(state=CheckpointState.OPEN.value).count()
+
+
+def checkpoint_value(row: CheckpointRequest, run: Run) -> CheckpointValue:
+    return CheckpointValue(
+        id=row.id,
+        session_id=row.session_id,
+        run_id=row.run_id,
+        checkpoint_id=row.checkpoint_id,
+        instance_key=row.instance_key,
+        title=row.title,
+        message=row.message,
+        options=tuple(_choice(option) for option in row.options),
+        authority=Authority(row.authority),
+        digest=row.digest,
+        state=CheckpointState(row.state),
+        presented_at=row.presented_at,
+        due_at=row.due_at,
+        claimed_by=row.claimed_by,
+        claimed_at=row.claimed_at,
+        answered_at=row.answered_at,
+        answered_by=row.answered_by,
+        answered_as=Authority(row.answered_as) if row.answered_as else None,
+        option_id=row.option_id,
+        reason=row.reason,
+        door=row.door,
+        workflow_title=run.workflow_title,
+        goal=run.goal,
+        dialect=Dialect(run.dialect),
+    )
+
+
+def _choice(option: dict[str, Any]) -> Choice:
+    return Choice(id=option["id"], label=option["label"], description=option["description"])
+
+
+def _of_team(actor: Actor) -> QuerySet[CheckpointRequest]:
+    return CheckpointRequest.objects.filter(team_id=actor.team_id)
+
+
+def _runs_of(rows: list[CheckpointRequest]) -> dict[UUID, Run]:
+    return Run.objects.in_bulk({row.run_id for row in rows})
+
+
+def _after(rows: QuerySet[CheckpointRequest], position: str | None) -> QuerySet[CheckpointRequest]:
+    """Rows without a due time come last, as Postgres sorts them."""
+    if position is None:
+        return rows
+    due, _, name = position.partition(" ")
+    last = from_text(Prefix.CHECKPOINT, name)
+    if last is None:
+        raise InvalidInputError("The cursor is not one of this list.", suggestion="Begin without a cursor.")
+    if not due:
+        return rows.filter(due_at__isnull=True, id__gt=last)
+    moment = datetime.fromisoformat(due)
+    return rows.filter(Q(due_at__gt=moment) | Q(due_at=moment, id__gt=last) | Q(due_at__isnull=True))

@@ -1,0 +1,162 @@
+"""People answer what runs ask: each service is one conditional write, and its entry in the audit log."""
+
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Q
+
+from sessions_app.engine import outputs
+from sessions_app.engine.checkpoints import (
+    MAX_REASON_CHARACTERS,
+    CheckpointAnsweredError,
+    CheckpointClaimedError,
+    CheckpointStaleError,
+    CheckpointState,
+    HumanRequiredError,
+    Voice,
+)
+from sessions_app.engine.decide import decide
+from sessions_app.engine.decisions import AnswerCheckpoint, Place
+from sessions_app.engine.runs import Dialect
+from sessions_app.engine.tokens import NONCE_BYTES
+from sessions_app.models import CheckpointRequest
+from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint, waiting_node
+from sessions_app.selectors.standings import Standing, read_standing
+from sessions_app.services import store
+from sessions_app.services.keys import current_keys
+from sessions_app.services.minting import Entropy, Minting
+from sessions_app.services.runs import MAX_TRIES, busy, default_due_ms, landing_of, snapshot_of, unknown_node
+from teams_app.engine.actors import Actor, ActorKind, Permission
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.services.audit import record_audit
+from workflows_app.selectors.programs import load_program
+
+_UNANSWERED = Q(state__in=[CheckpointState.OPEN.value, CheckpointState.WITHDRAWN.value])
+
+
+def claim_checkpoint(*, actor: Actor, request_id: UUID, now: datetime) -> CheckpointValue:
+    """Say that one is about to answer. Claiming again changes nothing."""
+    _require_person(actor)
+    with transaction.atomic(durable=True):
+        # One of two who claim at once finds the row claimed: the condition is judged again after the other's commit.
+        claimed = CheckpointRequest.objects.filter(
+            _UNANSWERED, pk=request_id, team_id=actor.team_id, claimed_by__in=["", actor.id]
+        ).update(claimed_by=actor.id, claimed_at=now)
+        value = read_checkpoint(actor=actor, request_id=request_id)
+        if not claimed:
+            _refuse_closed(value)
+            raise _claimed(value)
+        _record(actor, "checkpoint.claimed", value, now)
+    return value
+
+
+def release_checkpoint(*, actor: Actor, request_id: UUID, now: datetime) -> CheckpointValue:
+    """Take a claim back: one's own, or that of somebody who does not come back."""
+    _require_person(actor)
+    with transaction.atomic(durable=True):
+        rows = CheckpointRequest.objects.filter(_UNANSWERED, pk=request_id, team_id=actor.team_id)
+        released = rows.exclude(claimed_by="").update(claimed_by="", claimed_at=None)
+        value = read_checkpoint(actor=actor, request_id=request_id)
+        if released:
+            _record(actor, "checkpoint.released", value, now)
+    return value
+
+
+def answer_checkpoint(
+    *, actor: Actor, request_id: UUID, option_id: str, digest: str, reason: str, now: datetime, entropy: Entropy
+) -> CheckpointValue:
+    """The person's answer moves the run. `digest` is that of what they were shown."""
+    _require_person(actor)
+    outputs.check_text(reason, name="reason", max_characters=MAX_REASON_CHARACTERS)
+    outputs.check_text(option_id, name="option", max_characters=256)
+    voice = Voice(who=actor.id, door=actor.door.value, reason=reason.strip())
+    minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
+    for _ in range(MAX_TRIES):
+        value = read_checkpoint(actor=actor, request_id=request_id)
+        _refuse_closed(value)
+        if value.claimed_by not in {"", actor.id}:
+            raise _claimed(value)
+        command = AnswerCheckpoint(
+            option_id=option_id, digest=digest, voice=voice, by_hand=value.dialect is Dialect.NAVIGATION
+        )
+        if _answer(minting, value, command):
+            return read_checkpoint(actor=actor, request_id=request_id)
+    raise busy()
+
+
+def _answer(minting: Minting, value: CheckpointValue, command: AnswerCheckpoint) -> bool:
+    """One try: False when another writer was first."""
+    actor = minting.actor
+    node_id = waiting_node(team_id=actor.team_id, request_id=value.id)
+    standing = read_standing(team_id=actor.team_id, node_id=node_id, nonce=b"")
+    if standing is None:
+        raise unknown_node()
+    program = load_program(standing.workflow_hash)
+    place = _place(minting, standing)
+    decision = decide(program=program, snapshot=snapshot_of(standing), command=command, place=place)
+    plan = minting.plan(
+        program=program,
+        decision=decision,
+        place=place,
+        head=standing.head,
+        landing=landing_of(program, decision, standing, place, minting.now),
+        attempt=None,
+    )
+    with transaction.atomic(durable=True):
+        written = store.append(plan)
+        if written:
+            _record(actor, "checkpoint.answered", value, minting.now, option=command.option_id, digest=value.digest)
+    return written
+
+
+def _place(minting: Minting, standing: Standing) -> Place:
+    return Place(
+        session_id=standing.session_id,
+        run_id=standing.run_id,
+        node_id=standing.node_id,
+        next_node=minting.new_id(),
+        nonce=minting.entropy(NONCE_BYTES),
+        workflow_id=standing.workflow_id,
+        workflow_hash=standing.workflow_hash,
+        has_children=standing.has_children,
+        has_critical_gaps=standing.has_gaps,
+        at_ms=minting.unix_ms,
+        due_ms=default_due_ms(),
+    )
+
+
+def _require_person(actor: Actor) -> None:
+    if actor.kind is not ActorKind.PERSON:
+        raise HumanRequiredError(
+            "A checkpoint is answered by a signed-in person; no key can do it, whatever its scopes.",
+            suggestion="Ask your user to answer it in the Studio.",
+        )
+    actor.require(Permission.ANSWER_CHECKPOINTS)
+
+
+def _refuse_closed(value: CheckpointValue) -> None:
+    if value.state is CheckpointState.ANSWERED:
+        raise CheckpointAnsweredError(
+            f"The checkpoint was answered before: {value.option_id}, by {value.answered_by or 'a default'}.",
+            suggestion="Read the checkpoint for the answer; the run has gone on with it.",
+            details={"optionId": value.option_id, "answeredBy": value.answered_by},
+        )
+    if value.state is CheckpointState.STALE:
+        raise CheckpointStaleError(
+            "The question was asked again in other words.",
+            suggestion="Answer the newer one: list the open checkpoints.",
+        )
+
+
+def _claimed(value: CheckpointValue) -> CheckpointClaimedError:
+    return CheckpointClaimedError(
+        f"{value.claimed_by} has claimed the checkpoint.",
+        suggestion="Let them answer it, or release the claim first.",
+        details={"claimedBy": value.claimed_by},
+    )
+
+
+def _record(actor: Actor, action: str, value: CheckpointValue, now: datetime, **details: str) -> None:
+    target = to_text(Prefix.CHECKPOINT, value.id)
+    record_audit(actor=actor, action=action, target=target, now=now, details=details)
