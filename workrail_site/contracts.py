@@ -12,6 +12,7 @@ from workrail_site.mcp.toolsets import tools_document
 CONTRACTS: Mapping[str, Callable[[], bytes]] = {
     "openapi.json": openapi.document,
     "rail.tools.json": partial(tools_document, dialect="rail"),
+    "navigation.tools.json": partial(tools_document, dialect="navigation"),
 }
 
 

@@ -42,7 +42,8 @@ class Waiting(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
     """A transition out of the activity. `holds` is what the server makes of its condition; `is_open` whether it may be
-    taken: one that holds may, and where none does the agent says which.
+    taken. One that holds may. What depends on a variable that nobody has set, and a branch that no condition decides, may be
+    taken on the agent's word.
     """
 
     target: str
@@ -95,7 +96,17 @@ def valid_targets(activity: Activity) -> tuple[str, ...]:
         for option in checkpoint.options
         if option.effect is not None and option.effect.transition_to
     )
-    return tuple(dict.fromkeys([*(target for target, _, _ in _declared(activity)), *by_effect]))
+    return tuple(dict.fromkeys([*(way.target for way in _declared(activity)), *by_effect]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Exit:
+    """A way out as declared."""
+
+    target: str
+    condition: Condition | None = None
+    is_default: bool = False
+    is_chosen: bool = False
 
 
 class _Survey:
@@ -214,11 +225,14 @@ class _Survey:
     def _ways(self) -> tuple[Way, ...]:
         """Each target once, with the server's word on its conditions; a default holds where nothing else does."""
         declared = _declared(self.activity)
-        held = {target for target, condition, default in declared if not default and self._holds(condition)}
-        holding = held or {target for target, _, default in declared if default}
-        targets = dict.fromkeys(target for target, _, _ in declared)
+        held = {way.target for way in declared if not (way.is_default or way.is_chosen) and self._holds(way.condition)}
+        holding = held or {way.target for way in declared if way.is_default}
+        left_to_agent = {way.target for way in declared if way.is_chosen or self._is_unknown(way.condition)}
+        targets = dict.fromkeys(way.target for way in declared)
         leading = [target for target in targets if self._leads(target)]
-        is_open = [target for target in leading if target in holding] or leading
+        is_open = [target for target in leading if target in holding | left_to_agent]
+        if not any(target in holding for target in leading):
+            is_open = leading
         return tuple(
             Way(target=target, condition=_words(declared, target), holds=target in holding, is_open=target in is_open)
             for target in targets
@@ -226,6 +240,11 @@ class _Survey:
 
     def _holds(self, condition: Condition | None) -> bool:
         return conditions.evaluate(condition, variables=self.snapshot.variables, mode=self.program.conditions)
+
+    def _is_unknown(self, condition: Condition | None) -> bool:
+        """Whether it asks for something of which the server knows nothing."""
+        named = (tuple(name.split(".")) for name in conditions.variables_of(condition))
+        return any(conditions.lookup(path, variables=self.snapshot.variables) is conditions.MISSING for path in named)
 
     def _leads(self, target: str) -> bool:
         """Whether the walk gets anywhere from there: an activity that is skipped must itself lead on."""
@@ -246,17 +265,29 @@ def _is_left_by_word(loop: Loop) -> bool:
     return loop.loops not in {LoopKind.FOR_EACH, LoopKind.FOR}
 
 
-def _declared(activity: Activity) -> list[tuple[str, Condition | None, bool]]:
-    """Target, condition, and whether it is a default. A branch without a target is an end, and so is having no way."""
+def _declared(activity: Activity) -> list[_Exit]:
+    """A branch without a target is an end; one without a condition is chosen, not computed. Where no way is sure to be open,
+    the workflow ends when none is.
+    """
     branches = [
-        (branch.transition_to or THE_END, branch.condition, branch.is_default)
+        _Exit(
+            target=branch.transition_to or THE_END,
+            condition=branch.condition,
+            is_default=branch.is_default,
+            is_chosen=branch.condition is None and not branch.is_default,
+        )
         for decision in activity.decisions
         for branch in decision.branches
     ]
-    transitions = [(way.to, way.condition, way.is_default) for way in activity.transitions]
-    return [*branches, *transitions] or [(THE_END, None, False)]
+    transitions = [
+        _Exit(target=way.to, condition=way.condition, is_default=way.is_default) for way in activity.transitions
+    ]
+    declared = [*branches, *transitions]
+    if any(way.is_default or (way.condition is None and not way.is_chosen) for way in declared):
+        return declared
+    return [*declared, _Exit(target=THE_END, is_default=True)]
 
 
-def _words(declared: list[tuple[str, Condition | None, bool]], target: str) -> str:
-    said = [conditions.describe(condition) for to, condition, _ in declared if to == target and condition is not None]
+def _words(declared: list[_Exit], target: str) -> str:
+    said = [conditions.describe(way.condition) for way in declared if way.target == target and way.condition]
     return " or ".join(dict.fromkeys(said))

@@ -5,7 +5,7 @@ What only a signed-in person may do stays theirs.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, assert_never
+from typing import Any, assert_never
 
 from msgspec.structs import replace
 
@@ -14,12 +14,29 @@ from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, Respo
 from sessions_app.engine.decisions import Decision, Outcome, Place
 from sessions_app.engine.findings import Findings
 from sessions_app.engine.journal import Journal
-from sessions_app.engine.landscape import Landscape, Waiting
+from sessions_app.engine.landscape import Landscape, Waiting, Way
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.obligations import Submission
 from sessions_app.engine.reasons import Gap, GapSeverity, Reason
 from sessions_app.engine.state import Snapshot
-from teams_app.engine.errors import InvalidInputError, WorkrailError
+from sessions_app.engine.steering_refusals import (
+    ActivityNotCompleteError,
+    ActivityNotFoundError,
+    CheckpointAlreadyRespondedError,
+    CheckpointBlockingError,
+    CheckpointNotFoundError,
+    InvalidTransitionError,
+    LoopExhaustedError,
+    LoopItemsRequiredError,
+    LoopNotFoundError,
+    OptionNotFoundError,
+    RoundNotCompleteError,
+    RunCompleteError,
+    StepAlreadyCompleteError,
+    StepNotFoundError,
+    TargetActivityNotFoundError,
+)
+from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import conditions, walker, walks
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import (
@@ -34,117 +51,6 @@ from workflows_app.engine.program import (
     walk_items,
 )
 from workflows_app.engine.walks import FailureKind, Position, Walk
-
-
-class ActivityNotFoundError(WorkrailError):
-    """The state stands in an activity that the workflow does not have."""
-
-    code: ClassVar[str] = "ACTIVITY_NOT_FOUND"
-
-
-class CheckpointBlockingError(WorkrailError):
-    """A person must answer or approve first."""
-
-    code: ClassVar[str] = "CHECKPOINT_BLOCKING"
-
-
-class StepNotFoundError(WorkrailError):
-    """The activity has no such step, or it is not its turn."""
-
-    code: ClassVar[str] = "STEP_NOT_FOUND"
-
-
-class StepAlreadyCompleteError(WorkrailError):
-    """The step is done in this visit of the activity."""
-
-    code: ClassVar[str] = "STEP_ALREADY_COMPLETE"
-
-
-class CheckpointNotFoundError(WorkrailError):
-    """The activity has no such checkpoint."""
-
-    code: ClassVar[str] = "CHECKPOINT_NOT_FOUND"
-
-
-class CheckpointAlreadyRespondedError(WorkrailError):
-    """The checkpoint waits for no answer now."""
-
-    code: ClassVar[str] = "CHECKPOINT_ALREADY_RESPONDED"
-
-
-class OptionNotFoundError(WorkrailError):
-    """The checkpoint has no such option."""
-
-    code: ClassVar[str] = "OPTION_NOT_FOUND"
-
-
-class ActivityNotCompleteError(WorkrailError):
-    """Something of the activity must be done before it is left."""
-
-    code: ClassVar[str] = "ACTIVITY_NOT_COMPLETE"
-
-
-class TargetActivityNotFoundError(WorkrailError):
-    """The workflow has no activity of that name."""
-
-    code: ClassVar[str] = "TARGET_ACTIVITY_NOT_FOUND"
-
-
-class InvalidTransitionError(WorkrailError):
-    """No transition leads there now."""
-
-    code: ClassVar[str] = "INVALID_TRANSITION"
-
-
-class LoopNotFoundError(WorkrailError):
-    """The loop is not at hand."""
-
-    code: ClassVar[str] = "LOOP_NOT_FOUND"
-
-
-class LoopItemsRequiredError(WorkrailError):
-    """The loop does not know what it runs over."""
-
-    code: ClassVar[str] = "LOOP_ITEMS_REQUIRED"
-
-
-class LoopExhaustedError(WorkrailError):
-    """The loop has had all the rounds that it may have, and its own test says to go on."""
-
-    code: ClassVar[str] = "LOOP_EXHAUSTED"
-
-
-class RoundNotCompleteError(WorkrailError):
-    """A round of the loop is under way."""
-
-    code: ClassVar[str] = "ROUND_NOT_COMPLETE"
-
-
-class RunCompleteError(WorkrailError):
-    """The run has ended; nothing is left to be done in it."""
-
-    code: ClassVar[str] = "RUN_COMPLETE"
-
-
-# What an action is refused with; the state stays as it was.
-REFUSALS = (
-    ActivityNotFoundError,
-    CheckpointBlockingError,
-    StepNotFoundError,
-    StepAlreadyCompleteError,
-    CheckpointNotFoundError,
-    CheckpointAlreadyRespondedError,
-    OptionNotFoundError,
-    ActivityNotCompleteError,
-    TargetActivityNotFoundError,
-    InvalidTransitionError,
-    LoopNotFoundError,
-    LoopItemsRequiredError,
-    LoopExhaustedError,
-    RoundNotCompleteError,
-    RunCompleteError,
-    InvalidInputError,
-)
 
 _ASK = "Call nav_situation for what is to be done now."
 
@@ -207,7 +113,7 @@ class _Hand:
         self.program = program
         self.snapshot = snapshot
         self.land = land
-        self.journal = Journal(place)
+        self.journal = Journal(place, asked=snapshot.asked)
         self.variables = snapshot.variables
 
     def complete(self, step_id: str) -> Decision:
@@ -277,7 +183,7 @@ class _Hand:
             variables=self.variables,
             by_hand=True,
         )
-        return self._written(walk, gaps=() if way.holds else (self._claimed(way.condition),))
+        return self._written(walk, gaps=() if way.holds else (self._claimed(way),))
 
     def _finished(self) -> Position:
         finished = dict.fromkeys((*self.snapshot.position.completed_activities, self.land.activity.id))
@@ -372,10 +278,11 @@ class _Hand:
         )
         return tuple(_as_gap(reason) for reason in findings.reasons)
 
-    def _claimed(self, condition: str) -> Gap:
+    def _claimed(self, way: Way) -> Gap:
         gap = failures.as_gap(walks.no_way(self.land.activity))
+        why = way.condition or "no condition"
         said = (
-            f"No condition held on leaving {self.land.activity.id}; the agent went by: {condition or 'its own word'}."
+            f"{self.land.activity.id} was left for {way.target} on the agent's word; the server does not find: {why}."
         )
         return Gap(
             severity=GapSeverity.WARNING,
@@ -398,7 +305,7 @@ class _Hand:
         told = tuple(found for found in identified if found.gap.severity is not GapSeverity.INFO)
         return self.journal.decision(
             outcome=Outcome.ADVANCED,
-            snapshot=replace(after, position=walk.position),
+            snapshot=self.journal.ask(self.program, replace(after, position=walk.position, answered=None)),
             node_kind=NodeKind.STEP,
             gaps=identified,
             warnings=warned.of_gaps(told),

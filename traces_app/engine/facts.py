@@ -16,6 +16,7 @@ _CODE_CHARACTERS = 64
 _AGENT_NAMES = ("agent_id", "agentId")
 _TOKEN_NAMES = (
     ("stateToken", TokenKind.STATE),
+    ("state", TokenKind.STATE),
     ("state_token", TokenKind.STATE),
     ("ackToken", TokenKind.ACK),
     ("checkpointToken", TokenKind.CHECKPOINT),

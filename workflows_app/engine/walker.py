@@ -398,7 +398,9 @@ class _Walker:
 
     def _speaks_of(self, loop_id: object, loop: Loop) -> bool:
         """Without a name an artifact speaks of the loop that its step decides; outside of all, of the one that follows."""
-        return self.decides in {"", loop.id} if loop_id is None else loop_id in (loop.id, loop.decision_loop_id)
+        if loop_id is not None:
+            return loop_id in (loop.id, loop.decision_loop_id)
+        return self.decides == loop.id or not self.around
 
     def _count(self, loop: Loop, scope: Variables) -> int:
         if isinstance(loop.count, int):

@@ -1,0 +1,302 @@
+"""A program written out in the words of activity workflows: what an agent of that family reads of a definition.
+
+Fields at their default are left out, save those that a reader looks for first. Whatever format a workflow was authored in,
+it is told in this one.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, assert_never
+
+from workflows_app.engine.program import (
+    Action,
+    Activity,
+    AllOf,
+    AnyOf,
+    Artifact,
+    Broken,
+    Checkpoint,
+    Compare,
+    Condition,
+    Decision,
+    Effect,
+    Gate,
+    Item,
+    Loop,
+    Mode,
+    Not,
+    Operator,
+    Option,
+    Parallel,
+    Program,
+    Step,
+    Transition,
+    Trigger,
+    Truthy,
+    Variable,
+)
+
+_OPERATORS = {
+    Operator.EQUALS: "==",
+    Operator.NOT_EQUALS: "!=",
+    Operator.GT: ">",
+    Operator.GTE: ">=",
+    Operator.LT: "<",
+    Operator.LTE: "<=",
+}
+_UNARY = frozenset({Operator.EXISTS, Operator.NOT_EXISTS})
+
+
+def workflow_json(program: Program) -> dict[str, Any]:
+    """The whole definition with its activities."""
+    return _workflow(program, [activity_json(activity) for activity in program.activities])
+
+
+def workflow_summary(program: Program) -> dict[str, Any]:
+    """The definition with its activities by name only."""
+    activities = [
+        {"id": activity.id, "name": activity.title or activity.id, "required": activity.required}
+        for activity in program.activities
+    ]
+    return _workflow(program, activities)
+
+
+def activity_json(activity: Activity) -> dict[str, Any]:
+    steps = [_step(item) for item in activity.body if isinstance(item, Step | Parallel)]
+    said = {
+        "problem": activity.problem,
+        "description": activity.description,
+        "recognition": list(activity.recognition),
+        "skills": _told({"primary": activity.primary_skill, "supporting": list(activity.supporting_skills)}),
+        "rules": list(activity.rules),
+        "steps": steps,
+        "checkpoints": [checkpoint_json(checkpoint) for checkpoint in activity.checkpoints],
+        "decisions": [_decision(decision) for decision in activity.decisions],
+        "loops": [_loop(item) for item in activity.body if isinstance(item, Loop)],
+        "transitions": [_transition(transition) for transition in activity.transitions],
+        "triggers": [trigger_json(trigger) for trigger in activity.triggers],
+        "entryActions": [_action(action) for action in activity.entry_actions],
+        "exitActions": [_action(action) for action in activity.exit_actions],
+        "outcome": list(activity.outcome),
+        "context_to_preserve": list(activity.context_to_preserve),
+        "artifacts": [_artifact(artifact) for artifact in activity.artifacts],
+        "artifactPrefix": activity.artifact_prefix,
+        "estimatedTime": activity.estimated_time,
+        "notes": list(activity.notes),
+    }
+    first = {"id": activity.id, "version": activity.version, "name": activity.title or activity.id}
+    return first | _told(said) | {"required": activity.required} | dict(activity.extra)
+
+
+def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
+    said = {
+        "condition": condition_json(checkpoint.condition),
+        "prerequisite": checkpoint.prerequisite,
+        "defaultOption": checkpoint.default_option,
+        "autoAdvanceMs": checkpoint.auto_advance_ms,
+        "human": checkpoint.human,
+    }
+    return {
+        "id": checkpoint.id,
+        "name": checkpoint.name,
+        "message": checkpoint.message,
+        "required": checkpoint.required,
+        "blocking": checkpoint.blocking,
+        "options": [_option(option) for option in checkpoint.options],
+        **_told(said),
+        **checkpoint.extra,
+    }
+
+
+def trigger_json(trigger: Trigger) -> dict[str, Any]:
+    said = {"description": trigger.description, "passContext": list(trigger.pass_context)}
+    return {"workflow": trigger.workflow, **_told(said), **trigger.extra}
+
+
+def condition_json(condition: Condition | None) -> dict[str, Any] | None:
+    match condition:
+        case None:
+            return None
+        case Compare():
+            said = {
+                "type": "simple",
+                "variable": ".".join(condition.path),
+                "operator": _OPERATORS.get(condition.operator, condition.operator.value),
+            }
+            return said if condition.operator in _UNARY else said | {"value": condition.value}
+        case Truthy():
+            return {"type": "simple", "variable": ".".join(condition.path), "operator": "truthy"}
+        case AllOf():
+            return {"type": "and", "conditions": [condition_json(part) for part in condition.conditions]}
+        case AnyOf():
+            return {"type": "or", "conditions": [condition_json(part) for part in condition.conditions]}
+        case Not():
+            return {"type": "not", "condition": condition_json(condition.condition)}
+        case Broken():
+            return {"type": "broken", "reason": condition.reason}
+        case _:
+            assert_never(condition)
+
+
+def _workflow(program: Program, activities: list[dict[str, Any]]) -> dict[str, Any]:
+    said = {
+        "description": program.description,
+        "author": program.author,
+        "tags": list(program.tags),
+        "rules": list(program.rules or program.guidance),
+        "variables": [_variable(variable) for variable in program.variables],
+        "modes": [_mode(mode) for mode in program.modes],
+        "artifactLocations": {name: place.path for name, place in program.artifact_locations.items()},
+    }
+    return {
+        "id": program.id,
+        "version": program.version,
+        "title": program.title,
+        **_told(said),
+        "initialActivity": program.initial_activity,
+        "activities": activities,
+    }
+
+
+def _step(step: Step | Parallel) -> dict[str, Any]:
+    """A step of the other family has no description of its own; its prompt is what is to be done."""
+    said: dict[str, Any] = {"condition": condition_json(step.run_condition)}
+    if isinstance(step, Parallel):
+        return {"id": step.id, "name": step.title, **_told({"description": step.prompt, **said}), "required": True}
+    said |= {
+        "description": step.description or step.prompt,
+        "skill": step.skill,
+        "skill_args": dict(step.skill_arguments),
+        "checkpoint": step.checkpoint,
+        "actions": [_action(action) for action in step.actions],
+        "triggers": [trigger_json(trigger) for trigger in step.triggers],
+    }
+    return {"id": step.id, "name": step.title, **_told(said), "required": step.required, **step.extra}
+
+
+def _loop(loop: Loop) -> dict[str, Any]:
+    over = ".".join(loop.items)
+    said = {
+        "description": loop.description,
+        "variable": loop.item_variable,
+        "over": over,
+        "count": loop.count if isinstance(loop.count, int) else ".".join(loop.count or ()),
+        "condition": condition_json(loop.condition),
+        "breakCondition": condition_json(loop.break_condition),
+        "activities": list(loop.activities),
+    }
+    return {
+        "id": loop.id,
+        "name": loop.title or loop.id,
+        "type": loop.loops.value,
+        **_told(said),
+        "maxIterations": loop.max_iterations,
+        "steps": [_inner(item) for item in loop.body],
+        **loop.extra,
+    }
+
+
+def _inner(item: Item) -> dict[str, Any]:
+    match item:
+        case Step() | Parallel():
+            return _step(item)
+        case Gate():
+            return {"checkpoint": item.checkpoint}
+        case Loop():
+            return _loop(item)
+        case _:
+            assert_never(item)
+
+
+def _option(option: Option) -> dict[str, Any]:
+    said = {"description": option.description, "effect": _effect(option.effect)}
+    return {"id": option.id, "label": option.label, **_told(said), **option.extra}
+
+
+def _effect(effect: Effect | None) -> dict[str, Any] | None:
+    if effect is None:
+        return None
+    said = {
+        "setVariable": dict(effect.set_variable),
+        "transitionTo": effect.transition_to,
+        "skipActivities": list(effect.skip_activities),
+    }
+    return _told(said) | dict(effect.extra)
+
+
+def _decision(decision: Decision) -> dict[str, Any]:
+    branches = [
+        {
+            "id": branch.id,
+            "label": branch.label,
+            **_told({"condition": condition_json(branch.condition), "transitionTo": branch.transition_to}),
+            "isDefault": branch.is_default,
+            **branch.extra,
+        }
+        for branch in decision.branches
+    ]
+    return {
+        "id": decision.id,
+        "name": decision.name,
+        **_told({"description": decision.description}),
+        "branches": branches,
+        **decision.extra,
+    }
+
+
+def _transition(transition: Transition) -> dict[str, Any]:
+    said = _told({"condition": condition_json(transition.condition)})
+    return {"to": transition.to, **said, "isDefault": transition.is_default, **transition.extra}
+
+
+def _action(action: Action) -> dict[str, Any]:
+    said = {
+        "target": action.target,
+        "message": action.message,
+        "description": action.description,
+        "condition": condition_json(action.condition),
+    }
+    value = {} if action.value is None else {"value": action.value}
+    return {"action": action.action.value, **_told(said), **value, **action.extra}
+
+
+def _variable(variable: Variable) -> dict[str, Any]:
+    default = {"defaultValue": variable.default} if variable.has_default else {}
+    return {
+        "name": variable.name,
+        "type": variable.type.value,
+        **_told({"description": variable.description}),
+        **default,
+        "required": variable.required,
+        **variable.extra,
+    }
+
+
+def _mode(mode: Mode) -> dict[str, Any]:
+    said = {
+        "description": mode.description,
+        "recognition": list(mode.recognition),
+        "skipActivities": list(mode.skip_activities),
+        "defaults": dict(mode.defaults),
+        "resource": mode.resource,
+    }
+    return {
+        "id": mode.id,
+        "name": mode.name,
+        "activationVariable": mode.activation_variable,
+        **_told(said),
+        **mode.extra,
+    }
+
+
+def _artifact(artifact: Artifact) -> dict[str, Any]:
+    said = {"location": artifact.location, "description": artifact.description}
+    return {"id": artifact.id, "name": artifact.name, **_told(said), **artifact.extra}
+
+
+def _told(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Without what says nothing; a zero says something."""
+    return {key: value for key, value in said.items() if not _is_empty(value)}
+
+
+def _is_empty(value: object) -> bool:
+    return value is None or value is False or (isinstance(value, str | Iterable) and not value)

@@ -1,0 +1,159 @@
+"""What the navigation tools tell of definitions: workflows, their activities, checkpoints and transitions."""
+
+import time
+from typing import Any
+
+from sessions_app.engine.landscape import valid_targets
+from teams_app.engine.errors import NotFoundError
+from workflows_app.engine.activity_documents import activity_json, checkpoint_json, workflow_json, workflow_summary
+from workflows_app.engine.budgets import fit_bytes
+from workflows_app.engine.problems import did_you_mean
+from workflows_app.engine.program import Activity, Family, Program
+from workflows_app.engine.walker import TERMINAL_TARGETS
+from workflows_app.selectors.catalog import list_published, read_published
+from workrail_site.dialects.navigation.printing import is_long, listed, told
+from workrail_site.mcp.answers import ToolReply
+from workrail_site.mcp.calling import acting
+
+SERVER = "workrail-navigation"
+VERSION = "1"
+_DESCRIPTION_BYTES = 300
+_began = time.monotonic()
+
+
+def workflows() -> ToolReply:
+    return listed(
+        "workflows",
+        [
+            {
+                "id": each.workflow_id,
+                "title": each.title,
+                "version": each.version,
+                "description": fit_bytes(each.description, max_bytes=_DESCRIPTION_BYTES),
+            }
+            for each in list_published(actor=acting())
+        ],
+    )
+
+
+def workflow(workflow_id: str) -> ToolReply:
+    """Whole where it fits into a reply; else with its activities by name, each to be read by itself."""
+    program = read_published(actor=acting(), workflow_id=workflow_id)
+    whole = told(workflow_json(program))
+    if not is_long(whole):
+        return whole
+    hint = {"tool": "get_workflow_activity", "parameters": {"workflow_id": workflow_id}}
+    return told({**workflow_summary(program), "summarized": True, "next_action": hint})
+
+
+def activity_of(workflow_id: str, activity_id: str) -> ToolReply:
+    program = read_published(actor=acting(), workflow_id=workflow_id)
+    return told(activity_json(_activity(program, activity_id)))
+
+
+def checkpoint_of(workflow_id: str, activity_id: str, checkpoint_id: str) -> ToolReply:
+    activity = _activity(read_published(actor=acting(), workflow_id=workflow_id), activity_id)
+    known = {checkpoint.id: checkpoint for checkpoint in activity.checkpoints}
+    if checkpoint_id not in known:
+        raise NotFoundError(
+            f"Checkpoint not found: {checkpoint_id}",
+            suggestion=did_you_mean(checkpoint_id, known) or "Call get_workflow_activity for the checkpoints.",
+        )
+    return told(checkpoint_json(known[checkpoint_id]))
+
+
+def transition(workflow_id: str, from_activity: str, to_activity: str) -> ToolReply:
+    """Whether the definition knows the way. Whether it is open in a run, its state decides."""
+    program = read_published(actor=acting(), workflow_id=workflow_id)
+    source = program.activity(from_activity)
+    if source is None:
+        return told({"valid": False, "reason": f"Source activity not found: {from_activity}"})
+    if program.activity(to_activity) is None and to_activity not in TERMINAL_TARGETS:
+        return told({"valid": False, "reason": f"Target activity not found: {to_activity}"})
+    targets = valid_targets(source)
+    if to_activity in targets:
+        return told({"valid": True})
+    return told({"valid": False, "reason": f"No valid transition. Valid: {', '.join(targets) or 'none'}"})
+
+
+def health() -> ToolReply:
+    count = len(list_published(actor=acting()))
+    return told(
+        {
+            "status": "healthy",
+            "server": SERVER,
+            "version": VERSION,
+            "workflows_available": count,
+            "uptime_seconds": int(time.monotonic() - _began),
+        }
+    )
+
+
+# Activities of all workflows
+
+
+def activities() -> ToolReply:
+    """Where an agent begins: every activity of every activity workflow, and the words by which it is recognised."""
+    found = [(program, activity) for program in guides() for activity in program.activities]
+    quick: dict[str, str] = {}
+    for _program, activity in found:
+        quick |= {words.lower(): activity.id for words in activity.recognition}
+    return told(
+        {
+            "description": "Goals that a user may have, each with the skill that leads through it.",
+            "usage": "Match the user's words against quick_match or the problems, then load the primary skill.",
+            "next_action": {"tool": "get_rules", "parameters": {}},
+            "activities": [_entry(program, activity) for program, activity in found],
+            "quick_match": quick,
+        }
+    )
+
+
+def activity(activity_id: str) -> ToolReply:
+    """The first of that name: the workflows are asked in the order of their ids."""
+    for program in guides():
+        found = program.activity(activity_id)
+        if found is not None:
+            return told({**activity_json(found), "workflowId": program.id, "next_action": _next(found)})
+    known = [activity.id for program in guides() for activity in program.activities]
+    raise NotFoundError(
+        f"Activity not found: {activity_id}",
+        suggestion=did_you_mean(activity_id, known) or "Call get_activities for the index.",
+    )
+
+
+def guides() -> tuple[Program, ...]:
+    """The activity workflows. A workflow of steps has a single nameless activity, which nobody looks for."""
+    actor = acting()
+    return tuple(
+        read_published(actor=actor, workflow_id=each.workflow_id)
+        for each in list_published(actor=actor)
+        if each.family is Family.ACTIVITIES
+    )
+
+
+def _entry(program: Program, activity: Activity) -> dict[str, Any]:
+    return {
+        "id": activity.id,
+        "workflowId": program.id,
+        "problem": activity.problem or activity.description or activity.title,
+        "primary_skill": activity.primary_skill or program.primary_skill,
+        "next_action": _next(activity, fallback=program.primary_skill),
+    }
+
+
+def _next(activity: Activity, *, fallback: str = "") -> dict[str, Any]:
+    skill = activity.primary_skill or fallback
+    return (
+        {"tool": "get_skill", "parameters": {"skill_id": skill}} if skill else {"tool": "get_skills", "parameters": {}}
+    )
+
+
+def _activity(program: Program, activity_id: str) -> Activity:
+    found = program.activity(activity_id)
+    if found is None:
+        raise NotFoundError(
+            f"Activity not found: {activity_id}",
+            suggestion=did_you_mean(activity_id, [known.id for known in program.activities]) or "Call get_workflow.",
+        )
+    return found

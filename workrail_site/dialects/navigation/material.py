@@ -1,0 +1,170 @@
+"""What the navigation tools tell of skills, rules, resources and templates, and where all of it is found."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from teams_app.engine.errors import NotFoundError
+from workflows_app.engine.activities.references import META, find_skill, resource_keys, wanted_keys
+from workflows_app.engine.program import Attachment, Program
+from workflows_app.selectors.catalog import list_published, read_published
+from workflows_app.selectors.programs import load_content
+from workrail_site.dialects.navigation.definitions import guides
+from workrail_site.dialects.navigation.printing import listed, told
+from workrail_site.mcp.answers import ToolReply
+from workrail_site.mcp.calling import acting
+
+# Skills
+
+
+def skills() -> ToolReply:
+    programs = guides()
+    own = {program.id: [_capability(skill) for skill in _own_skills(program)] for program in programs}
+    return told(
+        {
+            "description": "What the skills can do. A universal one serves every workflow.",
+            "usage": "Load one with get_skill. A workflow's own skill goes before a universal one of the same id.",
+            "universal": own.get(META, []),
+            "workflow_specific": {key: found for key, found in own.items() if key != META and found},
+        }
+    )
+
+
+def skill_list(workflow_id: str | None) -> ToolReply:
+    """With a workflow its own beside the universal ones, without one all in a flat list."""
+    if workflow_id is None:
+        return listed("skills", [_skill(skill, program) for program in guides() for skill in _own_skills(program)])
+    program = read_published(actor=acting(), workflow_id=workflow_id)
+    universal = [_skill(skill) for known in guides() if known.id == META for skill in _own_skills(known)]
+    own = [] if program.id == META else [_skill(skill, program) for skill in _own_skills(program)]
+    return told({"universal": universal, "workflow": own})
+
+
+def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
+    """The workflow's own first, then the universal one; without a workflow, then any workflow's."""
+    found = _find(skill_id, workflow_id)
+    if found is None:
+        raise NotFoundError(
+            f"Skill not found: {skill_id}",
+            suggestion="Call list_skills for the ids, with the workflow_id if you have one.",
+        )
+    content = load_content(found.digest)
+    document = content.document
+    return (
+        told(document) if isinstance(document, dict) else ToolReply(text=content.text, value={"content": content.text})
+    )
+
+
+def _find(skill_id: str, workflow_id: str | None) -> Attachment | None:
+    if workflow_id is not None:
+        program = read_published(actor=acting(), workflow_id=workflow_id)
+        found = find_skill(program=program, reference=skill_id)
+        return found or _first([known for known in guides() if known.id == META], skill_id)
+    programs = guides()
+    return _first(sorted(programs, key=lambda program: program.id != META), skill_id)
+
+
+def _first(programs: Iterable[Program], skill_id: str) -> Attachment | None:
+    found = (find_skill(program=program, reference=skill_id) for program in programs)
+    return next((skill for skill in found if skill is not None), None)
+
+
+def _own_skills(program: Program) -> list[Attachment]:
+    return [skill for skill in program.skills if skill.owner == program.id]
+
+
+def _capability(skill: Attachment) -> dict[str, Any]:
+    return {"id": skill.id, "version": skill.version, "capability": skill.summary}
+
+
+def _skill(skill: Attachment, program: Program | None = None) -> dict[str, Any]:
+    """`path` is the place of the file within the folder of its workflow."""
+    said: dict[str, Any] = {
+        "index": skill.index,
+        "id": skill.id,
+        "name": skill.title or skill.id,
+        "path": f"{skill.owner}/skills/{skill.index}-{skill.id}.{skill.format}",
+    }
+    return said if program is None or program.id == META else said | {"workflowId": program.id}
+
+
+# Rules
+
+
+def rules() -> ToolReply:
+    """The rules that hold for every workflow; they are kept by `meta`."""
+    digest = next((program.global_rules for program in guides() if program.id == META), "")
+    if not digest:
+        raise NotFoundError("Global rules not found", suggestion="Read the rules of the workflow with get_workflow.")
+    document = load_content(digest).document
+    return told(document if isinstance(document, dict) else {"rules": document})
+
+
+# Resources and templates
+
+
+def resources(workflow_id: str) -> ToolReply:
+    program = read_published(actor=acting(), workflow_id=workflow_id)
+    return listed("resources", [_place(item) for item in _own(program, program.resources)])
+
+
+def resource(workflow_id: str, index: str) -> ToolReply:
+    program = read_published(actor=acting(), workflow_id=workflow_id)
+    return _content(program, program.resources, index, what="Resource", tool="list_workflow_resources")
+
+
+def templates(workflow_id: str) -> ToolReply:
+    program = read_published(actor=acting(), workflow_id=workflow_id)
+    return listed("templates", [_place(item) for item in _own(program, program.templates)])
+
+
+def template(workflow_id: str, index: str) -> ToolReply:
+    program = read_published(actor=acting(), workflow_id=workflow_id)
+    return _content(program, program.templates, index, what="Template", tool="list_templates")
+
+
+def _content(program: Program, held: Iterable[Attachment], index: str, *, what: str, tool: str) -> ToolReply:
+    """The text as authored."""
+    keys: dict[str, Attachment] = {}
+    for item in _own(program, held):
+        for key in resource_keys(index=item.index, name=item.id):
+            keys.setdefault(key, item)
+    found = next((keys[key] for key in wanted_keys(index.strip()) if key in keys), None)
+    if found is None:
+        raise NotFoundError(f"{what} not found: {index} in workflow {program.id}", suggestion=f"Call {tool}.")
+    text = load_content(found.digest).text
+    return ToolReply(text=text, value={**_place(found), "content": text})
+
+
+def _own(program: Program, held: Iterable[Attachment]) -> list[Attachment]:
+    return [item for item in held if item.owner == program.id]
+
+
+def _place(item: Attachment) -> dict[str, Any]:
+    return {"index": item.index, "name": item.id, "title": item.title or item.id, "format": item.format}
+
+
+# Everything
+
+
+def discover() -> ToolReply:
+    actor = acting()
+    programs = {program.id: program for program in guides()}
+    meta = programs.get(META)
+    found: dict[str, Any] = {
+        "activities": {"tool": "get_activities", "count": sum(len(each.activities) for each in programs.values())},
+        "universal_skills": [_capability(skill) for skill in _own_skills(meta)] if meta else [],
+        "workflows": [
+            {"id": each.workflow_id, "title": each.title, "version": each.version}
+            for each in list_published(actor=actor)
+        ],
+    }
+    return told(found | {program.id: _held(program) for program in programs.values()})
+
+
+def _held(program: Program) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "resources": {"count": len(_own(program, program.resources)), "tool": "list_workflow_resources"},
+        "templates": {"count": len(_own(program, program.templates)), "tool": "list_templates"},
+    }
+    skills = [skill.id for skill in _own_skills(program)]
+    return said | ({"skills": skills} if skills and program.id != META else {})

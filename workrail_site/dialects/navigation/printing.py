@@ -1,0 +1,27 @@
+"""Answers of the navigation tools: JSON with two spaces as text, and the same value as structured content."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from workrail_site.mcp.answers import MAX_REPLY_BYTES, ToolReply
+
+
+def told(value: Mapping[str, Any]) -> ToolReply:
+    return ToolReply(text=_text(value), value=dict(value))
+
+
+def listed(key: str, items: Sequence[Any]) -> ToolReply:
+    """The text is the bare list; structured content must be an object, so there it stands under a name."""
+    return ToolReply(text=_text(items), value={key: list(items)})
+
+
+def is_long(reply: ToolReply) -> bool:
+    return len(reply.text.encode("utf-8")) > MAX_REPLY_BYTES
+
+
+def _text(value: Any) -> str:
+    """Indented where that fits into a reply, else on one line."""
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    return (text if len(text) <= MAX_REPLY_BYTES else orjson.dumps(value)).decode("utf-8")

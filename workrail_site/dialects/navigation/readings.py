@@ -1,0 +1,51 @@
+"""Arguments of `nav_action` as the action that they name."""
+
+from typing import Any, assert_never
+
+from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
+from teams_app.engine.errors import InvalidInputError
+from workrail_site.dialects.navigation.parameters import ActionName
+
+
+def action_of(
+    name: ActionName,
+    *,
+    step_id: str | None,
+    checkpoint_id: str | None,
+    option_id: str | None,
+    activity_id: str | None,
+    loop_id: str | None,
+    loop_items: list[Any] | None,
+) -> Action:
+    """Raises InvalidInputError when the action lacks an argument. What belongs to another action is passed over."""
+    match name:
+        case ActionName.COMPLETE_STEP:
+            return CompleteStep(step_id=_needed(name, step_id=step_id)["step_id"])
+        case ActionName.RESPOND_TO_CHECKPOINT:
+            answer = _needed(name, checkpoint_id=checkpoint_id, option_id=option_id)
+            return RespondToCheckpoint(checkpoint_id=answer["checkpoint_id"], option_id=answer["option_id"])
+        case ActionName.TRANSITION:
+            return TakeTransition(activity_id=_needed(name, activity_id=activity_id)["activity_id"])
+        case ActionName.ADVANCE_LOOP:
+            items = None if loop_items is None else tuple(loop_items)
+            return AdvanceLoop(loop_id=_needed(name, loop_id=loop_id)["loop_id"], items=items)
+        case _:
+            assert_never(name)
+
+
+def _needed(name: ActionName, **given: str | None) -> dict[str, str]:
+    """The arguments of the action; all of them are named when one is missing."""
+    said = {key: text.strip() for key, text in given.items() if text and text.strip()}
+    if len(said) == len(given):
+        return said
+    needs = f"{' and '.join(given)} {'is' if len(given) == 1 else 'are'} required for {name.value} action"
+    raise InvalidInputError(
+        needs,
+        suggestion="Take the action with its arguments from availableActions of the latest reply.",
+        details={
+            "validationErrors": [
+                {"path": key, "message": "Required, and missing."} for key in given if key not in said
+            ],
+            "correctTemplate": {"action": name.value, **{key: f"<{key}>" for key in given}},
+        },
+    )
