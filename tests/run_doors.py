@@ -80,3 +80,11 @@ def begin_run(doors, *steps, workflow_id="team.sample", **body):
 def go_on(api, value, notes="Did what the step says.", **body):
     tokens = {"stateToken": value["stateToken"], "ackToken": value["ackToken"]}
     return api.post(f"{V1}/runs/continue", {**tokens, "output": {"notesMarkdown": notes}, **body})
+
+
+def person_text():
+    """The id of somebody new."""
+    from teams_app.engine.ids import Prefix, to_text
+    from teams_app.services.ids import new_id
+
+    return to_text(Prefix.PERSON, new_id(now=NOW))

@@ -10,6 +10,8 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
+from sessions_app.models import Run, WorkSession
 from teams_app import selectors
 from teams_app.admin.models import AgentKeyAdmin, AuditEntryAdmin, MembershipAdmin, TeamAdmin
 from teams_app.admin.pages import actor_of, choose_team
@@ -109,4 +111,6 @@ studio.register((Skill, Resource, Template), ContentAdmin)
 studio.register(Alias, AliasAdmin)
 studio.register(TeamContract, TeamContractAdmin)
 studio.register(Binding, BindingAdmin)
+studio.register(WorkSession, WorkSessionAdmin)
+studio.register(Run, RunAdmin)
 studio.register(TraceEvent, TraceEventAdmin)

@@ -16,7 +16,7 @@ from sessions_app.engine.log import NodeKind
 from sessions_app.engine.obligations import NOTES_PLACEHOLDER
 from sessions_app.engine.prompts import Pending
 from sessions_app.engine.runs import NextIntent
-from sessions_app.engine.state import Blocked, Preferences
+from sessions_app.engine.state import Answered, Blocked, Preferences
 from sessions_app.engine.tokens import Keyring, TokenKind, renew
 
 TEMPLATE = 1
@@ -110,6 +110,7 @@ class ReplyFacts:
     tokens: Tokens
     warnings: Sequence[Warned] = ()
     blocked: Blocked | None = None
+    answered: Answered | None = None
     recap: Recap | None = None
     branching: Branching | None = None
     step_context: Mapping[str, Any] | None = None
@@ -168,6 +169,7 @@ def reply_json(facts: ReplyFacts) -> dict[str, Any]:
         "checkpointToken": facts.tokens.checkpoint,
         "recorded": facts.outcome is Outcome.BOOKMARKED,
         "goal": facts.goal,
+        "answered": facts.answered.as_json() if facts.answered else None,
         "recap": facts.recap.as_json() if facts.recap else None,
         "branch": facts.branching.as_json() if facts.branching else None,
         "stepContext": dict(facts.step_context) if facts.step_context else None,
@@ -240,6 +242,7 @@ def render_text(reply: Mapping[str, Any], *, template: int) -> str:
     parts = [
         _recorded_text(reply),
         _blocked_text(reply),
+        _answered_text(reply),
         _complete_text(reply),
         _recap_text(reply),
         _branch_text(reply),
@@ -274,7 +277,8 @@ def _blocked_text(reply: Mapping[str, Any]) -> str:
         lines.append(f"- {blocker['message']} [{blocker['code']}]")
         if blocker.get("suggestedFix"):
             lines.append(f"  Do: {blocker['suggestedFix']}")
-    lines.extend(f"- {issue}" for issue in reply["validation"]["issues"])
+    told = " ".join(blocker["message"] for blocker in reply["blockers"])
+    lines.extend(f"- {issue}" for issue in reply["validation"]["issues"] if issue not in told)
     if "assessmentFollowup" in reply:
         lines.append(f"Follow up first: {reply['assessmentFollowup']['guidance']}")
     lines.append(
@@ -282,6 +286,16 @@ def _blocked_text(reply: Mapping[str, Any]) -> str:
         if reply["retryable"]
         else "A retry cannot mend this. Tell your user what stands here."
     )
+    return "\n".join(lines)
+
+
+def _answered_text(reply: Mapping[str, Any]) -> str:
+    answered = reply.get("answered")
+    if not answered:
+        return ""
+    lines = [f"A signed-in person answered {answered['checkpointId']}: {answered['label']} [{answered['optionId']}]"]
+    if answered.get("reason"):
+        lines.append(f"Their reason: {answered['reason']}")
     return "\n".join(lines)
 
 
@@ -318,9 +332,9 @@ def _branch_text(reply: Mapping[str, Any]) -> str:
         "Successors that it already has:",
     ]
     for sibling in branch["siblings"]:
-        summary = f": {sibling['summary']}" if sibling["summary"] else ""
+        summary = f": {' '.join(sibling['summary'].split())}" if sibling["summary"] else ""
         kind = " (an attempt that was blocked)" if sibling["kind"] == NodeKind.BLOCKED_ATTEMPT.value else ""
-        lines.append(f"- {sibling['title'] or sibling['kind']}{kind}{summary}")
+        lines.append(f"- {sibling['title'] or 'The end of the run'}{kind}{summary}")
     below = _entries_text("What was noted on the latest of them:", branch["downstreamRecap"])
     return "\n".join([*lines, *([below] if below else [])])
 

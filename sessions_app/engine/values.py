@@ -69,12 +69,16 @@ class NodeValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDetail:
-    """A run with what is known of its tip. `open_gaps` counts the gaps that nothing has closed, by severity."""
+    """A run with what is known of its tip. `open_gaps` counts the gaps that nothing has closed, by severity.
+
+    `blocked` says why it stands still, where it does.
+    """
 
     run: RunValue
     session: SessionValue
     tip: NodeValue
     open_gaps: Mapping[GapSeverity, int]
+    blocked: Blocked | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

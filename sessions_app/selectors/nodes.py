@@ -6,9 +6,8 @@ from uuid import UUID
 from django.db.models import Model, Q, QuerySet
 
 from sessions_app.engine.log import NodeKind
-from sessions_app.engine.state import snapshot_from_bytes
 from sessions_app.engine.values import EventValue, NodeDetail
-from sessions_app.models import Attempt, Node, Snapshot
+from sessions_app.models import Attempt, Node
 from sessions_app.selectors.gaps import gaps_of
 from sessions_app.selectors.records import events_of, outputs_of
 from sessions_app.selectors.rows import (
@@ -19,7 +18,7 @@ from sessions_app.selectors.rows import (
     output_value,
     run_value,
 )
-from sessions_app.selectors.runs import find_run
+from sessions_app.selectors.runs import find_run, read_snapshot
 from sessions_app.selectors.sessions import team_sessions
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
@@ -35,7 +34,7 @@ def read_node(*, actor: Actor, node_id: UUID) -> NodeDetail:
     """Eight queries, however much hangs on it."""
     actor.require(Permission.READ_RUNS)
     node = _find_node(actor, node_id)
-    snapshot = snapshot_from_bytes(_snapshot(node))
+    snapshot = read_snapshot(node)
     lists: dict[str, list[Any]] = {
         "children": _some(Node.objects.filter(parent_id=node.id).order_by("event_index", "id")),
         "attempts": _some(Attempt.objects.filter(node_id=node.id).order_by("event_index", "created_at")),
@@ -76,11 +75,6 @@ def _find_node(actor: Actor, node_id: UUID) -> Node:
     if row is None:
         raise NotFoundError("There is no such node.", suggestion="Read the tree of the run for the ids of its nodes.")
     return row
-
-
-def _snapshot(node: Node) -> bytes:
-    found = Snapshot.objects.filter(team_id=node.team_id, digest=node.snapshot_digest)
-    return bytes(found.values_list("data", flat=True).get())
 
 
 def _outputs(node: Node) -> QuerySet[Any]:

@@ -7,11 +7,14 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Q, QuerySet
 
+from sessions_app.engine.log import NodeKind
 from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.state import Snapshot, snapshot_from_bytes
 from sessions_app.engine.tree import Tree, lay_out
 from sessions_app.engine.values import NodeValue, RunDetail, RunValue
-from sessions_app.models import Node, Run
+from sessions_app.models import Node, Run, Snapshot as SnapshotRow
 from sessions_app.selectors.gaps import count_open_gaps
+from sessions_app.selectors.resume_lookups import WORKFLOWS
 from sessions_app.selectors.rows import activity_position, node_value, read_activity_position, run_value
 from sessions_app.selectors.sessions import no_session, read_session, team_sessions
 from teams_app.engine.actors import Actor, Permission
@@ -19,6 +22,7 @@ from teams_app.engine.errors import NotFoundError
 from teams_app.engine.pages import Page, PageRequest, cut_page
 
 MAX_TREE_NODES = 400
+MAX_WORKFLOWS = 200
 
 # The way from the tip up to the oldest node that is shown.
 _WAY = """
@@ -57,15 +61,31 @@ def list_runs(*, actor: Actor, filters: RunFilters, page: PageRequest) -> Page[R
 
 
 def read_run(*, actor: Actor, run_id: UUID) -> RunDetail:
-    """With its session, its tip and its open gaps. Five queries."""
+    """With its session, its tip and its open gaps. Five queries, one more to say why it is blocked."""
     actor.require(Permission.READ_RUNS)
     run = find_run(actor, run_id)
+    tip = Node.objects.get(pk=run.tip_node_id)
+    is_blocked = tip.kind == NodeKind.BLOCKED_ATTEMPT.value
     return RunDetail(
         run=run_value(run),
         session=read_session(actor=actor, session_id=run.session_id),
-        tip=node_value(Node.objects.get(pk=run.tip_node_id)),
+        tip=node_value(tip),
         open_gaps=count_open_gaps(run_id=run.id),
+        blocked=read_snapshot(tip).blocked if is_blocked else None,
     )
+
+
+def workflows_run(*, actor: Actor) -> tuple[str, ...]:
+    """The ids of the workflows that the team has run, each found by one step in the index. One query."""
+    actor.require(Permission.READ_RUNS)
+    with connection.cursor() as cursor:
+        cursor.execute(WORKFLOWS, {"team": actor.team_id, "most": MAX_WORKFLOWS})
+        return tuple(row[0] for row in cursor.fetchall())
+
+
+def read_snapshot(node: Node) -> Snapshot:
+    found = SnapshotRow.objects.filter(team_id=node.team_id, digest=node.snapshot_digest)
+    return snapshot_from_bytes(bytes(found.values_list("data", flat=True).get()))
 
 
 def read_tree(*, actor: Actor, run_id: UUID, before: int | None = None) -> Tree:

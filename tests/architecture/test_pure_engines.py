@@ -12,8 +12,8 @@ APPS = ("teams_app", "workflows_app", "sessions_app", "traces_app")
 MAY_BE_IMPORTED = {
     "base64", "binascii", "bisect", "collections", "collections.abc", "copy", "dataclasses", "datetime", "decimal",
     "difflib", "enum", "fractions", "functools", "hashlib", "heapq", "hmac", "html", "io", "itertools", "json",
-    "jsonschema_rs", "math", "msgspec", "msgspec.json", "msgspec.structs", "operator", "orjson", "pathlib", "re", "re2",
-    "rfc8785", "stat", "string", "struct", "tarfile", "textwrap", "toon_format", "types", "typing", "unicodedata",
+    "jsonschema_rs", "markdown_it", "math", "msgspec", "msgspec.json", "msgspec.structs", "nh3", "operator", "orjson",
+    "pathlib", "re", "re2", "rfc8785", "stat", "string", "struct", "tarfile", "textwrap", "toon_format", "types", "typing", "unicodedata",
     "urllib.parse", "uuid", "yaml", "zipfile", "zlib",
 }  # fmt: skip
 

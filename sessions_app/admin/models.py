@@ -1,0 +1,312 @@
+"""The Studio's pages of sessions, runs and nodes. They show; what changes anything is an act, and there is none here."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+from uuid import UUID
+
+from django.contrib.admin import SimpleListFilter, display
+from django.contrib.postgres.expressions import ArraySubquery
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import JSONObject
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from sessions_app.admin import showing
+from sessions_app.engine.runs import Dialect, RunStatus
+from sessions_app.models import Run, WorkSession
+from sessions_app.selectors import nodes, records, runs as runs_read, sessions as sessions_read
+from sessions_app.selectors.runs import RunFilters
+from teams_app.admin.pages import StudioAdmin, actor_of
+from teams_app.engine.actors import Permission
+from teams_app.engine.errors import ForbiddenError, NotFoundError
+from teams_app.engine.ids import Prefix, from_text, to_text
+from teams_app.engine.pages import PageRequest
+
+_SHOWN = 50
+_SHOWN_EVENTS = 100
+_MOST_EVENT_INDEX = 2**31 - 1
+_ROW = "<uuid:row_id>"
+
+T = TypeVar("T")
+
+
+class StatusFilter(SimpleListFilter):
+    title = "status"
+    parameter_name = "status"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002  Django's signature
+        return [(status.value, status.value.replace("_", " ")) for status in RunStatus]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002  Django's signature
+        return _having_run(queryset, status=self.value()) if self.value() else queryset
+
+
+class WorkflowFilter(SimpleListFilter):
+    title = "workflow"
+    parameter_name = "workflow"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002  Django's signature
+        return [(workflow, workflow) for workflow in runs_read.workflows_run(actor=actor_of(request))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002  Django's signature
+        return _having_run(queryset, workflow_id=self.value()) if self.value() else queryset
+
+
+class DialectFilter(SimpleListFilter):
+    title = "dialect"
+    parameter_name = "dialect"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002  Django's signature
+        return [(dialect.value, dialect.value) for dialect in Dialect]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002  Django's signature
+        return queryset.filter(dialect=self.value()) if self.value() else queryset
+
+
+class _ActivityAdmin(StudioAdmin):
+    """The latest activity first, which is the order of the index that serves the list."""
+
+    needs = Permission.READ_RUNS
+
+    class Media:
+        css: ClassVar[dict[str, list[str]]] = {"all": ["runs.css"]}
+
+    def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:  # noqa: ARG002  Django's signature
+        return ("-last_activity_at", "id")
+
+
+class WorkSessionAdmin(_ActivityAdmin):
+    sortable_by = ()
+    list_display = ("shown_title", "shown_runs", "git_branch", "ticket", "last_activity_at")
+    list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StatusFilter, WorkflowFilter)
+    search_fields = ("title",)
+    search_help_text = "Words of the title or of a goal, a ticket, how a branch begins, or an id."
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.log_view)
+        return [path(f"{_ROW}/log/", view, name="session_log"), *super().get_urls()]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        """With the runs of each session counted by status, in the query of the list itself."""
+        runs = Run.objects.filter(session_id=OuterRef("pk")).order_by().values("status").annotate(count=Count("pk"))
+        counted = runs.values(counted=JSONObject(status=F("status"), count=F("count")))
+        rows: QuerySet[Any] = super().get_queryset(request)
+        annotated: QuerySet[Any] = rows.annotate(run_counts=ArraySubquery(counted))
+        return annotated
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        term = search_term.strip()
+        if not term or "\x00" in term:
+            return queryset, False
+        session_id = from_text(Prefix.SESSION, term)
+        if session_id is not None:
+            return queryset.filter(pk=session_id), False
+        texts = sessions_read.sessions_with_text(actor=actor_of(request), text=term)
+        named = Q(ticket__iexact=term) | (~Q(git_branch="") & Q(git_branch__istartswith=term))
+        return queryset.filter(Q(pk__in=texts) | named), False
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",  # noqa: ARG002  Django's signature
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  Django's signature
+    ) -> HttpResponse:
+        actor, session_id = actor_of(request), _row_id(object_id)
+        session = _found(lambda: sessions_read.read_session(actor=actor, session_id=session_id))
+        page = PageRequest(limit=_SHOWN)
+        runs = runs_read.list_runs(actor=actor, filters=RunFilters(session_id=session_id), page=page)
+        notes = records.list_session_outputs(actor=actor, session_id=session_id, page=page)
+        return _page(
+            self,
+            request,
+            "admin/runs_session.html",
+            title=session.title or to_text(Prefix.SESSION, session.id),
+            session=session,
+            facts=showing.session_facts(session),
+            runs=[(run, showing.run_url(run.id)) for run in runs.items],
+            more_runs=f"{reverse('admin:sessions_app_run_changelist')}?session_id={session.id}"
+            if runs.next_position
+            else "",
+            outputs=[showing.shown_output(output) for output in notes.items],
+            log=reverse("admin:session_log", args=(session.id,)),
+        )
+
+    def log_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
+        actor = actor_of(request)
+        session = _found(lambda: sessions_read.read_session(actor=actor, session_id=row_id))
+        page = PageRequest(after=_after(request), limit=_SHOWN_EVENTS)
+        events = records.list_events(actor=actor, session_id=row_id, page=page)
+        return _page(
+            self,
+            request,
+            "admin/runs_log.html",
+            title="Log",
+            back=showing.session_url(session.id),
+            back_title=session.title or to_text(Prefix.SESSION, session.id),
+            count=session.event_count,
+            events=[showing.shown_event(event) for event in events.items],
+            following=events.next_position,
+        )
+
+    @display(description="session")
+    def shown_title(self, row: WorkSession) -> str:
+        return row.title or to_text(Prefix.SESSION, row.pk)
+
+    @display(description="runs")
+    def shown_runs(self, row: Any) -> SafeString:
+        counts = sorted(row.run_counts, key=lambda counted: list(RunStatus).index(RunStatus(counted["status"])))
+        return format_html_join(" ", "{} {}", ((counted["count"], _badge(counted["status"])) for counted in counts))
+
+
+class RunAdmin(_ActivityAdmin):
+    sortable_by = ()
+    list_display = ("workflow_title", "shown_status", "shown_goal", "shown_session", "last_activity_at")
+    list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StatusFilter, WorkflowFilter, DialectFilter)
+    search_fields = ("goal",)
+    search_help_text = "Words of the goal, or the id of a run."
+
+    def get_urls(self) -> list[URLPattern]:
+        node = self.admin_site.admin_view(self.node_view)
+        return [path(f"{_ROW}/nodes/<uuid:node_id>/", node, name="run_node"), *super().get_urls()]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        titles = WorkSession.objects.filter(pk=OuterRef("session_id")).values("title")
+        rows: QuerySet[Any] = super().get_queryset(request)
+        annotated: QuerySet[Any] = rows.annotate(session_title=Subquery(titles[:1]))
+        return annotated
+
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
+        return lookup == "session_id" or super().lookup_allowed(lookup, value, request)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        term = search_term.strip()
+        run_id = from_text(Prefix.RUN, term)
+        if run_id is not None:
+            return queryset.filter(pk=run_id), False
+        if "\x00" in term:
+            return queryset, False
+        return super().get_search_results(request, queryset, term)
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",  # noqa: ARG002  Django's signature
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  Django's signature
+    ) -> HttpResponse:
+        actor, run_id = actor_of(request), _row_id(object_id)
+        detail = _found(lambda: runs_read.read_run(actor=actor, run_id=run_id))
+        tree = runs_read.read_tree(actor=actor, run_id=run_id, before=_before(request))
+        notes = records.notes_between(run_id=run_id, node_ids=[line.node.id for line in tree.lines])
+        gaps = records.list_gaps(actor=actor, run_id=run_id, page=PageRequest(limit=_SHOWN))
+        return _page(
+            self,
+            request,
+            "admin/runs_run.html",
+            title=detail.run.workflow_title,
+            run=detail.run,
+            public_id=to_text(Prefix.RUN, detail.run.id),
+            facts=showing.run_facts(detail.run, detail.session, detail.tip),
+            blocked=detail.blocked,
+            tip_url=showing.node_url(detail.run.id, detail.tip.id),
+            open_gaps=sorted(detail.open_gaps.items()),
+            lines=showing.shown_tree(tree.lines, notes),
+            before=tree.before,
+            is_older=_before(request) is not None,
+            gaps=[showing.shown_gap(gap) for gap in gaps.items],
+            more_gaps=gaps.next_position is not None,
+            log=reverse("admin:session_log", args=(detail.session.id,)),
+        )
+
+    def node_view(self, request: HttpRequest, row_id: UUID, node_id: UUID) -> HttpResponse:
+        actor = actor_of(request)
+        detail = _found(lambda: nodes.read_node(actor=actor, node_id=node_id))
+        if detail.run.id != row_id:
+            raise Http404
+        return _page(
+            self,
+            request,
+            "admin/runs_node.html",
+            title=showing.title_of(detail.node),
+            detail=detail,
+            kind=showing.KINDS[detail.node.kind],
+            facts=showing.node_facts(detail),
+            run_url=showing.run_url(detail.run.id),
+            session_url=showing.session_url(detail.node.session_id),
+            blocked=detail.blocked,
+            outputs=[showing.shown_output(output) for output in detail.outputs],
+            gaps=[showing.shown_gap(gap) for gap in detail.gaps],
+            attempts=[(attempt, showing.node_url(row_id, attempt.to_node_id)) for attempt in detail.attempts],
+            children=[
+                (showing.title_of(child), showing.KINDS[child.kind], showing.node_url(row_id, child.id))
+                for child in detail.children
+            ],
+            context=showing.shown_context(detail.context),
+            events=[showing.shown_event(event) for event in nodes.events_at(detail=detail)],
+            more=sorted(detail.more),
+        )
+
+    @display(description="status")
+    def shown_status(self, row: Run) -> SafeString:
+        return _badge(row.status)
+
+    @display(description="goal")
+    def shown_goal(self, row: Run) -> str:
+        return showing.excerpt_of(row.goal)
+
+    @display(description="session")
+    def shown_session(self, row: Any) -> SafeString:
+        title = row.session_title or to_text(Prefix.SESSION, row.session_id)
+        return format_html('<a href="{}">{}</a>', showing.session_url(row.session_id), title)
+
+
+def _having_run(queryset: QuerySet[Any], **wanted: Any) -> QuerySet[Any]:
+    """Runs that are so, or sessions that have such a run."""
+    if queryset.model is Run:
+        return queryset.filter(**wanted)
+    return queryset.filter(Exists(Run.objects.filter(session_id=OuterRef("pk"), **wanted)))
+
+
+def _badge(status: str) -> SafeString:
+    return format_html('<span class="badge badge-{}">{}</span>', status, status.replace("_", " "))
+
+
+def _page(page: StudioAdmin, request: HttpRequest, template: str, *, title: str, **shown: Any) -> HttpResponse:
+    context = {**page.admin_site.each_context(request), "title": title, "opts": page.opts, **shown}
+    return TemplateResponse(request, template, context)
+
+
+def _found(read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except NotFoundError:
+        raise Http404 from None
+    except ForbiddenError:
+        raise PermissionDenied from None
+
+
+def _row_id(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Http404 from None
+
+
+def _before(request: HttpRequest) -> int | None:
+    text = request.GET.get("before", "")
+    return min(int(text), _MOST_EVENT_INDEX) if text.isascii() and text.isdigit() and len(text) <= 10 else None
+
+
+def _after(request: HttpRequest) -> str | None:
+    text = request.GET.get("after", "")
+    is_index = text.isascii() and text.isdigit() and len(text) <= 10
+    return str(min(int(text), _MOST_EVENT_INDEX)) if is_index else None

@@ -1,0 +1,269 @@
+"""What the Studio's pages of runs show, made ready so that a template only prints it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+
+from sessions_app.engine.drafts import gap_name
+from sessions_app.engine.log import EdgeCause, NodeKind
+from sessions_app.engine.runs import OutputChannel
+from sessions_app.engine.tree import TreeLine
+from sessions_app.engine.values import (
+    EventValue,
+    GapValue,
+    NodeDetail,
+    NodeValue,
+    OutputValue,
+    RunValue,
+    SessionValue,
+)
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.markdown import plain_words, render_markdown
+
+_DEEPEST_INDENT = 12
+_EXCERPT_CHARACTERS = 180
+_SHOWN_JSON_CHARACTERS = 100_000
+
+KINDS = {
+    NodeKind.STEP: "step",
+    NodeKind.CHECKPOINT: "bookmark",
+    NodeKind.BLOCKED_ATTEMPT: "blocked",
+    NodeKind.GATE: "gate",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    label: str
+    text: str
+    url: str = ""
+    is_code: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownLine:
+    """One node in the tree of its run."""
+
+    title: str
+    url: str
+    indent: str
+    kind: str
+    tags: tuple[str, ...]
+    excerpts: tuple[str, ...]
+    at: datetime
+    is_tip: bool
+    is_on_way: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownOutput:
+    """Notes as HTML, or an artifact as indented JSON."""
+
+    title: str
+    notes: SafeString | None
+    text: str
+    is_superseded: bool
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownGap:
+    name: str
+    severity: str
+    detail: str
+    summary: str
+    state: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownEvent:
+    index: int
+    kind: str
+    at: datetime
+    text: str
+    digest: str
+
+
+def notes_html(text: str) -> SafeString:
+    return mark_safe(render_markdown(text))  # noqa: S308  the one function that makes HTML of words has cleaned it
+
+
+def session_url(session_id: UUID) -> str:
+    return reverse("admin:sessions_app_worksession_change", args=(session_id,))
+
+
+def run_url(run_id: UUID) -> str:
+    return reverse("admin:sessions_app_run_change", args=(run_id,))
+
+
+def node_url(run_id: UUID, node_id: UUID) -> str:
+    return reverse("admin:run_node", args=(run_id, node_id))
+
+
+def session_facts(session: SessionValue) -> list[Fact]:
+    facts = [
+        Fact(label="Session", text=to_text(Prefix.SESSION, session.id), is_code=True),
+        Fact(label="Ticket", text=session.ticket),
+        Fact(label="Branch", text=session.git_branch, is_code=True),
+        Fact(label="Commit", text=session.git_head_sha[:12], is_code=True),
+        Fact(label="Repository", text=session.repository),
+        Fact(label="Next runs begin", text=mode(session.preferences.autonomy, session.preferences.risk_policy)),
+        Fact(label="Begun", text=f"{moment(session.created_at)} by {session.created_by}"),
+        Fact(label="Last activity", text=moment(session.last_activity_at)),
+    ]
+    return [fact for fact in facts if fact.text]
+
+
+def run_facts(run: RunValue, session: SessionValue, tip: NodeValue) -> list[Fact]:
+    facts = [
+        Fact(label="Run", text=to_text(Prefix.RUN, run.id), is_code=True),
+        Fact(label="Session", text=session.title or to_text(Prefix.SESSION, session.id), url=session_url(session.id)),
+        Fact(label="Workflow", text=run.workflow_id, is_code=True),
+        Fact(label="Now at", text=tip.pending_title or title_of(tip), url=node_url(run.id, tip.id)),
+        Fact(label="Mode", text=mode(tip.preferences.autonomy, tip.preferences.risk_policy)),
+        Fact(label="Through", text=run.dialect.value),
+        Fact(label="Begun", text=f"{moment(run.started_at)} by {run.created_by}"),
+        Fact(label="Last activity", text=moment(run.last_activity_at)),
+        Fact(label="Completed", text=moment(run.completed_at) if run.completed_at else ""),
+        Fact(label="Program", text=run.workflow_hash, is_code=True),
+    ]
+    return [fact for fact in facts if fact.text]
+
+
+def node_facts(detail: NodeDetail) -> list[Fact]:
+    node = detail.node
+    parent = node.parent_id
+    facts = [
+        Fact(label="Node", text=to_text(Prefix.NODE, node.id), is_code=True),
+        Fact(label="Step", text=node.pending_key, is_code=True),
+        Fact(label="Kind", text=KINDS[node.kind]),
+        Fact(
+            label="Came of",
+            text="an earlier node" if parent else "",
+            url=node_url(node.run_id, parent) if parent else "",
+        ),
+        Fact(label="By", text=_cause(node.edge_cause)),
+        Fact(label="Mode", text=mode(node.preferences.autonomy, node.preferences.risk_policy)),
+        Fact(label="Made", text=moment(node.created_at)),
+        Fact(label="Event", text=str(node.event_index)),
+        Fact(label="Snapshot", text=node.snapshot_digest, is_code=True),
+    ]
+    capabilities = [f"{name.value}: {seen.status.value}" for name, seen in detail.capabilities.items()]
+    return [fact for fact in facts if fact.text] + (
+        [Fact(label="Capabilities", text=", ".join(capabilities))] if capabilities else []
+    )
+
+
+def shown_tree(lines: Sequence[TreeLine], notes: Iterable[tuple[UUID, UUID, str]]) -> list[ShownLine]:
+    """Notes stand with the step that they finished; those that led aside, with the branch that they began."""
+    depths = {line.node.id: line.depth for line in lines}
+    excerpts: dict[UUID, list[str]] = {}
+    for at, to, body in notes:
+        goes_straight_on = depths.get(at) == depths.get(to)
+        excerpts.setdefault(at if goes_straight_on else to, []).append(excerpt_of(plain_words(body)))
+    return [_shown_line(line, excerpts.get(line.node.id, ())) for line in lines]
+
+
+def _shown_line(line: TreeLine, excerpts: Iterable[str]) -> ShownLine:
+    node = line.node
+    return ShownLine(
+        title=title_of(node),
+        url=node_url(node.run_id, node.id),
+        indent=f"indent-{min(line.depth, _DEEPEST_INDENT)}",
+        kind=KINDS[node.kind],
+        tags=tuple(_tags(line)),
+        excerpts=tuple(excerpts),
+        at=node.created_at,
+        is_tip=line.is_tip,
+        is_on_way=line.is_on_way,
+    )
+
+
+def shown_output(output: OutputValue) -> ShownOutput:
+    is_notes = output.channel is OutputChannel.RECAP
+    return ShownOutput(
+        title="Notes" if is_notes else output.artifact_kind or "Artifact",
+        notes=notes_html(output.body) if is_notes else None,
+        text="" if is_notes else pretty(output.body.encode()),
+        is_superseded=output.is_superseded,
+        at=output.created_at,
+    )
+
+
+def shown_gap(gap: GapValue) -> ShownGap:
+    open_state = "closes another" if gap.closes else "open"
+    return ShownGap(
+        name=gap_name(gap.id),
+        severity=gap.severity.value,
+        detail=gap.detail.value.replace("_", " "),
+        summary=gap.summary,
+        state=open_state if gap.resolved_by_id is None else "closed",
+        url=node_url(gap.run_id, gap.node_id),
+    )
+
+
+def shown_event(event: EventValue) -> ShownEvent:
+    return ShownEvent(
+        index=event.index,
+        kind=event.kind.value.replace("_", " "),
+        at=event.created_at,
+        text=pretty(event.body),
+        digest=event.digest,
+    )
+
+
+def shown_context(context: Mapping[str, Any]) -> str:
+    return pretty(orjson.dumps(dict(context))) if context else ""
+
+
+def title_of(node: NodeValue) -> str:
+    if node.pending_title:
+        return node.pending_title
+    return node.pending_key or "The end"
+
+
+def excerpt_of(notes: str) -> str:
+    """The first words, on one line."""
+    text = " ".join(notes.split())
+    return text if len(text) <= _EXCERPT_CHARACTERS else f"{text[:_EXCERPT_CHARACTERS].rstrip()}…"
+
+
+def mode(autonomy: str, risk_policy: str) -> str:
+    return f"{autonomy.replace('_', ' ')}, {risk_policy}"
+
+
+def moment(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def pretty(data: bytes) -> str:
+    text = orjson.dumps(orjson.loads(data), option=orjson.OPT_INDENT_2).decode()
+    if len(text) <= _SHOWN_JSON_CHARACTERS:
+        return text
+    return f"{text[:_SHOWN_JSON_CHARACTERS]}\n… the rest is left out here; REST has all of it"
+
+
+def _tags(line: TreeLine) -> Sequence[str]:
+    tags = [] if line.branches <= 1 else [f"{line.branches} branches"]
+    if line.node.kind is NodeKind.STEP and not line.node.pending_key:
+        tags.append("complete")
+    return tags
+
+
+def _cause(cause: EdgeCause | None) -> str:
+    match cause:
+        case EdgeCause.TIP_ADVANCE:
+            return "going on"
+        case EdgeCause.NON_TIP_ADVANCE:
+            return "going back and taking another way"
+        case EdgeCause.CHECKPOINT_CREATED:
+            return "noting work on the way"
+        case _:
+            return ""

@@ -1,0 +1,265 @@
+"""The Studio's pages of sessions, runs and nodes: what a person sees, whose rows they are, and what a page costs."""
+
+import re
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests import run_doors
+from tests.run_cast import plain_steps, published, soon, start
+from tests.run_doors import V1, begin_run, go_on
+from tests.step_documents import step
+
+pytestmark = pytest.mark.django_db
+
+ROOT = "/studio/sessions_app"
+
+
+@pytest.fixture
+def doors():
+    return run_doors.open_doors()
+
+
+def shown(response):
+    assert response.status_code == 200, response.content
+    return response.content.decode()
+
+
+def page_of(doors, path):
+    return shown(doors.viewer.client.get(path))
+
+
+def paths_of(value):
+    from sessions_app.models import Run
+    from tests.run_cast import run_id
+
+    run = Run.objects.get(pk=run_id(value))
+    return {
+        "sessions": f"{ROOT}/worksession/",
+        "runs": f"{ROOT}/run/",
+        "session": f"{ROOT}/worksession/{run.session_id}/change/",
+        "log": f"{ROOT}/worksession/{run.session_id}/log/",
+        "run": f"{ROOT}/run/{run.id}/change/",
+        "node": f"{ROOT}/run/{run.id}/nodes/{run.tip_node_id}/",
+    }
+
+
+PAGES = ["sessions", "runs", "session", "log", "run", "node"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_viewer_sees_the_pages_and_a_stranger_finds_nothing(doors, name):
+    from dataclasses import replace
+
+    value = begin_run(doors, title="Flaky checkout")
+    path = paths_of(value)[name]
+    stranger = run_doors.signed_in(
+        replace(doors.desk.owner, id=run_doors.person_text(), name="sam", team_id=doors.desk.stranger.team_id)
+    )
+
+    own, foreign = page_of(doors, path), stranger.client.get(path)
+
+    assert "Flaky checkout" in own or "Sample" in own or "step-0" in own
+    assert foreign.status_code in {404, 200}
+    assert "Flaky checkout" not in foreign.content.decode()
+    assert foreign.status_code == (200 if name in {"sessions", "runs"} else 404)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_hold_nothing_inline_and_work_without_scripts(doors, name):
+    page = page_of(doors, paths_of(begin_run(doors))[name])
+    content = page[page.index('id="content') :]
+
+    assert re.findall(r"\sstyle=|\son[a-z]+=|<script(?![^>]*src=)", content) == []
+
+
+def test_a_list_of_sessions_tells_their_runs_by_status(doors):
+    value = begin_run(doors, step("write", notesOptional=False), title="Flaky checkout")
+    go_on(doors.agent, value, notes="")
+
+    page = page_of(doors, f"{ROOT}/worksession/")
+
+    assert '1 <span class="badge badge-blocked">blocked</span>' in page
+
+
+@pytest.mark.parametrize(
+    ("query", "is_there"),
+    [
+        ("q=flaky", True),
+        ("q=why+it", True),
+        ("q=shop-1", True),
+        ("q=fix%2Fshop", True),
+        ("q=unicorns", False),
+        ("q=%00", True),
+        ("q=100%25", False),
+        ("status=in_progress", True),
+        ("status=complete", False),
+        ("workflow=team.sample", True),
+        ("workflow=team.other", False),
+    ],
+)
+def test_sessions_are_found(doors, query, is_there):
+    begin_run(
+        doors,
+        title="Flaky checkout",
+        goal="Why it times out",
+        observations={"ticket": "SHOP-1", "gitBranch": "fix/SHOP-1-x"},
+    )
+
+    page = page_of(doors, f"{ROOT}/worksession/?{query}")
+
+    assert ("Flaky checkout</a>" in page) is is_there
+
+
+def test_a_session_and_a_run_are_found_by_their_ids(doors):
+    value = begin_run(doors, title="Flaky checkout")
+
+    sessions = page_of(doors, f"{ROOT}/worksession/?q={value['session']['sessionId']}")
+    runs = page_of(doors, f"{ROOT}/run/?q={value['session']['runId']}")
+
+    assert "Flaky checkout</a>" in sessions
+    assert "Flaky checkout</a>" in runs
+
+
+def test_a_run_is_a_tree_whose_side_branches_stand_further_in(doors):
+    value = begin_run(doors)
+    first = go_on(doors.agent, value, notes="Read **the diff**.").json()
+    go_on(doors.agent, first)
+    noted = {"stateToken": first["stateToken"], "checkpointToken": first["checkpointToken"]}
+    doors.agent.post(f"{V1}/runs/checkpoint", {**noted, "output": {"notesMarkdown": "Half way."}})
+
+    page = page_of(doors, paths_of(value)["run"])
+    lines = re.findall(r'<li class="(indent-\d+)[^"]*kind-(\w+)">\s*<a [^>]*>([^<]*)</a>', page)
+
+    assert lines == [
+        ("indent-0", "step", "Title of step-0"),
+        ("indent-0", "step", "Title of step-1"),
+        ("indent-1", "bookmark", "Title of step-1"),
+        ("indent-0", "step", "Title of step-2"),
+    ]
+    assert "<p>Half way.</p>" in page[page.index("kind-bookmark") : page.rindex("kind-step")]
+    assert page.count("now here") == 1
+    assert "<p>Read the diff.</p>" in page
+
+
+def test_a_blocked_run_says_on_its_page_what_is_missing(doors):
+    value = begin_run(doors, step("write", notesOptional=False))
+    go_on(doors.agent, value, notes="")
+
+    for name in ("run", "node"):
+        page = page_of(doors, paths_of(value)[name])
+        assert "MISSING_REQUIRED_NOTES" in page
+        assert "The agent can mend this" in page
+
+
+def test_gaps_are_shown_with_their_state(doors):
+    value = begin_run(doors, step("write", notesOptional=False), preferences={"preset": "full_auto_never_stop"})
+    go_on(doors.agent, value, notes="")
+    before = page_of(doors, paths_of(value)["run"])
+    (gap,) = doors.agent.get(f"{V1}/runs/{value['session']['runId']}/gaps").json()["items"]
+
+    doors.person.post(f"{V1}/gaps/{gap['id']}/resolve", {"summary": "Came by mail."})
+    after = page_of(doors, paths_of(value)["run"])
+
+    assert "badge-critical" in before
+    assert "<td>open</td>" in before
+    assert "<td>closed</td>" in after
+
+
+HOSTILE = "<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://example.org/spy.png)"
+
+
+def test_what_agents_write_is_words_and_nothing_else(doors):
+    value = begin_run(doors, title=HOSTILE, goal=HOSTILE, context={"x": HOSTILE})
+    paths = paths_of(value)
+    artifacts = [{"kind": "<b>note</b>", "text": HOSTILE}]
+    go_on(doors.agent, value, output={"notesMarkdown": HOSTILE, "artifacts": artifacts})
+
+    for name, path in {**paths_of(value), "root": paths["node"]}.items():
+        page = page_of(doors, path)
+        assert "<script>alert" not in page, name
+        assert '<img src="http' not in page, name
+        assert 'href="javascript' not in page, name
+        assert "<b>note" not in page, name
+
+
+def test_notes_are_shown_as_the_markdown_that_they_are(doors):
+    value = begin_run(doors)
+    root = paths_of(value)["node"]
+    go_on(doors.agent, value, notes="Read **the diff**:\n\n- one")
+
+    page = page_of(doors, root)
+
+    assert "<strong>the diff</strong>" in page
+    assert "<li>one</li>" in page
+
+
+def test_a_node_shows_context_attempts_events_and_what_came_next(doors):
+    value = begin_run(doors, context={"quantity": 3})
+    root = paths_of(value)["node"]
+    go_on(doors.agent, value)
+
+    page = page_of(doors, root)
+
+    assert "&quot;quantity&quot;: 3" in page
+    assert "advance recorded" in page
+    assert paths_of(value)["node"] in page
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["worksession/x/change/", "run/x/change/", f"run/{'0' * 8}-{'0' * 4}-{'0' * 4}-{'0' * 4}-{'0' * 12}/change/"],
+)
+def test_an_address_that_leads_nowhere_says_so(doors, path):
+    assert doors.viewer.client.get(f"{ROOT}/{path}").status_code == 404
+
+
+def test_a_node_is_not_shown_under_another_run(doors):
+    one, other = begin_run(doors), begin_run(doors, workflow_id="team.other")
+    node = paths_of(one)["node"].split("/nodes/")[1]
+    run = paths_of(other)["run"].removesuffix("change/")
+
+    assert doors.viewer.client.get(f"{run}nodes/{node}").status_code == 404
+
+
+@pytest.mark.parametrize("query", ["before=x", "before=-1", "before=99999999999999", "after=x", "after=99999999999"])
+def test_a_mangled_page_address_shows_a_page(doors, query):
+    paths = paths_of(begin_run(doors))
+
+    assert doors.viewer.client.get(f"{paths['run' if 'before' in query else 'log']}?{query}").status_code == 200
+
+
+def test_a_long_log_is_shown_in_pages(doors):
+    value = begin_run(doors, *plain_steps(30))
+    for _ in range(25):
+        value = go_on(doors.agent, value).json()
+
+    log = paths_of(value)["log"]
+    first = page_of(doors, log)
+    (following,) = re.findall(r'href="\?after=(\d+)"', first)
+    second = page_of(doors, f"{log}?after={following}")
+
+    assert len(re.findall(r'<span class="index">', first)) == 100
+    assert f'<span class="index">{int(following) + 1}</span>' in second
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_costs_the_same_however_much_is_on_it(doors, name):
+    value = begin_run(doors, *plain_steps(8))
+    doors.viewer.client.get(paths_of(value)[name])
+    few = _cost(doors, paths_of(value)[name])
+    published(doors.desk, *plain_steps(1), workflow_id="team.short")
+    for minute in range(6):
+        start(doors.desk, "team.short", now=soon(minute))
+        start(doors.desk, "team.short", session_id=run_doors.run_cast.session_id(value), now=soon(minute))
+        value = go_on(doors.agent, value, output={"notesMarkdown": "x", "artifacts": [{"kind": "a"}]}).json()
+
+    assert _cost(doors, paths_of(value)[name]) == few
+    assert few <= 24
+
+
+def _cost(doors, path):
+    with CaptureQueriesContext(connection) as captured:
+        assert doors.viewer.client.get(path).status_code == 200
+    return len(captured)
