@@ -344,6 +344,17 @@ def test_an_advance_is_no_change_of_the_mode_only():
     assert not differs_in_mode_only(at.snapshot, play.advance(at, preferences=NEVER_STOP).snapshot)
 
 
+def test_a_retry_between_two_modes_is_no_change_of_the_mode_only():
+    """Blocked again in the same words, and the mode changed then: something has happened below the first block."""
+    play, at = played(NOTED)
+    stuck = play.advance(at, "")
+
+    changed = play.change(play.advance(stuck, ""), STOP_ON_USER)
+
+    assert changed.snapshot.blocked == stuck.snapshot.blocked
+    assert not differs_in_mode_only(stuck.snapshot, changed.snapshot)
+
+
 @pytest.mark.parametrize(
     ("recommended", "chosen", "warned"),
     [

@@ -313,6 +313,12 @@ def test_what_ended_one_loop_does_not_skip_the_next():
     assert keys == ["l@0::work", "l@0::decide", "m@0::more"]
 
 
+def test_a_word_from_inside_a_loop_that_only_counts_does_not_skip_the_next():
+    program = built(loop("each", do("a"), count=1), decided(body=(do("decide"),)))
+
+    assert keys_of(program, artifacts=lambda _key: [STOP]) == ["each@0::a", "l@0::decide"]
+
+
 def test_a_decision_that_names_a_loop_is_heard_by_that_loop_only():
     named = {**STOP, "loopId": "someone-else"}
 

@@ -17,6 +17,8 @@ from tests.mcp_play import Wire
 
 _ROOT = Path(__file__).parents[2]
 _START_SECONDS = 60
+# What the site's connections to Postgres are called, so that a test can tell them from its own.
+SITE_CONNECTIONS = "site-under-test"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +105,8 @@ def _free_port():
 
 def _with_name(url, name):
     parts = urlsplit(url)
-    return urlunsplit(parts._replace(path=f"/{name}"))
+    query = "&".join(filter(None, [parts.query, f"application_name={SITE_CONNECTIONS}"]))
+    return urlunsplit(parts._replace(path=f"/{name}", query=query))
 
 
 def _wait_until_it_answers(site, process):

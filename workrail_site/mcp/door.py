@@ -18,7 +18,7 @@ from django.utils import timezone
 from teams_app.engine.actors import Actor, Door as Entrance
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, UnauthenticatedError, WorkrailError
 from workrail_site import admission, metrics
-from workrail_site.errors import ERRORS, PayloadTooLargeError, retry_after_seconds
+from workrail_site.errors import ERRORS, MethodNotAllowedError, PayloadTooLargeError, retry_after_seconds
 from workrail_site.mcp.answers import protocol_error, refusal_of
 from workrail_site.mcp.calling import Caller, calls_as
 from workrail_site.mcp.workers import Workers
@@ -203,6 +203,8 @@ async def _refuse(error: WorkrailError, send: _Answer) -> None:
     if row.status == _UNAUTHORIZED:
         # No metadata address: a client that is told of OAuth leaves out the key that it was given.
         headers.append((b"www-authenticate", b'Bearer realm="workrail"'))
+    if isinstance(error, MethodNotAllowedError):
+        headers.append((b"allow", ", ".join(error.details["allow"]).encode("ascii")))
     seconds = retry_after_seconds(error)
     if seconds is not None:
         headers.append((b"retry-after", str(seconds).encode("ascii")))

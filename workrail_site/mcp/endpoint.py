@@ -11,8 +11,10 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+from workrail_site.errors import MethodNotAllowedError
 from workrail_site.wsgi_in_asgi import Message, Receive, Scope, Send
 
+_METHODS = ("POST", "DELETE")
 _SESSION_HEADER = b"mcp-session-id"
 _MAX_SESSIONS = 1_000
 _IDLE_SECONDS = 15 * 60
@@ -47,6 +49,8 @@ class Endpoint:
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] not in _METHODS:
+            raise _not_allowed(scope["method"])
         if self._does_without_session(scope):
             await self._stateless.handle_request(scope, receive, send)
             return
@@ -56,7 +60,7 @@ class Endpoint:
         await self._sessionful.handle_request(scope, receive, self._remembering(send))
 
     def _does_without_session(self, scope: Scope) -> bool:
-        """Streams and farewells are a session's own; a call needs none, unless it begins one."""
+        """A farewell is a session's own; a call needs none, unless it begins one."""
         if scope["method"] != "POST":
             return False
         session = next((value for name, value in scope["headers"] if name == _SESSION_HEADER), None)
@@ -78,6 +82,17 @@ class Endpoint:
         self._begun_here[session] = None
         if len(self._begun_here) > _MOST_REMEMBERED:
             self._begun_here.popitem(last=False)
+
+
+def _not_allowed(method: str) -> MethodNotAllowedError:
+    """Of GET the protocol says so: a server that has nothing to say unasked offers no stream. An open stream would also
+    keep a server that is told to stop from stopping, and a connection for every client that is idle.
+    """
+    return MethodNotAllowedError(
+        f"{method[:20]} is not served here: every answer comes with its call.",
+        suggestion=f"Use {' or '.join(_METHODS)}.",
+        details={"allow": list(_METHODS)},
+    )
 
 
 def begins_session(body: bytes) -> bool:

@@ -1,0 +1,57 @@
+"""The parts of MCP that need no server: names that were meant, documents in pieces, keys that are at hand."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, strategies as st
+
+from tests.cast import NOW
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("state_token", "stateToken"), ("STATETOKEN", "stateToken"), ("ackTocken", "ackToken"), ("elephant", None)],
+)
+def test_another_way_to_write_a_name_finds_it(written, meant):
+    from workrail_site.mcp.arguments import closest
+
+    assert closest(written, ["stateToken", "ackToken", "output"]) == meant
+
+
+@given(texts=st.lists(st.text(max_size=300), min_size=1, max_size=5), room=st.integers(60, 400))
+def test_the_pieces_of_documents_make_the_whole_and_every_page_goes_on(texts, room):
+    from workrail_site.dialects.rail.library import Document, cut_documents
+
+    documents = [Document(path=str(place), text=text) for place, text in enumerate(texts)]
+    found, position, pages = dict.fromkeys(map(str, range(len(texts))), ""), "0:0", 0
+    while position is not None:
+        index, begin = map(int, position.split(":"))
+        pieces, position = cut_documents(documents, index=index, begin=begin, max_bytes=room)
+        for piece in pieces:
+            found[piece["path"]] += piece["text"]
+        pages += 1
+        assert pages < 2_000
+
+    assert list(found.values()) == texts
+
+
+@pytest.mark.django_db
+def test_a_key_is_at_hand_only_after_it_was_proved_and_while_permits_are_left(settings, house):
+    from teams_app.engine.actors import Door
+    from tests.cast import issue
+    from workrail_site import admission
+
+    settings.THROTTLE_ACTOR_PER_MINUTE = 2
+    text = issue(house.alice.actor).text
+    asked = {"text": text, "door": Door.MCP, "now": NOW + timedelta(seconds=1)}
+
+    before = admission.admit_remembered_key(**asked)
+    admitted = admission.admit_key(**asked)
+    # A limit of two is leased one by one: nothing is held, so Redis must be asked.
+    after = admission.admit_remembered_key(**asked)
+    settings.THROTTLE_ACTOR_PER_MINUTE = 0
+    free = admission.admit_remembered_key(**asked)
+    later = admission.admit_remembered_key(**asked | {"now": NOW + timedelta(seconds=9)})
+
+    assert (before, after, later) == (None, None, None)
+    assert free == admitted
