@@ -79,8 +79,9 @@ class Play:
     clock_ms: int = 1_000_000
 
     def start(self, *, context=None, preferences=None, baseline=None, goal="Try it"):
-        self._write([session_draft(session_id=SESSION, title="Play", parent_id=None)])
-        command = Start(goal=goal, context=context or {}, baseline=baseline or Preferences(), preferences=preferences)
+        baseline = baseline or Preferences()
+        self._write([session_draft(session_id=SESSION, title="Play", parent_id=None, baseline=baseline)])
+        command = Start(goal=goal, context=context or {}, baseline=baseline, preferences=preferences)
         return self._decide(None, command, node=None)
 
     def advance(self, at, notes="Done.", *, artifacts=(), context=None, preferences=None, by_person=False):

@@ -8,6 +8,7 @@ import orjson
 from sessions_app.engine.log import EventDraft, EventKind
 from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import OutputChannel
+from sessions_app.engine.state import Preferences
 from teams_app.engine.ids import Prefix, to_text
 
 
@@ -21,8 +22,9 @@ def output_name(*, channel: OutputChannel, output_id: UUID) -> str:
     return f"out_{channel.value}_{output_id.hex}"
 
 
-def session_draft(*, session_id: UUID, title: str, parent_id: UUID | None) -> EventDraft:
-    data: dict[str, Any] = {"title": title}
+def session_draft(*, session_id: UUID, title: str, parent_id: UUID | None, baseline: Preferences) -> EventDraft:
+    """`baseline` is what the runs of the session begin with, whatever its team prefers later."""
+    data: dict[str, Any] = {"title": title, "preferences": baseline.as_json()}
     if parent_id is not None:
         data["parentSessionId"] = to_text(Prefix.SESSION, parent_id)
     return EventDraft(

@@ -12,8 +12,10 @@ from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.log import EventKind, NodeKind
 from sessions_app.engine.reasons import GapSeverity
 from sessions_app.engine.runs import ObservationKey, OutputChannel, RunStatus
+from sessions_app.engine.state import Preferences
 from teams_app.engine.ids import Prefix, from_text
 from workflows_app.engine import canonical
+from workflows_app.engine.program import Autonomy, RiskPolicy
 
 _ACTIVE = frozenset(
     {EventKind.NODE_CREATED, EventKind.NODE_OUTPUT_APPENDED, EventKind.ADVANCE_RECORDED, EventKind.GAP_RECORDED},
@@ -155,7 +157,10 @@ class RunView:
 
 @dataclass(slots=True, kw_only=True)
 class SessionView:
+    """`baseline` is None where the log does not tell it: sessions of an earlier release began without saying theirs."""
+
     title: str = ""
+    baseline: Preferences | None = None
     event_count: int = 0
     observed: dict[ObservationKey, str] = field(default_factory=dict)
     runs: dict[UUID, RunView] = field(default_factory=dict)
@@ -184,6 +189,9 @@ def _fold(view: SessionView, event: Mapping[str, Any]) -> None:
     match kind:
         case EventKind.SESSION_CREATED:
             view.title = data["title"]
+            view.baseline = _preferences(data["preferences"]) if "preferences" in data else None
+        case EventKind.PREFERENCES_CHANGED if run_id is None:
+            view.baseline = _preferences(data["effective"])
         case EventKind.OBSERVATION_RECORDED:
             view.observed[ObservationKey(data["key"])] = data["value"]
         case EventKind.RUN_STARTED if run_id is not None:
@@ -327,6 +335,10 @@ def _resolves(data: Mapping[str, Any]) -> bool:
 def _tells_an_answer(data: Mapping[str, Any]) -> bool:
     """An acknowledgement that was told a person's answer does nothing to its branch."""
     return bool(data.get("outcome", {}).get("kind") == Outcome.ANSWERED.value)
+
+
+def _preferences(said: Mapping[str, str]) -> Preferences:
+    return Preferences(autonomy=Autonomy(said["autonomy"]), risk_policy=RiskPolicy(said["riskPolicy"]))
 
 
 def _named(name: str) -> UUID:

@@ -8,10 +8,12 @@ from uuid import UUID
 from sessions_app.engine.log import Fault, HealthReason, StoredEvent, verify_chain
 from sessions_app.engine.projections import NodeView, QuestionView, RunView, SessionView, project
 from sessions_app.engine.runs import ObservationKey
+from sessions_app.engine.state import Preferences
 from sessions_app.models import Attempt, CheckpointRequest, Event, Gap, Node, Output, Run, Snapshot, WorkSession
 from sessions_app.selectors.standings import birth_date
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import canonical
+from workflows_app.engine.program import Autonomy, RiskPolicy
 
 CHUNK_ROWS = 2000
 
@@ -70,6 +72,9 @@ def _projections(session: WorkSession, view: SessionView) -> Iterator[Finding]:
     for key, value in columns.items():
         if view.observed.get(key, "") != value:
             yield _finding(session.id, "stale_projection", f"{key.value} is {value!r}, the log says otherwise.")
+    baseline = Preferences(autonomy=Autonomy(session.autonomy), risk_policy=RiskPolicy(session.risk_policy))
+    if view.baseline not in {None, baseline}:
+        yield _finding(session.id, "stale_projection", "Its runs begin with preferences that the log does not tell.")
     runs = {run.id: run for run in Run.objects.filter(session_id=session.id)}
     if set(runs) != set(view.runs):
         yield _finding(session.id, "missing_row", "The runs of the table are not the runs of the log.")

@@ -207,7 +207,9 @@ def _opening(
         current=session.observed if session else {},
         known=known_observations(session_id=place.session_id) if session and beginning.observations else (),
     )
-    begun = [] if session else [session_draft(session_id=place.session_id, title=title, parent_id=None)]
+    begun = (
+        [] if session else [session_draft(session_id=place.session_id, title=title, parent_id=None, baseline=baseline)]
+    )
     return Opening(
         drafts=(*begun, *observed),
         session=None if session else NewSession(title=title, baseline=baseline),

@@ -45,7 +45,7 @@ def start_session(
     session_id = uuid7(unix_ms=_ms(now), random=entropy(10))
     baseline = preference_selectors.baseline_of(actor=actor)
     drafts = [
-        session_draft(session_id=session_id, title=title, parent_id=parent_id),
+        session_draft(session_id=session_id, title=title, parent_id=parent_id, baseline=baseline),
         *observation_drafts(session_id=session_id, observations=observations, current={}),
     ]
     plan = _plan(

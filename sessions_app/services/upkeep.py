@@ -44,12 +44,20 @@ def rebuild_projections(*, actor: Actor, session_id: UUID) -> int:
         locked = WorkSession.objects.select_for_update(no_key=True).get(pk=session_id)
         rows = Event.objects.filter(born_on=birth_date(locked.id), session_id=locked.id).order_by("index")
         view = project(bytes(body) for body in rows.values_list("body", flat=True).iterator(chunk_size=2000))
-        changed = _restore(locked, {key.value: view.observed.get(key, "") for key in ObservationKey})
+        changed = _restore(locked, _session_columns(view))
         changed += sum(_restore_run(run) for run in view.runs.values())
         changed += _restore_outputs(locked, view)
         changed += sum(_restore_gaps(locked, run) for run in view.runs.values())
         changed += sum(_restore_questions(locked, run) for run in view.runs.values())
     return changed
+
+
+def _session_columns(view: SessionView) -> dict[str, object]:
+    """What the log does not tell stays as it is."""
+    observed = {key.value: view.observed.get(key, "") for key in ObservationKey}
+    if view.baseline is None:
+        return {**observed}
+    return observed | {"autonomy": view.baseline.autonomy.value, "risk_policy": view.baseline.risk_policy.value}
 
 
 def _restore_run(view: RunView) -> int:

@@ -1,19 +1,26 @@
 """The oracle finds whatever is wrong with a session; the rows that the log tells of are made again from it."""
 
 import os
+from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 from django.db import connection
 
+from sessions_app.engine.drafts import session_draft
+from sessions_app.engine.log import Head, seal
 from sessions_app.engine.runs import ObservationKey
+from sessions_app.engine.state import Preferences
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import gaps, upkeep
+from sessions_app.selectors.standings import birth_date
+from sessions_app.services import gaps, sessions, upkeep
+from sessions_app.services.preferences import set_session_preferences, set_team_preferences
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
+from teams_app.engine.ids import Prefix, to_text, uuid7
 from tests import run_cast
-from tests.engine_play import NEVER_STOP
+from tests.engine_play import AGGRESSIVE, NEVER_STOP, STOP_ON_USER
 from tests.run_cast import NOW, advanced, assert_healthy, begin, bookmark, events, run_id, session_id
 from tests.step_documents import step
 
@@ -62,6 +69,8 @@ DAMAGE = {
     "completed": lambda value: run_rows(value).update(completed_at=None),
     "tip": lambda value: run_rows(value).update(tip_node_id=uuid4()),
     "branch": lambda value: model("WorkSession").objects.update(git_branch="elsewhere"),
+    "autonomy": lambda value: model("WorkSession").objects.update(autonomy="full_auto_stop_on_user_deps"),
+    "risk policy": lambda value: model("WorkSession").objects.update(risk_policy="aggressive"),
     "output gone": lambda value: model("Output").objects.filter(channel="recap").delete(),
     "artifact changed": lambda value: model("Output").objects.filter(channel="artifact").update(body="{}"),
     "output added": lambda value: _copied("Output"),
@@ -144,6 +153,88 @@ def test_whoever_changes_the_log_past_its_guard_is_found(ended, statement, reaso
 def test_upkeep_is_the_servers(ended, desk):
     with pytest.raises(ForbiddenError):
         upkeep.rebuild_projections(actor=desk.owner, session_id=session_id(ended))
+
+
+# What a session begins its runs with
+
+
+def baseline_of(value):
+    row = model("WorkSession").objects.get(pk=session_id(value))
+    return row.autonomy, row.risk_policy
+
+
+def forget_baseline():
+    model("WorkSession").objects.update(autonomy="guided", risk_policy="conservative")
+
+
+def test_what_a_session_began_with_is_made_again_from_the_event_that_begins_it(desk):
+    set_team_preferences(actor=desk.owner, change=NEVER_STOP, now=NOW)
+    value = begin(desk, step("first-step"))
+    noted = sessions.start_session(actor=desk.agent, title="Notes", observations={}, now=NOW, entropy=os.urandom).value
+    set_team_preferences(actor=desk.owner, change=STOP_ON_USER, now=NOW)
+    forget_baseline()
+
+    assert [rebuild(at) for at in (value, noted)] == [1, 1]
+    assert baseline_of(value) == baseline_of(noted) == ("full_auto_never_stop", "conservative")
+    assert_healthy(value)
+
+
+def test_what_a_person_changed_it_to_is_made_again_from_the_last_change(desk):
+    value = begin(desk, step("first-step"), preferences=STOP_ON_USER)
+    for change in (NEVER_STOP, AGGRESSIVE):
+        set_session_preferences(
+            actor=desk.person, session_id=session_id(value), change=change, now=NOW, entropy=os.urandom
+        )
+    forget_baseline()
+
+    assert rebuild(value) == 1
+    assert baseline_of(value) == ("full_auto_never_stop", "aggressive")
+
+
+def test_a_session_whose_first_event_does_not_tell_it_keeps_what_its_row_says(desk):
+    """As a release before wrote it."""
+    team, born = desk.team_id, uuid7(unix_ms=int(NOW.timestamp() * 1000), random=os.urandom(10))
+    draft = session_draft(session_id=born, title="Old", parent_id=None, baseline=Preferences())
+    sealed = seal(
+        drafts=[replace(draft, data={"title": "Old"})],
+        session_id=born,
+        head=Head(),
+        event_ids=[uuid4()],
+        timestamp_ms=int(NOW.timestamp() * 1000),
+    )
+    model("WorkSession").objects.create(
+        id=born,
+        team_id=team,
+        title="Old",
+        next_event_index=1,
+        head_digest=sealed.head.digest,
+        autonomy="full_auto_never_stop",
+        risk_policy="balanced",
+        created_by=desk.agent.id,
+        created_at=NOW,
+        last_activity_at=NOW,
+    )
+    _insert(team, born, sealed.events[0])
+    value = {"session": {"sessionId": to_text(Prefix.SESSION, born)}}
+
+    assert_healthy(value)
+    assert rebuild(value) == 0
+    assert baseline_of(value) == ("full_auto_never_stop", "balanced")
+
+
+def _insert(team_id, born, event):
+    model("Event").objects.create(
+        born_on=birth_date(born),
+        session_id=born,
+        index=event.index,
+        team_id=team_id,
+        event_id=event.event_id,
+        kind=event.kind.value,
+        dedupe=event.dedupe,
+        body=event.body,
+        digest=event.digest,
+        created_at=NOW,
+    )
 
 
 # Closing a gap
