@@ -3,17 +3,19 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
-from traces_app.engine.manifests import (
-    ActivityClaim,
-    StepClaim,
+from sessions_app.engine.manifests import (
+    ActivityOutcome,
+    ManifestEntry,
     WarningCode,
     check_activity_manifest,
     check_condition,
     check_step_manifest,
     check_transition,
     check_version,
+    validate,
 )
+from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
+from workflows_app.engine.walks import Position
 
 APPROVED = equals("approved", value=True)
 EXISTS = {"type": "simple", "variable": "plan.path", "operator": "exists"}
@@ -31,7 +33,7 @@ def one_activity(*steps, **more):
 
 
 def manifest(*step_ids, output="done"):
-    return [StepClaim(step_id=step_id, output=output) for step_id in step_ids]
+    return [ManifestEntry(step_id=step_id, output=output) for step_id in step_ids]
 
 
 def steps_said(program, *step_ids, **more):
@@ -93,7 +95,7 @@ def test_a_step_done_twice_is_in_order():
 
 
 def test_an_empty_output_is_told():
-    claims = [*manifest("a", "b", "c"), StepClaim(step_id="d", output="  \n")]
+    claims = [*manifest("a", "b", "c"), ManifestEntry(step_id="d", output="  \n")]
 
     (warning,) = check_step_manifest(program=ABCD, activity_id="work", manifest=claims)
 
@@ -165,8 +167,8 @@ TWO_WAYS = chain(
 )
 
 
-def claim(activity_id="one", outcome="completed", condition=None):
-    return ActivityClaim(activity_id=activity_id, outcome=outcome, transition_condition=condition)
+def claim(activity_id="one", outcome="completed", condition=""):
+    return ActivityOutcome(activity_id=activity_id, outcome=outcome, transition_condition=condition)
 
 
 def test_an_activity_manifest_is_advisory():
@@ -323,6 +325,52 @@ def test_a_warning_is_a_code_a_message_and_data():
         "message": warning.message,
         "details": {"expected": "one", "target": "two"},
     }
+
+
+# All at once
+
+
+def validated(current, target, *, program=TWO_WAYS, claim=None, manifest=None, outcomes=None, variables=None):
+    return validate(
+        program=program,
+        position=Position(activity=current),
+        variables=variables or {},
+        activity_id=target,
+        claim=claim,
+        manifest=manifest,
+        outcomes=outcomes,
+    )
+
+
+def test_a_transition_that_is_right_in_all_is_in_order():
+    said = validated(
+        "one",
+        "two",
+        claim="approved == true",
+        manifest=manifest("x"),
+        outcomes=[claim("one", condition="approved == true")],
+        variables={"approved": True},
+    )
+
+    assert said == ()
+
+
+def test_before_the_first_activity_no_manifest_is_owed():
+    assert validated("", "one") == ()
+
+
+def test_an_activity_that_is_entered_again_owes_no_manifest_and_one_that_comes_is_checked():
+    assert validated("one", "one") == ()
+    assert len(validated("one", "one", manifest=manifest("x", output=""))) == 1
+
+
+def test_every_check_is_told_in_one_list():
+    said = validated(
+        "one", "somewhere", manifest=manifest("y"), outcomes=[claim("gone", outcome="")], variables={"approved": True}
+    )
+
+    assert [one.split(" ")[0] for one in said] == ["'somewhere'", "The", "The", "The", "The"]
+    assert len(said) == 5
 
 
 @given(st.lists(st.sampled_from(["a", "b", "c", "d", "extra", ""]), max_size=8))

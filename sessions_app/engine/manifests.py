@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from traces_app.engine.transitions import Way, claims_accepted, is_claim_of, is_terminal, ways_from
+from sessions_app.engine.transitions import Way, claims_accepted, is_claim_of, is_terminal, ways_from
 from workflows_app.engine.conditions import describe, evaluate
 from workflows_app.engine.program import Activity, Gate, Parallel, Program, Step, walk_items
+from workflows_app.engine.walks import Position
 
 MAX_NAMED = 20
 
@@ -47,25 +48,52 @@ class ManifestWarning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepClaim:
+class ManifestEntry:
     step_id: str
     output: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActivityClaim:
-    """`transition_condition` is None when nothing was claimed."""
+class ActivityOutcome:
+    """`transition_condition` is empty when nothing was claimed."""
 
     activity_id: str
     outcome: str
-    transition_condition: str | None = None
+    transition_condition: str = ""
+
+
+def validate(
+    *,
+    program: Program,
+    position: Position,
+    variables: Mapping[str, Any],
+    activity_id: str,
+    claim: str | None,
+    manifest: Sequence[ManifestEntry] | None,
+    outcomes: Sequence[ActivityOutcome] | None,
+) -> tuple[str, ...]:
+    """What is to be told of entering an activity from where the run stands. `position.activity` is empty before the first.
+
+    An activity that is entered again is not left: its manifest is checked when it comes, and not owed.
+    """
+    current = position.activity
+    of_steps: tuple[ManifestWarning, ...] = ()
+    if manifest is not None or current != activity_id:
+        of_steps = check_step_manifest(program=program, activity_id=current, manifest=manifest, variables=variables)
+    warnings = (
+        *check_transition(program=program, current=current, target=activity_id),
+        *check_condition(program=program, current=current, target=activity_id, claim=claim, variables=variables),
+        *of_steps,
+        *check_activity_manifest(program=program, manifest=outcomes),
+    )
+    return tuple(warning.message for warning in warnings)
 
 
 def check_step_manifest(
     *,
     program: Program,
     activity_id: str,
-    manifest: Sequence[StepClaim] | None,
+    manifest: Sequence[ManifestEntry] | None,
     variables: Mapping[str, Any] | None = None,
     skipped: Collection[str] = (),
 ) -> tuple[ManifestWarning, ...]:
@@ -89,7 +117,7 @@ def check_step_manifest(
 
 
 def check_activity_manifest(
-    *, program: Program, manifest: Sequence[ActivityClaim] | None
+    *, program: Program, manifest: Sequence[ActivityOutcome] | None
 ) -> tuple[ManifestWarning, ...]:
     """Advisory: None says nothing and is in order."""
     if manifest is None:
@@ -179,7 +207,7 @@ def _is_due(program: Program, step: Step | Parallel, variables: Mapping[str, Any
     return variables is not None and evaluate(step.run_condition, variables=variables, mode=program.conditions)
 
 
-def _missing(activity_id: str, due: Sequence[str], manifest: Sequence[StepClaim]) -> Iterator[ManifestWarning]:
+def _missing(activity_id: str, due: Sequence[str], manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarning]:
     listed = {claim.step_id for claim in manifest}
     missing = [step_id for step_id in due if step_id not in listed]
     if missing:
@@ -187,7 +215,7 @@ def _missing(activity_id: str, due: Sequence[str], manifest: Sequence[StepClaim]
         yield _warning(WarningCode.STEPS_MISSING, message, activity=activity_id, steps=missing[:MAX_NAMED])
 
 
-def _unexpected(activity: Activity, manifest: Sequence[StepClaim]) -> Iterator[ManifestWarning]:
+def _unexpected(activity: Activity, manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarning]:
     known = _known(activity)
     found = list(dict.fromkeys(claim.step_id for claim in manifest if claim.step_id not in known))
     if found:
@@ -195,7 +223,7 @@ def _unexpected(activity: Activity, manifest: Sequence[StepClaim]) -> Iterator[M
         yield _warning(WarningCode.STEPS_UNEXPECTED, message, activity=activity.id, steps=found[:MAX_NAMED])
 
 
-def _out_of_order(activity: Activity, manifest: Sequence[StepClaim]) -> Iterator[ManifestWarning]:
+def _out_of_order(activity: Activity, manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarning]:
     """By relative position: what is left out, added or repeated moves nothing else out of its place."""
     place = {step.id: number for number, step in enumerate(_steps(activity))}
     listed = list(dict.fromkeys(claim.step_id for claim in manifest if claim.step_id in place))
@@ -222,7 +250,7 @@ def _longest_ascending(places: Sequence[int]) -> frozenset[int]:
     return frozenset(kept)
 
 
-def _without_output(manifest: Sequence[StepClaim]) -> Iterator[ManifestWarning]:
+def _without_output(manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarning]:
     empty = list(dict.fromkeys(claim.step_id for claim in manifest if not claim.output.strip()))
     if empty:
         message = f"The step_manifest says nothing of what came of {_named(empty)}. Give each a line as its output."
@@ -232,7 +260,7 @@ def _without_output(manifest: Sequence[StepClaim]) -> Iterator[ManifestWarning]:
 # Activities and transitions
 
 
-def _of_activity(program: Program, claim: ActivityClaim) -> Iterator[ManifestWarning]:
+def _of_activity(program: Program, claim: ActivityOutcome) -> Iterator[ManifestWarning]:
     activity = program.activity(claim.activity_id)
     if activity is None:
         message = f"The workflow has no activity {claim.activity_id!r}. Use the ids that get_workflow lists."
@@ -240,7 +268,7 @@ def _of_activity(program: Program, claim: ActivityClaim) -> Iterator[ManifestWar
     if not claim.outcome.strip():
         message = f"The activity_manifest says no outcome of {claim.activity_id!r}. Say what came of it."
         yield _warning(WarningCode.ACTIVITY_OUTCOME_EMPTY, message, activity=claim.activity_id)
-    if activity is None or claim.transition_condition is None:
+    if activity is None or not claim.transition_condition:
         return
     ways = ways_from(activity)
     if ways and not any(is_claim_of(way, claim.transition_condition) for way in ways):
