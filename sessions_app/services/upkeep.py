@@ -52,11 +52,11 @@ def rebuild_projections(*, actor: Actor, session_id: UUID) -> int:
     return changed
 
 
-def _session_columns(view: SessionView) -> dict[str, object]:
+def _session_columns(view: SessionView) -> Mapping[str, str]:
     """What the log does not tell stays as it is."""
     observed = {key.value: view.observed.get(key, "") for key in ObservationKey}
     if view.baseline is None:
-        return {**observed}
+        return observed
     return observed | {"autonomy": view.baseline.autonomy.value, "risk_policy": view.baseline.risk_policy.value}
 
 
