@@ -91,6 +91,14 @@ class AnswerCheckpoint:
     by_hand: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewlyAsked:
+    """A question that is asked at the new node, and the row that it gets."""
+
+    request: UUID
+    shown: Shown
+
+
 Command = Start | Advance | Bookmark | ChangePreferences | Steer | AnswerCheckpoint
 
 
@@ -169,7 +177,7 @@ class Outcome(StrEnum):
 class Decision:
     """`drafts` are in the order of the log; the outputs among them belong to the node that was acknowledged.
 
-    `shown` is a question that is asked at the new node, `closing` what became of the one that was open before.
+    `asked` are the questions that are asked at the new node, `closings` what became of those that were open before.
     """
 
     outcome: Outcome
@@ -186,8 +194,8 @@ class Decision:
     warnings: tuple[Warned, ...] = ()
     node_draft: int = 0
     step_context: Mapping[str, Any] | None = None
-    shown: Shown | None = None
-    closing: Closing | None = None
+    asked: tuple[NewlyAsked, ...] = ()
+    closings: tuple[Closing, ...] = ()
 
 
 def derive_id(label: str, *parts: bytes) -> UUID:

@@ -12,6 +12,7 @@ from sessions_app.engine.checkpoints import Authority, CheckpointState, Closing,
 from sessions_app.engine.decisions import (
     Decision,
     IdentifiedGap,
+    NewlyAsked,
     Outcome,
     OutputDraft,
     Place,
@@ -28,11 +29,12 @@ from sessions_app.engine.state import (
     Asked,
     CapabilityProvenance,
     HandedIn,
+    OpenQuestion,
     Preferences,
     Snapshot,
     snapshot_bytes,
 )
-from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.ids import Prefix, to_text, uuid7
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Program
 from workflows_app.engine.walks import Note
@@ -52,8 +54,8 @@ class Journal:
         self.voice = voice
         self.drafts: list[EventDraft] = []
         self._after: list[EventDraft] = []
-        self._shown: Shown | None = None
-        self._closing: Closing | None = None
+        self._asked: list[NewlyAsked] = []
+        self._closings: list[Closing] = []
         self.run = to_text(Prefix.RUN, place.run_id)
         self.node = to_text(Prefix.NODE, place.node_id) if place.node_id else ""
         self.next = to_text(Prefix.NODE, place.next_node)
@@ -167,13 +169,15 @@ class Journal:
             data |= {"request": to_text(Prefix.CHECKPOINT, request), "digest": self.asked.digest, "toNodeId": self.next}
             said = {"actor": self.voice.who, "door": self.voice.door, "reason": self.voice.reason}
             data |= {key: text for key, text in said.items() if text}
-            self._closing = Closing(
-                request=request,
-                state=CheckpointState.ANSWERED,
-                option=option_id,
-                authority=Authority(authority),
-                voice=self.voice,
-            )
+            self._closings = [
+                Closing(
+                    request=request,
+                    state=CheckpointState.ANSWERED,
+                    option=option_id,
+                    authority=Authority(authority),
+                    voice=self.voice,
+                )
+            ]
         self._add(EventKind.CHECKPOINT_ANSWERED, f"{self.node}:{self.attempt}", data)
 
     def ask(self, program: Program, snapshot: Snapshot, *, stays: bool = False) -> Snapshot:
@@ -184,26 +188,79 @@ class Journal:
         """
         held = self.asked if stays else None
         shown = checkpoints.shown_at(program=program, snapshot=snapshot, default_due_ms=self.place.due_ms)
-        if held is None and self.asked is not None and self._closing is None:
-            self._closing = Closing(request=UUID(hex=self.asked.node), state=CheckpointState.WITHDRAWN)
+        if held is None and self.asked is not None and not self._closings:
+            self._closings = [Closing(request=UUID(hex=self.asked.node), state=CheckpointState.WITHDRAWN)]
         if shown is None or (held is not None and held.digest == shown.digest):
             return replace(snapshot, asked=held)
         data = shown.as_json()
         if held is not None:
             stale = UUID(hex=held.node)
             data["replaces"] = to_text(Prefix.CHECKPOINT, stale)
-            self._closing = Closing(request=stale, state=CheckpointState.STALE)
-        self._shown = shown
+            self._closings = [Closing(request=stale, state=CheckpointState.STALE)]
+        self._presented(self.place.next_node, shown, self.next, data)
+        return replace(snapshot, asked=Asked(node=self.place.next_node.hex, digest=shown.digest))
+
+    def present(self, shown: Shown) -> OpenQuestion:
+        """One of several questions that are asked at the new node; each has a row and a name of its own."""
+        unique = hashlib.sha256(self.place.next_node.bytes + shown.instance.encode("utf-8")).digest()
+        request = uuid7(unix_ms=self.place.at_ms, random=unique[:10])
+        name = to_text(Prefix.CHECKPOINT, request)
+        self._presented(request, shown, name, {**shown.as_json(), "request": name})
+        return OpenQuestion(
+            checkpoint=shown.checkpoint_id,
+            instance=shown.instance,
+            request=request.hex,
+            digest=shown.digest,
+            presented_ms=self.place.at_ms,
+            human=shown.authority is Authority.HUMAN,
+        )
+
+    def settle(self, question: OpenQuestion, option_id: str, *, authority: Authority) -> None:
+        """One of several open questions is answered; without an option its condition dismissed it."""
+        request = UUID(hex=question.request)
+        name = to_text(Prefix.CHECKPOINT, request)
+        data: dict[str, Any] = {
+            "attemptId": self.attempt,
+            "optionId": option_id,
+            "authority": authority.value,
+            "request": name,
+            "digest": question.digest,
+            "toNodeId": self.next,
+        }
+        said = {"actor": self.voice.who, "door": self.voice.door, "reason": self.voice.reason}
+        data |= {key: text for key, text in said.items() if text}
+        self._closings.append(
+            Closing(
+                request=request,
+                state=CheckpointState.ANSWERED,
+                option=option_id,
+                authority=authority,
+                voice=self.voice,
+            )
+        )
+        self._add(EventKind.CHECKPOINT_ANSWERED, f"{self.node}:{self.attempt}", data)
+
+    def withdraw(self, question: OpenQuestion) -> None:
+        """Nobody has to answer it any more: the run is led elsewhere."""
+        self._closings.append(Closing(request=UUID(hex=question.request), state=CheckpointState.WITHDRAWN))
+
+    def activity_entered(self, activity_id: str, visit: int, *, claim: str | None) -> None:
+        data: dict[str, Any] = {"activityId": activity_id, "visit": visit, "attemptId": self.attempt}
+        if claim is not None:
+            data["claimedCondition"] = claim
+        self._add(EventKind.ACTIVITY_ENTERED, f"{self.attempt}:{activity_id}", data, node=self._at())
+
+    def _presented(self, request: UUID, shown: Shown, name: str, data: Mapping[str, Any]) -> None:
+        self._asked.append(NewlyAsked(request=request, shown=shown))
         self._after.append(
             EventDraft(
                 kind=EventKind.CHECKPOINT_PRESENTED,
-                dedupe=f"{EventKind.CHECKPOINT_PRESENTED.value}:{self.next}",
+                dedupe=f"{EventKind.CHECKPOINT_PRESENTED.value}:{name}",
                 data=data,
                 run_id=self.place.run_id,
                 node_id=self.place.next_node,
             ),
         )
-        return replace(snapshot, asked=Asked(node=self.place.next_node.hex, digest=shown.digest))
 
     def _validated(self, findings: Findings, contract: str) -> None:
         result = {
@@ -353,8 +410,8 @@ class Journal:
             warnings=warnings,
             node_draft=node_draft,
             step_context=step_context,
-            shown=self._shown,
-            closing=self._closing,
+            asked=tuple(self._asked),
+            closings=tuple(self._closings),
         )
 
     def _node(self, kind: NodeKind, snapshot: Snapshot, digest: str) -> None:
@@ -366,8 +423,9 @@ class Journal:
             "preferences": snapshot.preferences.as_json(),
             "pending": snapshot.position.pending,
         }
-        if snapshot.asked is not None:
-            data["asked"] = to_text(Prefix.CHECKPOINT, UUID(hex=snapshot.asked.node))
+        names = [to_text(Prefix.CHECKPOINT, UUID(hex=request)) for request in snapshot.requests]
+        if names:
+            data["asked"] = names if snapshot.questions else names[0]
         self._add(EventKind.NODE_CREATED, self.next, data, node=self.place.next_node)
 
     def _edge(self, kind: NodeKind) -> tuple[EdgeKind | None, EdgeCause | None]:

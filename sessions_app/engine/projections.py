@@ -33,7 +33,7 @@ class NodeView:
     pending: str
     autonomy: str
     risk_policy: str
-    asked: UUID | None = None
+    asked: frozenset[UUID] = frozenset()
     edge_kind: str = ""
     edge_cause: str = ""
     last_activity: int = 0
@@ -143,7 +143,7 @@ class RunView:
         if question.state not in UNANSWERED:
             return question.state
         tip = self.tip
-        here = tip is not None and tip.asked == question.request_id
+        here = tip is not None and question.request_id in tip.asked
         return CheckpointState.OPEN if here else CheckpointState.WITHDRAWN
 
     def _activity(self, leaf: NodeView) -> int:
@@ -251,8 +251,13 @@ def _node(event: Mapping[str, Any], node_id: UUID) -> NodeView:
         pending=data["pending"],
         autonomy=data["preferences"]["autonomy"],
         risk_policy=data["preferences"]["riskPolicy"],
-        asked=from_text(Prefix.CHECKPOINT, data.get("asked", "")),
+        asked=_asked(data.get("asked", [])),
     )
+
+
+def _asked(named: str | list[str]) -> frozenset[UUID]:
+    found = (from_text(Prefix.CHECKPOINT, name) for name in ([named] if isinstance(named, str) else named))
+    return frozenset(request for request in found if request is not None)
 
 
 def _join(run: RunView, data: Mapping[str, Any]) -> None:
@@ -287,8 +292,9 @@ def _fold_question(run: RunView, event: Mapping[str, Any], node_id: UUID) -> Non
     replaced = run.questions.get(from_text(Prefix.CHECKPOINT, data.get("replaces", "")) or node_id)
     if replaced is not None and replaced.state in UNANSWERED:
         replaced.state = CheckpointState.STALE
-    run.questions[node_id] = QuestionView(
-        request_id=node_id, shown=data, event_index=event["eventIndex"], presented_ms=event["timestampMs"]
+    request_id = from_text(Prefix.CHECKPOINT, data.get("request", "")) or node_id
+    run.questions[request_id] = QuestionView(
+        request_id=request_id, shown=data, event_index=event["eventIndex"], presented_ms=event["timestampMs"]
     )
 
 

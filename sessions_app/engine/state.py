@@ -134,6 +134,17 @@ class Asked(_State, frozen=True, kw_only=True):
     digest: str
 
 
+class OpenQuestion(_State, frozen=True, kw_only=True):
+    """One of the questions that an activity which was handed over waits for. `request` names its row."""
+
+    checkpoint: str
+    instance: str
+    request: str
+    digest: str
+    presented_ms: int
+    human: bool = False
+
+
 class Answered(_State, frozen=True, kw_only=True):
     """What a signed-in person answered just before this node. `approves` is the key of the step that they approved."""
 
@@ -162,6 +173,20 @@ class Snapshot(_State, frozen=True, kw_only=True):
     forgiven_blocks: int = 0
     asked: Asked | None = None
     answered: Answered | None = None
+    # Of activities that are handed over whole: what they wait for, what was answered in this visit (nothing where a
+    # condition dismissed the question), where a chosen option leads, and since when the activity is at work.
+    questions: tuple[OpenQuestion, ...] = ()
+    answers: dict[str, str] = msgspec.field(default_factory=dict)
+    led_to: str = ""
+    entered_ms: int = 0
+    # The runs that this one waits for.
+    waits_for: tuple[str, ...] = ()
+
+    @property
+    def requests(self) -> tuple[str, ...]:
+        """The questions that are open here, by the hex of their rows."""
+        alone = (self.asked.node,) if self.asked is not None else ()
+        return (*alone, *(question.request for question in self.questions))
 
     @property
     def handed_in(self) -> tuple[HandedIn, ...]:

@@ -320,7 +320,9 @@ def _ended_with_nothing_left(program: Program, walk: Walk, snapshot: Snapshot) -
     if [way.target for way in land.ways] != [landscape.THE_END] or land.activity.decisions:
         return walk
     finished = dict.fromkeys((*walk.position.completed_activities, land.activity.id))
-    position = replace(walk.position, completed_activities=tuple(finished), complete=True)
+    position = replace(
+        walk.position, completed_activities=tuple(finished), pending="", pending_item="", complete=True
+    )
     return Walk(position=position, notes=walk.notes)
 
 

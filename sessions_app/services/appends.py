@@ -64,7 +64,7 @@ class NewGap:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewQuestion:
-    """A question that waits for a person. Its id is that of the node at which it is asked."""
+    """A question that waits for a person. One that is asked alone is named by its node."""
 
     request_id: UUID
     shown: Shown
@@ -122,7 +122,7 @@ class Append:
     outputs: Sequence[NewOutput] = ()
     gaps: Sequence[NewGap] = ()
     questions: Sequence[NewQuestion] = ()
-    closing: Closing | None = None
+    closings: Sequence[Closing] = ()
     # The node that an answer led to.
     closed_by: UUID | None = None
     moved: NewTip | None = None

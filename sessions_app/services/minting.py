@@ -10,7 +10,7 @@ import orjson
 
 from sessions_app.engine import navigation, replies, tokens
 from sessions_app.engine.actions import Action
-from sessions_app.engine.decisions import Decision, Outcome, OutputDraft, Place, Warned
+from sessions_app.engine.decisions import Decision, NewlyAsked, Outcome, OutputDraft, Place, Warned
 from sessions_app.engine.drafts import gap_name, output_name
 from sessions_app.engine.log import EventDraft, EventKind, Head, seal
 from sessions_app.engine.prompts import pending_of, title_of
@@ -207,8 +207,8 @@ class Minting:
             attempts=[attempt] if attempt else [],
             outputs=_outputs(decision, place, places),
             gaps=_gaps(decision, place, places),
-            questions=_questions(decision, place, places, self.unix_ms),
-            closing=decision.closing,
+            questions=_questions(decision, places, place.next_node, self.unix_ms),
+            closings=decision.closings,
             closed_by=place.next_node,
             moved=landing.moved,
         )
@@ -323,18 +323,20 @@ def _gaps(decision: Decision, place: Place, places: Mapping[str, int]) -> list[N
     ]
 
 
-def _questions(decision: Decision, place: Place, places: Mapping[str, int], unix_ms: int) -> list[NewQuestion]:
-    if decision.shown is None:
-        return []
-    name = f"{EventKind.CHECKPOINT_PRESENTED.value}:{to_text(Prefix.NODE, place.next_node)}"
+def _questions(decision: Decision, places: Mapping[str, int], node_id: UUID, unix_ms: int) -> list[NewQuestion]:
     return [
         NewQuestion(
-            request_id=place.next_node,
-            shown=decision.shown,
-            due_at=decision.shown.due_at(unix_ms),
-            event_index=places[name],
-        ),
+            request_id=asked.request,
+            shown=asked.shown,
+            due_at=asked.shown.due_at(unix_ms),
+            event_index=places[f"{EventKind.CHECKPOINT_PRESENTED.value}:{_asked_name(asked, node_id)}"],
+        )
+        for asked in decision.asked
     ]
+
+
+def _asked_name(asked: NewlyAsked, node_id: UUID) -> str:
+    return to_text(Prefix.NODE if asked.request == node_id else Prefix.CHECKPOINT, asked.request)
 
 
 def _outputs(decision: Decision, place: Place, places: Mapping[str, int]) -> list[NewOutput]:

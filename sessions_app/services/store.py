@@ -11,8 +11,9 @@ from typing import Any
 
 import orjson
 import psycopg
+from django.db import IntegrityError, OperationalError
 
-from sessions_app.engine.checkpoints import CheckpointState
+from sessions_app.engine.checkpoints import CheckpointState, Closing
 from sessions_app.engine.log import Event
 from sessions_app.engine.tokens import TokenSessionLockedError
 from sessions_app.selectors.standings import birth_date, prepared_cursor
@@ -294,16 +295,23 @@ def append(plan: Append) -> bool:
     statement = _statement(_shape(plan))
     try:
         row = prepared_cursor().execute(statement, _parameters(plan)).fetchone()
-    except psycopg.errors.UniqueViolation as error:
-        if error.diag.constraint_name != _ATTEMPT_KEY:
+    except IntegrityError as error:
+        if not _is_taken_attempt(error):
             raise
         return False
-    except psycopg.errors.LockNotAvailable as error:
+    except OperationalError as error:
+        if not isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
+            raise
         raise TokenSessionLockedError(
             "Another call is writing to this session.",
             suggestion="Wait a second and repeat the same call with the same tokens; it is answered once.",
         ) from error
     return row is not None and row[0] == 1
+
+
+def _is_taken_attempt(error: IntegrityError) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, psycopg.errors.UniqueViolation) and cause.diag.constraint_name == _ATTEMPT_KEY
 
 
 def _shape(plan: Append) -> _Shape:
@@ -318,7 +326,7 @@ def _shape(plan: Append) -> _Shape:
         gaps=len(plan.gaps),
         resolved=sum(1 for gap in plan.gaps if gap.resolves),
         questions=len(plan.questions),
-        closes=int(plan.closing is not None),
+        closes=len(plan.closings),
         moves=int(plan.moved is not None),
     )
 
@@ -354,9 +362,10 @@ def _waiting_values(plan: Append) -> list[Any]:
     values: list[Any] = []
     for question in plan.questions:
         values += _question_values(question)
-    values += _closing_values(plan)
+    for closing in plan.closings:
+        values += _closing_values(plan, closing)
     if plan.moved is not None:
-        values += [plan.moved.asked, plan.closing.request if plan.closing else None]
+        values += [plan.moved.asked, plan.closings[0].request if plan.closings else None]
     return values
 
 
@@ -376,10 +385,7 @@ def _question_values(question: NewQuestion) -> list[Any]:
     ]
 
 
-def _closing_values(plan: Append) -> list[Any]:
-    closing = plan.closing
-    if closing is None:
-        return []
+def _closing_values(plan: Append, closing: Closing) -> list[Any]:
     answered = closing.state is CheckpointState.ANSWERED
     return [
         closing.request,

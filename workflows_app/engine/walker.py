@@ -188,6 +188,11 @@ def instance_key(*, program: Program, position: Position, item_id: str) -> str:
     return f"{'/'.join(rounds)}::{item_id}" if rounds else item_id
 
 
+def at_rest(position: Position) -> Position:
+    """Where no item is pending and the run goes on, the visit of the activity is: only a complete run has nothing pending."""
+    return replace(position, pending=f"{position.activity}@{position.visit}", pending_item="")
+
+
 class _StopError(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -275,7 +280,7 @@ class _Walker:
         try:
             return Walk(position=move(), notes=tuple(self.notes), passed=tuple(self.passed))
         except _RestError as rest:
-            return Walk(position=rest.position, notes=tuple(self.notes))
+            return Walk(position=at_rest(rest.position), notes=tuple(self.notes))
         except _StopError as stop:
             if not self.press_on:
                 return Walk(position=before, notes=tuple(self.notes), failure=stop.failure)
