@@ -342,6 +342,7 @@ class CheckpointRequest(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["team_id", "state", "due_at", "id"], name="checkpoint_inbox"),
+            models.Index(fields=["team_id", "due_at", "id"], name="checkpoint_by_due"),
             models.Index(fields=["run_id"], name="checkpoint_of_run"),
         ]
 

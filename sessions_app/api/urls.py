@@ -1,6 +1,6 @@
 from django.urls import path
 
-from sessions_app.api import runs, sessions
+from sessions_app.api import checkpoints, runs, sessions
 
 urlpatterns = [
     path("preferences", sessions.TeamPreferencesView.as_view()),
@@ -25,6 +25,11 @@ urlpatterns = [
     path("runs/<str:run>/outputs", runs.RunOutputsView.as_view()),
     path("runs/<str:run>/gaps", runs.RunGapsView.as_view()),
     path("runs/<str:run>/preferences", runs.RunPreferencesView.as_view()),
+    path("checkpoints", checkpoints.CheckpointsView.as_view()),
+    path("checkpoints/<str:checkpoint>", checkpoints.CheckpointView.as_view()),
+    path("checkpoints/<str:checkpoint>/claim", checkpoints.ClaimView.as_view()),
+    path("checkpoints/<str:checkpoint>/release", checkpoints.ReleaseView.as_view()),
+    path("checkpoints/<str:checkpoint>/answer", checkpoints.AnswerView.as_view()),
     path("nodes/<str:node>", runs.NodeView.as_view()),
     path("gaps/<str:gap>/resolve", runs.GapResolutionView.as_view()),
 ]

@@ -11,11 +11,15 @@ from sessions_app.engine.checkpoints import Authority, CheckpointState, Choice
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.runs import Dialect
 from sessions_app.models import CheckpointRequest, Run
+from sessions_app.selectors.runs import find_run
+from sessions_app.selectors.sessions import no_session, team_sessions
 from sessions_app.selectors.standings import prepared_cursor
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import Page, PageRequest, cut_page
+
+MOST_COUNTED = 1_000
 
 _ANSWERED = """
 SELECT a.id, a.kind, sn.data, a.snapshot_digest,
@@ -85,10 +89,15 @@ class CheckpointValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Which questions a list shows; None shows all. `mine` are those that the actor has claimed."""
+    """Which questions a list shows; None shows all. `mine` are those that the actor has claimed, `claimed` those that
+    anybody has, or nobody.
+    """
 
     state: CheckpointState | None = CheckpointState.OPEN
+    run_id: UUID | None = None
+    session_id: UUID | None = None
     mine: bool = False
+    claimed: bool | None = None
     overdue: bool = False
 
 
@@ -111,14 +120,11 @@ def waiting_node(*, team_id: UUID, request_id: UUID) -> UUID:
 def list_checkpoints(*, actor: Actor, page: PageRequest, wanted: Wanted, now: datetime) -> Page[CheckpointValue]:
     """The inbox of the team: what is due first comes first, then what was asked first."""
     actor.require(Permission.READ_RUNS)
-    rows = _of_team(actor)
-    if wanted.state is not None:
-        rows = rows.filter(state=wanted.state.value)
-    if wanted.mine:
-        rows = rows.filter(claimed_by=actor.id)
-    if wanted.overdue:
-        rows = rows.filter(due_at__lt=now, state=CheckpointState.OPEN.value)
-    rows = _after(rows, page.after).order_by("due_at", "id")
+    if wanted.run_id is not None:
+        find_run(actor, wanted.run_id)
+    if wanted.session_id is not None and not team_sessions(actor).filter(pk=wanted.session_id).exists():
+        raise no_session()
+    rows = _after(_wanted(actor, wanted, now), page.after).order_by("due_at", "id")
     found = list(rows[: page.limit + 1])
     runs = _runs_of(found)
     return cut_page(
@@ -140,8 +146,9 @@ def read_checkpoint(*, actor: Actor, request_id: UUID) -> CheckpointValue:
 
 
 def count_open(*, actor: Actor) -> int:
-    """How many questions wait for an answer."""
-    return _of_team(actor).filter(state=CheckpointState.OPEN.value).count()
+    """How many questions wait for an answer, as far as anybody counts."""
+    actor.require(Permission.READ_RUNS)
+    return _of_team(actor).filter(state=CheckpointState.OPEN.value)[:MOST_COUNTED].count()
 
 
 def checkpoint_value(row: CheckpointRequest, run: Run) -> CheckpointValue:
@@ -179,6 +186,22 @@ def _choice(option: dict[str, Any]) -> Choice:
 
 def _of_team(actor: Actor) -> QuerySet[CheckpointRequest]:
     return CheckpointRequest.objects.filter(team_id=actor.team_id)
+
+
+def _wanted(actor: Actor, wanted: Wanted, now: datetime) -> QuerySet[CheckpointRequest]:
+    rows = _of_team(actor)
+    if wanted.state is not None:
+        rows = rows.filter(state=wanted.state.value)
+    if wanted.run_id is not None:
+        rows = rows.filter(run_id=wanted.run_id)
+    if wanted.session_id is not None:
+        # By its runs, which an index finds.
+        rows = rows.filter(run_id__in=Run.objects.filter(session_id=wanted.session_id).values("id"))
+    if wanted.mine:
+        rows = rows.filter(claimed_by=actor.id)
+    if wanted.claimed is not None:
+        rows = rows.exclude(claimed_by="") if wanted.claimed else rows.filter(claimed_by="")
+    return rows.filter(due_at__lt=now, state=CheckpointState.OPEN.value) if wanted.overdue else rows
 
 
 def _runs_of(rows: list[CheckpointRequest]) -> dict[UUID, Run]:
