@@ -5,6 +5,7 @@ The framework imports this module while it imports its own views, so nothing her
 
 from typing import Any, NoReturn
 
+import psycopg
 import structlog
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -155,7 +156,7 @@ def refusal_of(error: Exception) -> WorkrailError | None:
             return NotFoundError("There is nothing at this address.", suggestion="See /api/v1/schema.")
         case exceptions.ParseError() | exceptions.ValidationError() | SuspiciousOperation():
             return InvalidInputError("The request cannot be read.", suggestion="See /api/v1/schema.")
-        case OperationalError() | InterfaceError():
+        case OperationalError() | InterfaceError() | psycopg.OperationalError() | psycopg.InterfaceError():
             log.error("database_unavailable", exc_info=error)
             return ServiceUnavailableError("The database does not answer.", suggestion="Try again in a moment.")
         case _:

@@ -1,9 +1,10 @@
 """What one statement reads of a node or a session: all that a transition from it must know."""
 
+import select
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
@@ -161,10 +162,43 @@ def birth_date(session_id: UUID) -> date:
     return datetime.fromtimestamp(birth_ms(session_id) / 1000, tz=UTC).date().replace(day=1)
 
 
-def prepared_cursor() -> psycopg.RawCursor[Any]:
+class PreparedCursor:
+    """Fails as Django's own cursors do: with the errors of `django.db`, and so that Django hears of a lost connection."""
+
+    __slots__ = ("_cursor",)
+
+    def __init__(self, raw: psycopg.Connection[Any]) -> None:
+        self._cursor = psycopg.RawCursor(raw)
+
+    def execute(self, statement: LiteralString, parameters: Sequence[Any]) -> psycopg.RawCursor[Any]:
+        with connection.wrap_database_errors:
+            return self._cursor.execute(statement, parameters)
+
+
+def prepared_cursor() -> PreparedCursor:
     """A cursor of psycopg's own on Django's connection, with native placeholders.
 
     Django's wrapper never prepares a statement, and parsing the text of a long one costs more than running it.
     """
+    raw = connection.connection
+    if raw is not None and not connection.in_atomic_block and _is_lost(raw):
+        connection.close()
     connection.ensure_connection()
-    return psycopg.RawCursor(connection.connection)
+    return PreparedCursor(connection.connection)
+
+
+def _is_lost(raw: psycopg.Connection[Any]) -> bool:
+    """Whether the server has left: told by the socket, without asking the server.
+
+    Nothing is under way on it, so what can be read there is its end, or a message that libpq keeps for later.
+    """
+    if raw.closed:
+        return True
+    waiting = select.poll()
+    waiting.register(raw.pgconn.socket, select.POLLIN)
+    try:
+        while waiting.poll(0):
+            raw.pgconn.consume_input()
+    except psycopg.OperationalError:
+        return True
+    return False

@@ -52,11 +52,4 @@ class Workers:
             return work()
         finally:
             self._thread.used_at = time.monotonic()
-            _drop_broken(connection)
             close_old_connections()
-
-
-def _drop_broken(connection: BaseDatabaseWrapper) -> None:
-    """Prepared statements run on psycopg's own cursor, so Django does not hear of a connection that broke there."""
-    if connection.connection is not None and connection.connection.closed:
-        connection.close()
