@@ -4,7 +4,7 @@ The value is what is recorded and replayed. The text is a function of it and of 
 keeps its old text when the words change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,10 +18,19 @@ from sessions_app.engine.prompts import Pending
 from sessions_app.engine.runs import NextIntent
 from sessions_app.engine.state import Answered, Blocked, Preferences
 from sessions_app.engine.tokens import Keyring, TokenKind, renew
+from workflows_app.engine.program import Autonomy
 
 TEMPLATE = 1
 MAX_RECAP_BYTES = 24 * 1024
 RECAP_POLICY = "kept the most recent entries"
+
+# What the mode makes of words that are meant for a user. A question that only a user can answer is put as a checkpoint.
+_IN_FULL_AUTO = {
+    Autonomy.STOP_ON_USER_DEPS: "In this mode you answer for your user: find out or decide what the step would ask, and "
+    "write into your notes what you assumed or left out. Stop only for what nobody but your user can give.",
+    Autonomy.NEVER_STOP: "In this mode you answer for your user: find out or decide what the step would ask, and write "
+    "into your notes what you assumed, left out or could not get. Do not stop.",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,18 +90,23 @@ class Sibling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branching:
-    """What an agent that rewound has lost: the successors of its node and what happened below the latest of them."""
+    """What an agent that rewound has lost: the successors of its node and what happened below the latest of them.
+
+    `siblings` are the newest successors, oldest first; `omitted` tells how many older ones there are.
+    """
 
     forked: bool
     siblings: tuple[Sibling, ...]
     downstream: Recap
+    omitted: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        return {
+        body: dict[str, Any] = {
             "forked": self.forked,
             "siblings": [sibling.as_json() for sibling in self.siblings],
             "downstreamRecap": self.downstream.as_json(),
         }
+        return body | ({"omittedSiblings": self.omitted} if self.omitted else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,6 +345,8 @@ def _branch_text(reply: Mapping[str, Any]) -> str:
         else "## This step was acknowledged before; acknowledging it again makes a new branch",
         "Successors that it already has:",
     ]
+    if branch.get("omittedSiblings"):
+        lines.append(f"[TRUNCATED: {branch['omittedSiblings']} earlier ones left out; {RECAP_POLICY}]")
     for sibling in branch["siblings"]:
         summary = f": {' '.join(sibling['summary'].split())}" if sibling["summary"] else ""
         kind = " (an attempt that was blocked)" if sibling["kind"] == NodeKind.BLOCKED_ATTEMPT.value else ""
@@ -344,7 +360,7 @@ def _opening_text(reply: Mapping[str, Any]) -> str:
     if reply.get("preconditions"):
         lines.extend(["Before you begin, make sure of:", *_bullets(reply["preconditions"])])
     if reply.get("clarificationPrompts"):
-        lines.extend(["Ask your user where you do not know:", *_bullets(reply["clarificationPrompts"])])
+        lines.extend([_UNKNOWN[_is_full_auto(reply)], *_bullets(reply["clarificationPrompts"])])
     if reply.get("references"):
         lines.append("References:")
         lines.extend(f"- {r['title']} ({r['source']}): {r['purpose']}" for r in reply["references"])
@@ -367,17 +383,42 @@ def _pending_text(reply: Mapping[str, Any]) -> str:
     for function in pending.get("functions", ()):
         lines.extend(["", f"Function {function['name']}():", function["definition"]])
     if pending.get("askForFiles"):
-        lines.extend(["", "Ask your user for the files that this step needs if you cannot find them."])
+        lines.extend(["", _FILES[_is_full_auto(reply)]])
     if pending["requireConfirmation"] and not pending.get("checkpoint"):
-        lines.extend(["", _CONFIRM[pending.get("confirmedBy", "user")]])
+        who = pending.get("confirmedBy", "user")
+        lines.extend(["", _CONFIRM_ALONE if who == "user" and _is_full_auto(reply) else _CONFIRM[who]])
     return "\n".join(lines)
 
 
+def _is_full_auto(reply: Mapping[str, Any]) -> bool:
+    return reply["preferences"]["autonomy"] in _IN_FULL_AUTO
+
+
+_UNKNOWN = {
+    False: "Ask your user where you do not know:",
+    True: "Find out where you do not know, or decide and say in your notes what you assumed:",
+}
+_FILES = {
+    False: "Ask your user for the files that this step needs if you cannot find them.",
+    True: "Find the files that this step needs; say in your notes which you could not find.",
+}
 _CONFIRM = {
     "user": "Before you go on, have this step confirmed by the user.",
     "coordinator": "Before you go on, have this step confirmed by the coordinator.",
     "human": "This step is done when a signed-in person has approved it; your own acknowledgement does not pass.",
 }
+
+
+_CONFIRM_ALONE = "Before you go on, look at this step as your user would, and say in your notes what you decided."
+
+
+def _alone(reply: Mapping[str, Any]) -> Iterator[str]:
+    """What only a person can answer stays theirs whatever the mode, and a run that has ended asks nobody."""
+    pending = reply["pending"]
+    if pending is None or pending.get("checkpoint") or pending.get("confirmedBy") == "human":
+        return
+    if _is_full_auto(reply):
+        yield _IN_FULL_AUTO[Autonomy(reply["preferences"]["autonomy"])]
 
 
 def _section(heading: str, items: Sequence[str] | None) -> list[str]:
@@ -396,7 +437,7 @@ def _warnings_text(reply: Mapping[str, Any]) -> str:
 
 def _next_text(reply: Mapping[str, Any]) -> str:
     mode = f"Mode: {reply['preferences']['autonomy']}, {reply['preferences']['riskPolicy']}."
-    lines = ["---", mode]
+    lines = ["---", mode, *_alone(reply)]
     if reply["nextCall"] is not None:
         lines.append("When the step is done, call continue_workflow with these tokens, exactly as they stand:")
     for label in ("stateToken", "ackToken", "checkpointToken"):

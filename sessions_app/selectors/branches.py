@@ -37,11 +37,13 @@ WITH RECURSIVE chain AS (
   UNION ALL
   SELECT b.id FROM chain c JOIN sessions_app_node b ON b.parent_id = c.id AND b.kind = 'checkpoint'
 )
-SELECT o.id, o.supersedes_id, o.body, f.pending_key, f.pending_title,
-       EXISTS (SELECT 1 FROM chain WHERE depth = %(limit)s AND parent_id IS NOT NULL)
-FROM made m
-JOIN sessions_app_output o ON o.to_node_id = m.id AND o.channel = 'recap'
-JOIN sessions_app_node f ON f.id = o.node_id
+SELECT o.id, o.supersedes_id, o.body, f.pending_key, f.pending_title, e.further_back
+FROM (SELECT EXISTS (SELECT 1 FROM chain WHERE depth = %(limit)s AND parent_id IS NOT NULL) AS further_back) e
+LEFT JOIN (
+  made m
+  JOIN sessions_app_output o ON o.to_node_id = m.id AND o.channel = 'recap'
+  JOIN sessions_app_node f ON f.id = o.node_id
+) ON true
 ORDER BY o.event_index, o.id
 """
 
@@ -86,11 +88,12 @@ _BENEATH = f"""{_BELOW}, path AS (
   UNION ALL
   SELECT b.id FROM path c JOIN sessions_app_node b ON b.parent_id = c.id AND b.kind = 'checkpoint'
 ), successor AS (
-  SELECT * FROM below WHERE parent_id = %(node)s ORDER BY event_index LIMIT %(siblings)s
+  SELECT * FROM below WHERE parent_id = %(node)s ORDER BY event_index DESC LIMIT %(siblings)s
 )
 SELECT 'leaf' AS part, l.event_index AS place, l.id, NULL::uuid AS other, l.kind, l.pending_key, l.pending_title,
        l.snapshot_digest::text AS body, s.data,
-       EXISTS (SELECT 1 FROM path WHERE depth = %(limit)s AND parent_id <> %(node)s) AS further_back
+       EXISTS (SELECT 1 FROM path WHERE depth = %(limit)s AND parent_id <> %(node)s) AS further_back,
+       (SELECT count(*) FROM below WHERE parent_id = %(node)s) AS successors
 FROM leaf l JOIN sessions_app_snapshot s ON s.team_id = %(team)s AND s.digest = l.snapshot_digest
 UNION ALL
 SELECT 'successor', x.event_index, x.id, NULL, x.kind, x.pending_key, x.pending_title,
@@ -98,10 +101,10 @@ SELECT 'successor', x.event_index, x.id, NULL, x.kind, x.pending_key, x.pending_
         WHERE o.channel = 'recap' AND (o.to_node_id = x.id OR o.to_node_id IN (
           SELECT b.id FROM sessions_app_node b WHERE b.parent_id = x.id AND b.kind = 'checkpoint'))
         ORDER BY o.event_index DESC, o.id DESC LIMIT 1),
-       NULL, false
+       NULL, false, 0
 FROM successor x
 UNION ALL
-SELECT 'note', o.event_index, o.id, o.supersedes_id, f.kind, f.pending_key, f.pending_title, o.body, NULL, false
+SELECT 'note', o.event_index, o.id, o.supersedes_id, f.kind, f.pending_key, f.pending_title, o.body, NULL, false, 0
 FROM made m
 JOIN sessions_app_output o ON o.to_node_id = m.id AND o.channel = 'recap'
 JOIN sessions_app_node f ON f.id = o.node_id
@@ -190,8 +193,8 @@ def in_another_mode(standing: Standing, below: Beneath | None) -> Standing | Non
 def recap_of(*, actor: Actor, node_id: UUID) -> Recap:
     """What was noted on the way to a node, newest kept."""
     rows = _rows(_NOTES, {"node": node_id, "team": actor.team_id, "limit": MAX_ANCESTORS})
-    notes = [_Note(*row[:5]) for row in rows]
-    return _recap(notes, max_bytes=replies.MAX_RECAP_BYTES, further_back=bool(rows) and rows[0][5])
+    notes = [_Note(*row[:5]) for row in rows if row[0] is not None]
+    return _recap(notes, max_bytes=replies.MAX_RECAP_BYTES, further_back=rows[0][5])
 
 
 def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
@@ -208,7 +211,7 @@ def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
         parts[part].append(tuple(row))
     if not parts["leaf"]:
         return None
-    leaf_id, _, kind, _, _, digest, data, further_back = parts["leaf"][0]
+    leaf_id, _, kind, _, _, digest, data, further_back, successors = parts["leaf"][0]
     notes = [_Note(row[0], row[1], row[5], row[3], row[4]) for row in parts["note"]]
     return Beneath(
         leaf_id=leaf_id,
@@ -218,6 +221,7 @@ def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
         branching=Branching(
             forked=forked,
             siblings=tuple(_sibling(row) for row in parts["successor"]),
+            omitted=successors - len(parts["successor"]),
             downstream=_recap(notes, max_bytes=MAX_DOWNSTREAM_BYTES, further_back=further_back),
         ),
     )

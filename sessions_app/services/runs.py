@@ -561,7 +561,7 @@ def _drift(actor: Actor, standing: Standing) -> tuple[Warned, ...]:
 def _fork_warning(branching: Branching | None) -> tuple[Warned, ...]:
     if branching is None:
         return ()
-    count = len(branching.siblings)
+    count = len(branching.siblings) + branching.omitted
     message = (
         f"This step was acknowledged before ({count} {'time' if count == 1 else 'times'}); a new branch was begun."
     )

@@ -8,12 +8,12 @@ import pytest
 
 from sessions_app.engine import replies, tokens
 from sessions_app.engine.decisions import Outcome, Warned, WarningCode
-from sessions_app.engine.prompts import Pending
+from sessions_app.engine.prompts import Pending, Question
 from sessions_app.engine.replies import Branching, Recap, RecapEntry, ReplyFacts, Sibling, Tokens, budgeted
 from sessions_app.engine.runs import NextIntent
 from sessions_app.engine.state import Blocked, Blocker, BlockerCode, Pointer, PointerKind, Preferences
 from sessions_app.engine.tokens import Keyring, TokenKind
-from workflows_app.engine.program import Function
+from workflows_app.engine.program import Autonomy, Function
 
 OLD = Keyring(current=b"old")
 NODE = UUID(int=77)
@@ -185,6 +185,54 @@ def test_the_text_says_who_confirms(who, words):
     assert words in text_of(replace(FACTS, pending=pending))
 
 
+FULL_AUTO = pytest.mark.parametrize("autonomy", [Autonomy.STOP_ON_USER_DEPS, Autonomy.NEVER_STOP])
+FOR_A_USER = replace(
+    FACTS,
+    pending=replace(PENDING, require_confirmation=True, confirmed_by="user"),
+    clarification_prompts=("Which branch?",),
+)
+
+
+def in_mode(facts, autonomy):
+    return text_of(replace(facts, preferences=Preferences(autonomy=autonomy)))
+
+
+@FULL_AUTO
+def test_in_full_auto_what_is_meant_for_the_user_is_the_agents_to_settle_and_to_disclose(autonomy):
+    text = in_mode(FOR_A_USER, autonomy)
+
+    assert "- Which branch?" in text
+    assert "you answer for your user" in text
+    assert "what you assumed" in text
+    assert "Ask your user" not in text
+    assert "confirmed by the user" not in text
+
+
+def test_in_guided_mode_the_user_is_asked():
+    text = in_mode(FOR_A_USER, Autonomy.GUIDED)
+
+    assert "Ask your user where you do not know:" in text
+    assert "Ask your user for the files" in text
+    assert "you answer for your user" not in text
+
+
+@FULL_AUTO
+@pytest.mark.parametrize(
+    "pending",
+    [
+        replace(PENDING, require_confirmation=True, confirmed_by="human"),
+        replace(PENDING, question=Question(checkpoint_id="q", message="Which?", options=(), human=False)),
+    ],
+)
+def test_in_full_auto_a_question_for_people_stays_theirs(autonomy, pending):
+    assert "you answer for your user" not in in_mode(replace(FACTS, pending=pending), autonomy)
+
+
+@FULL_AUTO
+def test_in_full_auto_the_end_of_a_run_asks_for_nothing(autonomy):
+    assert "you answer for your user" not in in_mode(DONE, autonomy)
+
+
 def test_warnings_are_in_the_text_with_their_codes():
     warned = Warned(code=WarningCode.NOTES_TRUNCATED, message="The notes were cut.")
 
@@ -269,6 +317,19 @@ def test_a_fork_is_told_with_its_siblings_and_what_was_noted_below():
     assert "## This is a fork" in text
     assert "- Write it: Wrote half." in text
     assert "What was noted on the latest of them:" in text
+
+
+def test_successors_that_are_left_out_are_counted():
+    branching = Branching(
+        forked=True,
+        siblings=(Sibling(node_id="node_x", kind="step", title="Write it", summary=""),),
+        downstream=Recap(),
+        omitted=3,
+    )
+    facts = replace(FACTS, branching=branching)
+
+    assert replies.reply_json(facts)["branch"]["omittedSiblings"] == 3
+    assert "[TRUNCATED: 3 earlier ones left out; kept the most recent entries]" in text_of(facts)
 
 
 # Replies that are told again

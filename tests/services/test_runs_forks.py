@@ -111,6 +111,30 @@ def test_each_fresh_token_of_a_node_makes_a_branch_of_its_own(desk):
     assert_healthy(value)
 
 
+def test_of_many_successors_the_newest_are_told_and_the_others_counted(desk):
+    value = begin(desk, *plain_steps(2))
+    for number in range(23):
+        advanced(desk.agent, again(desk, value), f"Try {number}.")
+
+    fork = advanced(desk.agent, again(desk, value))
+
+    assert [sibling["summary"] for sibling in fork["branch"]["siblings"]] == [f"Try {n}." for n in range(3, 23)]
+    assert fork["branch"]["omittedSiblings"] == 3
+    assert "(23 times)" in fork["warnings"][0]["message"]
+
+
+def test_what_was_noted_below_a_fork_keeps_to_its_budget_and_says_so(desk):
+    value = at = begin(desk, *plain_steps(6))
+    for number in range(5):
+        at = advanced(desk.agent, at, f"{number} " + "é" * 2000)
+
+    below = again(desk, value)["branch"]["downstreamRecap"]
+
+    assert [entry["notes"][0] for entry in below["entries"]] == ["3", "4"]
+    assert (below["truncated"], below["omitted"]) == (True, 3)
+    assert below["policy"]
+
+
 # Rehydration
 
 
@@ -192,6 +216,25 @@ def test_a_recap_of_a_very_long_run_says_that_nobody_counted_its_beginning(desk)
     assert recap["truncated"]
     assert "omitted" not in recap
     assert (recap["entries"][-1]["notes"], recap["entries"][0]["notes"]) == ("N104", "N4")
+
+
+def test_notes_further_back_than_is_looked_are_told_to_be_left_out(desk):
+    """Even when nothing was noted since."""
+    loop = {
+        "id": "the-loop",
+        "type": "loop",
+        "title": "L",
+        "loop": {"type": "for", "count": 200, "maxIterations": 200},
+        "body": [notes_free("inside-step")],
+    }
+    value = advanced(desk.agent, begin(desk, notes_free("first-step"), loop), "Long ago.")
+    for _ in range(105):
+        value = advanced(desk.agent, value, "")
+
+    reply = rehydrate(desk.agent, value)
+
+    assert (reply.value["recap"]["entries"], reply.value["recap"]["truncated"]) == ([], True)
+    assert "earlier entries left out" in reply.text
 
 
 def test_rehydrating_a_block_tells_again_what_was_missing(desk):
