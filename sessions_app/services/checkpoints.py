@@ -10,7 +10,6 @@ from sessions_app.engine import outputs
 from sessions_app.engine.checkpoints import (
     MAX_REASON_CHARACTERS,
     CheckpointAnsweredError,
-    CheckpointClaimedError,
     CheckpointStaleError,
     CheckpointState,
     HumanRequiredError,
@@ -23,10 +22,10 @@ from sessions_app.engine.tokens import NONCE_BYTES
 from sessions_app.models import CheckpointRequest
 from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint, waiting_node
 from sessions_app.selectors.standings import Standing, read_standing
-from sessions_app.services import store
 from sessions_app.services.keys import current_keys
 from sessions_app.services.minting import Entropy, Minting
 from sessions_app.services.runs import MAX_TRIES, busy, default_due_ms, landing_of, snapshot_of, unknown_node
+from sessions_app.services.transitions import carry_out, claimed_error
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
@@ -46,7 +45,7 @@ def claim_checkpoint(*, actor: Actor, request_id: UUID, now: datetime) -> Checkp
         value = read_checkpoint(actor=actor, request_id=request_id)
         if not claimed:
             _refuse_closed(value)
-            raise _claimed(value)
+            raise claimed_error(claimed_by=value.claimed_by)
         _record(actor, "checkpoint.claimed", value, now)
     return value
 
@@ -76,7 +75,7 @@ def answer_checkpoint(
         value = read_checkpoint(actor=actor, request_id=request_id)
         _refuse_closed(value)
         if value.claimed_by not in {"", actor.id}:
-            raise _claimed(value)
+            raise claimed_error(claimed_by=value.claimed_by)
         command = AnswerCheckpoint(
             option_id=option_id, digest=digest, voice=voice, by_hand=value.dialect is Dialect.NAVIGATION
         )
@@ -103,11 +102,7 @@ def _answer(minting: Minting, value: CheckpointValue, command: AnswerCheckpoint)
         landing=landing_of(program, decision, standing, place, minting.now),
         attempt=None,
     )
-    with transaction.atomic(durable=True):
-        written = store.append(plan)
-        if written:
-            _record(actor, "checkpoint.answered", value, minting.now, option=command.option_id, digest=value.digest)
-    return written
+    return carry_out(actor=actor, plan=plan)
 
 
 def _place(minting: Minting, standing: Standing) -> Place:
@@ -149,14 +144,5 @@ def _refuse_closed(value: CheckpointValue) -> None:
         )
 
 
-def _claimed(value: CheckpointValue) -> CheckpointClaimedError:
-    return CheckpointClaimedError(
-        f"{value.claimed_by} has claimed the checkpoint.",
-        suggestion="Let them answer it, or release the claim first.",
-        details={"claimedBy": value.claimed_by},
-    )
-
-
-def _record(actor: Actor, action: str, value: CheckpointValue, now: datetime, **details: str) -> None:
-    target = to_text(Prefix.CHECKPOINT, value.id)
-    record_audit(actor=actor, action=action, target=target, now=now, details=details)
+def _record(actor: Actor, action: str, value: CheckpointValue, now: datetime) -> None:
+    record_audit(actor=actor, action=action, target=to_text(Prefix.CHECKPOINT, value.id), now=now)

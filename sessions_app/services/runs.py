@@ -57,7 +57,6 @@ from sessions_app.selectors.standings import (
     read_session,
     read_standing,
 )
-from sessions_app.services import store
 from sessions_app.services.answered import Use, at_answer, collected
 from sessions_app.services.appends import NewAttempt, NewRun, NewSession, NewTip
 from sessions_app.services.keys import Keys, current_keys, read_token
@@ -72,6 +71,7 @@ from sessions_app.services.minting import (
     mint_tokens,
     recorded_reply,
 )
+from sessions_app.services.transitions import carry_out
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError, PreconditionFailedError
 from workflows_app.engine import canonical
@@ -188,7 +188,7 @@ def _begin(
         attempt=None if request is None else _attempt(request, _NO_NONCE, place, reply, minting),
         opening=_opening(beginning, published, program, place, session=session, baseline=baseline),
     )
-    return reply if store.append(plan) else None
+    return reply if carry_out(actor=actor, plan=plan) else None
 
 
 def _opening(
@@ -371,7 +371,7 @@ def _write(
     after = _after_answer(actor, standing, command)
     if after is not None and isinstance(command, Advance) and not snapshot_from_bytes(after.snapshot).is_approved:
         reply, plan = collected(minting, program, (standing, after), attempt, command.submission)
-        return reply if store.append(plan) else None
+        return reply if carry_out(actor=actor, plan=plan) else None
     standing = standing if after is None else at_answer(standing, after)
     standing, below = _where(actor, standing, command)
     place = Place(
@@ -417,7 +417,7 @@ def _write(
         landing=_landing(minting, program, decision, standing, place),
         attempt=_attempt(attempt.node_id, attempt.nonce, place, reply, minting, kind=attempt.kind),
     )
-    return reply if store.append(plan) else None
+    return reply if carry_out(actor=actor, plan=plan) else None
 
 
 def _after_answer(actor: Actor, standing: Standing, command: Command) -> AfterAnswer | None:

@@ -21,6 +21,7 @@ from sessions_app.services.runs import change_preferences
 from teams_app.engine.actors import Door, Role, system_actor
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
 from teams_app.engine.pages import PageRequest
+from teams_app.models import AuditEntry
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, folder, step
 from tests.cast import audited
@@ -438,3 +439,69 @@ def test_an_operator_may_answer(desk):
     value = at_question(desk, human=True)
 
     assert answer(replace(desk.person, role=Role.OPERATOR), only_row(value)).state.value == "answered"
+
+
+# A person who acknowledges by tokens
+
+
+def test_a_person_who_acknowledges_by_tokens_answers_and_is_on_record(desk):
+    value = at_question(desk, human=True)
+
+    then = advanced(desk.person, value, artifacts=relayed("yes"))
+
+    row = only_row(value)
+    assert then["pending"]["stepId"] == "work"
+    assert (row.state, row.answered_as, row.answered_by) == ("answered", "human", desk.person.id)
+    assert told_of_answers(desk) == [(desk.person.id, {"option": "yes", "digest": row.digest})]
+    assert_healthy(value)
+
+
+def test_a_person_who_approves_by_tokens_is_on_record(desk):
+    value = approval(desk)
+
+    then = advanced(desk.person, value)
+
+    assert then["pending"]["stepId"] == "after"
+    assert [said["option"] for _, said in told_of_answers(desk)] == ["approve"]
+    assert_healthy(value)
+
+
+def test_a_claim_keeps_others_from_acknowledging_by_tokens(desk):
+    value = at_question(desk, human=True)
+    row = only_row(value)
+    checkpoints.claim_checkpoint(actor=desk.owner, request_id=row.id, now=SOON)
+    count = Event.objects.count()
+
+    with pytest.raises(CheckpointClaimedError):
+        advance(desk.person, value, artifacts=relayed("yes"))
+
+    assert (only_row(value).state, Event.objects.count()) == ("open", count)
+    assert told_of_answers(desk) == []
+    assert advanced(desk.owner, value, artifacts=relayed("yes"))["pending"]["stepId"] == "work"
+    assert_healthy(value)
+
+
+def test_a_claim_of_a_question_that_is_answered_keeps_nobody_from_another_branch(desk):
+    value = at_question(desk)
+    fresh = rehydrate(desk.agent, value).value
+    checkpoints.claim_checkpoint(actor=desk.owner, request_id=only_row(value).id, now=SOON)
+    advanced(desk.agent, value, artifacts=relayed("yes"))
+
+    then = advanced(desk.person, fresh, artifacts=relayed("no"))
+
+    assert then["pending"]["stepId"] == "again"
+    assert (only_row(value).option_id, only_row(value).answered_as) == ("yes", "relayed")
+    assert_healthy(value)
+
+
+def test_an_agent_that_passes_an_answer_on_leaves_no_entry_of_a_person(desk):
+    value = at_question(desk)
+
+    advanced(desk.agent, value, artifacts=relayed("yes"))
+
+    assert told_of_answers(desk) == []
+
+
+def told_of_answers(desk):
+    entries = AuditEntry.objects.filter(team_id=desk.team_id, action="checkpoint.answered").order_by("id")
+    return [(entry.actor_id, entry.details) for entry in entries]
