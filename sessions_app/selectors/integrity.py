@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import orjson
+
 from sessions_app.engine.log import Fault, HealthReason, StoredEvent, verify_chain
 from sessions_app.engine.projections import NodeView, QuestionView, RunView, SessionView, project
 from sessions_app.engine.runs import ObservationKey
@@ -85,7 +87,7 @@ def _projections(session: WorkSession, view: SessionView) -> Iterator[Finding]:
 
 def _run(session_id: UUID, run: Run, view: RunView) -> Iterator[Finding]:
     tip = view.tip
-    said = (run.status, run.tip_node_id, run.workflow_hash, _ms(run.completed_at))
+    said = (run.status, run.tip_node_id, run.workflow_hash, to_ms(run.completed_at))
     logged = (view.status.value, tip.node_id if tip else None, view.workflow_hash, view.completed_ms)
     if said != logged:
         name = to_text(Prefix.RUN, run.id)
@@ -158,20 +160,34 @@ def _questions(session_id: UUID, view: SessionView) -> Iterator[Finding]:
 
 
 def _of_question(row: CheckpointRequest) -> tuple[object, ...]:
-    shown = (row.checkpoint_id, row.instance_key, row.title, row.message, row.authority, row.digest)
-    times = (_ms(row.presented_at), _ms(row.due_at), _ms(row.answered_at), row.event_index)
+    shown = (
+        row.checkpoint_id,
+        row.instance_key,
+        row.title,
+        row.message,
+        row.authority,
+        row.digest,
+        _sorted(row.options),
+    )
+    times = (to_ms(row.presented_at), to_ms(row.due_at), to_ms(row.answered_at), row.event_index)
     answer = (row.answered_by, row.answered_as, row.option_id, row.reason, row.door, row.to_node_id)
     return (row.id, row.state, *shown, *times, *answer)
 
 
 def _of_asked(run: RunView, view: QuestionView) -> tuple[object, ...]:
-    shown = tuple(view.shown[key] for key in ("checkpointId", "instance", "title", "message", "authority", "digest"))
+    texts = tuple(view.shown[key] for key in ("checkpointId", "instance", "title", "message", "authority", "digest"))
+    shown = (*texts, _sorted(view.shown["options"]))
     times = (view.presented_ms, view.due_ms, view.answered_ms, view.event_index)
     answer = (view.answered_by, view.answered_as, view.option_id, view.reason, view.door, view.to_node_id)
     return (view.request_id, run.state_of(view).value, *shown, *times, *answer)
 
 
-def _ms(moment: datetime | None) -> int | None:
+def _sorted(options: object) -> bytes:
+    """The same for equal options: jsonb gives keys back in an order of its own."""
+    return orjson.dumps(options, option=orjson.OPT_SORT_KEYS)
+
+
+def to_ms(moment: datetime | None) -> int | None:
     return None if moment is None else int(moment.timestamp() * 1000)
 
 

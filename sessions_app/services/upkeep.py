@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
+from typing import overload
 from uuid import UUID
 
 from django.db import connection, transaction
@@ -9,6 +10,7 @@ from django.db import connection, transaction
 from sessions_app.engine.projections import GapView, OutputView, QuestionView, RunView, SessionView, project
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.models import CheckpointRequest, Event, Gap, Output, Run, WorkSession
+from sessions_app.selectors.integrity import to_ms
 from sessions_app.selectors.standings import birth_date
 from teams_app.engine.actors import Actor, ActorKind
 from teams_app.engine.errors import ForbiddenError
@@ -66,8 +68,8 @@ def _restore_run(view: RunView) -> int:
     if run is None or tip is None:
         return 0
     wanted: dict[str, object] = {"status": view.status.value, "tip_node_id": tip.node_id}
-    if (run.completed_at is None) != (view.completed_ms is None):
-        wanted["completed_at"] = None if view.completed_ms is None else _moment(view.completed_ms)
+    if to_ms(run.completed_at) != view.completed_ms:
+        wanted["completed_at"] = _moment(view.completed_ms)
     return _restore(run, wanted)
 
 
@@ -152,13 +154,12 @@ def _restore_question(session: WorkSession, run: RunView, row: CheckpointRequest
         "door": view.door,
         "to_node_id": view.to_node_id,
     }
-    if row is None or (row.answered_at is None) != (view.answered_ms is None):
-        wanted["answered_at"] = None if view.answered_ms is None else _moment(view.answered_ms)
+    times = {"presented_at": view.presented_ms, "due_at": view.due_ms, "answered_at": view.answered_ms}
+    wanted |= {name: _moment(ms) for name, ms in times.items() if row is None or to_ms(getattr(row, name)) != ms}
     if row is not None:
         return _restore(row, wanted)
     born = {"id": view.request_id, "team_id": session.team_id, "session_id": session.id, "run_id": run.run_id}
-    due_at = None if view.due_ms is None else _moment(view.due_ms)
-    CheckpointRequest.objects.create(**born, presented_at=_moment(view.presented_ms), due_at=due_at, **wanted)
+    CheckpointRequest.objects.create(**born, **wanted)
     return 1
 
 
@@ -172,8 +173,13 @@ def _restore(row: WorkSession | Run | Output | Gap | CheckpointRequest, wanted: 
     return 1
 
 
-def _moment(unix_ms: int) -> datetime:
-    return datetime.fromtimestamp(unix_ms / 1000, tz=UTC)
+@overload
+def _moment(unix_ms: int) -> datetime: ...
+@overload
+def _moment(unix_ms: None) -> None: ...
+def _moment(unix_ms: int | None) -> datetime | None:
+    """The log keeps milliseconds; a moment of the tables that falls into the right one is right."""
+    return None if unix_ms is None else datetime.fromtimestamp(unix_ms / 1000, tz=UTC)
 
 
 def _next_month(month: date) -> date:

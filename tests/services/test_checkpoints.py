@@ -422,17 +422,51 @@ def test_questions_are_written_again_from_the_log(desk):
     told = CheckpointRequest.objects.values().get()
     CheckpointRequest.objects.all().delete()
 
-    upkeep.rebuild_projections(actor=system_actor(team_id=desk.team_id, door=Door.CLI), session_id=session_id(value))
+    rebuild(desk, value)
 
     assert CheckpointRequest.objects.values().get() == told
     assert_healthy(value)
 
 
-def test_a_row_that_differs_from_the_log_is_found(desk):
-    value = at_question(desk, human=True)
-    CheckpointRequest.objects.update(message="Is all well?")
+SPOILT = {
+    "message": "Is all well?",
+    "options": [{"id": "yes", "label": "No", "description": ""}, {"id": "no", "label": "Yes", "description": ""}],
+    "presented_at": NOW - timedelta(hours=1),
+    "due_at": NOW + timedelta(hours=1),
+    "answered_at": NOW + timedelta(hours=2),
+    "answered_by": "somebody",
+    "option_id": "no",
+}
 
-    assert [finding.reason for finding in verify_session(session_id(value))] == ["stale_projection"]
+
+@pytest.mark.parametrize("column", SPOILT)
+def test_a_row_that_differs_from_the_log_is_found_and_mended(desk, column):
+    value = at_question(desk, human=True, dueMs=60_000)
+    answer(desk.person, only_row(value))
+    told = CheckpointRequest.objects.values().get()
+    CheckpointRequest.objects.update(**{column: SPOILT[column]})
+
+    found = [finding.reason for finding in verify_session(session_id(value))]
+    mended = rebuild(desk, value)
+
+    assert (found, mended) == (["stale_projection"], 1)
+    assert CheckpointRequest.objects.values().get() == told
+    assert_healthy(value)
+
+
+def test_a_rebuild_of_what_is_right_changes_nothing(desk):
+    """Rows keep microseconds, of which the log knows nothing."""
+    value = at_question(desk, human=True, dueMs=60_000)
+    answer(desk.person, only_row(value), now=SOON + timedelta(microseconds=789))
+    told = CheckpointRequest.objects.values().get()
+
+    assert rebuild(desk, value) == 0
+    assert CheckpointRequest.objects.values().get() == told
+
+
+def rebuild(desk, value):
+    actor = system_actor(team_id=desk.team_id, door=Door.CLI)
+    return upkeep.rebuild_projections(actor=actor, session_id=session_id(value))
 
 
 def test_an_operator_may_answer(desk):
