@@ -9,7 +9,7 @@ from workflows_app.engine import canonical
 MAX_NOTES_BYTES = 4096
 TRUNCATION_MARKER = "\n\n[TRUNCATED]"
 MAX_CONTEXT_BYTES = 256 * 1024
-MAX_CONTEXT_DEPTH = 64
+MAX_CONTEXT_DEPTH = 32
 RESERVED_KEYS = frozenset(
     {
         "__proto__",

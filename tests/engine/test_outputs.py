@@ -97,9 +97,9 @@ def nested(depth):
     return value
 
 
-def test_a_context_is_at_most_64_levels_deep():
-    assert outputs.merge_context({}, nested(64)) == nested(64)
-    assert refusal({}, nested(65))["reason"] == "too_deep"
+def test_a_context_is_at_most_32_levels_deep():
+    assert outputs.merge_context({}, nested(32)) == nested(32)
+    assert refusal({}, nested(33))["reason"] == "too_deep"
 
 
 @pytest.mark.parametrize(
