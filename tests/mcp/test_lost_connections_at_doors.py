@@ -80,7 +80,7 @@ def test_a_connection_that_is_lost_in_a_call_refuses_it_and_no_later_one(door, o
     with other.transaction(), ThreadPoolExecutor(1) as thread:
         other.execute("SELECT 1 FROM sessions_app_worksession WHERE id = %s FOR UPDATE", [session_id(value)])
         lost = thread.submit(door.advance, value)
-        end_once_it_waits(other.info, backends(other))
+        end_once_it_waits(other.info)
 
         _, code, retry = lost.result()
 

@@ -48,7 +48,7 @@ def test_a_connection_that_is_lost_on_the_way_fails_the_call_and_no_later_one(de
     value = begin(desk, *plain_steps(3))
     with other.transaction():
         other.execute("SELECT 1 FROM sessions_app_worksession WHERE id = %s FOR UPDATE", [session_id(value)])
-        killer = threading.Thread(target=end_once_it_waits, args=(connection.connection.info, [pid()]))
+        killer = threading.Thread(target=end_once_it_waits, args=[connection.connection.info])
         killer.start()
 
         with pytest.raises(OperationalError):
@@ -64,7 +64,7 @@ def test_django_is_told_of_the_loss_and_leaves_the_connection(desk, other):
     value = begin(desk, *plain_steps(2))
     with other.transaction():
         other.execute("SELECT 1 FROM sessions_app_worksession WHERE id = %s FOR UPDATE", [session_id(value)])
-        killer = threading.Thread(target=end_once_it_waits, args=(connection.connection.info, [pid()]))
+        killer = threading.Thread(target=end_once_it_waits, args=[connection.connection.info])
         killer.start()
         with pytest.raises(OperationalError):
             advance(desk.agent, value)
