@@ -115,9 +115,6 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
-    # In this order: the second cannot be imported before the first has given it back names that it knows.
-    "workrail_site.mcp.apps.McpConfig",
-    "mcp_server",
     "teams_app",
     "workflows_app",
     "sessions_app",
@@ -149,8 +146,6 @@ WEB_THREADS = ENVIRONMENT.integer("WORKRAIL_WEB_THREADS", default=4, minimum=1)
 
 # Threads of each web process in which tools run; each keeps a connection to Postgres.
 MCP_THREADS = ENVIRONMENT.integer("WORKRAIL_MCP_THREADS", default=4, minimum=1)
-# An agent that sees a tool which it does not need calls it.
-DJANGO_MCP_GET_SERVER_INSTRUCTIONS_TOOL = False
 
 # Templates
 

@@ -4,7 +4,6 @@ import asyncio
 import json
 
 import pytest
-from mcp_server.djangomcp import MCPToolset, ToolsetMeta
 
 SECRET = "password=hunter2 at /srv/secret/path.py"
 BODY = {
@@ -27,6 +26,7 @@ BODY = {
 def planted(monkeypatch):
     """A server with one tool, which raises what no tool should."""
     from workrail_site.mcp.answers import ToolReply
+    from workrail_site.mcp.library import MCPToolset, ToolsetMeta
     from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
     monkeypatch.setattr(ToolsetMeta, "registry", {})

@@ -1,6 +1,7 @@
 """What a call is answered: a result that the model reads, or a protocol error, as the table of errors says."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -27,10 +28,14 @@ _CUT = "\n\n[TRUNCATED: the middle of this reply was left out, because clients r
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolReply:
-    """The same in words, for the model, and as JSON. No fact that must be obeyed or sent back stands in only one."""
+    """The same in words, for the model, and as JSON. No fact that must be obeyed or sent back stands in only one.
+
+    `meta` is for the client's own code: many clients keep it from their model, so nothing stands in it alone.
+    """
 
     text: str
     value: dict[str, Any]
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
 
 def result_of(reply: ToolReply, *, text_only: bool) -> dict[str, Any]:
@@ -38,6 +43,8 @@ def result_of(reply: ToolReply, *, text_only: bool) -> dict[str, Any]:
     result = _result(_bounded(reply.text))
     if not text_only and len(orjson.dumps(reply.value)) <= MAX_REPLY_BYTES:
         result["structuredContent"] = reply.value
+    if reply.meta:
+        result["_meta"] = dict(reply.meta)
     return result
 
 

@@ -1,7 +1,8 @@
-"""Names of version 1 of the MCP SDK, given back to version 2 for django-mcp-server, which was written for the first.
+"""django-mcp-server, of which the declarations are used: classes that are toolsets, whose methods are tools.
 
-Only its declarations are used here: classes that are toolsets, whose methods are tools. What travels is served by the SDK
-itself. Whoever imports `mcp_server` imports this before; the order of INSTALLED_APPS sees to it.
+What travels is served by the SDK itself. The library was written for version 1 of the SDK, so names that it knows are given
+back to version 2 here, before it is imported: import from here what is used of it. It is no Django application of ours: that
+would load it, and the SDK, into every worker, and it has neither tables nor pages that we use.
 """
 
 from typing import Any
@@ -24,3 +25,7 @@ class FastMCP(MCPServer[Any]):
 
 
 mcp.server.FastMCP = FastMCP  # type: ignore[attr-defined]  # the attribute that version 2 no longer has
+
+from mcp_server.djangomcp import MCPToolset, ToolsetMeta  # noqa: E402  it asks for the name above
+
+__all__ = ("MCPToolset", "ToolsetMeta")

@@ -16,7 +16,6 @@ import orjson
 from mcp.server import Server, ServerRequestContext
 from mcp.server.mcpserver.tools import Tool as SdkTool, ToolManager
 from mcp.shared.exceptions import MCPError
-from mcp_server.djangomcp import ToolsetMeta
 from pydantic import BaseModel
 
 from teams_app.engine.errors import NotFoundError
@@ -25,6 +24,7 @@ from workrail_site.errors import JsonRpc
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
 from workrail_site.mcp.arguments import closest, read_arguments
 from workrail_site.mcp.calling import caller
+from workrail_site.mcp.library import ToolsetMeta
 from workrail_site.mcp.schemas import input_schema
 from workrail_site.mcp.tracing import TracedCall
 from workrail_site.mcp.workers import Workers

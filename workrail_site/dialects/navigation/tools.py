@@ -3,7 +3,6 @@
 import os
 
 from django.utils import timezone
-from mcp_server.djangomcp import MCPToolset
 
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import navigation, runs
@@ -14,6 +13,7 @@ from workrail_site.dialects.navigation.printing import told
 from workrail_site.dialects.navigation.readings import action_of
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
+from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
 INSTRUCTIONS = """\

@@ -3,7 +3,6 @@
 import os
 
 from django.utils import timezone
-from mcp_server.djangomcp import MCPToolset
 
 from sessions_app.engine import resume_reply
 from sessions_app.engine.obligations import Submission
@@ -22,6 +21,7 @@ from workrail_site.dialects.rail.readings import (
 )
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
+from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
 INSTRUCTIONS = """\
