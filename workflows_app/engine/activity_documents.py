@@ -7,6 +7,7 @@ it is told in this one.
 from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
+from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.program import (
     Action,
     Activity,
@@ -53,11 +54,26 @@ def workflow_json(program: Program) -> dict[str, Any]:
 
 def workflow_summary(program: Program) -> dict[str, Any]:
     """The definition with its activities by name only."""
-    activities = [
-        {"id": activity.id, "name": activity.title or activity.id, "required": activity.required}
-        for activity in program.activities
-    ]
-    return _workflow(program, activities)
+    return _workflow(program, _stubs(program))
+
+
+def overview_json(program: Program, *, with_modes: bool) -> dict[str, Any]:
+    """What is read before the first activity: rules, variables, roles, where to begin, and the activities by name. Each of
+    these is there, also where it is empty.
+    """
+    modes = {"modes": [_mode(mode) for mode in program.modes]} if with_modes else {}
+    return {
+        "id": program.id,
+        "version": program.version,
+        "title": program.title,
+        "description": program.description,
+        "rules": list(program.rules or program.guidance),
+        "variables": [_variable(variable) for variable in program.variables],
+        "executionModel": {"roles": _roles(program)},
+        **modes,
+        "initialActivity": program.initial_activity,
+        "activities": _stubs(program),
+    }
 
 
 def activity_json(activity: Activity) -> dict[str, Any]:
@@ -137,6 +153,47 @@ def condition_json(condition: Condition | None) -> dict[str, Any] | None:
             assert_never(condition)
 
 
+def instructions_json(step: Step | Parallel, *, version: str) -> dict[str, Any]:
+    """A step that says itself how it is done, told as a skill of its own."""
+    return {
+        "id": step.id,
+        "version": version,
+        "capability": step.title,
+        **_told({"instructions": (step.prompt or step.description) if isinstance(step, Step) else step.prompt}),
+        **_told(_manner(step)),
+    }
+
+
+def shortened(activity: Mapping[str, Any], *, text_bytes: int) -> dict[str, Any]:
+    """A printed activity whose steps keep the beginning of what they say."""
+    return {
+        **activity,
+        **{key: [_cut(item, text_bytes) for item in activity[key]] for key in ("steps", "loops") if key in activity},
+    }
+
+
+def _cut(item: Mapping[str, Any], text_bytes: int) -> dict[str, Any]:
+    said = {**item}
+    if isinstance(item.get("description"), str):
+        said["description"] = fit_bytes(item["description"], max_bytes=text_bytes)
+    for key in ("guidance", "fragments", "functions"):
+        said.pop(key, None)
+    if "steps" in item:
+        said["steps"] = [_cut(inner, text_bytes) for inner in item["steps"]]
+    return said
+
+
+def _stubs(program: Program) -> list[dict[str, Any]]:
+    return [
+        {"id": activity.id, "name": activity.title or activity.id, "required": activity.required}
+        for activity in program.activities
+    ]
+
+
+def _roles(program: Program) -> list[dict[str, Any]]:
+    return [{"id": role.id, "description": role.description, **role.extra} for role in program.roles]
+
+
 def _workflow(program: Program, activities: list[dict[str, Any]]) -> dict[str, Any]:
     said = {
         "description": program.description,
@@ -144,6 +201,8 @@ def _workflow(program: Program, activities: list[dict[str, Any]]) -> dict[str, A
         "tags": list(program.tags),
         "rules": list(program.rules or program.guidance),
         "variables": [_variable(variable) for variable in program.variables],
+        "executionModel": _told({"roles": _roles(program)}),
+        "skills": _told({"primary": program.primary_skill, "workflow": list(program.skill_ids)}),
         "modes": [_mode(mode) for mode in program.modes],
         "artifactLocations": {name: place.path for name, place in program.artifact_locations.items()},
     }
@@ -161,7 +220,8 @@ def _step(step: Step | Parallel) -> dict[str, Any]:
     """A step of the other family has no description of its own; its prompt is what is to be done."""
     said: dict[str, Any] = {"condition": condition_json(step.run_condition)}
     if isinstance(step, Parallel):
-        return {"id": step.id, "name": step.title, **_told({"description": step.prompt, **said}), "required": True}
+        told = _told({"description": step.prompt, **said, **_manner(step)})
+        return {"id": step.id, "name": step.title, **told, "required": True}
     said |= {
         "description": step.description or step.prompt,
         "skill": step.skill,
@@ -169,8 +229,26 @@ def _step(step: Step | Parallel) -> dict[str, Any]:
         "checkpoint": step.checkpoint,
         "actions": [_action(action) for action in step.actions],
         "triggers": [trigger_json(trigger) for trigger in step.triggers],
+        **_manner(step),
     }
     return {"id": step.id, "name": step.title, **_told(said), "required": step.required, **step.extra}
+
+
+def _manner(step: Step | Parallel) -> dict[str, Any]:
+    """What a step of the other family says besides its prompt: how to go about it, and who has to agree."""
+    said: dict[str, Any] = {
+        "agentRole": step.agent_role,
+        "guidance": list(step.guidance),
+        "functions": [{"name": function.name, "definition": function.definition} for function in step.functions],
+        "outputContract": step.contract.contract if step.contract else "",
+        "requireConfirmation": step.confirmation.confirms.value if step.confirmation else "",
+    }
+    if isinstance(step, Step):
+        said["fragments"] = [
+            {"text": fragment.text, **_told({"condition": condition_json(fragment.when)})}
+            for fragment in step.fragments
+        ]
+    return said
 
 
 def _loop(loop: Loop) -> dict[str, Any]:

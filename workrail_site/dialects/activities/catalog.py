@@ -1,0 +1,45 @@
+"""What needs no session: the way in, the workflows, and whether the server answers."""
+
+import time
+from typing import Any
+
+from teams_app.engine.actors import Actor
+from teams_app.engine.errors import NotFoundError
+from workflows_app.engine.activities.references import META, find_resource
+from workflows_app.engine.program import Program
+from workflows_app.engine.values import WorkflowValue
+from workflows_app.selectors.catalog import list_published, read_published
+from workrail_site.dialects.activities.resources import body_of
+
+VERSION = "1"
+_BOOTSTRAP = "00"
+_began = time.monotonic()
+
+
+def choices(actor: Actor) -> tuple[WorkflowValue, ...]:
+    """What a user's goal can be matched with. `meta` serves all of them and is the goal of nobody."""
+    return tuple(each for each in list_published(actor=actor) if each.workflow_id != META)
+
+
+def universal(actor: Actor) -> Program | None:
+    """The workflow whose skills and resources serve all others; a team may have none that can be run."""
+    try:
+        return read_published(actor=actor, workflow_id=META)
+    except NotFoundError:
+        return None
+
+
+def bootstrap_text(actor: Actor) -> str:
+    program = universal(actor)
+    found = None if program is None else find_resource(program=program, reference=_BOOTSTRAP)
+    return "" if found is None else body_of(found).strip()
+
+
+def health(actor: Actor, *, server: str) -> dict[str, Any]:
+    return {
+        "status": "healthy",
+        "server": server,
+        "version": VERSION,
+        "workflows_available": len(choices(actor)),
+        "uptime_seconds": int(time.monotonic() - _began),
+    }

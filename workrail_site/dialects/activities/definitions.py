@@ -1,0 +1,73 @@
+"""Definitions as they are printed: whole where they fit into a reply, else with the call that tells the rest."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from teams_app.engine.errors import NotFoundError
+from workflows_app.engine.activity_documents import (
+    activity_json,
+    checkpoint_json,
+    overview_json,
+    shortened,
+    workflow_json,
+)
+from workflows_app.engine.placeholders import render_single
+from workflows_app.engine.problems import did_you_mean
+from workflows_app.engine.program import Activity, Checkpoint, Program
+from workrail_site.dialects.activities.printing import fits
+
+# What a step of a very long activity keeps of its words: as much as fits.
+_SHORTER_BYTES = (4_000, 1_500, 500, 150)
+
+
+def whole_workflow(program: Program, *, room_for: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+    """None when it is too long for a reply with what else stands in it."""
+    said = workflow_json(program)
+    return said if fits({**said, "beside": room_for}) else None
+
+
+def summarized(program: Program, *, with_modes: bool, tool: str) -> dict[str, Any]:
+    """In place of a definition that is too long. `tool` tells each activity by itself."""
+    hint = {
+        "tool": tool,
+        "reason": "The whole definition is longer than a reply. Each activity is told when it is entered.",
+    }
+    return {**overview_json(program, with_modes=with_modes), "summarized": True, "next_action": hint}
+
+
+def whole_activity(activity: Activity) -> dict[str, Any]:
+    """One that is too long for a reply has its steps shortened, and says by which call each is told in full."""
+    said = activity_json(activity)
+    if fits(said):
+        return said
+    hint = {"tool": "get_skill", "parameters": {"step_id": "<a step of this activity>"}}
+    shorter = ({**shortened(said, text_bytes=size), "summarized": True, "next_action": hint} for size in _SHORTER_BYTES)
+    return next((one for one in shorter if fits(one)), {"id": activity.id, "summarized": True, "next_action": hint})
+
+
+def activity_of(program: Program, activity_id: str) -> Activity:
+    found = program.activity(activity_id)
+    if found is None:
+        known = [activity.id for activity in program.activities]
+        raise NotFoundError(
+            f"Activity not found: {activity_id[:80]}",
+            suggestion=did_you_mean(activity_id, known) or f"{program.id} has: {', '.join(known)}.",
+        )
+    return found
+
+
+def checkpoint_of(activity: Activity, checkpoint_id: str) -> Checkpoint:
+    known = {checkpoint.id: checkpoint for checkpoint in activity.checkpoints}
+    if checkpoint_id not in known:
+        raise NotFoundError(
+            f"Checkpoint not found: {checkpoint_id[:80]} in activity {activity.id}",
+            suggestion=did_you_mean(checkpoint_id, known)
+            or (f"It has: {', '.join(known)}." if known else "It has no checkpoints."),
+        )
+    return known[checkpoint_id]
+
+
+def shown_checkpoint(checkpoint: Checkpoint, *, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """With the values of the run in its message, and the effects that its options have."""
+    said = checkpoint_json(checkpoint)
+    return {**said, "message": render_single(checkpoint.message, variables=variables)}

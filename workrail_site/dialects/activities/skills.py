@@ -1,0 +1,150 @@
+"""Skills by reference: the workflow's own, those of the folder that an activity was borrowed from, then the universal ones."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from teams_app.engine.actors import Actor
+from teams_app.engine.errors import NotFoundError
+from workflows_app.engine.activities.references import META, find_resource, find_skill
+from workflows_app.engine.activity_documents import instructions_json
+from workflows_app.engine.problems import did_you_mean
+from workflows_app.engine.program import Activity, Attachment, Family, Parallel, Program, Step, walk_items
+from workflows_app.engine.toon_text import toon_text
+from workflows_app.selectors.catalog import read_published
+from workflows_app.selectors.programs import load_content
+from workrail_site.dialects.activities.catalog import universal
+
+# Of a workflow that names none: how a session is carried, and how an activity is done.
+PROTOCOLS = ("session-protocol", "execute-activity")
+EXECUTE_ACTIVITY = "execute-activity"
+_AS_WRITTEN = frozenset({"toon", "markdown", "md"})
+_REFERENCES = frozenset({"resource", "resources"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    """`text` is what its author wrote where that is TOON or Markdown, else the same value as TOON."""
+
+    id: str
+    document: dict[str, Any]
+    text: str
+    resources: tuple[Attachment, ...] = ()
+    owner: str = ""
+
+    def bundled(self, *, within: str) -> dict[str, Any]:
+        """With its resources by number, to be read one by one when the work needs them."""
+        said = {key: value for key, value in self.document.items() if key not in _REFERENCES}
+        listed = [{"index": _index(item, within), "id": item.id, "version": item.version} for item in self.resources]
+        return {**said, "_resources": listed} if listed else said
+
+    def indexes(self, *, within: str) -> str:
+        return ", ".join(_index(item, within) for item in self.resources)
+
+
+class Shelf:
+    """The skills that a session can read. `meta` is looked up when the program was compiled without it."""
+
+    def __init__(self, *, actor: Actor, program: Program) -> None:
+        self._actor = actor
+        self._program = program
+
+    def declared(self) -> tuple[list[Skill], list[str]]:
+        """Those that the workflow names for the whole of it, and the names that lead nowhere."""
+        named = list(dict.fromkeys(filter(None, (self._program.primary_skill, *self._program.skill_ids))))
+        if not named:
+            return [skill for name in PROTOCOLS if (skill := self.find(name)) is not None], []
+        found = {name: self.find(name) for name in named}
+        return [skill for skill in found.values() if skill is not None], [
+            name for name, skill in found.items() if skill is None
+        ]
+
+    def primary(self) -> Skill | None:
+        """That of the workflow; of one that names none, the primary skill of `meta`."""
+        if self._program.primary_skill:
+            return self.find(self._program.primary_skill)
+        meta = universal(self._actor)
+        return self.find(meta.primary_skill) if meta is not None and meta.primary_skill else None
+
+    def of_activity(self, activity: Activity) -> Skill:
+        reference = activity.primary_skill or EXECUTE_ACTIVITY
+        return self.require(reference, home=activity.borrowed_from)
+
+    def of_step(self, activity: Activity, step_id: str) -> Skill:
+        """A step of the other family is its own skill: how it is done stands in it."""
+        step = _step(activity, step_id)
+        if isinstance(step, Step) and step.skill:
+            return self.require(step.skill, home=activity.borrowed_from)
+        if self._program.family is Family.STEPS:
+            document = instructions_json(step, version=self._program.version)
+            return Skill(id=step.id, document=document, text=toon_text(document))
+        raise NotFoundError(
+            f"Step '{step.id}' in activity '{activity.id}' has no associated skill.",
+            suggestion="Do the step as its description says; call get_skill only for steps that name a skill.",
+        )
+
+    def require(self, reference: str, *, home: str = "") -> Skill:
+        found = self.find(reference, home=home)
+        if found is None:
+            known = [skill.id for skill in self._program.skills]
+            raise NotFoundError(
+                f"Skill not found: {reference[:80]}",
+                suggestion=did_you_mean(reference, known) or "Do the step as its description says, and tell your user.",
+            )
+        return found
+
+    def find(self, reference: str, *, home: str = "") -> Skill | None:
+        for program in self._programs(reference):
+            found = find_skill(program=program, reference=reference, home=home)
+            if found is not None:
+                return _read(program, found)
+        return None
+
+    def _programs(self, reference: str) -> Iterable[Program]:
+        yield self._program
+        owner, slash, _name = reference.partition("/")
+        named = _published(self._actor, owner) if slash else None
+        if named is not None:
+            yield named
+        if not slash or owner == META:
+            meta = universal(self._actor)
+            if meta is not None:
+                yield meta
+
+
+def _read(program: Program, found: Attachment) -> Skill:
+    content = load_content(found.digest)
+    document = content.document if isinstance(content.document, dict) else {"content": content.text}
+    references = (find_resource(program=program, reference=name, home=found.owner) for name in found.resources)
+    return Skill(
+        id=found.id,
+        document=document,
+        text=content.text if found.format in _AS_WRITTEN else toon_text(document),
+        resources=tuple(dict.fromkeys(item for item in references if item is not None)),
+        owner=found.owner,
+    )
+
+
+def _published(actor: Actor, workflow_id: str) -> Program | None:
+    try:
+        return read_published(actor=actor, workflow_id=workflow_id)
+    except NotFoundError:
+        return None
+
+
+def _step(activity: Activity, step_id: str) -> Step | Parallel:
+    """Also within loops."""
+    steps = {item.id: item for item in walk_items(activity.body) if isinstance(item, Step | Parallel)}
+    if step_id not in steps:
+        known = ", ".join(steps) or "none"
+        raise NotFoundError(
+            f"Step '{step_id[:80]}' not found in activity '{activity.id}'. Available steps: [{known}]",
+            suggestion=did_you_mean(step_id, steps) or "Take a step_id of the current activity.",
+        )
+    return steps[step_id]
+
+
+def _index(item: Attachment, within: str) -> str:
+    """As get_resource takes it: with its workflow where that is another one."""
+    number = item.index or item.id
+    return number if item.owner == within else f"{item.owner}/{number}"
