@@ -1,5 +1,6 @@
 """People answer what runs ask: each service is one conditional write, and its entry in the audit log."""
 
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -71,26 +72,28 @@ def answer_checkpoint(
     outputs.check_text(option_id, name="option", max_characters=256)
     voice = Voice(who=actor.id, door=actor.door.value, reason=reason.strip())
     minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
+    command = AnswerCheckpoint(option_id=option_id, digest=digest, voice=voice)
     for _ in range(MAX_TRIES):
-        value = read_checkpoint(actor=actor, request_id=request_id)
-        _refuse_closed(value)
-        if value.claimed_by not in {"", actor.id}:
-            raise claimed_error(claimed_by=value.claimed_by)
-        command = AnswerCheckpoint(
-            option_id=option_id, digest=digest, voice=voice, by_hand=value.dialect is Dialect.NAVIGATION
-        )
-        if _answer(minting, value, command):
+        if _answer(minting, request_id, command):
             return read_checkpoint(actor=actor, request_id=request_id)
     raise busy()
 
 
-def _answer(minting: Minting, value: CheckpointValue, command: AnswerCheckpoint) -> bool:
+def _answer(minting: Minting, request_id: UUID, command: AnswerCheckpoint) -> bool:
     """One try: False when another writer was first."""
     actor = minting.actor
-    node_id = waiting_node(team_id=actor.team_id, request_id=value.id)
+    node_id = waiting_node(team_id=actor.team_id, request_id=request_id)
     standing = read_standing(team_id=actor.team_id, node_id=node_id, nonce=b"")
+    # Read after the log's head: what was answered before it is seen here, and what is answered later moves it.
+    value = read_checkpoint(actor=actor, request_id=request_id)
+    _refuse_closed(value)
+    if value.claimed_by not in {"", actor.id}:
+        raise claimed_error(claimed_by=value.claimed_by)
     if standing is None:
         raise unknown_node()
+    if waiting_node(team_id=actor.team_id, request_id=request_id) != node_id:
+        return False
+    command = replace(command, by_hand=value.dialect is Dialect.NAVIGATION)
     program = load_program(standing.workflow_hash)
     place = _place(minting, standing)
     decision = decide(program=program, snapshot=snapshot_of(standing), command=command, place=place)

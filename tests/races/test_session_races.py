@@ -1,13 +1,13 @@
 """Many at once on a real database: one acknowledgement is one advance, and no attempt is lost."""
 
 import os
-import threading
 
 import pytest
 
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.services import runs, sessions
 from tests import run_cast
+from tests.crews import hiring
 from tests.engine_play import NEVER_STOP
 from tests.run_cast import NOW, advance, advanced, assert_healthy, bookmark, events, notes_free, rehydrate, run_id
 from tests.step_documents import step
@@ -24,60 +24,7 @@ def desk():
     return run_cast.make_desk()
 
 
-class Crew:
-    """Threads that keep their connections from race to race: opening one is slower than a race."""
-
-    def __init__(self, size):
-        self.size = size
-        self.works, self.results = [], []
-        self.begin, self.end = threading.Barrier(size + 1), threading.Barrier(size + 1)
-        self.threads = [threading.Thread(target=self._serve, args=(place,), daemon=True) for place in range(size)]
-        for thread in self.threads:
-            thread.start()
-
-    def race(self, *works):
-        """What each work gave or raised; all are let go together."""
-        assert len(works) == self.size
-        self.works, self.results = works, [None] * self.size
-        self.begin.wait()
-        self.end.wait()
-        return self.results
-
-    def dismiss(self):
-        self.works = None
-        self.begin.wait()
-        for thread in self.threads:
-            thread.join()
-
-    def _serve(self, place):
-        from django.db import connection
-
-        try:
-            while True:
-                self.begin.wait()
-                if self.works is None:
-                    return
-                try:
-                    self.results[place] = self.works[place]()
-                except Exception as error:  # noqa: BLE001  the test looks at it
-                    self.results[place] = error
-                self.end.wait()
-        finally:
-            connection.close()
-
-
-@pytest.fixture
-def crew():
-    """`crew(size)`: so many threads, gone before the tables are emptied."""
-    crews = []
-
-    def hire(size):
-        crews.append(Crew(size))
-        return crews[-1]
-
-    yield hire
-    for hired in crews:
-        hired.dismiss()
+crew = pytest.fixture(hiring)
 
 
 def nodes_of(value, kind="step"):
