@@ -1,5 +1,6 @@
 """Questions that wait for people, by REST: who reads them, who answers, and what is refused."""
 
+import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -7,10 +8,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from sessions_app.engine.actions import CompleteStep
+from sessions_app.engine.runs import Dialect
 from sessions_app.models import CheckpointRequest
+from sessions_app.services import navigation, runs
+from sessions_app.services.runs import Beginning
 from teams_app.engine.ids import Prefix, to_text
-from tests import run_doors
-from tests.activity_folders import folder
+from tests import run_cast, run_doors
+from tests.activity_folders import activity, checkpoint, folder, step
 from tests.cast import Api, audited, issue
 from tests.checkpoint_cast import ABOUT, asking, at_question, only_row, publish_folder, relayed, rows
 from tests.run_cast import advanced, assert_healthy, start
@@ -368,3 +373,81 @@ def test_what_somebody_else_has_claimed_is_neither_claimed_nor_answered(doors):
     assert problem["details"]["claimedBy"] == doors.desk.person.id
     refused(answer(doors.owner, value), 409, "CHECKPOINT_CLAIMED")
     assert doors.person.post(path_of(value, "/claim")).status_code == 200
+
+
+# Runs that are driven by hand
+
+
+def by_hand(doors, **fields):
+    """Where a run driven by hand stands at its question."""
+    publish_folder(doors.desk, folder(activity("plan", **fields), activity("redo", steps=[step("again")]), about=ABOUT))
+    beginning = Beginning(workflow_id="team.plan", dialect=Dialect.NAVIGATION)
+    return runs.start_run(actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom).value
+
+
+def situation(doors, value):
+    return navigation.read_situation(actor=doors.desk.agent, state_token=value["state"]).value
+
+
+def test_a_run_driven_by_hand_goes_on_when_a_person_has_answered(doors):
+    asks = checkpoint("agreed", required=True, human=True)
+    value = by_hand(doors, checkpoints=[asks], steps=[step("work"), step("last")])
+    (listed,) = doors.person.get(f"{CHECKPOINTS}?state=open").json()["items"]
+    path = f"{CHECKPOINTS}/{listed['id']}/answer"
+
+    before = situation(doors, value)
+    answered = doors.person.post(path, {"option": "yes", "digest": listed["digest"]})
+    after = situation(doors, value)
+
+    assert (listed["dialect"], before["checkpoint"]["id"]) == ("navigation", "agreed")
+    assert (answered.status_code, answered.json()["state"]) == (200, "answered")
+    assert after["checkpoint"] is None
+    assert after["position"]["step"]["id"] == "work"
+    assert [each["action"] for each in after["availableActions"]["required"]] == ["complete_step"]
+    done = navigation.steer_run(
+        actor=doors.desk.agent,
+        state_token=after["state"],
+        action=CompleteStep(step_id="work"),
+        now=datetime.now(tz=UTC),
+        entropy=os.urandom,
+    ).value
+    assert done["position"]["step"]["id"] == "last"
+    assert healthy()
+
+
+def test_what_a_person_chose_leads_a_run_driven_by_hand_elsewhere(doors):
+    asks = checkpoint("agreed", required=True, human=True)
+    asks["options"][1]["effect"] = {"transitionTo": "redo"}
+    value = by_hand(doors, checkpoints=[asks], steps=[step("work")], transitions=[{"to": "redo"}])
+    (listed,) = doors.person.get(f"{CHECKPOINTS}?state=open").json()["items"]
+
+    doors.person.post(f"{CHECKPOINTS}/{listed['id']}/answer", {"option": "no", "digest": listed["digest"]})
+
+    assert situation(doors, value)["position"]["activity"]["id"] == "redo"
+    assert healthy()
+
+
+def test_a_step_driven_by_hand_is_completed_after_its_approval(doors):
+    run_cast.published(doors.desk, run_cast.notes_free("ship", requireConfirmation={"kind": "human_approval"}))
+    beginning = Beginning(workflow_id="team.sample", dialect=Dialect.NAVIGATION)
+    value = runs.start_run(actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom).value
+    (listed,) = doors.person.get(f"{CHECKPOINTS}?state=open").json()["items"]
+
+    doors.person.post(f"{CHECKPOINTS}/{listed['id']}/answer", {"option": "approve", "digest": listed["digest"]})
+    after = situation(doors, value)
+    done = navigation.steer_run(
+        actor=doors.desk.agent,
+        state_token=after["state"],
+        action=CompleteStep(step_id="ship"),
+        now=datetime.now(tz=UTC),
+        entropy=os.urandom,
+    ).value
+
+    assert done["complete"] is True
+    assert healthy()
+
+
+def healthy():
+    from sessions_app.selectors.integrity import session_ids, verify_session
+
+    return [finding for session_id in session_ids() for finding in verify_session(session_id)] == []
