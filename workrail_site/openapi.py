@@ -46,7 +46,7 @@ class EndpointSchema(AutoSchema):
 
     def _document(self, found: Operation) -> dict[str, Any]:
         document: dict[str, Any] = {
-            "operationId": _operation_id(self.method, self.path),
+            "operationId": operation_id(method=self.method, path=self.path),
             "summary": found.summary,
             "tags": [self.path.removeprefix("/api/v1/").partition("/")[0]],
             "security": self._one_of_the_ways_in(),
@@ -132,7 +132,8 @@ def docs(request: HttpRequest) -> HttpResponse:
     return render(request, "api_docs.html")
 
 
-def _operation_id(method: str, path: str) -> str:
+def operation_id(*, method: str, path: str) -> str:
+    """`get_runs_by_run` of GET /api/v1/runs/{run}."""
     words = _WORD.findall(path.removeprefix("/api/v1/").replace("{", "by_"))
     return "_".join([method.lower(), *words])
 

@@ -45,6 +45,9 @@ from workrail_site.errors import (
 log = structlog.get_logger(__name__)
 
 TEAM_HEADER = "Workrail-Team"
+# Under these keys of a request's META its body, as it was read, and the code of its refusal wait for the end of the call.
+PARSED_BODY = "workrail.body"
+REFUSED_WITH = "workrail.refused_with"
 
 
 class KeyOrSession(BaseAuthentication):
@@ -100,7 +103,9 @@ class StrictJsonParser(BaseParser):
     ) -> Any:
         if int(stream.META.get("CONTENT_LENGTH") or 0) > settings.MAX_BODY_BYTES:
             raise too_large(limit_bytes=settings.MAX_BODY_BYTES)
-        return _read_json(stream.read())
+        body = _read_json(stream.read())
+        stream.META[PARSED_BODY] = body
+        return body
 
 
 class JsonRenderer(BaseRenderer):
@@ -136,6 +141,7 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
     if refusal is None:
         log.error("unhandled_error", exc_info=error)
         refusal = refusals.internal_error()
+    request.META[REFUSED_WITH] = refusal.code
     return refusals.problem_response(request=request, error=refusal)
 
 

@@ -134,6 +134,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "workrail_site.rest_tracing.TraceCalls",
 ]
 
 ROOT_URLCONF = "workrail_site.urls"

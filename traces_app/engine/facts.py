@@ -1,6 +1,6 @@
 """What the words of a call and of its reply say about where it belongs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -22,30 +22,34 @@ _TOKEN_NAMES = (
     ("checkpointToken", TokenKind.CHECKPOINT),
 )
 _SESSION_TOKEN_NAMES = ("sessionToken", "session_token")
+_SESSION_ID_NAMES = ("sessionId", "session_id", "session")
+_RUN_ID_NAMES = ("runId", "run_id", "run")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """`named_session_id` is only what the caller wrote; whose session that is, nobody has looked up yet."""
+    """What is named is only what the caller wrote; whose it is, nobody has looked up yet."""
 
     session_id: UUID | None = None
     run_id: UUID | None = None
     node_id: UUID | None = None
     named_session_id: UUID | None = None
+    named_run_id: UUID | None = None
     agent_id: str = ""
     warnings: Sequence[Mapping[str, str]] = ()
 
 
 def facts_of(*, arguments: Mapping[str, Any], reply: Mapping[str, Any] | None, keyring: Keyring) -> Facts:
-    """Ids in a reply are ours. Of the arguments only a token that verifies names a node."""
+    """Ids in a reply are ours. Of the arguments a token that verifies names a node, and so does a node's id."""
     told = reply or {}
-    session = told.get("session")
-    inner: Mapping[str, Any] = session if isinstance(session, Mapping) else {}
+    inner = told.get("session")
+    where: Mapping[str, Any] = inner if isinstance(inner, Mapping) else told
     return Facts(
-        session_id=_id(Prefix.SESSION, inner.get("sessionId", told.get("sessionId"))),
-        run_id=_id(Prefix.RUN, inner.get("runId", told.get("runId"))),
+        session_id=_first_id(Prefix.SESSION, where, _SESSION_ID_NAMES),
+        run_id=_first_id(Prefix.RUN, where, _RUN_ID_NAMES),
         node_id=_node_named(arguments, keyring),
         named_session_id=_session_named(arguments, keyring),
+        named_run_id=_first_id(Prefix.RUN, arguments, _RUN_ID_NAMES),
         agent_id=agent_named(arguments=arguments),
         warnings=read_warnings(told.get("warnings")),
     )
@@ -74,15 +78,21 @@ def _id(prefix: Prefix, text: Any) -> UUID | None:
     return from_text(prefix, text) if isinstance(text, str) else None
 
 
+def _first_id(prefix: Prefix, told: Mapping[str, Any], names: Iterable[str]) -> UUID | None:
+    found = (_id(prefix, told.get(name)) for name in names)
+    return next((row_id for row_id in found if row_id is not None), None)
+
+
 def _node_named(arguments: Mapping[str, Any], keyring: Keyring) -> UUID | None:
     found = (_named(keyring, kind, arguments.get(name)) for name, kind in _TOKEN_NAMES)
-    return next((node_id for node_id in found if node_id is not None), None)
+    by_token = next((node_id for node_id in found if node_id is not None), None)
+    return by_token or _id(Prefix.NODE, arguments.get("node"))
 
 
 def _session_named(arguments: Mapping[str, Any], keyring: Keyring) -> UUID | None:
-    by_token = (_named(keyring, TokenKind.SESSION, arguments.get(name)) for name in _SESSION_TOKEN_NAMES)
-    by_id = (_id(Prefix.SESSION, arguments.get(name)) for name in ("sessionId", "session_id"))
-    return next((session_id for session_id in (*by_token, *by_id) if session_id is not None), None)
+    found = (_named(keyring, TokenKind.SESSION, arguments.get(name)) for name in _SESSION_TOKEN_NAMES)
+    by_token = next((session_id for session_id in found if session_id is not None), None)
+    return by_token or _first_id(Prefix.SESSION, arguments, _SESSION_ID_NAMES)
 
 
 def _named(keyring: Keyring, kind: TokenKind, text: Any) -> UUID | None:

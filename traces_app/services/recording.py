@@ -193,7 +193,7 @@ def record_call(
     dialect: Dialect,
     tool: str,
     arguments: Mapping[str, Any],
-    reply: Mapping[str, Any] | None,
+    reply: Mapping[str, Any] | bytes | None,
     error_code: str,
     ended_ns: int,
     duration_ns: int,

@@ -57,7 +57,8 @@ _order = count()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeCall:
-    """A call as its door saw it end. Nothing is read from arguments and reply before it is written.
+    """A call as its door saw it end. Nothing is read from arguments and reply before it is written; a reply may be the
+    bytes of its JSON.
 
     `noted` is what a dialect knows of the call and its words do not say; it comes before what they say.
     """
@@ -66,7 +67,7 @@ class MadeCall:
     dialect: Dialect
     tool: str
     arguments: Mapping[str, Any]
-    reply: Mapping[str, Any] | None
+    reply: Mapping[str, Any] | bytes | None
     error_code: str
     ended_ns: int
     duration_ns: int
@@ -92,7 +93,7 @@ def write_calls(*, calls: Sequence[MadeCall]) -> None:
         return
     ordered = sorted(calls, key=lambda call: call.ended_ns)
     keyring = current_keys().ring
-    said = [facts_of(arguments=call.arguments, reply=call.reply, keyring=keyring) for call in ordered]
+    said = [facts_of(arguments=call.arguments, reply=_told(call.reply), keyring=keyring) for call in ordered]
     facts = [_with_notes(one, call.noted) for one, call in zip(said, ordered, strict=True)]
     places = _Places.of(ordered, facts)
     rows = [_row(call, one, places) for call, one in zip(ordered, facts, strict=True)]
@@ -112,7 +113,7 @@ class _Places:
         pairs = [(call.actor.team_id, one) for call, one in zip(calls, facts, strict=True)]
         return _Places(
             nodes=places_of_nodes(nodes={(team, one.node_id) for team, one in pairs if one.node_id}),
-            runs=places_of_runs(runs={(team, one.run_id) for team, one in pairs if one.run_id and not one.node_id}),
+            runs=places_of_runs(runs={(team, run) for team, one in pairs if (run := _run_of(one)) and not one.node_id}),
             sessions=known_sessions(
                 sessions={
                     (team, one.named_session_id) for team, one in pairs if one.named_session_id and not one.session_id
@@ -123,11 +124,26 @@ class _Places:
     def place(self, team_id: UUID, facts: Facts) -> Place | None:
         if facts.node_id is not None:
             return self.nodes.get((team_id, facts.node_id))
-        return None if facts.run_id is None else self.runs.get((team_id, facts.run_id))
+        run_id = _run_of(facts)
+        return None if run_id is None else self.runs.get((team_id, run_id))
 
     def session(self, team_id: UUID, facts: Facts) -> UUID | None:
         named = facts.named_session_id
         return facts.session_id or (named if named is not None and (team_id, named) in self.sessions else None)
+
+
+def _run_of(facts: Facts) -> UUID | None:
+    return facts.run_id or facts.named_run_id
+
+
+def _told(reply: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:
+    if not isinstance(reply, bytes):
+        return reply
+    try:
+        told = orjson.loads(reply)
+    except orjson.JSONDecodeError:
+        return None
+    return told if isinstance(told, dict) else None
 
 
 def _with_notes(facts: Facts, noted: Noted | None) -> Facts:
