@@ -14,6 +14,7 @@ from sessions_app.engine.replies import Branching, Recap, RecapEntry, Sibling
 from sessions_app.engine.state import differs_in_mode_only, snapshot_from_bytes
 from sessions_app.models import Run
 from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
+from sessions_app.selectors.snapshots import sound_snapshot
 from sessions_app.selectors.standings import Standing, read_standing
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
@@ -170,14 +171,15 @@ def _after_answer(actor: Actor, standing: Standing) -> AfterAnswer | None:
     """A person has answered the question of this node: what is to be done now stands where the answer led."""
     if not standing.has_children and standing.node_kind is not NodeKind.BLOCKED_ATTEMPT:
         return None
-    asked = snapshot_from_bytes(standing.snapshot).asked
+    asked = sound_snapshot(data=standing.snapshot, digest=standing.snapshot_digest).asked
     return read_answered(team_id=actor.team_id, request_id=UUID(hex=asked.node)) if asked else None
 
 
 def in_another_mode(standing: Standing, below: Beneath | None) -> Standing | None:
     """The same work under preferences that were changed meanwhile, when nothing else has happened below the node."""
     if below is None or not differs_in_mode_only(
-        snapshot_from_bytes(standing.snapshot), snapshot_from_bytes(below.snapshot)
+        sound_snapshot(data=standing.snapshot, digest=standing.snapshot_digest),
+        sound_snapshot(data=below.snapshot, digest=below.snapshot_digest),
     ):
         return None
     return replace(

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.runs import RunStatus
-from sessions_app.engine.state import Snapshot, snapshot_from_bytes
+from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tree import Tree, lay_out
 from sessions_app.engine.values import NodeValue, RunDetail, RunValue
 from sessions_app.models import Node, Run, Snapshot as SnapshotRow
@@ -17,6 +17,7 @@ from sessions_app.selectors.gaps import count_open_gaps
 from sessions_app.selectors.resume_lookups import WORKFLOWS
 from sessions_app.selectors.rows import activity_position, node_value, read_activity_position, run_value
 from sessions_app.selectors.sessions import no_session, read_session, team_sessions
+from sessions_app.selectors.snapshots import sound_snapshot
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.pages import Page, PageRequest, cut_page
@@ -85,7 +86,8 @@ def workflows_run(*, actor: Actor) -> tuple[str, ...]:
 
 def read_snapshot(node: Node) -> Snapshot:
     found = SnapshotRow.objects.filter(team_id=node.team_id, digest=node.snapshot_digest)
-    return snapshot_from_bytes(bytes(found.values_list("data", flat=True).get()))
+    data = found.order_by("digest").values_list("data", flat=True).first()
+    return sound_snapshot(data=bytes(data or b""), digest=node.snapshot_digest)
 
 
 def read_tree(*, actor: Actor, run_id: UUID, before: int | None = None) -> Tree:

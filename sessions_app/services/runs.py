@@ -39,7 +39,6 @@ from sessions_app.engine.runs import AttemptKind, Dialect, ObservationKey, RunSt
 from sessions_app.engine.state import Preferences, Snapshot, snapshot_from_bytes
 from sessions_app.engine.tokens import (
     NONCE_BYTES,
-    SessionNotHealthyError,
     TokenBadSignatureError,
     TokenKind,
     TokenScopeMismatchError,
@@ -49,6 +48,7 @@ from sessions_app.engine.tokens import (
 from sessions_app.selectors import branches, preferences as preference_selectors
 from sessions_app.selectors.branches import Beneath, Leaf
 from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
+from sessions_app.selectors.snapshots import sound_snapshot
 from sessions_app.selectors.standings import (
     SessionStanding,
     Standing,
@@ -74,7 +74,6 @@ from sessions_app.services.minting import (
 from sessions_app.services.transitions import carry_out
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError, PreconditionFailedError
-from workflows_app.engine import canonical
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Program
 from workflows_app.engine.values import Published
@@ -507,14 +506,8 @@ def _attempt(
 
 
 def snapshot_of(standing: Standing) -> Snapshot:
-    """The state behind a node; its bytes are named by their digest, so what was changed in the table is not acted on."""
-    if canonical.digest(standing.snapshot) != standing.snapshot_digest:
-        raise SessionNotHealthyError(
-            "What is stored of this step is not what was written.",
-            suggestion="Tell the operators of the server: `./workrail verify_store` shows what is damaged.",
-            details={"health": "digest_mismatch"},
-        )
-    return snapshot_from_bytes(standing.snapshot)
+    """The state behind a node."""
+    return sound_snapshot(data=standing.snapshot, digest=standing.snapshot_digest)
 
 
 def _session_for(actor: Actor, beginning: Beginning) -> SessionStanding | None:
