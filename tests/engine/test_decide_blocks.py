@@ -408,6 +408,7 @@ def observed(status):
     ("mode", "status", "blockers", "gaps"),
     [
         (None, "unavailable", ["REQUIRED_CAPABILITY_UNAVAILABLE"], []),
+        (STOP_ON_USER, "unavailable", ["REQUIRED_CAPABILITY_UNAVAILABLE"], []),
         (None, "unknown", ["REQUIRED_CAPABILITY_UNKNOWN"], []),
         (BALANCED, "unknown", [], [("warning", "required_capability_unknown")]),
         (BALANCED, "unavailable", ["REQUIRED_CAPABILITY_UNAVAILABLE"], []),

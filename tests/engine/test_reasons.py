@@ -154,6 +154,39 @@ def test_each_kind_of_pointer_has_its_own_fields(pointer, said):
     assert pointer.as_json() == said
 
 
+def test_codes_and_pointers_of_the_contract_are_in_the_closed_sets():
+    assert {
+        "USER_ONLY_DEPENDENCY",
+        "MISSING_REQUIRED_OUTPUT",
+        "INVALID_REQUIRED_OUTPUT",
+        "REQUIRED_CAPABILITY_UNKNOWN",
+        "REQUIRED_CAPABILITY_UNAVAILABLE",
+        "INVARIANT_VIOLATION",
+        "STORAGE_CORRUPTION_DETECTED",
+    } <= {row.code.value for row in TABLE.values()}
+    assert {kind.value for kind in PointerKind} == {
+        "context_key",
+        "context_budget",
+        "output_contract",
+        "capability",
+        "workflow_step",
+        "assessment_dimension",
+    }
+
+
+def test_what_only_a_user_can_give_is_a_closed_set():
+    user_only = {detail.value for detail, row in TABLE.items() if row.category is GapCategory.USER_ONLY_DEPENDENCY}
+
+    assert user_only == {
+        "needs_user_secret_or_token",
+        "needs_user_account_access",
+        "needs_user_artifact",
+        "needs_user_choice",
+        "needs_user_approval",
+        "needs_user_environment_action",
+    }
+
+
 def test_a_gap_says_whether_it_stands_or_what_it_closes():
     gap = weighed(reason(), autonomy=Autonomy.NEVER_STOP).gaps[0]
 

@@ -208,6 +208,22 @@ def test_another_session_is_not_held_up(desk, other_connection):
     other_connection.rollback()
 
 
+def test_the_log_says_nothing_twice(desk):
+    """What a retry would say again has the name of what was said, under any event id and at any place."""
+    from django.db import IntegrityError
+
+    from sessions_app.models import Event
+    from teams_app.services.ids import new_id
+
+    value = begin(desk, *plain_steps(2))
+    columns = Event.objects.filter(session_id=session_id(value)).order_by("-index").values()[0]
+    again = columns | {"index": columns["index"] + 1, "event_id": new_id(now=NOW)}
+
+    with pytest.raises(IntegrityError, match="dedupe"):
+        Event.objects.create(**again)
+    Event.objects.create(**again | {"dedupe": "another"})
+
+
 def test_the_log_refuses_change_and_deletion(desk):
     from django.db import IntegrityError, connection
 

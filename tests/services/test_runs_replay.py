@@ -52,9 +52,27 @@ def test_a_bookmark_is_replayed_and_recorded_once(desk):
     value = begin(desk, *plain_steps(2))
     first = bookmark(desk.agent, value)
 
+    told = len(events(value))
+
     assert bookmark(desk.agent, value, "Other notes.").data == first.data
-    assert len(events(value, "node_output_appended")) == 1
+    assert len(events(value)) == told
+    kinds = [event["kind"] for event in events(value)]
+    assert [kinds.count(kind) for kind in ("node_output_appended", "node_created", "edge_created")] == [1, 2, 1]
     assert_healthy(value)
+
+
+@pytest.mark.parametrize("notes", ["", run_cast.NOTES], ids=["blocked", "advanced"])
+def test_a_replay_decides_nothing_for_what_would_decide_it_is_gone(desk, notes):
+    from sessions_app.models import Node, Snapshot
+
+    value = begin(desk, step("first-step"), step("next-step"))
+    first = advance(desk.agent, value, notes)
+    Snapshot.objects.all().delete()
+    Node.objects.filter(parent_id__isnull=False).delete()
+
+    again = advance(desk.agent, value, "Now there are notes.")
+
+    assert (again.data, again.text, again.replayed) == (first.data, first.text, True)
 
 
 def test_an_ack_is_answered_the_same_long_after_the_run_has_gone_on(desk):

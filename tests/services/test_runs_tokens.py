@@ -117,6 +117,18 @@ def test_tokens_of_two_runs_do_not_go_together(desk):
         bookmark(desk.agent, {**one, "checkpointToken": other["checkpointToken"]})
 
 
+def test_a_checkpoint_token_belongs_to_its_step(desk):
+    value = begin(desk, *plain_steps(3))
+    then = advanced(desk.agent, value)
+    before = len(events(value))
+
+    for mixed in ({**then, "stateToken": value["stateToken"]}, {**value, "stateToken": then["stateToken"]}):
+        with pytest.raises(TokenScopeMismatchError):
+            bookmark(desk.agent, mixed)
+
+    assert len(events(value)) == before
+
+
 def test_each_token_is_taken_only_for_what_it_is(desk):
     value = begin(desk, *plain_steps(2))
 
