@@ -37,6 +37,13 @@ def test_a_misspelt_key_gets_the_one_that_was_meant():
     assert problem.suggestion == "Did you mean 'guidance'?"
 
 
+@pytest.mark.parametrize("preferences", [{"tone": "kind"}, {"autonomy": "guided"}, {"recommendedAutonomy": "wild"}])
+def test_a_workflow_recommends_preferences_that_there_are_and_invents_none(preferences):
+    ((_, path),) = errors_of(workflow(recommendedPreferences=preferences))
+
+    assert path == f"recommendedPreferences.{next(iter(preferences))}"
+
+
 def test_loop_keys_without_the_type_say_what_is_missing():
     problem = only_problem(workflow(step("first", body=[])))
     assert problem.path == "steps[0].body"

@@ -146,6 +146,20 @@ def test_one_request_to_start_in_many_hands_is_one_run(desk, crew):
     assert advanced(desk.agent, replies[0].value)["pending"]["stepId"] == "next-step"
 
 
+def test_many_starts_at_once_are_as_many_runs(desk, crew):
+    """Nothing that all sessions share is held while one begins."""
+    from sessions_app.models import Run, WorkSession
+
+    published_pair(desk)
+
+    replies = crew(ACKS).race(*[lambda: run_cast.start(desk)] * ACKS)
+
+    assert [reply for reply in replies if isinstance(reply, Exception)] == []
+    assert (Run.objects.count(), WorkSession.objects.count()) == (ACKS, ACKS)
+    for reply in replies:
+        assert_healthy(reply.value)
+
+
 def test_the_same_observation_by_many_is_told_once(desk, crew):
     published_pair(desk)
     value = run_cast.start(desk).value

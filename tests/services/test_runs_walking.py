@@ -3,9 +3,11 @@
 import pytest
 
 from tests import run_cast
-from tests.run_cast import advanced, assert_healthy, begin, events, plain_steps
+from tests.run_cast import advanced, assert_healthy, begin, events, notes_free, plain_steps, rehydrate
+from tests.step_documents import step
 
-pytestmark = pytest.mark.django_db
+# To tell a lost chat where it stands, a transaction is begun that only reads, which Postgres allows outermost only.
+pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
@@ -31,3 +33,31 @@ def test_a_run_ends_when_no_step_is_left(desk):
     (completed,) = events(last, "run_completed")
     assert completed["data"]["nodeId"] == events(last, "node_created")[-1]["scope"]["nodeId"]
     assert_healthy(last)
+
+
+def test_steps_with_checks_audits_and_delegations_are_passed_and_told_again(desk):
+    """What the compiler adds to a prompt is in the program that the run is pinned to."""
+    delegation = {"workflowId": "team.sample", "goal": "Look at it."}
+    value = begin(
+        desk,
+        notes_free("check-it", verification={"command": "make test", "prompt": "Quote the end."}),
+        notes_free("audit-it", audit={"prompt": "Look again.", "rubric": ["True?"]}),
+        {
+            "id": "hand-it-out",
+            "type": "parallel",
+            "title": "Hand it out",
+            "parallelDelegations": [delegation],
+            "synthesis": {"prompt": "Compare what came back."},
+            "notesOptional": True,
+        },
+        step("last-step"),
+    )
+    for said in ("make test", "Look again.", "Compare what came back.", "Do last-step."):
+        told = rehydrate(desk.agent, value).value
+        assert said in value["pending"]["prompt"]
+        assert told["pending"] == value["pending"]
+        value = advanced(desk.agent, told)
+
+    assert value["isComplete"]
+    assert rehydrate(desk.agent, value).value["isComplete"]
+    assert_healthy(value)

@@ -1,0 +1,39 @@
+"""Every command that the documents show exists, under the name that they give it."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+SHOWN = re.compile(r"(?:\./workrail|manage\.py) +(?P<name>[a-z][a-z_-]*)(?: +(?P<sub>[a-z][a-z_-]*)\b)?")
+
+
+def shown():
+    found = {
+        (match["name"], match["sub"])
+        for path in DOCUMENTS
+        for match in SHOWN.finditer(path.read_text(encoding="utf-8"))
+    }
+    return sorted(found, key=str)
+
+
+def test_the_documents_show_commands():
+    assert len({name for name, _ in shown()}) > 5
+
+
+@pytest.mark.parametrize(("name", "sub"), shown())
+def test_a_command_that_is_shown_exists(name, sub):
+    from django.core.management import get_commands, load_command_class
+
+    from workrail_site.local.starter import _COMMANDS
+
+    if name in _COMMANDS:
+        return
+    apps = get_commands()
+    assert name in apps
+    if sub is not None and isinstance(apps[name], str) and apps[name].endswith("_app"):
+        parser = load_command_class(apps[name], name).create_parser("manage.py", name)
+        choices = [action.choices for action in parser._actions if action.choices and not action.option_strings]
+        assert not choices or sub in choices[0]
