@@ -331,6 +331,7 @@ class CheckpointRequest(models.Model):
     to_node_id = models.UUIDField(null=True)
 
     class Meta:
+        verbose_name = "checkpoint"
         constraints: ClassVar = [
             _known("state", CheckpointState, "checkpoint_state_known"),
             _known("authority", Authority, "checkpoint_authority_known"),
@@ -348,6 +349,42 @@ class CheckpointRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.checkpoint_id} {self.state}"
+
+
+class Handle(models.Model):
+    """Who holds a session token: one agent of one run. The token's position is not here; it is where the run stands."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    session_id = models.UUIDField()
+    run_id = models.UUIDField()
+    dialect = models.CharField(max_length=16)
+    agent_id = models.CharField(max_length=128, blank=True)
+    # Of a child: the run that it was dispatched from, and where that stood then.
+    parent_run_id = models.UUIDField(null=True)
+    parent_session_id = models.UUIDField(null=True)
+    parent_workflow_id = models.CharField(max_length=128, blank=True)
+    parent_activity = models.CharField(max_length=256, blank=True)
+    parent_version = models.CharField(max_length=64, blank=True)
+    event_index = models.PositiveIntegerField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            _known("dialect", Dialect, "handle_dialect_known"),
+            models.CheckConstraint(
+                condition=Q(parent_run_id__isnull=True, parent_session_id__isnull=True)
+                | Q(parent_run_id__isnull=False, parent_session_id__isnull=False),
+                name="handle_parent_whole",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["run_id"], name="handle_of_run"),
+            models.Index(fields=["parent_run_id"], name="handle_of_parent", condition=Q(parent_run_id__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent_id or 'an agent'} of {self.run_id}"
 
 
 class TokenKey(models.Model):

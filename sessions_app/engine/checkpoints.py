@@ -1,5 +1,6 @@
 """Questions that wait for a person: what is shown, the digest that binds an answer to it, and what became of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -11,7 +12,7 @@ from sessions_app.engine.state import Asked, Snapshot
 from teams_app.engine.errors import WorkrailError, retry_after
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine import canonical, walker
-from workflows_app.engine.program import ConfirmationKind, Gate, Program, walk_items
+from workflows_app.engine.program import Checkpoint, ConfirmationKind, Gate, Program, walk_items
 
 APPROVE = "approve"
 MAX_REASON_CHARACTERS = 2000
@@ -154,28 +155,46 @@ def shown_at(*, program: Program, snapshot: Snapshot, default_due_ms: int | None
         checkpoint = approvals.checkpoint_of(program, snapshot, item)
         if checkpoint is None:
             return None
-        question = prompts.question_of(checkpoint, scope)
-        own = checkpoint.extra.get("dueMs")
-        return Shown(
-            checkpoint_id=checkpoint.id,
-            instance=snapshot.position.pending,
-            title=checkpoint.name[:_MAX_TITLE_CHARACTERS],
-            message=question.message,
-            options=tuple(Choice(id=id_, label=label, description=text) for id_, label, text in question.options),
-            authority=Authority.HUMAN if checkpoint.human else Authority.RELAYED,
-            due_ms=own if isinstance(own, int) and own > 0 else default_due_ms,
-        )
+        return shown_of(checkpoint, instance=snapshot.position.pending, scope=scope, default_due_ms=default_due_ms)
     if approvals.asked_of(program, snapshot, item, scope=scope) is not ConfirmationKind.HUMAN_APPROVAL:
         return None
     pending = prompts.pending_of(program=program, snapshot=snapshot)
-    return Shown(
-        checkpoint_id=item.id,
-        instance=snapshot.position.pending,
-        title=(pending.title if pending else item.title)[:_MAX_TITLE_CHARACTERS],
+    return approval_of(
+        item_id=item.id,
+        title=pending.title if pending else item.title,
         message=pending.prompt if pending else "",
+        instance=snapshot.position.pending,
+        due_ms=default_due_ms,
+    )
+
+
+def shown_of(
+    checkpoint: Checkpoint, *, instance: str, scope: Mapping[str, Any], default_due_ms: int | None = None
+) -> Shown:
+    """A checkpoint as it is asked under the variables of the run."""
+    question = prompts.question_of(checkpoint, scope)
+    own = checkpoint.extra.get("dueMs")
+    return Shown(
+        checkpoint_id=checkpoint.id,
+        instance=instance,
+        title=checkpoint.name[:_MAX_TITLE_CHARACTERS],
+        message=question.message,
+        options=tuple(Choice(id=id_, label=label, description=text) for id_, label, text in question.options),
+        authority=Authority.HUMAN if checkpoint.human else Authority.RELAYED,
+        due_ms=own if isinstance(own, int) and own > 0 else default_due_ms,
+    )
+
+
+def approval_of(*, item_id: str, title: str, message: str, instance: str, due_ms: int | None) -> Shown:
+    """The question whether a step that asks for a person's approval may be finished."""
+    return Shown(
+        checkpoint_id=item_id,
+        instance=instance,
+        title=title[:_MAX_TITLE_CHARACTERS],
+        message=message,
         options=(Choice(id=APPROVE, label="Approve", description="The step may be finished."),),
         authority=Authority.HUMAN,
-        due_ms=default_due_ms,
+        due_ms=due_ms,
     )
 
 
@@ -191,7 +210,11 @@ def may_ask(program: Program) -> bool:
 
 def refuse_too_early(*, asked: Asked, at_ms: int, min_response_ms: int) -> None:
     """Whoever passes an answer on has shown the question to somebody, who has read it."""
-    left_ms = min_response_ms - (at_ms - birth_ms(UUID(hex=asked.node)))
+    refuse_unread(presented_ms=birth_ms(UUID(hex=asked.node)), at_ms=at_ms, min_response_ms=min_response_ms)
+
+
+def refuse_unread(*, presented_ms: int, at_ms: int, min_response_ms: int) -> None:
+    left_ms = min_response_ms - (at_ms - presented_ms)
     if left_ms <= 0:
         return
     raise CheckpointTooEarlyError(

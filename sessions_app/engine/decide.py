@@ -9,7 +9,16 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from sessions_app.engine import approvals, checkpoints, failures, obligations, outputs, steering, warnings as warned
+from sessions_app.engine import (
+    approvals,
+    checkpoints,
+    failures,
+    handover,
+    obligations,
+    outputs,
+    steering,
+    warnings as warned,
+)
 from sessions_app.engine.assessments import ASSESSMENT_CONTRACT
 from sessions_app.engine.checkpoints import Authority, CheckpointStaleError
 from sessions_app.engine.decisions import (
@@ -102,6 +111,8 @@ def _start(program: Program, command: Start, place: Place) -> Decision:
 
 
 def _begun(program: Program, command: Start, variables: Mapping[str, Any], preferences: Preferences) -> Walk:
+    if command.handed_over:
+        return Walk(position=handover.begin(variables=variables).position)
     if command.by_hand:
         return steering.begin_by_hand(program=program, variables=variables)
     return walker.start(program=program, variables=variables, press_on=preferences.autonomy is Autonomy.NEVER_STOP)

@@ -40,7 +40,7 @@ class Start:
     """Begin a run: `goal` is the user's words, `baseline` what the session's preferences begin with.
 
     `bundled` says whose the workflow is, `trigger` through which door the run was begun. By hand the walk decides nothing
-    that its driver may decide.
+    that its driver may decide; a run whose activities are handed over begins before the first of them.
     """
 
     goal: str
@@ -50,6 +50,7 @@ class Start:
     bundled: bool = False
     trigger: str = ""
     by_hand: bool = False
+    handed_over: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +197,14 @@ class Decision:
     step_context: Mapping[str, Any] | None = None
     asked: tuple[NewlyAsked, ...] = ()
     closings: tuple[Closing, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One node of what a call makes, and where it lands."""
+
+    place: Place
+    decision: Decision
 
 
 def derive_id(label: str, *parts: bytes) -> UUID:

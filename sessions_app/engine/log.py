@@ -37,6 +37,7 @@ class EventKind(StrEnum):
     CHECKPOINT_ANSWERED = "checkpoint_answered"
     ACTIVITY_ENTERED = "activity_entered"
     RUN_COMPLETED = "run_completed"
+    HANDLE_ISSUED = "session_token_issued"
 
 
 class NodeKind(StrEnum):

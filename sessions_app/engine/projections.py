@@ -9,6 +9,7 @@ import orjson
 
 from sessions_app.engine.checkpoints import UNANSWERED, CheckpointState
 from sessions_app.engine.decisions import Outcome
+from sessions_app.engine.handles import Handle, handle_from
 from sessions_app.engine.log import EventKind, NodeKind
 from sessions_app.engine.reasons import GapSeverity
 from sessions_app.engine.runs import ObservationKey, OutputChannel, RunStatus
@@ -155,6 +156,15 @@ class RunView:
         return latest
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandleView:
+    """A holder of a session token."""
+
+    handle: Handle
+    event_index: int
+    created_ms: int
+
+
 @dataclass(slots=True, kw_only=True)
 class SessionView:
     """`baseline` is None where the log does not tell it: sessions of an earlier release began without saying theirs."""
@@ -165,6 +175,7 @@ class SessionView:
     observed: dict[ObservationKey, str] = field(default_factory=dict)
     runs: dict[UUID, RunView] = field(default_factory=dict)
     outputs: list[OutputView] = field(default_factory=list)
+    handles: dict[UUID, HandleView] = field(default_factory=dict)
 
     def every_output(self) -> Iterator[OutputView]:
         """Those of the session itself and of its runs."""
@@ -205,10 +216,21 @@ def _fold(view: SessionView, event: Mapping[str, Any]) -> None:
             )
         case EventKind.NODE_OUTPUT_APPENDED if run_id is None:
             view.outputs.append(_output(event, run_id=None, to_node_id=None))
+        case EventKind.HANDLE_ISSUED if run_id is not None:
+            _fold_handle(view, event, run_id)
         case _ if run_id is not None and run_id in view.runs:
             _fold_run(view.runs[run_id], kind, event)
         case _:
             pass
+
+
+def _fold_handle(view: SessionView, event: Mapping[str, Any], run_id: UUID) -> None:
+    session_id = from_text(Prefix.SESSION, event["sessionId"])
+    handle = handle_from(event["data"], session_id=session_id, run_id=run_id) if session_id else None
+    if handle is not None:
+        view.handles[handle.id] = HandleView(
+            handle=handle, event_index=event["eventIndex"], created_ms=event["timestampMs"]
+        )
 
 
 def _fold_run(run: RunView, kind: EventKind, event: Mapping[str, Any]) -> None:

@@ -4,7 +4,7 @@ Nothing is demanded of what is handed in; what the rail would have asked for and
 What only a signed-in person may do stays theirs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, assert_never
 
 from msgspec.structs import replace
@@ -40,6 +40,7 @@ from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import conditions, walker, walks
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import (
+    Action as ProgramAction,
     ActionKind,
     Checkpoint,
     Effect,
@@ -94,11 +95,13 @@ def steer(*, program: Program, snapshot: Snapshot, action: Action, place: Place)
 
 def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
     """What the `set` actions of a finished step put into the variables."""
-    if not isinstance(item, Step):
-        return {}
+    return set_by(program=program, actions=item.actions, variables=variables) if isinstance(item, Step) else {}
+
+
+def set_by(*, program: Program, actions: Sequence[ProgramAction], variables: Mapping[str, Any]) -> dict[str, Any]:
     return {
         action.target: action.value
-        for action in item.actions
+        for action in actions
         if action.action is ActionKind.SET
         and action.target
         and action.value is not None
@@ -320,9 +323,7 @@ def _ended_with_nothing_left(program: Program, walk: Walk, snapshot: Snapshot) -
     if [way.target for way in land.ways] != [landscape.THE_END] or land.activity.decisions:
         return walk
     finished = dict.fromkeys((*walk.position.completed_activities, land.activity.id))
-    position = replace(
-        walk.position, completed_activities=tuple(finished), pending="", pending_item="", complete=True
-    )
+    position = replace(walk.position, completed_activities=tuple(finished), pending="", pending_item="", complete=True)
     return Walk(position=position, notes=walk.notes)
 
 

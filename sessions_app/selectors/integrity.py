@@ -7,11 +7,12 @@ from uuid import UUID
 
 import orjson
 
+from sessions_app.engine.handles import ParentContext
 from sessions_app.engine.log import Fault, HealthReason, StoredEvent, verify_chain
 from sessions_app.engine.projections import NodeView, QuestionView, RunView, SessionView, project
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.state import Preferences
-from sessions_app.models import Attempt, CheckpointRequest, Event, Gap, Node, Output, Run, Snapshot, WorkSession
+from sessions_app.models import Attempt, CheckpointRequest, Event, Gap, Handle, Node, Output, Run, Snapshot, WorkSession
 from sessions_app.selectors.standings import birth_date
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import canonical
@@ -107,6 +108,7 @@ def _rows(session_id: UUID, view: SessionView) -> Iterator[Finding]:
     yield from _outputs(session_id, view)
     yield from _gaps(session_id, view)
     yield from _questions(session_id, view)
+    yield from _handles(session_id, view)
     orphans = Attempt.objects.filter(session_id=session_id).exclude(to_node_id__in=[*nodes, session_id])
     if orphans.exists():
         yield _finding(session_id, "orphan_row", "An attempt leads to a node that is not there.")
@@ -157,6 +159,24 @@ def _questions(session_id: UUID, view: SessionView) -> Iterator[Finding]:
     logged = {_of_asked(run, question) for run in view.runs.values() for question in run.questions.values()}
     if stored != logged:
         yield _finding(session_id, "stale_projection", "The checkpoints of the table are not those of the log.")
+
+
+def _handles(session_id: UUID, view: SessionView) -> Iterator[Finding]:
+    stored = {
+        (row.id, row.run_id, row.dialect, row.agent_id, row.parent_run_id, row.parent_activity, row.event_index)
+        for row in Handle.objects.filter(session_id=session_id)
+    }
+    logged = {
+        (held.id, held.run_id, held.dialect.value, held.agent_id, *_parent(held.parent), each.event_index)
+        for each in view.handles.values()
+        for held in (each.handle,)
+    }
+    if stored != logged:
+        yield _finding(session_id, "stale_projection", "The holders of session tokens are not those of the log.")
+
+
+def _parent(parent: ParentContext | None) -> tuple[UUID | None, str]:
+    return (None, "") if parent is None else (parent.run_id, parent.activity)
 
 
 def _of_question(row: CheckpointRequest) -> tuple[object, ...]:

@@ -65,21 +65,23 @@ class SessionStanding:
 
 # The snapshot is looked up by both halves of its key, whatever the planner believes of the table: joined, it may be filtered
 # from all snapshots of the team while nobody has analysed them yet.
-_READ = """
-SELECT n.id, n.session_id, n.run_id, n.kind,
+STANDING = """n.id, n.session_id, n.run_id, n.kind,
        (SELECT sn.data FROM sessions_app_snapshot sn WHERE sn.team_id = n.team_id AND sn.digest = n.snapshot_digest),
        n.snapshot_digest, s.next_event_index, s.head_digest,
        r.workflow_id, r.workflow_title, r.workflow_hash, r.goal, r.status, r.tip_node_id,
        EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = n.id AND c.kind <> 'checkpoint'),
        EXISTS (SELECT 1 FROM sessions_app_gap g
                WHERE g.run_id = n.run_id AND g.severity = 'critical' AND g.resolved_by_id IS NULL),
-       a.reply, a.reply_template, a.keys_generation, a.to_node_id
+       a.reply, a.reply_template, a.keys_generation, a.to_node_id"""
+
+_READ = f"""
+SELECT {STANDING}
 FROM sessions_app_node n
 JOIN sessions_app_worksession s ON s.id = n.session_id
 JOIN sessions_app_run r ON r.id = n.run_id
 LEFT JOIN sessions_app_attempt a ON a.node_id = n.id AND a.nonce = $2
 WHERE n.id = $1 AND n.team_id = $3
-"""
+"""  # noqa: S608  constants only
 
 _READ_RECORDED = """
 SELECT a.reply, a.reply_template, a.keys_generation, a.to_node_id
@@ -98,8 +100,11 @@ WHERE s.id = $1 AND s.team_id = $3
 def read_standing(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Standing | None:
     """One node of the team and what was recorded for this attempt at it; None when the team has no such node."""
     row = prepared_cursor().execute(_READ, [node_id, nonce, team_id]).fetchone()
-    if row is None:
-        return None
+    return None if row is None else standing_of(row)
+
+
+def standing_of(row: Sequence[Any]) -> Standing:
+    """The columns of `STANDING`."""
     return Standing(
         node_id=row[0],
         session_id=row[1],

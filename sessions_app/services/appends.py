@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from sessions_app.engine.checkpoints import Closing, Shown
+from sessions_app.engine.handles import Handle
 from sessions_app.engine.log import EdgeCause, EdgeKind, Event, Head, NodeKind
 from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import AttemptKind, OutputChannel, RunStatus
@@ -73,6 +74,14 @@ class NewQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NewHandle:
+    """A new holder of a session token."""
+
+    handle: Handle
+    event_index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewTip:
     """The run goes on from another place: of its unanswered questions only that one is open which is asked there."""
 
@@ -122,6 +131,7 @@ class Append:
     outputs: Sequence[NewOutput] = ()
     gaps: Sequence[NewGap] = ()
     questions: Sequence[NewQuestion] = ()
+    handles: Sequence[NewHandle] = ()
     closings: Sequence[Closing] = ()
     # The node that an answer led to.
     closed_by: UUID | None = None

@@ -1,13 +1,13 @@
 """People answer what runs ask: each service is one conditional write, and its entry in the audit log."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
 
-from sessions_app.engine import outputs
+from sessions_app.engine import handover_answers, outputs
 from sessions_app.engine.checkpoints import (
     MAX_REASON_CHARACTERS,
     CheckpointAnsweredError,
@@ -17,19 +17,30 @@ from sessions_app.engine.checkpoints import (
     Voice,
 )
 from sessions_app.engine.decide import decide
-from sessions_app.engine.decisions import AnswerCheckpoint, Place
+from sessions_app.engine.decisions import AnswerCheckpoint, Decision, Place
+from sessions_app.engine.handover_answers import Mode, Resolve
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.tokens import NONCE_BYTES
 from sessions_app.models import CheckpointRequest
 from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint, waiting_node
+from sessions_app.selectors.handles import read_tip
 from sessions_app.selectors.standings import Standing, read_standing
 from sessions_app.services.keys import current_keys
 from sessions_app.services.minting import Entropy, Minting
-from sessions_app.services.runs import MAX_TRIES, busy, default_due_ms, landing_of, snapshot_of, unknown_node
+from sessions_app.services.runs import (
+    MAX_TRIES,
+    busy,
+    default_due_ms,
+    landing_at,
+    landing_of,
+    snapshot_of,
+    unknown_node,
+)
 from sessions_app.services.transitions import carry_out, claimed_error
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
+from workflows_app.engine.program import Program
 from workflows_app.selectors.programs import load_program
 
 _UNANSWERED = Q(state__in=[CheckpointState.OPEN.value, CheckpointState.WITHDRAWN.value])
@@ -82,30 +93,65 @@ def answer_checkpoint(
 def _answer(minting: Minting, request_id: UUID, command: AnswerCheckpoint) -> bool:
     """One try: False when another writer was first."""
     actor = minting.actor
-    node_id = waiting_node(team_id=actor.team_id, request_id=request_id)
-    standing = read_standing(team_id=actor.team_id, node_id=node_id, nonce=b"")
+    at = _where_it_waits(actor, request_id)
     # Read after the log's head: what was answered before it is seen here, and what is answered later moves it.
     value = read_checkpoint(actor=actor, request_id=request_id)
     _refuse_closed(value)
     if value.claimed_by not in {"", actor.id}:
         raise claimed_error(claimed_by=value.claimed_by)
-    if standing is None:
+    if at is None:
         raise unknown_node()
-    if waiting_node(team_id=actor.team_id, request_id=request_id) != node_id:
+    if not at.handed_over and waiting_node(team_id=actor.team_id, request_id=request_id) != at.standing.node_id:
         return False
+    standing = at.standing
     command = replace(command, by_hand=value.dialect is Dialect.NAVIGATION)
     program = load_program(standing.workflow_hash)
     place = _place(minting, standing)
-    decision = decide(program=program, snapshot=snapshot_of(standing), command=command, place=place)
+    decision = _decided(at, program, command, request_id, place)
     plan = minting.plan(
         program=program,
         decision=decision,
         place=place,
         head=standing.head,
-        landing=landing_of(program, decision, standing, place, minting.now),
+        landing=landing_at(decision, place, minting.now)
+        if at.handed_over
+        else landing_of(program, decision, standing, place, minting.now),
         attempt=None,
     )
     return carry_out(actor=actor, plan=plan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Waiting:
+    """Where an answer is taken. A run that is handed over waits as a whole, any other at one of its nodes."""
+
+    standing: Standing
+    handed_over: bool
+
+
+def _where_it_waits(actor: Actor, request_id: UUID) -> _Waiting | None:
+    value = read_checkpoint(actor=actor, request_id=request_id)
+    handed_over = value.dialect in {Dialect.SESSION, Dialect.ORCHESTRATOR}
+    if handed_over:
+        standing = read_tip(team_id=actor.team_id, run_id=value.run_id)
+    else:
+        node_id = waiting_node(team_id=actor.team_id, request_id=request_id)
+        standing = read_standing(team_id=actor.team_id, node_id=node_id, nonce=b"")
+    return None if standing is None else _Waiting(standing=standing, handed_over=handed_over)
+
+
+def _decided(at: _Waiting, program: Program, command: AnswerCheckpoint, request_id: UUID, place: Place) -> Decision:
+    snapshot = snapshot_of(at.standing)
+    if not at.handed_over:
+        return decide(program=program, snapshot=snapshot, command=command, place=place)
+    said = Resolve(
+        mode=Mode.OPTION,
+        request=request_id.hex,
+        option_id=command.option_id,
+        voice=command.voice,
+        digest=command.digest,
+    )
+    return handover_answers.resolve(program=program, snapshot=snapshot, command=said, place=place).decision
 
 
 def _place(minting: Minting, standing: Standing) -> Place:

@@ -8,12 +8,12 @@ from uuid import UUID
 
 import orjson
 
-from sessions_app.engine import navigation, replies, tokens
+from sessions_app.engine import handover_replies, navigation, replies, tokens
 from sessions_app.engine.actions import Action
-from sessions_app.engine.decisions import Decision, NewlyAsked, Outcome, OutputDraft, Place, Warned
-from sessions_app.engine.drafts import gap_name, output_name
-from sessions_app.engine.log import EventDraft, EventKind, Head, seal
-from sessions_app.engine.prompts import pending_of, title_of
+from sessions_app.engine.decisions import Decision, Outcome, Part, Place, Warned
+from sessions_app.engine.handles import Handle
+from sessions_app.engine.log import EventDraft, Head, seal
+from sessions_app.engine.prompts import pending_of
 from sessions_app.engine.replies import Branching, ReplyFacts, Tokens
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.state import Snapshot
@@ -22,15 +22,12 @@ from sessions_app.selectors.standings import Recorded, Standing
 from sessions_app.services.appends import (
     Append,
     NewAttempt,
-    NewGap,
-    NewNode,
-    NewOutput,
-    NewQuestion,
     NewRun,
     NewSession,
     NewTip,
 )
 from sessions_app.services.keys import Keys
+from sessions_app.services.row_values import Rows
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, to_text, uuid7
@@ -56,7 +53,7 @@ class Reply:
 
     @property
     def text(self) -> str:
-        if self.template == navigation.TEMPLATE:
+        if self.template in {navigation.TEMPLATE, handover_replies.TEMPLATE}:
             return navigation.render_text(self.value)
         return replies.render_text(self.value, template=self.template)
 
@@ -178,19 +175,48 @@ class Minting:
         attempt: NewAttempt | None,
         opening: Opening | None = None,
     ) -> Append:
+        """The rows of a transition that makes one node."""
+        return self.plan_parts(
+            program=program,
+            parts=[Part(place=place, decision=decision)],
+            head=head,
+            landing=landing,
+            attempt=attempt,
+            opening=opening,
+        )
+
+    def plan_parts(
+        self,
+        *,
+        program: Program,
+        parts: Sequence[Part],
+        head: Head,
+        landing: Landing,
+        attempt: NewAttempt | None,
+        opening: Opening | None = None,
+        after: Sequence[EventDraft] = (),
+        handles: Sequence[Handle] = (),
+    ) -> Append:
+        """The rows of a transition that makes a node for each part. `after` is what the log tells behind the last."""
+        last = parts[-1].place
         before = opening.drafts if opening else ()
-        drafts = (*before, *decision.drafts)
+        drafts = (*before, *(draft for part in parts for draft in part.decision.drafts), *after)
         sealed = seal(
             drafts=drafts,
-            session_id=place.session_id,
+            session_id=last.session_id,
             head=head,
             event_ids=[self.new_id() for _ in drafts],
             timestamp_ms=self.unix_ms,
         )
-        places = {event.dedupe: event.index for event in sealed.events}
+        rows = Rows(
+            program=program,
+            parts=parts,
+            places={event.dedupe: event.index for event in sealed.events},
+            unix_ms=self.unix_ms,
+        )
         return Append(
             team_id=self.actor.team_id,
-            session_id=place.session_id,
+            session_id=last.session_id,
             actor=self.actor.id,
             now=self.now,
             before=head,
@@ -198,19 +224,20 @@ class Minting:
             events=sealed.events,
             session=opening.session if opening else None,
             observed=opening.observed if opening else None,
-            run_id=place.run_id,
+            run_id=last.run_id,
             run=opening.run if opening else None,
             run_status=landing.status,
             completed_at=landing.completed_at,
             tip_node_id=landing.tip,
-            nodes=[_node(program, decision, place, head.next_index + len(before) + decision.node_draft)],
+            nodes=rows.nodes(),
             attempts=[attempt] if attempt else [],
-            outputs=_outputs(decision, place, places),
-            gaps=_gaps(decision, place, places),
-            questions=_questions(decision, places, place.next_node, self.unix_ms),
-            closings=decision.closings,
-            closed_by=place.next_node,
+            outputs=rows.outputs(),
+            gaps=rows.gaps(),
+            questions=rows.questions(),
+            closings=[closing for part in parts for closing in part.decision.closings],
+            closed_by=last.next_node,
             moved=landing.moved,
+            handles=rows.handles(handles),
         )
 
 
@@ -277,7 +304,8 @@ def as_reply(facts: ReplyFacts) -> Reply:
 
 def recorded_reply(recorded: Recorded, keys: Keys) -> Reply:
     """Byte for byte while the key that signed its tokens is trusted; afterwards with the same tokens signed anew."""
-    data = replies.renewed(data=recorded.reply, keyring=keys.ring)
+    renew = handover_replies.renewed if recorded.reply_template == handover_replies.TEMPLATE else replies.renewed
+    data = renew(data=recorded.reply, keyring=keys.ring)
     return Reply(data=data, template=recorded.reply_template, replayed=True)
 
 
@@ -292,69 +320,3 @@ def references_of(program: Program) -> tuple[dict[str, Any], ...]:
         }
         for reference in program.references
     )
-
-
-def _node(program: Program, decision: Decision, place: Place, event_index: int) -> NewNode:
-    snapshot = decision.snapshot
-    return NewNode(
-        node_id=place.next_node,
-        parent_id=place.node_id,
-        kind=decision.node_kind,
-        edge_kind=decision.edge_kind,
-        edge_cause=decision.edge_cause,
-        snapshot=decision.snapshot_data,
-        snapshot_digest=decision.snapshot_digest,
-        pending_key=snapshot.position.pending,
-        pending_title=title_of(program=program, snapshot=snapshot)[:_TITLE_CHARACTERS],
-        preferences=snapshot.preferences,
-        event_index=event_index,
-    )
-
-
-def _gaps(decision: Decision, place: Place, places: Mapping[str, int]) -> list[NewGap]:
-    return [
-        NewGap(
-            gap_id=found.gap_id,
-            node_id=place.node_id or place.next_node,
-            gap=found.gap,
-            event_index=places[f"{EventKind.GAP_RECORDED.value}:{gap_name(found.gap_id)}"],
-        )
-        for found in decision.gaps
-    ]
-
-
-def _questions(decision: Decision, places: Mapping[str, int], node_id: UUID, unix_ms: int) -> list[NewQuestion]:
-    return [
-        NewQuestion(
-            request_id=asked.request,
-            shown=asked.shown,
-            due_at=asked.shown.due_at(unix_ms),
-            event_index=places[f"{EventKind.CHECKPOINT_PRESENTED.value}:{_asked_name(asked, node_id)}"],
-        )
-        for asked in decision.asked
-    ]
-
-
-def _asked_name(asked: NewlyAsked, node_id: UUID) -> str:
-    return to_text(Prefix.NODE if asked.request == node_id else Prefix.CHECKPOINT, asked.request)
-
-
-def _outputs(decision: Decision, place: Place, places: Mapping[str, int]) -> list[NewOutput]:
-    return [
-        NewOutput(
-            output_id=output.output_id,
-            node_id=place.node_id,
-            to_node_id=place.next_node,
-            channel=output.channel,
-            body=output.body,
-            sha256=output.sha256,
-            artifact_kind=output.artifact_kind[:128],
-            supersedes_id=output.supersedes,
-            event_index=places[f"{EventKind.NODE_OUTPUT_APPENDED.value}:{_name(output)}"],
-        )
-        for output in decision.outputs
-    ]
-
-
-def _name(output: OutputDraft) -> str:
-    return output_name(channel=output.channel, output_id=output.output_id)

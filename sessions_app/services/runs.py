@@ -309,7 +309,7 @@ def _told(
         program=program,
         snapshot=snapshot,
         minted=mint_tokens(keys=current_keys(), node_id=standing.node_id, snapshot=snapshot, entropy=entropy),
-        warnings=_drift(actor, standing),
+        warnings=drift_of(actor, standing),
     )
     return as_reply(replies.with_history(facts, recap=recap or Recap(), branching=branching))
 
@@ -534,7 +534,7 @@ def _legacy_warning(published: Published) -> tuple[Warned, ...]:
     )
 
 
-def _drift(actor: Actor, standing: Standing) -> tuple[Warned, ...]:
+def drift_of(actor: Actor, standing: Standing) -> tuple[Warned, ...]:
     """The published program is another than the pinned one: the run keeps its own, and says so."""
     if not actor.may(Permission.READ_WORKFLOWS):
         return ()

@@ -17,7 +17,7 @@ from sessions_app.engine.checkpoints import CheckpointState, Closing
 from sessions_app.engine.log import Event
 from sessions_app.engine.tokens import TokenSessionLockedError
 from sessions_app.selectors.standings import birth_date, prepared_cursor
-from sessions_app.services.appends import Append, NewAttempt, NewNode, NewOutput, NewQuestion
+from sessions_app.services.appends import Append, NewAttempt, NewHandle, NewNode, NewOutput, NewQuestion
 
 LOCK_TIMEOUT_MS = 2000
 # Two requests to start that name the same key meet here; every other attempt meets at its session's row first.
@@ -40,6 +40,7 @@ class _Shape:
     questions: int = 0
     closes: int = 0
     moves: int = 0
+    handles: int = 0
 
 
 # Columns and their types, in the order in which the rows give them. Types are named because a VALUES list has none.
@@ -141,6 +142,17 @@ _CLOSING = {
     "door": "text",
     "to_node_id": "uuid",
 }
+_HANDLE = {
+    "id": "uuid",
+    "dialect": "text",
+    "agent_id": "text",
+    "parent_run_id": "uuid",
+    "parent_session_id": "uuid",
+    "parent_workflow_id": "text",
+    "parent_activity": "text",
+    "parent_version": "text",
+    "event_index": "int",
+}
 _MOVED = {"asked": "uuid", "closed": "uuid"}
 
 
@@ -185,6 +197,7 @@ def _statement(shape: _Shape) -> str:
             f"FROM s, {rows.of(_RESOLVED, shape.resolved)} WHERE g.id = x.id AND g.session_id = s.id)"
         )
     parts.extend(_questions(rows, p, shape))
+    parts.extend(_hung(rows, p, "handle", _HANDLE, shape.handles))
     return f"{', '.join(parts)} SELECT count(*) FROM s"
 
 
@@ -328,6 +341,7 @@ def _shape(plan: Append) -> _Shape:
         questions=len(plan.questions),
         closes=len(plan.closings),
         moves=int(plan.moved is not None),
+        handles=len(plan.handles),
     )
 
 
@@ -366,6 +380,8 @@ def _waiting_values(plan: Append) -> list[Any]:
         values += _closing_values(plan, closing)
     if plan.moved is not None:
         values += [plan.moved.asked, plan.closings[0].request if plan.closings else None]
+    for new in plan.handles:
+        values += _handle_values(new)
     return values
 
 
@@ -383,6 +399,15 @@ def _question_values(question: NewQuestion) -> list[Any]:
         question.due_at,
         question.event_index,
     ]
+
+
+def _handle_values(new: NewHandle) -> list[Any]:
+    handle, parent = new.handle, new.handle.parent
+    values = [handle.id, handle.dialect.value, handle.agent_id]
+    if parent is None:
+        return [*values, None, None, "", "", "", new.event_index]
+    of_parent = [parent.run_id, parent.session_id, parent.workflow_id, parent.activity, parent.version]
+    return [*values, *of_parent, new.event_index]
 
 
 def _closing_values(plan: Append, closing: Closing) -> list[Any]:

@@ -7,9 +7,9 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from sessions_app.engine.projections import GapView, OutputView, QuestionView, RunView, SessionView, project
+from sessions_app.engine.projections import GapView, HandleView, OutputView, QuestionView, RunView, SessionView, project
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.models import CheckpointRequest, Event, Gap, Output, Run, WorkSession
+from sessions_app.models import CheckpointRequest, Event, Gap, Handle, Output, Run, WorkSession
 from sessions_app.selectors.integrity import to_ms
 from sessions_app.selectors.standings import birth_date
 from teams_app.engine.actors import Actor, ActorKind
@@ -51,6 +51,7 @@ def rebuild_projections(*, actor: Actor, session_id: UUID) -> int:
         changed += _restore_outputs(locked, view)
         changed += sum(_restore_gaps(locked, run) for run in view.runs.values())
         changed += sum(_restore_questions(locked, run) for run in view.runs.values())
+        changed += _restore_handles(locked, view)
     return changed
 
 
@@ -163,7 +164,35 @@ def _restore_question(session: WorkSession, run: RunView, row: CheckpointRequest
     return 1
 
 
-def _restore(row: WorkSession | Run | Output | Gap | CheckpointRequest, wanted: Mapping[str, object]) -> int:
+def _restore_handles(session: WorkSession, view: SessionView) -> int:
+    stored = {row.id: row for row in Handle.objects.filter(session_id=session.id)}
+    strange = stored.keys() - view.handles.keys()
+    if strange:
+        Handle.objects.filter(pk__in=strange).delete()
+    return len(strange) + sum(_restore_handle(session, stored.get(id_), told) for id_, told in view.handles.items())
+
+
+def _restore_handle(session: WorkSession, row: Handle | None, view: HandleView) -> int:
+    handle, parent = view.handle, view.handle.parent
+    wanted: dict[str, object] = {
+        "run_id": handle.run_id,
+        "dialect": handle.dialect.value,
+        "agent_id": handle.agent_id,
+        "parent_run_id": parent.run_id if parent else None,
+        "parent_session_id": parent.session_id if parent else None,
+        "parent_workflow_id": parent.workflow_id if parent else "",
+        "parent_activity": parent.activity if parent else "",
+        "parent_version": parent.version if parent else "",
+        "event_index": view.event_index,
+    }
+    if row is not None:
+        return _restore(row, wanted)
+    born = {"id": handle.id, "team_id": session.team_id, "session_id": session.id}
+    Handle.objects.create(**born, created_at=_moment(view.created_ms), **wanted)
+    return 1
+
+
+def _restore(row: WorkSession | Run | Output | Gap | CheckpointRequest | Handle, wanted: Mapping[str, object]) -> int:
     wrong = [name for name, value in wanted.items() if getattr(row, name) != value]
     if not wrong:
         return 0

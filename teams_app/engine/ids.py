@@ -27,6 +27,7 @@ class Prefix(StrEnum):
     EVENT = "evt"
     CHECKPOINT = "cp"
     TRACE = "tr"
+    HANDLE = "hold"
 
 
 def uuid7(*, unix_ms: int, random: bytes) -> UUID:

@@ -1,0 +1,154 @@
+"""What a call on a run that is handed over is refused with. Nothing is written; the run stands as it stood."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+from sessions_app.engine.state import Snapshot
+from sessions_app.engine.steering_refusals import ActivityNotFoundError, RunCompleteError
+from teams_app.engine.errors import WorkrailError
+from workflows_app.engine.problems import did_you_mean
+from workflows_app.engine.program import Program
+
+
+class CheckpointOpenError(WorkrailError):
+    """A question waits for its answer; until then the run does not move."""
+
+    code: ClassVar[str] = "CHECKPOINT_OPEN"
+
+    @classmethod
+    def to_move(cls, snapshot: Snapshot, activity_id: str) -> Self:
+        return cls(
+            f"Cannot transition to {activity_id!r}: {_counted(snapshot)} on activity {snapshot.position.activity!r}.",
+            suggestion=_calls(snapshot),
+            details=_open(snapshot),
+        )
+
+    @classmethod
+    def to_work(cls, snapshot: Snapshot) -> Self:
+        return cls(
+            f"Blocked: {_counted(snapshot)} on activity {snapshot.position.activity!r}.",
+            suggestion=_calls(snapshot),
+            details=_open(snapshot),
+        )
+
+    @classmethod
+    def to_yield(cls, snapshot: Snapshot, checkpoint_id: str) -> Self:
+        return cls(
+            f"Cannot yield checkpoint {checkpoint_id!r}: {_counted(snapshot)}.",
+            suggestion=_calls(snapshot),
+            details=_open(snapshot),
+        )
+
+    @classmethod
+    def to_resume(cls, snapshot: Snapshot) -> Self:
+        return cls(
+            f"Cannot resume: {_counted(snapshot)}.",
+            suggestion="Wait until the orchestrator has answered it with respond_checkpoint, then call again.",
+            details=_open(snapshot),
+        )
+
+    @classmethod
+    def to_approve(cls, names: Sequence[str]) -> Self:
+        return cls(
+            f"A signed-in person has to agree first: {', '.join(names)}.",
+            suggestion="Have it asked (yield_checkpoint with that id, where the tool exists), and wait for the answer in the Studio.",
+            details={"needsPerson": list(names)},
+        )
+
+
+class CheckpointNotPendingError(WorkrailError):
+    """The checkpoint waits for no answer: it was not asked, or it has been answered."""
+
+    code: ClassVar[str] = "CHECKPOINT_NOT_PENDING"
+
+
+class ResponseModeError(WorkrailError):
+    """Exactly one way to resolve a checkpoint must be given, and false is none."""
+
+    code: ClassVar[str] = "CHECKPOINT_MODE_INVALID"
+
+
+class AutoAdvanceError(WorkrailError):
+    """The checkpoint does not answer itself."""
+
+    code: ClassVar[str] = "CHECKPOINT_NOT_AUTOMATIC"
+
+
+class ConditionHoldsError(WorkrailError):
+    """The checkpoint has to be answered: it has no condition, or its condition holds."""
+
+    code: ClassVar[str] = "CHECKPOINT_CONDITION_HOLDS"
+
+
+class SuspendedError(WorkrailError):
+    """The run waits for the run of another workflow that its activity triggered."""
+
+    code: ClassVar[str] = "RUN_SUSPENDED"
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Self:
+        return cls(
+            f"This run waits for {len(snapshot.waits_for)} other that its activity triggered.",
+            suggestion=(
+                "Complete the child session, or end it: next_activity with activity_id end-workflow and the child's "
+                "token, which get_workflow_status tells."
+            ),
+            details={"waitsFor": list(snapshot.waits_for)},
+        )
+
+
+class NoActivityError(WorkrailError):
+    """The call needs an activity, and none was entered."""
+
+    code: ClassVar[str] = "ACTIVITY_REQUIRED"
+
+
+def refuse_complete(snapshot: Snapshot) -> None:
+    if snapshot.position.complete:
+        raise RunCompleteError(
+            "The workflow is complete.", suggestion="Call start_session without a session_token to begin another run."
+        )
+
+
+def no_activity() -> NoActivityError:
+    return NoActivityError(
+        "No activity was entered in this session.",
+        suggestion="Call next_activity first, with the initialActivity that get_workflow names.",
+    )
+
+
+def unknown_activity(program: Program, activity_id: str) -> ActivityNotFoundError:
+    known = [activity.id for activity in program.activities]
+    return ActivityNotFoundError(
+        f"Activity {activity_id!r} is not one of workflow {program.id!r}.",
+        suggestion=did_you_mean(activity_id, known) or "Call get_workflow for the activities.",
+        details={"activities": known[:50]},
+    )
+
+
+def _counted(snapshot: Snapshot) -> str:
+    names = [question.checkpoint for question in snapshot.questions]
+    noun = "unresolved checkpoint" if len(names) == 1 else "unresolved checkpoints"
+    return f"{len(names)} {noun} [{', '.join(names)}]"
+
+
+def _calls(snapshot: Snapshot) -> str:
+    """One ready-made call for each that an agent may pass on."""
+    persons = [question.checkpoint for question in snapshot.questions if question.human]
+    calls = [
+        f'respond_checkpoint {{"checkpoint_id": "{question.checkpoint}", "option_id": "<what the user chose>"}}'
+        for question in snapshot.questions
+        if not question.human
+    ]
+    said = ["Ask your user, then call: " + "; ".join(calls) + "."] if calls else []
+    if persons:
+        said.append(f"A signed-in person answers in the Studio: {', '.join(persons)}.")
+    return " ".join(said)
+
+
+def _open(snapshot: Snapshot) -> dict[str, object]:
+    return {
+        "activity": snapshot.position.activity,
+        "pending": [question.checkpoint for question in snapshot.questions],
+        "needsPerson": [question.checkpoint for question in snapshot.questions if question.human],
+    }

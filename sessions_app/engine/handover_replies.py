@@ -1,0 +1,114 @@
+"""Replies of calls that move a run which is handed over: what is recorded for an attempt, and answered ever after."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from sessions_app.engine import tokens
+from sessions_app.engine.handover import Handing
+from sessions_app.engine.handover_answers import Resolved
+from sessions_app.engine.navigation import effect_json
+from sessions_app.engine.state import OpenQuestion, Snapshot
+from sessions_app.engine.tokens import Keyring, TokenKind
+from workflows_app.engine.program import Program
+
+TEMPLATE = 3
+_TOKENS = ("session_token", "checkpoint_handle")
+# What the doors make a trace token of; no agent reads it.
+STRETCH = "stretch"
+
+
+def entered(*, program: Program, before: Snapshot, handing: Handing, token: str, now_ms: int) -> dict[str, Any]:
+    """The activity at which the run stands now, which is another than was asked for where that one is passed over."""
+    snapshot = handing.snapshot
+    warnings = [*handing.warnings, *(said.message for part in handing.parts for said in part.decision.warnings)]
+    body = activity_entered(program=program, snapshot=snapshot, token=token, warnings=warnings)
+    if before.position.activity:
+        body[STRETCH] = {"activity": before.position.activity, "from_ms": before.entered_ms, "until_ms": now_ms}
+    return body
+
+
+def activity_entered(*, program: Program, snapshot: Snapshot, token: str, warnings: Sequence[str]) -> dict[str, Any]:
+    position = snapshot.position
+    activity = program.activity(position.activity)
+    if position.complete or activity is None:
+        return {"activity_id": "", "name": "", "status": "completed", "session_token": token, "warnings": [*warnings]}
+    return {
+        "activity_id": activity.id,
+        "name": activity.title or activity.id,
+        "status": "active",
+        "session_token": token,
+        "pending_checkpoints": [question.checkpoint for question in snapshot.questions],
+        "warnings": [*warnings],
+    }
+
+
+def yielded(*, checkpoint_id: str, token: str) -> dict[str, Any]:
+    return {
+        "status": "yielded",
+        "checkpoint_id": checkpoint_id,
+        "checkpoint_handle": token,
+        "session_token": token,
+        "message": (
+            "Stop here and hand checkpoint_handle to the orchestrator in a <checkpoint_yield> block. "
+            "Go on with resume_checkpoint when it says that the checkpoint is resolved."
+        ),
+    }
+
+
+def answered_before(*, checkpoint_id: str, option: str, token: str) -> dict[str, Any]:
+    """The same question of the same visit is not asked twice."""
+    said = f"It was answered in this visit: {option}." if option else "It was dismissed in this visit."
+    body = {
+        "status": "replayed",
+        "checkpoint_id": checkpoint_id,
+        "checkpoint_handle": token,
+        "session_token": token,
+        "message": f"{said} Go on with the work.",
+    }
+    return {**body, "resolved_option": option} if option else {**body, "dismissed": True}
+
+
+def resolved(*, outcome: Resolved, token: str) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "checkpoint_id": outcome.question.checkpoint,
+        "resolved": True,
+        "session_token": token,
+        "checkpoint_handle": token,
+        "remaining_checkpoints": [question.checkpoint for question in outcome.decision.snapshot.questions],
+    }
+    if outcome.option is None:
+        body["dismissed"] = True
+    else:
+        body["resolved_option"] = outcome.option.id
+    if outcome.effect is not None:
+        body["effect"] = effect_json(outcome.effect)
+    return {**body, "warnings": [*outcome.warnings]}
+
+
+def person_answered(*, question: str, snapshot: Snapshot, token: str) -> dict[str, Any]:
+    """A signed-in person was first; what they chose is told to whoever asks."""
+    given = snapshot.answered
+    body: dict[str, Any] = {
+        "checkpoint_id": question,
+        "resolved": True,
+        "session_token": token,
+        "checkpoint_handle": token,
+        "remaining_checkpoints": [open_.checkpoint for open_ in snapshot.questions],
+        "authority": "human",
+        "warnings": ["A signed-in person had answered before this call; what you passed on was not recorded."],
+    }
+    return body if given is None else {**body, "resolved_option": given.option, "reason": given.reason}
+
+
+def renewed(*, data: bytes, keyring: Keyring) -> bytes:
+    """The same bytes while the key that signed its token is trusted, else the same reply with it signed anew."""
+    reply: dict[str, Any] = orjson.loads(data)
+    before = {name: reply[name] for name in _TOKENS if reply.get(name)}
+    reply |= {name: tokens.renew(keyring=keyring, kind=TokenKind.SESSION, text=text) for name, text in before.items()}
+    return orjson.dumps(reply) if any(reply[name] != text for name, text in before.items()) else data
+
+
+def question_named(snapshot: Snapshot, checkpoint_id: str) -> OpenQuestion | None:
+    return next((question for question in snapshot.questions if question.checkpoint == checkpoint_id), None)

@@ -1,0 +1,86 @@
+"""What a session token stands for now, in one statement: its holder, and the run where it stands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from sessions_app.engine.handles import Handle, ParentContext
+from sessions_app.engine.runs import Dialect
+from sessions_app.selectors.standings import STANDING, Standing, prepared_cursor, standing_of
+
+_COLUMNS = """h.id, h.session_id, h.run_id, h.dialect, h.agent_id, h.parent_run_id, h.parent_session_id,
+       h.parent_workflow_id, h.parent_activity, h.parent_version"""
+_COUNT = 10
+
+_READ_HOLDER = f"""
+SELECT {_COLUMNS},
+       {STANDING}
+FROM sessions_app_handle h
+JOIN sessions_app_run r ON r.id = h.run_id
+JOIN sessions_app_node n ON n.id = r.tip_node_id
+JOIN sessions_app_worksession s ON s.id = h.session_id
+LEFT JOIN sessions_app_attempt a ON a.node_id = h.id AND a.nonce = $2
+WHERE h.id = $1 AND h.team_id = $3
+"""  # noqa: S608  constants only
+
+_READ_TIP = f"""
+SELECT {STANDING}
+FROM sessions_app_run r
+JOIN sessions_app_node n ON n.id = r.tip_node_id
+JOIN sessions_app_worksession s ON s.id = r.session_id
+LEFT JOIN sessions_app_attempt a ON false
+WHERE r.id = $1 AND r.team_id = $2
+"""  # noqa: S608  constants only
+
+_READ_CHILDREN = f"""
+SELECT {_COLUMNS}, r.workflow_id, s.next_event_index
+FROM sessions_app_handle h
+JOIN sessions_app_run r ON r.id = h.run_id
+JOIN sessions_app_worksession s ON s.id = h.session_id
+WHERE h.team_id = $1 AND h.run_id = ANY($2) AND h.parent_run_id IS NOT NULL
+ORDER BY h.id
+"""  # noqa: S608  constants only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    handle: Handle
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """A run that another one waits for, with a holder of it."""
+
+    handle: Handle
+    workflow_id: str
+    next_event_index: int
+
+
+def read_holder(*, team_id: UUID, handle_id: UUID, nonce: bytes = b"") -> Holder | None:
+    """The holder with the tip of its run, and what was recorded for this attempt; None when the team has no such holder."""
+    row = prepared_cursor().execute(_READ_HOLDER, [handle_id, nonce, team_id]).fetchone()
+    if row is None:
+        return None
+    return Holder(handle=_handle(row), standing=standing_of(row[_COUNT:]))
+
+
+def read_tip(*, team_id: UUID, run_id: UUID) -> Standing | None:
+    """Where a run stands."""
+    row = prepared_cursor().execute(_READ_TIP, [run_id, team_id]).fetchone()
+    return None if row is None else standing_of(row)
+
+
+def read_children(*, team_id: UUID, run_ids: Sequence[UUID]) -> tuple[Child, ...]:
+    if not run_ids:
+        return ()
+    rows = prepared_cursor().execute(_READ_CHILDREN, [team_id, list(run_ids)]).fetchall()
+    return tuple(Child(handle=_handle(row), workflow_id=row[_COUNT], next_event_index=row[_COUNT + 1]) for row in rows)
+
+
+def _handle(row: Sequence[Any]) -> Handle:
+    parent = None
+    if row[5] is not None:
+        parent = ParentContext(run_id=row[5], session_id=row[6], workflow_id=row[7], activity=row[8], version=row[9])
+    return Handle(id=row[0], session_id=row[1], run_id=row[2], dialect=Dialect(row[3]), agent_id=row[4], parent=parent)

@@ -1,0 +1,70 @@
+"""The parent's side of a run that it triggered: it is suspended when the child begins, and goes on when that is complete.
+
+Both are written in the transaction of the child's own transition, so that neither session says what the other does not.
+"""
+
+from uuid import UUID
+
+from sessions_app.engine import children
+from sessions_app.engine.decisions import Decision, Part, Place
+from sessions_app.engine.handles import Handle
+from sessions_app.engine.state import Snapshot
+from sessions_app.engine.tokens import NONCE_BYTES
+from sessions_app.selectors.handles import read_tip
+from sessions_app.selectors.standings import Standing
+from sessions_app.services import store
+from sessions_app.services.minting import Minting
+from sessions_app.services.runs import landing_at, snapshot_of
+from workflows_app.engine.program import Program
+from workflows_app.selectors.programs import load_program
+
+
+def suspend(minting: Minting, standing: Standing, *, run_id: UUID) -> bool:
+    """False when the parent's session was written to meanwhile."""
+    place = _place(minting, standing)
+    decision = children.suspended(snapshot=snapshot_of(standing), run=run_id.hex, place=place)
+    return _written(minting, load_program(standing.workflow_hash), standing, decision, place)
+
+
+def release(minting: Minting, child: Handle, snapshot: Snapshot, program: Program) -> bool:
+    """The parent, if it waits for this run, goes on with what the run gives back. False when another writer was first."""
+    if child.parent is None:
+        return True
+    standing = read_tip(team_id=minting.actor.team_id, run_id=child.parent.run_id)
+    if standing is None:
+        return True
+    before = snapshot_of(standing)
+    if child.run_id.hex not in before.waits_for:
+        return True
+    parent = load_program(standing.workflow_hash)
+    trigger = children.trigger_of(parent.activity(child.parent.activity), frozenset({program.id}))
+    returned = children.given_back(parent=parent, trigger=trigger, before=before, child=snapshot)
+    place = _place(minting, standing)
+    decision = children.resumed(snapshot=before, run=child.run_id.hex, returned=returned, place=place)
+    return _written(minting, parent, standing, decision, place)
+
+
+def _written(minting: Minting, program: Program, standing: Standing, decision: Decision, place: Place) -> bool:
+    plan = minting.plan_parts(
+        program=program,
+        parts=[Part(place=place, decision=decision)],
+        head=standing.head,
+        landing=landing_at(decision, place, minting.now),
+        attempt=None,
+    )
+    return store.append(plan)
+
+
+def _place(minting: Minting, standing: Standing) -> Place:
+    return Place(
+        session_id=standing.session_id,
+        run_id=standing.run_id,
+        node_id=standing.node_id,
+        next_node=minting.new_id(),
+        nonce=minting.entropy(NONCE_BYTES),
+        workflow_id=standing.workflow_id,
+        workflow_hash=standing.workflow_hash,
+        has_children=standing.has_children,
+        has_critical_gaps=standing.has_gaps,
+        at_ms=minting.unix_ms,
+    )

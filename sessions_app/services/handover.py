@@ -1,0 +1,358 @@
+"""Runs whose activities are handed over whole: entered, stopped at questions, answered. One read, one decision, one write.
+
+A call is recorded under its holder and the place of the log that its token names: the same token and the same arguments
+again are answered what was recorded. Any other call finds the run where it stands, whatever its token says.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.conf import settings
+from django.db import transaction
+
+from sessions_app.engine import handles, handover, handover_answers, handover_replies, questions
+from sessions_app.engine.checkpoints import Voice
+from sessions_app.engine.decisions import Part, Place
+from sessions_app.engine.handles import Handle
+from sessions_app.engine.handover import HandOver
+from sessions_app.engine.handover_answers import Mode, Resolve
+from sessions_app.engine.handover_refusals import CheckpointNotPendingError, CheckpointOpenError, no_activity
+from sessions_app.engine.runs import AttemptKind, Dialect
+from sessions_app.engine.state import Snapshot
+from sessions_app.engine.tokens import TokenKind
+from sessions_app.selectors.handles import Holder, read_children
+from sessions_app.selectors.standings import Standing
+from sessions_app.services import children
+from sessions_app.services.appends import Append, NewAttempt
+from sessions_app.services.handles import Held, held_of, holder_of, read_held, retired, token_at
+from sessions_app.services.keys import Keys, current_keys, read_token
+from sessions_app.services.minting import Entropy, Minting, Reply, recorded_reply
+from sessions_app.services.runs import MAX_TRIES, busy, default_due_ms, drift_of, landing_at, snapshot_of
+from sessions_app.services.transitions import carry_out
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.ids import Prefix, to_text
+from workflows_app.engine import canonical
+from workflows_app.engine.program import Program
+from workflows_app.selectors.programs import load_program
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handed:
+    """What a call is answered, and where the run stands with it."""
+
+    reply: Reply
+    held: Held
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """Who calls with which token, and when."""
+
+    actor: Actor
+    dialect: Dialect
+    token: str
+    now: datetime
+    entropy: Entropy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Moved:
+    """What a call comes to; without parts nothing is written. `body` makes the reply, given the token to hand back."""
+
+    parts: Sequence[Part]
+    body: Callable[[str], dict[str, Any]]
+
+
+def enter_activity(call: Call, command: HandOver) -> Handed:
+    """Leave the activity with what was done in it, and enter the next one."""
+
+    def move(at: "_At") -> _Moved:
+        snapshot, program = at.snapshot, at.program
+        if handover.stays(program=program, snapshot=snapshot, activity_id=command.activity_id):
+            return at.read_again(command)
+        handing = handover.hand_over(
+            program=program, snapshot=snapshot, command=command, place=at.place, nodes=at.nodes(command)
+        )
+        drift = [warned.message for warned in drift_of(call.actor, at.standing)]
+
+        def body(token: str) -> dict[str, Any]:
+            said = handover_replies.entered(
+                program=program, before=snapshot, handing=handing, token=token, now_ms=at.place.at_ms
+            )
+            return {**said, "warnings": [*said["warnings"], *drift]}
+
+        return _Moved(parts=handing.parts, body=body)
+
+    arguments = {
+        "activity": command.activity_id,
+        "claim": command.claim,
+        "manifest": None if command.manifest is None else [asdict(entry) for entry in command.manifest],
+        "outcomes": None if command.outcomes is None else [asdict(entry) for entry in command.outcomes],
+    }
+    return _once(call, "enter", arguments, move)
+
+
+def yield_checkpoint(call: Call, *, checkpoint_id: str) -> Handed:
+    """A worker stops at a question. What was answered in this visit is told again and not asked."""
+
+    def move(at: "_At") -> _Moved:
+        activity = at.program.activity(at.snapshot.position.activity)
+        if activity is None:
+            raise no_activity()
+        if handover_replies.question_named(at.snapshot, checkpoint_id) is not None:
+            return _Moved(
+                parts=(), body=lambda token: handover_replies.yielded(checkpoint_id=checkpoint_id, token=token)
+            )
+        if not at.snapshot.questions and questions.is_settled(activity, at.snapshot, checkpoint_id):
+            option = questions.latest_answer(at.snapshot, checkpoint_id) or ""
+            return _Moved(
+                parts=(),
+                body=lambda token: handover_replies.answered_before(
+                    checkpoint_id=checkpoint_id, option=option, token=token
+                ),
+            )
+        decision = handover_answers.yield_checkpoint(
+            program=at.program, snapshot=at.snapshot, checkpoint_id=checkpoint_id, place=at.place
+        )
+        return _Moved(
+            parts=(Part(place=at.place, decision=decision),),
+            body=lambda token: handover_replies.yielded(checkpoint_id=checkpoint_id, token=token),
+        )
+
+    return _once(call, "yield", {"checkpoint": checkpoint_id}, move)
+
+
+def respond_checkpoint(call: Call, *, checkpoint_id: str, mode: Mode, option_id: str = "") -> Handed:
+    """An agent passes on what its user chose, or resolves the question without them. Without a name the only one is meant."""
+    voice = Voice(who=call.actor.id, door=call.actor.door.value)
+    command = Resolve(mode=mode, checkpoint_id=checkpoint_id, option_id=option_id, voice=voice)
+
+    def move(at: "_At") -> _Moved:
+        told = _answered_by_person(at.snapshot, checkpoint_id)
+        if told is not None:
+            return _Moved(
+                parts=(),
+                body=lambda token: handover_replies.person_answered(question=told, snapshot=at.snapshot, token=token),
+            )
+        outcome = handover_answers.resolve(program=at.program, snapshot=at.snapshot, command=command, place=at.place)
+        return _Moved(
+            parts=(Part(place=at.place, decision=outcome.decision),),
+            body=lambda token: handover_replies.resolved(outcome=outcome, token=token),
+        )
+
+    return _once(call, "respond", {"checkpoint": checkpoint_id, "mode": mode.value, "option": option_id}, move)
+
+
+def resume_checkpoint(*, actor: Actor, token: str, dialect: Dialect) -> Held:
+    """A worker goes on after its question was answered. Nothing is written: the answer has moved the log."""
+    held = read_held(actor=actor, token=token, dialect=dialect)
+    if held.activity is None:
+        raise no_activity()
+    if held.pending:
+        raise CheckpointOpenError.to_resume(held.snapshot)
+    if not held.snapshot.answers:
+        raise CheckpointNotPendingError(
+            "No checkpoint of this activity was yielded and resolved.",
+            suggestion="Go on with the work, or yield_checkpoint when you come to one.",
+        )
+    return held
+
+
+def read_status(*, actor: Actor, token: str, dialect: Dialect) -> dict[str, Any]:
+    """Where the run stands, by its log alone: the same after a restart, and whoever asks."""
+    held = read_held(actor=actor, token=token, dialect=dialect)
+    snapshot = held.snapshot
+    body: dict[str, Any] = {
+        "status": _status(snapshot),
+        "current_activity": snapshot.position.activity or "none",
+        "completed_activities": list(snapshot.position.completed_activities),
+        "workflow": {"id": held.program.id, "version": held.program.version, "title": held.program.title},
+        "session_id": to_text(Prefix.SESSION, held.handle.session_id),
+        "session_token": held.token,
+    }
+    if held.pending:
+        body["pending_checkpoints"] = [question.checkpoint for question in held.pending]
+    if held.handle.parent is not None:
+        body["parent"] = held.handle.parent.as_json()
+    waiting = _children(actor, snapshot)
+    return {**body, "children": waiting} if waiting else body
+
+
+def _status(snapshot: Snapshot) -> str:
+    if snapshot.position.complete:
+        return "completed"
+    return "blocked" if snapshot.questions or snapshot.waits_for else "active"
+
+
+def _children(actor: Actor, snapshot: Snapshot) -> list[dict[str, str]]:
+    found = read_children(team_id=actor.team_id, run_ids=[UUID(hex=run) for run in snapshot.waits_for])
+    return [
+        {
+            "session_id": to_text(Prefix.SESSION, child.handle.session_id),
+            "workflow_id": child.workflow_id,
+            "session_token": token_at(child.handle, child.next_event_index),
+        }
+        for child in found
+    ]
+
+
+def _answered_by_person(snapshot: Snapshot, checkpoint_id: str) -> str | None:
+    """The question that a person has just answered, when nothing else is open under that name."""
+    given = snapshot.answered
+    if given is None or checkpoint_id not in {"", given.checkpoint}:
+        return None
+    if handover_replies.question_named(snapshot, given.checkpoint) is not None or (
+        not checkpoint_id and snapshot.questions
+    ):
+        return None
+    return given.checkpoint
+
+
+# One use of a token
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _At:
+    """Where a call finds the run."""
+
+    handle: Handle
+    standing: Standing
+    program: Program
+    snapshot: Snapshot
+    place: Place
+    minting: Minting
+
+    def nodes(self, command: HandOver) -> list[UUID]:
+        count = min(len(command.manifest or ()), handover.MAX_MANIFEST_ENTRIES)
+        return [self.minting.new_id() for _ in range(count + 2)]
+
+    def read_again(self, command: HandOver) -> _Moved:
+        """The activity at hand once more: nothing is left, so nothing is written."""
+        warnings = handover.warnings_of(program=self.program, snapshot=self.snapshot, command=command)
+        return _Moved(
+            parts=(),
+            body=lambda token: handover_replies.activity_entered(
+                program=self.program, snapshot=self.snapshot, token=token, warnings=warnings
+            ),
+        )
+
+
+def _once(call: Call, name: str, arguments: Mapping[str, Any], move: Callable[[_At], _Moved]) -> Handed:
+    call.actor.require(Permission.DRIVE_RUNS)
+    token, keys = read_token(kind=TokenKind.SESSION, text=call.token)
+    try:
+        nonce = handles.nonce_of(token_nonce=token.nonce, call=name, arguments=arguments)
+    except canonical.NotCanonicalError as error:
+        raise InvalidInputError(f"The arguments are no plain JSON: {error}", suggestion="Send plain values.") from error
+    for _ in range(MAX_TRIES):
+        holder = holder_of(call.actor, token, call.dialect, nonce=nonce)
+        # What is recorded is answered for ever; what is new needs a token that is still trusted.
+        if holder.standing.recorded is not None:
+            return Handed(reply=recorded_reply(holder.standing.recorded, keys), held=held_of(holder))
+        if token.retired:
+            raise retired()
+        handed = _try(call, holder, nonce, move)
+        if handed is not None:
+            return handed
+    raise busy()
+
+
+def _try(call: Call, holder: Holder, nonce: bytes, move: Callable[[_At], _Moved]) -> Handed | None:
+    minting = Minting(actor=call.actor, now=call.now, entropy=call.entropy, keys=current_keys())
+    standing = holder.standing
+    at = _At(
+        handle=holder.handle,
+        standing=standing,
+        program=load_program(standing.workflow_hash),
+        snapshot=snapshot_of(standing),
+        place=_place(minting, standing, nonce),
+        minting=minting,
+    )
+    moved = move(at)
+    if not moved.parts:
+        held = held_of(holder)
+        return Handed(reply=_reply(moved.body(held.token)), held=held)
+    return _written(at, moved, nonce)
+
+
+def _written(at: _At, moved: _Moved, nonce: bytes) -> Handed | None:
+    last = moved.parts[-1]
+    events = sum(len(part.decision.drafts) for part in moved.parts)
+    reply = _reply(moved.body(token_at(at.handle, at.standing.head.next_index + events)))
+    plan = at.minting.plan_parts(
+        program=at.program,
+        parts=moved.parts,
+        head=at.standing.head,
+        landing=landing_at(last.decision, last.place, at.minting.now),
+        attempt=_attempt(at.handle, nonce, last.place, reply, at.minting.keys),
+    )
+    ends = last.decision.snapshot.position.complete and at.handle.parent is not None
+    if not (_carried_out_with_parent(at, plan, last) if ends else carry_out(actor=at.minting.actor, plan=plan)):
+        return None
+    holder = Holder(handle=at.handle, standing=_standing_after(at.standing, plan, last))
+    return Handed(reply=reply, held=held_of(holder))
+
+
+def _reply(body: dict[str, Any]) -> Reply:
+    return Reply(data=orjson.dumps(body), template=handover_replies.TEMPLATE)
+
+
+def _carried_out_with_parent(at: _At, plan: Append, last: Part) -> bool:
+    """The last transition of a child, with the parent's return to work: both or neither."""
+    with transaction.atomic(durable=True):
+        written = carry_out(actor=at.minting.actor, plan=plan) and children.release(
+            at.minting, at.handle, last.decision.snapshot, at.program
+        )
+        if not written:
+            transaction.set_rollback(True)
+    return written
+
+
+def _standing_after(standing: Standing, plan: Append, last: Part) -> Standing:
+    decision = last.decision
+    return replace(
+        standing,
+        node_id=last.place.next_node,
+        tip_node_id=last.place.next_node,
+        node_kind=decision.node_kind,
+        snapshot=decision.snapshot_data,
+        snapshot_digest=decision.snapshot_digest,
+        head=plan.after,
+        run_status=decision.status,
+        has_children=False,
+        recorded=None,
+    )
+
+
+def _place(minting: Minting, standing: Standing, nonce: bytes) -> Place:
+    return Place(
+        session_id=standing.session_id,
+        run_id=standing.run_id,
+        node_id=standing.node_id,
+        next_node=minting.new_id(),
+        nonce=nonce,
+        workflow_id=standing.workflow_id,
+        workflow_hash=standing.workflow_hash,
+        has_children=standing.has_children,
+        has_critical_gaps=standing.has_gaps,
+        at_ms=minting.unix_ms,
+        min_response_ms=settings.CHECKPOINT_MIN_RESPONSE_MS,
+        due_ms=default_due_ms(),
+    )
+
+
+def _attempt(handle: Handle, nonce: bytes, place: Place, reply: Reply, keys: Keys) -> NewAttempt:
+    return NewAttempt(
+        node_id=handle.id,
+        nonce=nonce,
+        kind=AttemptKind.ACK,
+        to_node_id=place.next_node,
+        reply=reply.data,
+        reply_template=reply.template,
+        keys_generation=keys.generation,
+    )
