@@ -1,12 +1,13 @@
 """Reads of this app. Each filters by the actor's team: another team's row is the same as none."""
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from django.db.models import QuerySet
 
 from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, Scope, person_id_of
 from teams_app.engine.errors import ForbiddenError, NotFoundError, TeamRequiredError
-from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import Page, PageRequest, cut_page
 from teams_app.engine.values import AuditValue, KeyValue, MemberValue, TeamValue
 from teams_app.models import AgentKey, AuditEntry, Membership, Team
@@ -86,6 +87,19 @@ def read_member(*, actor: Actor, member_id: UUID) -> MemberValue:
     if row is None:
         raise NotFoundError("There is no such member.", suggestion="List the members of your team.")
     return member_value(row)
+
+
+def name_actors(*, actor: Actor, ids: Iterable[str]) -> dict[str, str]:
+    """How people and keys of the team are called, by the ids under which they act; who is not of the team has none."""
+    actor.require(Permission.READ_TEAM)
+    wanted = frozenset(ids)
+    people = [found for text in wanted if (found := from_text(Prefix.PERSON, text)) is not None]
+    keys = [found for text in wanted if (found := from_text(Prefix.KEY, text)) is not None]
+    # Django asks the database nothing when a list is empty.
+    members = Membership.objects.filter(team_id=actor.team_id, person_id__in=people)
+    own_keys = AgentKey.objects.filter(team_id=actor.team_id, pk__in=keys)
+    names = {to_text(Prefix.PERSON, id_): name for id_, name in members.values_list("person_id", "person__username")}
+    return names | {to_text(Prefix.KEY, id_): name for id_, name in own_keys.values_list("pk", "name")}
 
 
 def list_keys(*, actor: Actor, page: PageRequest) -> Page[KeyValue]:

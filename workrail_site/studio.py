@@ -10,8 +10,10 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
+from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
-from sessions_app.models import Run, WorkSession
+from sessions_app.models import CheckpointRequest, Run, WorkSession
+from sessions_app.selectors import checkpoints
 from teams_app import selectors
 from teams_app.admin.models import AgentKeyAdmin, AuditEntryAdmin, MembershipAdmin, TeamAdmin
 from teams_app.admin.pages import actor_of, choose_team
@@ -77,6 +79,7 @@ def _teams_of(request: HttpRequest) -> dict[str, Any]:
     return {
         "actor": actor,
         "team_name": next(team.name for team in teams if team.id == actor.team_id),
+        "open_questions": checkpoints.count_open(actor=actor),
         "other_teams": [
             {"id": to_text(Prefix.TEAM, team.id), "name": team.name} for team in teams if team.id != actor.team_id
         ],
@@ -113,4 +116,5 @@ studio.register(TeamContract, TeamContractAdmin)
 studio.register(Binding, BindingAdmin)
 studio.register(WorkSession, WorkSessionAdmin)
 studio.register(Run, RunAdmin)
+studio.register(CheckpointRequest, CheckpointAdmin)
 studio.register(TraceEvent, TraceEventAdmin)

@@ -1,28 +1,24 @@
 """The Studio's pages of sessions, runs and nodes. They show; what changes anything is an act, and there is none here."""
 
-from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib.admin import SimpleListFilter, display
 from django.contrib.postgres.expressions import ArraySubquery
-from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from sessions_app.admin import showing
+from sessions_app.admin import pages, showing
 from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.models import Run, WorkSession
 from sessions_app.selectors import nodes, records, runs as runs_read, sessions as sessions_read
 from sessions_app.selectors.runs import RunFilters
 from teams_app.admin.pages import StudioAdmin, actor_of
 from teams_app.engine.actors import Permission
-from teams_app.engine.errors import ForbiddenError, NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import PageRequest
 
@@ -30,8 +26,6 @@ _SHOWN = 50
 _SHOWN_EVENTS = 100
 _MOST_EVENT_INDEX = 2**31 - 1
 _ROW = "<uuid:row_id>"
-
-T = TypeVar("T")
 
 
 class StatusFilter(SimpleListFilter):
@@ -118,12 +112,12 @@ class WorkSessionAdmin(_ActivityAdmin):
         form_url: str = "",  # noqa: ARG002  Django's signature
         extra_context: dict[str, Any] | None = None,  # noqa: ARG002  Django's signature
     ) -> HttpResponse:
-        actor, session_id = actor_of(request), _row_id(object_id)
-        session = _found(lambda: sessions_read.read_session(actor=actor, session_id=session_id))
+        actor, session_id = actor_of(request), pages.row_id_of(object_id)
+        session = pages.found(lambda: sessions_read.read_session(actor=actor, session_id=session_id))
         page = PageRequest(limit=_SHOWN)
         runs = runs_read.list_runs(actor=actor, filters=RunFilters(session_id=session_id), page=page)
         notes = records.list_session_outputs(actor=actor, session_id=session_id, page=page)
-        return _page(
+        return pages.page(
             self,
             request,
             "admin/runs_session.html",
@@ -140,10 +134,10 @@ class WorkSessionAdmin(_ActivityAdmin):
 
     def log_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
         actor = actor_of(request)
-        session = _found(lambda: sessions_read.read_session(actor=actor, session_id=row_id))
+        session = pages.found(lambda: sessions_read.read_session(actor=actor, session_id=row_id))
         page = PageRequest(after=_after(request), limit=_SHOWN_EVENTS)
         events = records.list_events(actor=actor, session_id=row_id, page=page)
-        return _page(
+        return pages.page(
             self,
             request,
             "admin/runs_log.html",
@@ -162,7 +156,9 @@ class WorkSessionAdmin(_ActivityAdmin):
     @display(description="runs")
     def shown_runs(self, row: Any) -> SafeString:
         counts = sorted(row.run_counts, key=lambda counted: list(RunStatus).index(RunStatus(counted["status"])))
-        return format_html_join(" ", "{} {}", ((counted["count"], _badge(counted["status"])) for counted in counts))
+        return format_html_join(
+            " ", "{} {}", ((counted["count"], pages.badge(counted["status"])) for counted in counts)
+        )
 
 
 class RunAdmin(_ActivityAdmin):
@@ -203,12 +199,12 @@ class RunAdmin(_ActivityAdmin):
         form_url: str = "",  # noqa: ARG002  Django's signature
         extra_context: dict[str, Any] | None = None,  # noqa: ARG002  Django's signature
     ) -> HttpResponse:
-        actor, run_id = actor_of(request), _row_id(object_id)
-        detail = _found(lambda: runs_read.read_run(actor=actor, run_id=run_id))
+        actor, run_id = actor_of(request), pages.row_id_of(object_id)
+        detail = pages.found(lambda: runs_read.read_run(actor=actor, run_id=run_id))
         tree = runs_read.read_tree(actor=actor, run_id=run_id, before=_before(request))
         notes = records.notes_between(run_id=run_id, node_ids=[line.node.id for line in tree.lines])
         gaps = records.list_gaps(actor=actor, run_id=run_id, page=PageRequest(limit=_SHOWN))
-        return _page(
+        return pages.page(
             self,
             request,
             "admin/runs_run.html",
@@ -229,10 +225,10 @@ class RunAdmin(_ActivityAdmin):
 
     def node_view(self, request: HttpRequest, row_id: UUID, node_id: UUID) -> HttpResponse:
         actor = actor_of(request)
-        detail = _found(lambda: nodes.read_node(actor=actor, node_id=node_id))
+        detail = pages.found(lambda: nodes.read_node(actor=actor, node_id=node_id))
         if detail.run.id != row_id:
             raise Http404
-        return _page(
+        return pages.page(
             self,
             request,
             "admin/runs_node.html",
@@ -257,7 +253,7 @@ class RunAdmin(_ActivityAdmin):
 
     @display(description="status")
     def shown_status(self, row: Run) -> SafeString:
-        return _badge(row.status)
+        return pages.badge(row.status)
 
     @display(description="goal")
     def shown_goal(self, row: Run) -> str:
@@ -274,31 +270,6 @@ def _having_run(queryset: QuerySet[Any], **wanted: Any) -> QuerySet[Any]:
     if queryset.model is Run:
         return queryset.filter(**wanted)
     return queryset.filter(Exists(Run.objects.filter(session_id=OuterRef("pk"), **wanted)))
-
-
-def _badge(status: str) -> SafeString:
-    return format_html('<span class="badge badge-{}">{}</span>', status, status.replace("_", " "))
-
-
-def _page(page: StudioAdmin, request: HttpRequest, template: str, *, title: str, **shown: Any) -> HttpResponse:
-    context = {**page.admin_site.each_context(request), "title": title, "opts": page.opts, **shown}
-    return TemplateResponse(request, template, context)
-
-
-def _found(read: Callable[[], T]) -> T:
-    try:
-        return read()
-    except NotFoundError:
-        raise Http404 from None
-    except ForbiddenError:
-        raise PermissionDenied from None
-
-
-def _row_id(text: str) -> UUID:
-    try:
-        return UUID(text)
-    except ValueError:
-        raise Http404 from None
 
 
 def _before(request: HttpRequest) -> int | None:

@@ -229,10 +229,10 @@ def title_of(node: NodeValue) -> str:
     return node.pending_key or "The end"
 
 
-def excerpt_of(notes: str) -> str:
+def excerpt_of(notes: str, *, characters: int = _EXCERPT_CHARACTERS) -> str:
     """The first words, on one line."""
     text = " ".join(notes.split())
-    return text if len(text) <= _EXCERPT_CHARACTERS else f"{text[:_EXCERPT_CHARACTERS].rstrip()}…"
+    return text if len(text) <= characters else f"{text[:characters].rstrip()}…"
 
 
 def mode(autonomy: str, risk_policy: str) -> str:

@@ -13,6 +13,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AlterModelOptions(name='checkpointrequest', options={'verbose_name': 'checkpoint'}),
         AddIndexConcurrently(
             model_name='checkpointrequest',
             index=models.Index(fields=['team_id', 'due_at', 'id'], name='checkpoint_by_due'),
