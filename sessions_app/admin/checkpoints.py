@@ -6,7 +6,6 @@ Nothing acts on GET. Each button is a form of its own, and each form one call of
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -105,7 +104,7 @@ class CheckpointAdmin(StudioAdmin):
 
     needs = Permission.READ_RUNS
     sortable_by = ()
-    list_display = ("shown_title", "shown_question", "shown_workflow", "shown_state", "asked", "due", "claim")
+    list_display = ("shown_title", "shown_question", "shown_workflow", "shown_state", "due", "claim")
     list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StateFilter, AttentionFilter)
 
     class Media:
@@ -256,13 +255,9 @@ class CheckpointAdmin(StudioAdmin):
         is_late = is_open and row.due_at is not None and row.due_at < timezone.now()
         return pages.badge("overdue" if is_late else row.state)
 
-    @display(description="asked (UTC)")
-    def asked(self, row: CheckpointRequest) -> str:
-        return _minute(row.presented_at)
-
     @display(description="due (UTC)")
     def due(self, row: CheckpointRequest) -> str:
-        return "" if row.due_at is None else _minute(row.due_at)
+        return "" if row.due_at is None else f"{row.due_at:%Y-%m-%d %H:%M}"
 
     @display(description="claimed by")
     def claim(self, row: Any) -> str:
@@ -283,10 +278,6 @@ def _rights(actor: Actor, value: CheckpointValue) -> dict[str, bool]:
         "is_mine": value.claimed_by == actor.id,
         "waits": value.state in UNANSWERED,
     }
-
-
-def _minute(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M}"
 
 
 def _facts(value: CheckpointValue) -> list[showing.Fact]:
