@@ -1,0 +1,333 @@
+from datetime import timedelta
+
+import pytest
+
+from sessions_app.engine.checkpoints import CheckpointTooEarlyError, HumanRequiredError
+from sessions_app.engine.handover_answers import Mode
+from sessions_app.engine.handover_refusals import (
+    AutoAdvanceError,
+    CheckpointNotPendingError,
+    CheckpointOpenError,
+    ConditionHoldsError,
+)
+from sessions_app.engine.runs import Dialect
+from sessions_app.engine.steering_refusals import CheckpointNotFoundError, OptionNotFoundError
+from sessions_app.models import CheckpointRequest, Gap
+from sessions_app.selectors.integrity import verify_session
+from sessions_app.services import handover
+from sessions_app.services.handles import read_held
+from sessions_app.services.upkeep import rebuild_projections
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from tests.activity_folders import activity, equals, folder, step, workflow
+from tests.checkpoint_cast import answer
+from tests.handover_cast import (
+    LATER,
+    WORKFLOW,
+    answered,
+    begun,
+    entered,
+    handed,
+    question,
+    two_activities,
+    yielded,
+)
+from tests.run_cast import make_desk, notes_free, published
+from tests.workflow_cast import NOW
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ORCHESTRATOR = Dialect.ORCHESTRATOR
+NEEDED = {"waits": False, "blocking": False, "defaultOption": "yes", "autoAdvanceMs": 10_000}
+
+
+def soon(milliseconds):
+    return NOW + timedelta(milliseconds=milliseconds)
+
+
+def variables(desk, token, dialect=Dialect.SESSION):
+    return read_held(actor=desk.agent, token=token, dialect=dialect).snapshot.variables
+
+
+def test_a_timer_answers_with_the_default_when_all_of_it_has_run():
+    desk = make_desk()
+    held = handed(desk, two_activities(question(blocking=False, defaultOption="yes", autoAdvanceMs=10_000)))
+    at = entered(desk, held.token, "plan")["session_token"]
+
+    with pytest.raises(CheckpointTooEarlyError) as refused:
+        answered(desk, at, "agreed", mode=Mode.AUTO_ADVANCE, now=soon(9_999))
+    done = answered(desk, at, "agreed", mode=Mode.AUTO_ADVANCE, now=soon(10_000))
+
+    assert refused.value.retry.after_ms == 1
+    assert done["resolved_option"] == "yes"
+    assert variables(desk, done["session_token"]) == {"agreed": "true"}
+    assert CheckpointRequest.objects.get().answered_as == "default"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"defaultOption": "yes", "autoAdvanceMs": 1_000}, {"blocking": False}, {"blocking": False, "autoAdvanceMs": 5}],
+)
+def test_only_a_checkpoint_that_says_so_answers_itself(fields):
+    desk = make_desk()
+    held = handed(desk, two_activities(question(**fields)))
+    at = entered(desk, held.token, "plan")["session_token"]
+
+    with pytest.raises(AutoAdvanceError):
+        answered(desk, at, "agreed", mode=Mode.AUTO_ADVANCE)
+
+
+def test_a_condition_that_is_false_dismisses_its_checkpoint_without_a_wait():
+    desk = make_desk()
+    files = two_activities(question(condition=equals("small", "true")), entryActions=[set_action("small", "false")])
+    at = entered(desk, handed(desk, files).token, "plan")["session_token"]
+
+    done = answered(desk, at, "agreed", mode=Mode.NOT_MET, now=NOW)
+
+    assert (done["dismissed"], done["warnings"]) == (True, [])
+    assert entered(desk, done["session_token"], "build", "draft", "review", now=LATER)["activity_id"] == "build"
+
+
+def test_a_condition_that_holds_dismisses_nothing():
+    desk = make_desk()
+    files = two_activities(question(condition=equals("small", "true")), entryActions=[set_action("small", "true")])
+    at = entered(desk, handed(desk, files).token, "plan")["session_token"]
+
+    with pytest.raises(ConditionHoldsError, match="its condition holds"):
+        answered(desk, at, "agreed", mode=Mode.NOT_MET)
+
+
+def test_a_condition_that_the_server_cannot_judge_is_taken_on_the_agents_word_with_a_warning():
+    desk = make_desk()
+    at = entered(desk, handed(desk, two_activities(question(condition=equals("small", "true")))).token, "plan")
+
+    done = answered(desk, at["session_token"], "agreed", mode=Mode.NOT_MET)
+
+    assert "on your word" in done["warnings"][0]
+
+
+def test_what_has_no_condition_is_not_dismissed():
+    desk = make_desk()
+    at = entered(desk, handed(desk, two_activities(question())).token, "plan")
+
+    with pytest.raises(ConditionHoldsError, match="no condition"):
+        answered(desk, at["session_token"], "agreed", mode=Mode.NOT_MET)
+
+
+def test_an_option_is_one_of_the_checkpoint():
+    desk = make_desk()
+    at = entered(desk, handed(desk, two_activities(question())).token, "plan")
+
+    with pytest.raises(OptionNotFoundError, match="Valid options: yes, stop"):
+        answered(desk, at["session_token"], "agreed", option="maybe")
+
+
+def test_a_checkpoint_that_nobody_waits_for_is_named_with_those_that_wait():
+    desk = make_desk()
+    at = entered(desk, handed(desk, two_activities(question())).token, "plan")
+
+    with pytest.raises(CheckpointNotPendingError, match=r"Pending checkpoints: \[agreed\]"):
+        answered(desk, at["session_token"], "other")
+
+
+def test_an_option_that_leads_elsewhere_makes_later_questions_needless():
+    desk = make_desk()
+    held = handed(desk, two_activities(question("first"), question("second")))
+    at = entered(desk, held.token, "plan")["session_token"]
+
+    done = answered(desk, at, "first", option="stop")
+    on = entered(desk, done["session_token"], "wrap", "draft", "review", now=LATER)
+
+    assert (done["effect"], done["remaining_checkpoints"]) == ({"transitionTo": "wrap"}, [])
+    assert (on["activity_id"], on["warnings"]) == ("wrap", [])
+    states = CheckpointRequest.objects.order_by("checkpoint_id").values_list("checkpoint_id", "state")
+    assert list(states) == [("first", "answered"), ("second", "withdrawn")]
+    assert verify_session(held.handle.session_id) == []
+
+
+def test_entering_another_activity_than_an_option_leads_to_is_warned_of():
+    desk = make_desk()
+    at = entered(desk, handed(desk, two_activities(question())).token, "plan")["session_token"]
+
+    done = answered(desk, at, "agreed", option="stop")
+    on = entered(desk, done["session_token"], "build", "draft", "review", now=LATER)
+
+    assert on["activity_id"] == "build"
+    assert any("leads to 'wrap'" in warning for warning in on["warnings"])
+
+
+def test_an_activity_that_is_entered_again_asks_again():
+    desk = make_desk()
+    files = folder(
+        activity("plan", checkpoints=[question()], steps=[step("draft")], transitions=[{"to": "plan"}]),
+        about=workflow(id=WORKFLOW, initialActivity="plan"),
+    )
+    at = entered(desk, handed(desk, files).token, "plan")["session_token"]
+    done = answered(desk, at, "agreed")
+
+    again = entered(desk, done["session_token"], "plan", "draft", now=LATER)
+
+    assert again["pending_checkpoints"] == ["agreed"]
+    assert list(CheckpointRequest.objects.order_by("event_index").values_list("instance_key", flat=True)) == [
+        "plan@0::agreed",
+        "plan@1::agreed",
+    ]
+
+
+def test_reading_an_activity_again_neither_asks_again_nor_writes():
+    desk = make_desk()
+    at = entered(desk, handed(desk, two_activities(question())).token, "plan")["session_token"]
+    done = answered(desk, at, "agreed")["session_token"]
+
+    again = entered(desk, done, "plan", now=LATER)
+
+    assert (again["session_token"], again["pending_checkpoints"]) == (done, [])
+
+
+# Workers
+
+
+def in_a_loop():
+    body = [{"id": "code", "name": "Code", "checkpoint": "agreed"}, step("check")]
+    loop = {"id": "tasks", "name": "Tasks", "type": "while", "condition": equals("more", "true"), "steps": body}
+    return folder(
+        activity("plan", checkpoints=[question()], steps=[step("draft")], loops=[loop], transitions=[{"to": "wrap"}]),
+        activity("wrap", steps=[step("tidy")]),
+        about=workflow(id=WORKFLOW, initialActivity="plan"),
+    )
+
+
+def test_each_round_of_a_loop_asks_again():
+    desk = make_desk()
+    held = handed(desk, in_a_loop(), dialect=ORCHESTRATOR)
+    at = entered(desk, held.token, "plan", dialect=ORCHESTRATOR)["session_token"]
+
+    first = answered(desk, yielded(desk, at)["checkpoint_handle"], dialect=ORCHESTRATOR)["session_token"]
+    second = yielded(desk, first, now=LATER)
+    assert second["status"] == "yielded"
+    done = answered(desk, second["checkpoint_handle"], dialect=ORCHESTRATOR, now=LATER + timedelta(minutes=1))
+    on = entered(
+        desk, done["session_token"], "wrap", "draft", "code", "check", "code", "check", dialect=ORCHESTRATOR, now=LATER
+    )
+
+    assert on["warnings"] == []
+    keys = CheckpointRequest.objects.order_by("event_index").values_list("instance_key", flat=True)
+    assert list(keys) == ["plan@0::agreed", "plan@0::agreed#2"]
+    assert verify_session(held.handle.session_id) == []
+
+
+def test_a_blocking_checkpoint_that_no_worker_yielded_is_warned_of():
+    desk = make_desk()
+    at = entered(
+        desk, handed(desk, two_activities(question()), dialect=ORCHESTRATOR).token, "plan", dialect=ORCHESTRATOR
+    )
+
+    on = entered(desk, at["session_token"], "build", "draft", "review", dialect=ORCHESTRATOR)
+
+    assert any("'agreed'" in warning and "without being asked" in warning for warning in on["warnings"])
+
+
+def test_a_second_checkpoint_is_not_yielded_while_one_is_open():
+    desk = make_desk()
+    files = two_activities(question(), question("second"))
+    at = entered(desk, handed(desk, files, dialect=ORCHESTRATOR).token, "plan", dialect=ORCHESTRATOR)["session_token"]
+    yielded(desk, at)
+
+    with pytest.raises(CheckpointOpenError, match="Cannot yield checkpoint 'second'"):
+        yielded(desk, at, "second")
+    assert yielded(desk, at, "agreed", now=LATER)["status"] == "yielded"
+    assert CheckpointRequest.objects.count() == 1
+
+
+def test_only_a_checkpoint_of_the_activity_is_yielded():
+    desk = make_desk()
+    at = entered(
+        desk, handed(desk, two_activities(question()), dialect=ORCHESTRATOR).token, "plan", dialect=ORCHESTRATOR
+    )
+
+    with pytest.raises(CheckpointNotFoundError, match="It has: agreed"):
+        yielded(desk, at["session_token"], "agred")
+
+
+def resumed(desk, token):
+    return handover.resume_checkpoint(actor=desk.agent, token=token, dialect=ORCHESTRATOR)
+
+
+def test_a_worker_resumes_only_what_was_resolved():
+    desk = make_desk()
+    at = entered(
+        desk, handed(desk, two_activities(question()), dialect=ORCHESTRATOR).token, "plan", dialect=ORCHESTRATOR
+    )
+    token = at["session_token"]
+
+    with pytest.raises(CheckpointNotPendingError):
+        resumed(desk, token)
+    handle = yielded(desk, token)["checkpoint_handle"]
+    with pytest.raises(CheckpointOpenError, match="Cannot resume"):
+        resumed(desk, token)
+    answered(desk, handle, dialect=ORCHESTRATOR)
+
+    assert resumed(desk, token).pending == ()
+
+
+# Persons
+
+
+def test_what_asks_for_a_person_is_answered_in_the_studio_only_and_the_run_goes_on():
+    desk = make_desk()
+    held = handed(desk, two_activities(question(authority="human")))
+    at = entered(desk, held.token, "plan")["session_token"]
+    row = CheckpointRequest.objects.get()
+    assert row.authority == "human"
+
+    with pytest.raises(HumanRequiredError):
+        answered(desk, at, "agreed")
+    answer(desk.person, row, "yes", reason="Looks right.", now=LATER)
+    told = answered(desk, at, "agreed", option="stop")
+    on = entered(desk, told["session_token"], "build", "draft", "review", now=LATER)
+
+    assert (told["resolved_option"], told["authority"], told["reason"]) == ("yes", "human", "Looks right.")
+    assert on["activity_id"] == "build"
+    assert variables(desk, on["session_token"]) == {"agreed": "true"}
+    assert verify_session(held.handle.session_id) == []
+    assert (
+        rebuild_projections(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), session_id=held.handle.session_id) == 0
+    )
+
+
+def test_a_step_that_a_person_approves_is_asked_on_entry_and_not_done_before():
+    desk = make_desk()
+    published(
+        desk,
+        notes_free("one", requireConfirmation={"kind": "human_approval"}),
+        notes_free("two"),
+        workflow_id="team.steps",
+    )
+    held = begun(desk, workflow_id="team.steps").held
+
+    at = entered(desk, held.token, "main")
+    assert at["pending_checkpoints"] == ["one"]
+    with pytest.raises(CheckpointOpenError):
+        entered(desk, at["session_token"], "end-workflow", "one", "two")
+    answer(desk.person, CheckpointRequest.objects.get(), "approve", now=LATER)
+    end = entered(desk, at["session_token"], "end-workflow", "one", "two", now=LATER)
+
+    assert end["status"] == "completed"
+    assert not Gap.objects.filter(detail="needs_user_approval").exists()
+
+
+def test_a_worker_cannot_list_a_step_as_done_that_a_person_has_not_approved():
+    desk = make_desk()
+    published(desk, notes_free("one", requireConfirmation={"kind": "human_approval"}), workflow_id="team.steps")
+    held = begun(desk, workflow_id="team.steps", dialect=ORCHESTRATOR).held
+    at = entered(desk, held.token, "main", dialect=ORCHESTRATOR)["session_token"]
+
+    with pytest.raises(CheckpointOpenError, match="signed-in person has to agree first: one"):
+        entered(desk, at, "end-workflow", "one", dialect=ORCHESTRATOR)
+    yielded(desk, at, "one")
+    answer(desk.person, CheckpointRequest.objects.get(), "approve", now=LATER)
+
+    assert entered(desk, at, "end-workflow", "one", dialect=ORCHESTRATOR, now=LATER)["status"] == "completed"
+
+
+def set_action(name, value):
+    return {"action": "set", "target": name, "value": value}
