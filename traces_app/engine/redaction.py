@@ -1,7 +1,6 @@
 """What of a call's arguments may be kept: no secret, no long text, and never more than a few kilobytes.
 
-Secrets are known by the name of their field and by their look, because agents put them where they do not belong. Whatever
-comes out is plain JSON that Postgres takes: no U+0000, no lone surrogate, no number that JSON lacks.
+Whatever comes out is plain JSON that Postgres takes: no U+0000, no lone surrogate, no number that JSON lacks.
 """
 
 import re
@@ -12,7 +11,8 @@ from typing import Any
 
 import orjson
 
-HIDDEN = "[redacted]"
+from teams_app.engine.redaction import HIDDEN, bare_name, hide_secrets, is_secret_name
+
 MAX_ARGUMENTS_BYTES = 4096
 MAX_TEXT_CHARACTERS = 200
 MAX_NOTES_CHARACTERS = 80
@@ -25,58 +25,11 @@ _MAX_LEVELS = 6
 _LOOKED_AT_TIMES = 3
 _LARGEST_WHOLE = 2**53
 
-_BARE = re.compile(r"[^a-z0-9]")
-_SECRET_NAMES = (
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "tokens",
-    "apikey",
-    "apikeys",
-    "accesskey",
-    "privatekey",
-    "secretkey",
-    "signingkey",
-    "sshkey",
-    "tokenkey",
-    "authorization",
-    "cookie",
-    "cookies",
-    "credential",
-    "credentials",
-    "sessionindex",
-    "checkpointhandle",
-)
-_SECRET_WHOLE_NAMES = frozenset({"key", "keys", "pwd", "pin", "auth", "bearer", "jwt"})
+# In the arguments of a tool these are no names of rows.
+_SECRET_WHOLE_NAMES = frozenset({"key", "keys"})
 _LONG_NAMES = frozenset({"notes", "notesmarkdown", "output", "prompt", "summary", "rationale", "content"})
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _INVISIBLE = re.compile("[\u200b-\u200f\u2060\ufeff]")
-# One look that tells whether the patterns need to look at all: most texts hold none of these.
-_SUSPICIOUS = re.compile(
-    r"wr_key_|\.\s*v[0-9]|eyj|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|akia|asia|private key|bearer|basic|://"
-    r"|passw|secret|api_?key|token",
-    re.IGNORECASE,
-)
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"wr_key_[a-z0-9]*", re.IGNORECASE), HIDDEN),
-    # Tokens of ours, also when a chat put spaces around the dots.
-    (re.compile(r"\b[a-z]{2,12}\s*\.\s*v[0-9]{1,2}\s*\.\s*[a-z0-9_~-]{4,}(?:\.[a-z0-9_~-]+)*", re.IGNORECASE), HIDDEN),
-    (re.compile(r"\beyj[a-z0-9_-]{8,}(?:\.[a-z0-9_-]*)*", re.IGNORECASE), HIDDEN),
-    (re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|akia|asia)[a-z0-9_-]{8,}", re.IGNORECASE), HIDDEN),
-    (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*", re.DOTALL), HIDDEN),
-    (re.compile(r"\b(bearer|basic)\s+[a-z0-9._~+/=-]{6,}", re.IGNORECASE), rf"\1 {HIDDEN}"),
-    (re.compile(r"(://[^\s/:@]{0,200}:)[^\s/@]+@"), rf"\1{HIDDEN}@"),
-    (
-        re.compile(
-            r"\b([a-z_.-]{0,40}(?:password|passwd|secret|secret_?key|api_?key|token)['\"]?\s*[=:]\s*)"
-            r"(?:\"[^\"]*\"?|'[^']*'?|[^\s,;&'\"}\])]+)",
-            re.IGNORECASE,
-        ),
-        rf"\1{HIDDEN}",
-    ),
-)
 
 
 def redact_arguments(*, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -92,9 +45,7 @@ def redact_text(*, text: str, max_characters: int) -> str:
     looked_at = text[: _LOOKED_AT_TIMES * max_characters]
     if not looked_at.isascii() or "\x00" in looked_at:
         looked_at = _INVISIBLE.sub("", _UNSTORABLE.sub("\ufffd", looked_at))
-    if _SUSPICIOUS.search(looked_at):
-        for pattern, instead in _PATTERNS:
-            looked_at = pattern.sub(instead, looked_at)
+    looked_at = hide_secrets(looked_at)
     if len(looked_at) <= max_characters and len(text) <= _LOOKED_AT_TIMES * max_characters:
         return looked_at
     return f"{looked_at[:max_characters]}… ({len(text)} characters)"
@@ -120,10 +71,10 @@ class _Name:
 @lru_cache(maxsize=1024)
 def _name(name: str) -> _Name:
     """The same few names come with every call."""
-    bare = _BARE.sub("", name.lower())
+    bare = bare_name(name)
     return _Name(
         kept=redact_text(text=name, max_characters=_MAX_NAME_CHARACTERS),
-        is_secret=bare in _SECRET_WHOLE_NAMES or bare.endswith(_SECRET_NAMES),
+        is_secret=bare in _SECRET_WHOLE_NAMES or is_secret_name(name),
         is_long=bare in _LONG_NAMES,
     )
 
