@@ -101,9 +101,10 @@ def _start(program: Program, command: Start, place: Place) -> Decision:
         log.context(command.context, source="initial")
     gaps = log.gaps(tuple(failures.as_gap(failure) for failure in walk.passed))
     log.trace(walk.notes)
+    begun = Snapshot(position=walk.position, variables={**variables, **walk.assigned}, preferences=preferences)
     return log.decision(
         outcome=Outcome.STARTED,
-        snapshot=log.ask(program, Snapshot(position=walk.position, variables=variables, preferences=preferences)),
+        snapshot=log.ask(program, begun),
         node_kind=NodeKind.STEP,
         gaps=gaps,
         warnings=(*modes, *warned.of_gaps(gaps)),
@@ -204,7 +205,7 @@ class _Advancing:
         journal.trace(walk.notes)
         following = Snapshot(
             position=walk.position,
-            variables=self.after,
+            variables={**self.after, **walk.assigned},
             preferences=self.preferences,
             capabilities={**self.snapshot.capabilities, **self.findings.capabilities},
             answered=self.answered,

@@ -25,10 +25,10 @@ from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
 from sessions_app.engine.obligations import Submission
 from sessions_app.engine.reasons import Gap, GapSeverity, Reason
 from sessions_app.engine.state import Answered, Snapshot
-from sessions_app.engine.steering import set_by, set_by_actions
+from sessions_app.engine.steering import set_by_actions
 from sessions_app.engine.transitions import ways_from
 from workflows_app.engine import aiming, walker, walks
-from workflows_app.engine.program import Action, Parallel, Program, Step
+from workflows_app.engine.program import Parallel, Program, Step
 from workflows_app.engine.walks import Note, Position
 
 # A run that no activity has been entered in is pending there.
@@ -92,7 +92,7 @@ def warnings_of(*, program: Program, snapshot: Snapshot, command: HandOver) -> t
     told = manifests.validate(
         program=program,
         position=snapshot.position,
-        variables=snapshot.variables,
+        variables=_on_leaving(program, snapshot),
         activity_id=command.activity_id,
         claim=command.claim,
         manifest=command.manifest,
@@ -102,6 +102,14 @@ def warnings_of(*, program: Program, snapshot: Snapshot, command: HandOver) -> t
         message = f"The option that was chosen leads to {snapshot.led_to!r}, and {command.activity_id!r} was entered."
         return (*told, message)
     return told
+
+
+def _on_leaving(program: Program, snapshot: Snapshot) -> dict[str, Any]:
+    """The variables as the conditions of the ways out see them."""
+    activity = program.activity(snapshot.position.activity)
+    actions = activity.exit_actions if activity else ()
+    added = walker.set_by(program=program, actions=actions, variables=snapshot.variables)
+    return {**snapshot.variables, **added}
 
 
 def refuse_waiting(snapshot: Snapshot, activity_id: str) -> None:
@@ -216,12 +224,11 @@ class _Visit:
     def leave(self, command: HandOver) -> None:
         """The last entry is finished, and the next activity entered."""
         journal, gaps, output = self._last_finished()
-        variables = self._with(self.activity.exit_actions if self.activity else ())
         walk = walker.enter_activity(
             program=self.program,
             position=self._left(),
             activity_id=command.activity_id,
-            variables=variables,
+            variables=self.snapshot.variables,
             by_hand=True,
         )
         if walk.failure is not None:
@@ -230,7 +237,7 @@ class _Visit:
         entered = replace(
             self.snapshot,
             position=walk.position,
-            variables=variables,
+            variables={**self.snapshot.variables, **walk.assigned},
             questions=(),
             answers={},
             led_to="",
@@ -246,20 +253,12 @@ class _Visit:
         return journal, gaps, self.last.output
 
     def _met(self, journal: Journal, entered: Snapshot, command: HandOver) -> Snapshot:
-        """The new activity begins: what it sets is set, and its questions are asked."""
+        """The new activity begins, and its questions are asked."""
         activity = self.program.activity(entered.position.activity)
-        if activity is None or entered.position.complete:
+        if activity is None or entered.position.complete or not command.asks_on_entry:
             return entered
-        added = set_by(program=self.program, actions=activity.entry_actions, variables=entered.variables)
-        met = replace(entered, variables={**entered.variables, **added})
-        if not command.asks_on_entry:
-            return met
-        shown = questions.on_entry(program=self.program, activity=activity, snapshot=met, due_ms=self.place.due_ms)
-        return replace(met, questions=tuple(journal.present(each) for each in shown))
-
-    def _with(self, actions: Sequence[Action]) -> dict[str, Any]:
-        variables = self.snapshot.variables
-        return {**variables, **set_by(program=self.program, actions=actions, variables=variables)}
+        shown = questions.on_entry(program=self.program, activity=activity, snapshot=entered, due_ms=self.place.due_ms)
+        return replace(entered, questions=tuple(journal.present(each) for each in shown))
 
     def _left(self) -> Position:
         position = self.snapshot.position

@@ -6,6 +6,7 @@ The same rules say what is offered and what is accepted, so the landscape never 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from sessions_app.engine import approvals
@@ -222,6 +223,13 @@ class _Survey:
 
     # Ways
 
+    @cached_property
+    def on_leaving(self) -> dict[str, Any]:
+        """The variables as the ways out see them: what the activity sets when it is left is set."""
+        variables = self.snapshot.variables
+        added = walker.set_by(program=self.program, actions=self.activity.exit_actions, variables=variables)
+        return {**variables, **added}
+
     def _ways(self) -> tuple[Way, ...]:
         """Each target once, with the server's word on its conditions; a default holds where nothing else does."""
         declared = _declared(self.activity)
@@ -239,12 +247,12 @@ class _Survey:
         )
 
     def _holds(self, condition: Condition | None) -> bool:
-        return conditions.evaluate(condition, variables=self.snapshot.variables, mode=self.program.conditions)
+        return conditions.evaluate(condition, variables=self.on_leaving, mode=self.program.conditions)
 
     def _is_unknown(self, condition: Condition | None) -> bool:
         """Whether it asks for something of which the server knows nothing."""
         named = (tuple(name.split(".")) for name in conditions.variables_of(condition))
-        return any(conditions.lookup(path, variables=self.snapshot.variables) is conditions.MISSING for path in named)
+        return any(conditions.lookup(path, variables=self.on_leaving) is conditions.MISSING for path in named)
 
     def _leads(self, target: str) -> bool:
         """Whether the walk gets anywhere from there: an activity that is skipped must itself lead on."""

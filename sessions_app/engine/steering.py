@@ -4,7 +4,7 @@ Nothing is demanded of what is handed in; what the rail would have asked for and
 What only a signed-in person may do stays theirs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, assert_never
 
 from msgspec.structs import replace
@@ -37,11 +37,9 @@ from sessions_app.engine.steering_refusals import (
     TargetActivityNotFoundError,
 )
 from teams_app.engine.errors import WorkrailError
-from workflows_app.engine import conditions, walker, walks
+from workflows_app.engine import walker, walks
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import (
-    Action as ProgramAction,
-    ActionKind,
     Checkpoint,
     Effect,
     Loop,
@@ -65,7 +63,8 @@ def begin_by_hand(*, program: Program, variables: Mapping[str, Any]) -> Walk:
         variables=variables,
         by_hand=True,
     )
-    return _ended_with_nothing_left(program, walk, Snapshot(position=walk.position, variables=dict(variables)))
+    now = {**variables, **walk.assigned}
+    return _ended_with_nothing_left(program, walk, Snapshot(position=walk.position, variables=now))
 
 
 def steer(*, program: Program, snapshot: Snapshot, action: Action, place: Place) -> Decision:
@@ -95,18 +94,7 @@ def steer(*, program: Program, snapshot: Snapshot, action: Action, place: Place)
 
 def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
     """What the `set` actions of a finished step put into the variables."""
-    return set_by(program=program, actions=item.actions, variables=variables) if isinstance(item, Step) else {}
-
-
-def set_by(*, program: Program, actions: Sequence[ProgramAction], variables: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        action.target: action.value
-        for action in actions
-        if action.action is ActionKind.SET
-        and action.target
-        and action.value is not None
-        and conditions.evaluate(action.condition, variables=variables, mode=program.conditions)
-    }
+    return walker.set_by(program=program, actions=item.actions, variables=variables) if isinstance(item, Step) else {}
 
 
 class _Hand:
@@ -298,7 +286,8 @@ class _Hand:
     def _written(self, walk: Walk, *, findings: Findings | None = None, gaps: tuple[Gap, ...] = ()) -> Decision:
         if walk.failure is not None:
             raise InvalidTransitionError(walk.failure.message, suggestion=failures.remedy(walk.failure))
-        after = replace(self.snapshot, variables=dict(self.variables), blocked=None, consecutive_blocks=0)
+        variables = {**self.variables, **walk.assigned}
+        after = replace(self.snapshot, variables=variables, blocked=None, consecutive_blocks=0)
         walk = _ended_with_nothing_left(self.program, walk, after)
         self.journal.advance_recorded(Outcome.ADVANCED, ())
         identified = self.journal.gaps(gaps)
@@ -324,7 +313,7 @@ def _ended_with_nothing_left(program: Program, walk: Walk, snapshot: Snapshot) -
         return walk
     finished = dict.fromkeys((*walk.position.completed_activities, land.activity.id))
     position = replace(walk.position, completed_activities=tuple(finished), pending="", pending_item="", complete=True)
-    return Walk(position=position, notes=walk.notes)
+    return Walk(position=position, notes=walk.notes, assigned=walk.assigned)
 
 
 def _option(checkpoint: Checkpoint, option_id: str) -> Option:

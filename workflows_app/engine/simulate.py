@@ -57,6 +57,7 @@ def simulate(
     """
     context = {**_defaults(program), **variables}
     walk = walker.start(program=program, variables=context)
+    context |= walk.assigned
     path: list[Stop] = []
     while walk.failure is None and not walk.position.complete:
         if len(path) >= max_steps:
@@ -96,14 +97,13 @@ def _step(
         answer=answer,
         why=walk.notes,
     )
+    if isinstance(item, Step):
+        context |= walker.set_by(program=program, actions=item.actions, variables=context)
     if target:
-        return (
-            stop,
-            walker.enter_activity(program=program, position=position, activity_id=target, variables=context),
-            context,
-        )
-    following = walker.complete_pending(program=program, position=position, variables=context, artifacts=artifacts)
-    return stop, following, context
+        following = walker.enter_activity(program=program, position=position, activity_id=target, variables=context)
+    else:
+        following = walker.complete_pending(program=program, position=position, variables=context, artifacts=artifacts)
+    return stop, following, {**context, **following.assigned}
 
 
 def _answered(activity: Activity, gate: Gate, answer: dict[str, Any]) -> Effect:

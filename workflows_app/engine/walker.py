@@ -5,13 +5,15 @@ turns true later is still done. Inside a loop a cursor moves forward only. Every
 A position is bounded by the size of the program, whatever number of rounds it has seen.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 from msgspec.structs import replace
 
 from workflows_app.engine import conditions, walks
 from workflows_app.engine.program import (
+    Action,
+    ActionKind,
     Activity,
     AllOf,
     Condition,
@@ -193,6 +195,18 @@ def at_rest(position: Position) -> Position:
     return replace(position, pending=f"{position.activity}@{position.visit}", pending_item="")
 
 
+def set_by(*, program: Program, actions: Sequence[Action], variables: Variables) -> dict[str, Any]:
+    """What `set` actions put into the variables."""
+    return {
+        action.target: action.value
+        for action in actions
+        if action.action is ActionKind.SET
+        and action.target
+        and action.value is not None
+        and conditions.evaluate(action.condition, variables=variables, mode=program.conditions)
+    }
+
+
 class _StopError(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -224,6 +238,7 @@ class _Walker:
         self.artifacts = artifacts
         self.press_on = press_on
         self.by_hand = by_hand
+        self.assigned: dict[str, Any] = {}
         self.notes: list[Note] = []
         self.passed: list[Failure] = []
         self.budget = WALK_BUDGET
@@ -245,7 +260,13 @@ class _Walker:
 
     def enter(self, position: Position | None, activity_id: str) -> Walk:
         before = position or Position(activity=activity_id)
-        return self._walk(before, lambda: self._settle(self._entered(position, activity_id)))
+
+        def move() -> Position:
+            left = self.program.activity(position.activity) if position and position.visits else None
+            self._assign(left.exit_actions if left else ())
+            return self._settle(self._entered(position, activity_id))
+
+        return self._walk(before, move)
 
     def begin_round(self, position: Position, loop_id: str) -> Walk:
         def move() -> Position:
@@ -278,9 +299,9 @@ class _Walker:
 
     def _walk(self, before: Position, move: Callable[[], Position]) -> Walk:
         try:
-            return Walk(position=move(), notes=tuple(self.notes), passed=tuple(self.passed))
+            return Walk(position=move(), notes=tuple(self.notes), passed=tuple(self.passed), assigned=self.assigned)
         except _RestError as rest:
-            return Walk(position=at_rest(rest.position), notes=tuple(self.notes))
+            return Walk(position=at_rest(rest.position), notes=tuple(self.notes), assigned=self.assigned)
         except _StopError as stop:
             if not self.press_on:
                 return Walk(position=before, notes=tuple(self.notes), failure=stop.failure)
@@ -431,6 +452,7 @@ class _Walker:
         finished = dict.fromkeys((*position.completed_activities, activity.id))
         left = replace(position, completed_activities=tuple(finished), frames=())
         self._note(NoteKind.LEFT_ACTIVITY, f"Activity {activity.id} is done.", item=activity.id)
+        self._assign(activity.exit_actions)
         target = self._target(activity)
         return replace(left, complete=True) if target is None else self._entered(left, target)
 
@@ -456,6 +478,7 @@ class _Walker:
         visit = position.visits.get(activity_id, 0)
         if self.program.family is Family.ACTIVITIES:
             self._note(NoteKind.ENTERED_ACTIVITY, f"Entered activity {activity_id}.", item=activity_id, iteration=visit)
+        self._assign(self._activity(activity_id).entry_actions)
         return replace(
             position,
             activity=activity_id,
@@ -492,6 +515,12 @@ class _Walker:
                 return target
         self._fail(walks.no_way(activity))
         return None
+
+    def _assign(self, actions: Sequence[Action]) -> None:
+        """What is set here decides what comes next already."""
+        added = set_by(program=self.program, actions=actions, variables=self.variables)
+        self.variables = {**self.variables, **added}
+        self.assigned |= added
 
     # Small questions
 

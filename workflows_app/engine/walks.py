@@ -1,8 +1,9 @@
 """What a walk through a program is made of: where it stands, why it went there, and why it cannot go on."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import msgspec
 
@@ -79,12 +80,16 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """`failure` is why the walk stands where it stood; `passed` are failures that a walk told to press on went by."""
+    """`failure` is why the walk stands where it stood; `passed` are failures that a walk told to press on went by.
+
+    `assigned` are the variables that the actions of activities which were left and entered on the way have set.
+    """
 
     position: Position
     notes: tuple[Note, ...] = ()
     failure: Failure | None = None
     passed: tuple[Failure, ...] = ()
+    assigned: Mapping[str, Any] = field(default_factory=dict)
 
 
 def exhausted(loop: Loop) -> Failure:
