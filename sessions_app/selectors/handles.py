@@ -43,6 +43,14 @@ ORDER BY h.id
 """  # noqa: S608  constants only
 
 
+_READ_LAST_ANSWER = """
+SELECT q.instance_key, q.checkpoint_id, q.option_id, q.answered_as, q.answered_at
+FROM sessions_app_checkpointrequest q
+WHERE q.run_id = $1 AND q.team_id = $2 AND q.state = 'answered'
+ORDER BY q.answered_at DESC, q.event_index DESC LIMIT 1
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
     handle: Handle
@@ -77,6 +85,21 @@ def read_children(*, team_id: UUID, run_ids: Sequence[UUID]) -> tuple[Child, ...
         return ()
     rows = prepared_cursor().execute(_READ_CHILDREN, [team_id, list(run_ids)]).fetchall()
     return tuple(Child(handle=_handle(row), workflow_id=row[_COUNT], next_event_index=row[_COUNT + 1]) for row in rows)
+
+
+def read_last_answer(*, team_id: UUID, run_id: UUID) -> dict[str, str] | None:
+    """The question of the run that was answered last, whoever answered it through whichever door."""
+    row = prepared_cursor().execute(_READ_LAST_ANSWER, [run_id, team_id]).fetchone()
+    if row is None:
+        return None
+    activity, _, _ = str(row[0]).partition("@")
+    return {
+        "activity_id": activity,
+        "checkpoint_id": row[1],
+        "option_id": row[2],
+        "authority": row[3],
+        "timestamp": row[4].isoformat(),
+    }
 
 
 def _handle(row: Sequence[Any]) -> Handle:

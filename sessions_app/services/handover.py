@@ -24,7 +24,7 @@ from sessions_app.engine.handover_refusals import CheckpointNotPendingError, Che
 from sessions_app.engine.runs import AttemptKind, Dialect
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import TokenKind
-from sessions_app.selectors.handles import Holder, read_children
+from sessions_app.selectors.handles import Holder, read_children, read_last_answer
 from sessions_app.selectors.standings import Standing
 from sessions_app.services import children
 from sessions_app.services.appends import Append, NewAttempt
@@ -177,6 +177,9 @@ def read_status(*, actor: Actor, token: str, dialect: Dialect) -> dict[str, Any]
     }
     if held.pending:
         body["pending_checkpoints"] = [question.checkpoint for question in held.pending]
+    last = read_last_answer(team_id=actor.team_id, run_id=held.handle.run_id)
+    if last is not None:
+        body["last_checkpoint"] = last
     if held.handle.parent is not None:
         body["parent"] = held.handle.parent.as_json()
     waiting = _children(actor, snapshot)

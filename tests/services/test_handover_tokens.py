@@ -19,7 +19,7 @@ from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import InvalidInputError
 from tests.activity_folders import activity, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
-from tests.handover_cast import LATER, WORKFLOW, begun, entered, handed, question, two_activities, yielded
+from tests.handover_cast import LATER, WORKFLOW, answered, begun, entered, handed, question, two_activities, yielded
 from tests.run_cast import make_desk
 from tests.workflow_cast import NOW
 
@@ -267,6 +267,14 @@ def test_status_is_told_by_the_log_alone():
 
     told = status(desk, held.token)
     assert (told["status"], told["current_activity"], told["pending_checkpoints"]) == ("blocked", "plan", ["agreed"])
+    assert "last_checkpoint" not in told
+
+    done = answered(desk, told["session_token"], dialect=ORCHESTRATOR)
+    entered(desk, done["session_token"], "build", "draft", "review", dialect=ORCHESTRATOR, now=LATER)
+    told = status(desk, held.token)
+    assert (told["status"], told["completed_activities"]) == ("active", ["plan"])
+    last = told["last_checkpoint"]
+    assert (last["activity_id"], last["checkpoint_id"], last["option_id"]) == ("plan", "agreed", "yes")
 
 
 def test_holders_are_built_again_from_the_log():
