@@ -301,6 +301,7 @@ class RealWorld:
         return "" if pending is None else pending.get("stepKey") or pending["stepId"]
 
     def is_blocked(self, value):
+        assert (value["kind"] == "blocked") == bool(value.get("blockers"))
         return value["kind"] == "blocked"
 
     def mode(self, value):
