@@ -18,6 +18,9 @@ class RunStatus(StrEnum):
     COMPLETE_WITH_GAPS = "complete_with_gaps"
 
 
+COMPLETE = frozenset({RunStatus.COMPLETE, RunStatus.COMPLETE_WITH_GAPS})
+
+
 class AttemptKind(StrEnum):
     ACK = "ack"
     CHECKPOINT = "checkpoint"

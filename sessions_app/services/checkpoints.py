@@ -25,17 +25,10 @@ from sessions_app.models import CheckpointRequest
 from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint, waiting_node
 from sessions_app.selectors.handles import read_tip
 from sessions_app.selectors.standings import Standing, read_standing
+from sessions_app.services.attempts import MAX_TRIES, busy, default_due_ms, landing_at, snapshot_of, unknown_node
 from sessions_app.services.keys import current_keys
 from sessions_app.services.minting import Entropy, Minting
-from sessions_app.services.runs import (
-    MAX_TRIES,
-    busy,
-    default_due_ms,
-    landing_at,
-    landing_of,
-    snapshot_of,
-    unknown_node,
-)
+from sessions_app.services.runs import landing_of
 from sessions_app.services.transitions import carry_out, claimed_error
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.ids import Prefix, to_text

@@ -13,8 +13,8 @@ from sessions_app.engine.tokens import NONCE_BYTES
 from sessions_app.selectors.handles import read_tip
 from sessions_app.selectors.standings import Standing
 from sessions_app.services import store
+from sessions_app.services.attempts import landing_at, snapshot_of
 from sessions_app.services.minting import Minting
-from sessions_app.services.runs import landing_at, snapshot_of
 from workflows_app.engine.program import Program
 from workflows_app.selectors.programs import load_program
 

@@ -11,9 +11,9 @@ from sessions_app.engine.runs import RunStatus
 from sessions_app.selectors.gaps import KnownGap, find_gap
 from sessions_app.services import store
 from sessions_app.services.appends import Append, NewGap
+from sessions_app.services.attempts import MAX_TRIES, busy
 from sessions_app.services.keys import current_keys
 from sessions_app.services.minting import Entropy, Minting
-from sessions_app.services.runs import MAX_TRIES, busy
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 

@@ -29,9 +29,9 @@ from sessions_app.selectors.handles import Holder, read_holder
 from sessions_app.selectors.standings import Standing
 from sessions_app.services import children, store
 from sessions_app.services.appends import Append, NewHandle, NewRun, NewSession
+from sessions_app.services.attempts import MAX_TRIES, busy, default_due_ms, landing_at, snapshot_of
 from sessions_app.services.keys import current_keys, read_token
 from sessions_app.services.minting import Entropy, Minting, Opening
-from sessions_app.services.runs import MAX_TRIES, busy, default_due_ms, landing_at, snapshot_of
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.engine.program import Activity, Program

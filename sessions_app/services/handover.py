@@ -28,10 +28,10 @@ from sessions_app.selectors.handles import Holder, read_children, read_last_answ
 from sessions_app.selectors.standings import Standing
 from sessions_app.services import children
 from sessions_app.services.appends import Append, NewAttempt
+from sessions_app.services.attempts import MAX_TRIES, busy, default_due_ms, drift_of, landing_at, snapshot_of
 from sessions_app.services.handles import Held, held_of, holder_of, read_held, retired, token_at
 from sessions_app.services.keys import Keys, current_keys, read_token
 from sessions_app.services.minting import Entropy, Minting, Reply, recorded_reply
-from sessions_app.services.runs import MAX_TRIES, busy, default_due_ms, drift_of, landing_at, snapshot_of
 from sessions_app.services.transitions import carry_out
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError

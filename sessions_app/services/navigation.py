@@ -13,9 +13,10 @@ from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors import branches
 from sessions_app.selectors.standings import Standing, read_standing
 from sessions_app.services.answered import Use
+from sessions_app.services.attempts import snapshot_of, unknown_node
 from sessions_app.services.keys import current_keys, read_token
 from sessions_app.services.minting import Entropy, Reply, situation_reply
-from sessions_app.services.runs import snapshot_of, unknown_node, use_once
+from sessions_app.services.runs import use_once
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.engine import canonical

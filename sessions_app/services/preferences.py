@@ -10,8 +10,8 @@ from sessions_app.engine.log import Event, EventDraft, EventKind, seal
 from sessions_app.engine.state import Preferences
 from sessions_app.models import Event as EventRow, TeamPreferences, WorkSession
 from sessions_app.selectors.standings import SessionStanding, birth_date, read_session
+from sessions_app.services.attempts import MAX_TRIES, busy
 from sessions_app.services.minting import Entropy
-from sessions_app.services.runs import MAX_TRIES, busy
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text, uuid7

@@ -35,20 +35,16 @@ from sessions_app.engine.log import Head, NodeKind
 from sessions_app.engine.obligations import Submission
 from sessions_app.engine.observations import check_observations, observation_drafts
 from sessions_app.engine.replies import Branching, Recap
-from sessions_app.engine.runs import AttemptKind, Dialect, ObservationKey, RunStatus
-from sessions_app.engine.state import Preferences, Snapshot, snapshot_from_bytes
+from sessions_app.engine.runs import COMPLETE, AttemptKind, Dialect, ObservationKey, RunStatus
+from sessions_app.engine.state import Preferences, snapshot_from_bytes
 from sessions_app.engine.tokens import (
     NONCE_BYTES,
-    TokenBadSignatureError,
     TokenKind,
     TokenScopeMismatchError,
-    TokenSessionLockedError,
-    TokenUnknownNodeError,
 )
 from sessions_app.selectors import branches, preferences as preference_selectors
 from sessions_app.selectors.branches import Beneath, Leaf
 from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
-from sessions_app.selectors.snapshots import sound_snapshot
 from sessions_app.selectors.standings import (
     SessionStanding,
     Standing,
@@ -59,6 +55,16 @@ from sessions_app.selectors.standings import (
 )
 from sessions_app.services.answered import Use, at_answer, collected
 from sessions_app.services.appends import NewAttempt, NewRun, NewSession, NewTip
+from sessions_app.services.attempts import (
+    MAX_TRIES,
+    busy,
+    default_due_ms,
+    drift_of,
+    landing_at,
+    retired_token,
+    snapshot_of,
+    unknown_node,
+)
 from sessions_app.services.keys import Keys, current_keys, read_token
 from sessions_app.services.minting import (
     Entropy,
@@ -73,7 +79,7 @@ from sessions_app.services.minting import (
 )
 from sessions_app.services.transitions import carry_out
 from teams_app.engine.actors import Actor, Permission
-from teams_app.engine.errors import NotFoundError, PreconditionFailedError
+from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Program
 from workflows_app.engine.values import Published
@@ -90,11 +96,8 @@ __all__ = [
     "start_run",
 ]
 
-# A conflict is only seen after the other writer has committed, so each try is somebody's progress.
-MAX_TRIES = 128
 MAX_TITLE_CHARACTERS = 256
 _NO_NONCE = bytes(NONCE_BYTES)
-_COMPLETE = frozenset({RunStatus.COMPLETE, RunStatus.COMPLETE_WITH_GAPS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -452,7 +455,7 @@ def _landing(minting: Minting, program: Program, decision: Decision, standing: S
     return Landing(
         tip=leaf.node_id,
         status=None if status is standing.run_status else status,
-        completed_at=leaf.created_at if status in _COMPLETE else None,
+        completed_at=leaf.created_at if status in COMPLETE else None,
         moved=NewTip(asked=leaf.asked)
         if leaf.node_id != standing.tip_node_id and checkpoints.may_ask(program)
         else None,
@@ -466,15 +469,6 @@ def landing_of(program: Program, decision: Decision, standing: Standing, place: 
         return landing
     asked = decision.snapshot.asked
     return replace(landing, moved=NewTip(asked=UUID(hex=asked.node) if asked else None))
-
-
-def default_due_ms() -> int | None:
-    return settings.CHECKPOINT_DUE_MS or None
-
-
-def landing_at(decision: Decision, place: Place, now: datetime) -> Landing:
-    completed = now if decision.status in _COMPLETE else None
-    return Landing(tip=place.next_node, status=decision.status, completed_at=completed)
 
 
 def _status_at(leaf: Leaf, standing: Standing) -> RunStatus:
@@ -505,11 +499,6 @@ def _attempt(
     )
 
 
-def snapshot_of(standing: Standing) -> Snapshot:
-    """The state behind a node."""
-    return sound_snapshot(data=standing.snapshot, digest=standing.snapshot_digest)
-
-
 def _session_for(actor: Actor, beginning: Beginning) -> SessionStanding | None:
     if beginning.session_id is None:
         return None
@@ -534,23 +523,6 @@ def _legacy_warning(published: Published) -> tuple[Warned, ...]:
     )
 
 
-def drift_of(actor: Actor, standing: Standing) -> tuple[Warned, ...]:
-    """The published program is another than the pinned one: the run keeps its own, and says so."""
-    if not actor.may(Permission.READ_WORKFLOWS):
-        return ()
-    try:
-        published = find_published(actor=actor, workflow_id=standing.workflow_id)
-    except (NotFoundError, PreconditionFailedError):
-        message = f"{standing.workflow_id} is no longer published; this run goes on with the program it began with."
-        return (Warned(code=WarningCode.WORKFLOW_CHANGED, message=message),)
-    if published.workflow_hash == standing.workflow_hash:
-        return ()
-    message = (
-        f"{standing.workflow_id} was changed since this run began; the run goes on with the program it began with."
-    )
-    return (Warned(code=WarningCode.WORKFLOW_CHANGED, message=message),)
-
-
 def _fork_warning(branching: Branching | None) -> tuple[Warned, ...]:
     if branching is None:
         return ()
@@ -559,24 +531,3 @@ def _fork_warning(branching: Branching | None) -> tuple[Warned, ...]:
         f"This step was acknowledged before ({count} {'time' if count == 1 else 'times'}); a new branch was begun."
     )
     return (Warned(code=WarningCode.FORKED, message=message),)
-
-
-def unknown_node() -> TokenUnknownNodeError:
-    return TokenUnknownNodeError(
-        "No step of your team stands behind this token.",
-        suggestion="Call resume_session to find the run again.",
-    )
-
-
-def retired_token() -> TokenBadSignatureError:
-    return TokenBadSignatureError(
-        "The token was signed with a key that is no longer trusted.",
-        suggestion="Call resume_session to get fresh tokens for the run.",
-    )
-
-
-def busy() -> TokenSessionLockedError:
-    return TokenSessionLockedError(
-        "Other calls kept writing to this session.",
-        suggestion="Wait a second and repeat the same call with the same tokens; it is answered once.",
-    )

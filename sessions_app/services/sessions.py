@@ -19,9 +19,10 @@ from sessions_app.selectors import preferences as preference_selectors
 from sessions_app.selectors.standings import SessionStanding, known_observations, read_session
 from sessions_app.services import store
 from sessions_app.services.appends import Append, NewAttempt, NewOutput, NewSession
+from sessions_app.services.attempts import MAX_TRIES, busy, retired_token
 from sessions_app.services.keys import Keys, current_keys, read_token
 from sessions_app.services.minting import Entropy, Reply, recorded_reply
-from sessions_app.services.runs import MAX_TRIES, busy, check_title, retired_token
+from sessions_app.services.runs import check_title
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, to_text, uuid7

@@ -1,0 +1,75 @@
+"""What every try of a transition shares: where it stands, where it lands, and what it is refused with."""
+
+from datetime import datetime
+
+from django.conf import settings
+
+from sessions_app.engine.decisions import Decision, Place, Warned, WarningCode
+from sessions_app.engine.runs import COMPLETE
+from sessions_app.engine.state import Snapshot
+from sessions_app.engine.tokens import (
+    TokenBadSignatureError,
+    TokenSessionLockedError,
+    TokenUnknownNodeError,
+)
+from sessions_app.selectors.snapshots import sound_snapshot
+from sessions_app.selectors.standings import Standing
+from sessions_app.services.minting import Landing
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import NotFoundError, PreconditionFailedError
+from workflows_app.selectors.workflows import find_published
+
+# A conflict is only seen after the other writer has committed, so each try is somebody's progress.
+MAX_TRIES = 128
+
+
+def snapshot_of(standing: Standing) -> Snapshot:
+    """The state behind a node."""
+    return sound_snapshot(data=standing.snapshot, digest=standing.snapshot_digest)
+
+
+def landing_at(decision: Decision, place: Place, now: datetime) -> Landing:
+    completed = now if decision.status in COMPLETE else None
+    return Landing(tip=place.next_node, status=decision.status, completed_at=completed)
+
+
+def default_due_ms() -> int | None:
+    return settings.CHECKPOINT_DUE_MS or None
+
+
+def drift_of(actor: Actor, standing: Standing) -> tuple[Warned, ...]:
+    """The published program is another than the pinned one: the run keeps its own, and says so."""
+    if not actor.may(Permission.READ_WORKFLOWS):
+        return ()
+    try:
+        published = find_published(actor=actor, workflow_id=standing.workflow_id)
+    except (NotFoundError, PreconditionFailedError):
+        message = f"{standing.workflow_id} is no longer published; this run goes on with the program it began with."
+        return (Warned(code=WarningCode.WORKFLOW_CHANGED, message=message),)
+    if published.workflow_hash == standing.workflow_hash:
+        return ()
+    message = (
+        f"{standing.workflow_id} was changed since this run began; the run goes on with the program it began with."
+    )
+    return (Warned(code=WarningCode.WORKFLOW_CHANGED, message=message),)
+
+
+def unknown_node() -> TokenUnknownNodeError:
+    return TokenUnknownNodeError(
+        "No step of your team stands behind this token.",
+        suggestion="Call resume_session to find the run again.",
+    )
+
+
+def retired_token() -> TokenBadSignatureError:
+    return TokenBadSignatureError(
+        "The token was signed with a key that is no longer trusted.",
+        suggestion="Call resume_session to get fresh tokens for the run.",
+    )
+
+
+def busy() -> TokenSessionLockedError:
+    return TokenSessionLockedError(
+        "Other calls kept writing to this session.",
+        suggestion="Wait a second and repeat the same call with the same tokens; it is answered once.",
+    )
