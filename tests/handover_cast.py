@@ -23,7 +23,7 @@ OPTIONS = [
 ]
 
 
-def two_activities(*questions, **fields):
+def two_activities(*questions, about=ABOUT, **fields):
     """`plan` asks what is given and has two steps and a loop; `build` and `wrap` follow."""
     loop = {
         "id": "tasks",
@@ -44,7 +44,7 @@ def two_activities(*questions, **fields):
         ),
         activity("build", steps=[step("make")], transitions=[{"to": "wrap"}]),
         activity("wrap", steps=[step("tidy")]),
-        about=ABOUT,
+        about=about,
     )
 
 

@@ -14,7 +14,7 @@ import orjson
 from django.conf import settings
 from django.db import transaction
 
-from sessions_app.engine import handles, handover, handover_answers, handover_replies, questions
+from sessions_app.engine import handles, handover, handover_answers, handover_replies, manifests, questions
 from sessions_app.engine.checkpoints import Voice
 from sessions_app.engine.decisions import Part, Place
 from sessions_app.engine.handles import Handle
@@ -28,7 +28,7 @@ from sessions_app.selectors.handles import Holder, read_children, read_last_answ
 from sessions_app.selectors.standings import Standing
 from sessions_app.services import children
 from sessions_app.services.appends import Append, NewAttempt
-from sessions_app.services.attempts import MAX_TRIES, busy, default_due_ms, drift_of, landing_at, snapshot_of
+from sessions_app.services.attempts import MAX_TRIES, busy, default_due_ms, landing_at, snapshot_of
 from sessions_app.services.handles import Held, held_of, holder_of, read_held, retired, token_at
 from sessions_app.services.keys import Keys, current_keys, read_token
 from sessions_app.services.minting import Entropy, Minting, Reply, recorded_reply
@@ -39,6 +39,7 @@ from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Program
 from workflows_app.selectors.programs import load_program
+from workflows_app.selectors.publications import published_lately
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,22 @@ class Call:
     entropy: Entropy
 
 
+def changed_since(actor: Actor, standing: Standing, program: Program, *, now: datetime) -> tuple[str, ...]:
+    """That the published workflow is another than the one that the run is pinned to; known a few seconds late."""
+    if not actor.may(Permission.READ_WORKFLOWS):
+        return ()
+    published = published_lately(actor=actor, workflow_id=standing.workflow_id, now=now)
+    if published is None:
+        return (f"{standing.workflow_id} is no longer published; this run goes on with the program it began with.",)
+    if published.workflow_hash == standing.workflow_hash:
+        return ()
+    message = (
+        f"{standing.workflow_id} was changed since this session started; it goes on with the program it began with."
+    )
+    versions = manifests.check_version(pinned=program.version, published=published.version)
+    return (message, *(warning.message for warning in versions))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Moved:
     """What a call comes to; without parts nothing is written. `body` makes the reply, given the token to hand back."""
@@ -78,7 +95,7 @@ def enter_activity(call: Call, command: HandOver) -> Handed:
         handing = handover.hand_over(
             program=program, snapshot=snapshot, command=command, place=at.place, nodes=at.nodes(command)
         )
-        drift = [warned.message for warned in drift_of(call.actor, at.standing)]
+        drift = changed_since(call.actor, at.standing, at.program, now=call.now)
 
         def body(token: str) -> dict[str, Any]:
             said = handover_replies.entered(

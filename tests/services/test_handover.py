@@ -9,11 +9,22 @@ from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.models import CheckpointRequest, Event, Node, Output, Run
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.services.handles import read_held
-from tests.handover_cast import LATER, answered, entered, handed, question, two_activities, yielded
+from tests.handover_cast import ABOUT, LATER, WORKFLOW, answered, entered, handed, question, two_activities, yielded
+from tests.round_trips import counted_round_trips
 from tests.run_cast import make_desk
-from tests.workflow_cast import NOW
+from tests.workflow_cast import NOW, publish
+from workflows_app.engine.source import Source, SourceFormat
+from workflows_app.services import workflows
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def publish_again(desk, files):
+    source = Source(format=SourceFormat.ACTIVITY_FOLDER, files=files)
+    saved = workflows.revise_workflow(
+        actor=desk.person, workflow_id=WORKFLOW, source=source, message="", now=NOW, base_revision=1
+    )
+    publish(desk.person, WORKFLOW, saved.revision.number)
 
 
 def notes_of(run_id):
@@ -128,3 +139,28 @@ def test_a_worker_yields_and_nothing_moves_until_the_answer():
     after = entered(desk, done["session_token"], "build", "draft", "review", dialect=Dialect.ORCHESTRATOR, now=LATER)
     assert (after["activity_id"], after["warnings"]) == ("build", [])
     assert verify_session(held.handle.session_id) == []
+
+
+def test_a_workflow_that_was_changed_meanwhile_is_told_of_and_the_run_keeps_its_own():
+    desk = make_desk()
+    held = handed(desk)
+    at = entered(desk, held.token, "plan")
+    files = two_activities(about={**ABOUT, "version": "2.0.0"})
+    publish_again(desk, files)
+
+    on = entered(desk, at["session_token"], "build", "draft", "review", now=LATER)
+
+    assert any("was changed since" in warning for warning in on["warnings"])
+    assert any("'1.0.0'" in warning or "1.0.0" in warning for warning in on["warnings"])
+    assert on["activity_id"] == "build"
+
+
+def test_a_move_is_two_round_trips():
+    desk = make_desk()
+    held = handed(desk)
+    at = entered(desk, held.token, "plan")
+
+    with counted_round_trips() as trips:
+        entered(desk, at["session_token"], "build", "draft", "review")
+
+    assert trips.count == 2
