@@ -410,6 +410,15 @@ def test_a_probe_of_a_required_capability_stops_where_it_is_not_there(status, ex
     assert found.capabilities[Capability.WEB_BROWSING].status is CapabilityStatus(status)
 
 
+def test_a_capability_that_is_not_there_is_told_with_what_to_do_about_it():
+    found = examined(probing(), artifacts=[observed(status="unavailable", provenance="probe_step")])
+
+    (reason,) = found.reasons
+    assert reason.pointer.as_json() == {"kind": "capability", "capability": "web_browsing"}
+    assert "web_browsing" in reason.message
+    assert "Ask the user for a tool that gives it, or for the material itself" in reason.fix
+
+
 def test_a_probe_without_an_observation_is_not_done():
     assert details(examined(probing())) == ["missing_required_output"]
 
