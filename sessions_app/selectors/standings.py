@@ -8,7 +8,8 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from sessions_app.engine.log import EventKind, Head, NodeKind
 from sessions_app.engine.runs import ObservationKey, RunStatus
@@ -170,13 +171,14 @@ def birth_date(session_id: UUID) -> date:
 class PreparedCursor:
     """Fails as Django's own cursors do: with the errors of `django.db`, and so that Django hears of a lost connection."""
 
-    __slots__ = ("_cursor",)
+    __slots__ = ("_cursor", "_django")
 
-    def __init__(self, raw: psycopg.Connection[Any]) -> None:
-        self._cursor = psycopg.RawCursor(raw)
+    def __init__(self, django: BaseDatabaseWrapper) -> None:
+        self._django = django
+        self._cursor = psycopg.RawCursor(django.connection)
 
     def execute(self, statement: LiteralString, parameters: Sequence[Any]) -> psycopg.RawCursor[Any]:
-        with connection.wrap_database_errors:
+        with self._django.wrap_database_errors:
             return self._cursor.execute(statement, parameters)
 
 
@@ -185,11 +187,11 @@ def prepared_cursor() -> PreparedCursor:
 
     Django's wrapper never prepares a statement, and parsing the text of a long one costs more than running it.
     """
-    raw = connection.connection
-    if raw is not None and not connection.in_atomic_block and _is_lost(raw):
-        connection.close()
-    connection.ensure_connection()
-    return PreparedCursor(connection.connection)
+    django = connections[DEFAULT_DB_ALIAS]
+    if django.connection is not None and not django.in_atomic_block and _is_lost(django.connection):
+        django.close()
+    django.ensure_connection()
+    return PreparedCursor(django)
 
 
 def _is_lost(raw: psycopg.Connection[Any]) -> bool:
