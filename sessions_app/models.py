@@ -302,7 +302,7 @@ class Gap(models.Model):
 
 
 class CheckpointRequest(models.Model):
-    """A question that waits for a person, named by the node at which it was asked. All but the claim is told by the log."""
+    """A question that waits for a person, named by the node at which it was asked. All but the claim and the notice is told by the log."""
 
     id = models.UUIDField(primary_key=True)
     team_id = models.UUIDField()
@@ -329,6 +329,7 @@ class CheckpointRequest(models.Model):
     door = models.CharField(max_length=16, blank=True)
     # The node that the answer made.
     to_node_id = models.UUIDField(null=True)
+    announced_at = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name = "checkpoint"

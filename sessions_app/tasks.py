@@ -1,10 +1,12 @@
 """What the workers do for this app: one service call each, safe to run twice."""
 
+from uuid import UUID
+
 from celery import shared_task
 from django.utils import timezone
 
 from sessions_app import jobs
-from sessions_app.services import upkeep
+from sessions_app.services import notices, upkeep
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 
 
@@ -13,3 +15,10 @@ def ensure_partitions() -> list[str]:
     """Returns the names of the partitions that were missing."""
     actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
     return list(upkeep.ensure_partitions(actor=actor, today=timezone.now().date()))
+
+
+@shared_task(name=jobs.ANNOUNCE_QUESTION)
+def announce_question(request_id: str, tries: int) -> bool:
+    """Returns whether a notice was delivered now."""
+    actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
+    return notices.announce_question(actor=actor, request_id=UUID(request_id), tries=tries, now=timezone.now())

@@ -10,6 +10,7 @@ from django.db.models import F, Q
 from teams_app.engine.actors import ActorKind, Door, Role, Scope
 from teams_app.engine.keys import DIGEST_BYTES
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
+from teams_app.engine.webhooks import MAX_URL_CHARACTERS
 
 _ROLES = [role.value for role in Role]
 _SCOPES = [scope.value for scope in Scope]
@@ -81,6 +82,26 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person} in {self.team}"
+
+
+class Webhook(models.Model):
+    """Where notices of a team are sent. The secret signs them; it is shown once, when the address is set."""
+
+    team = models.OneToOneField(Team, on_delete=models.PROTECT, primary_key=True, related_name="webhook")
+    url = models.CharField(max_length=MAX_URL_CHARACTERS)
+    secret = models.CharField(max_length=64)
+    set_at = models.DateTimeField()
+    delivered_at = models.DateTimeField(null=True)
+    failed_at = models.DateTimeField(null=True)
+    failure = models.CharField(max_length=512, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(url__startswith="https://"), name="webhook_is_https"),
+        ]
+
+    def __str__(self) -> str:
+        return f"notices of {self.team_id}"
 
 
 class AgentKey(models.Model):

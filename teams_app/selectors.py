@@ -9,8 +9,8 @@ from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, Sc
 from teams_app.engine.errors import ForbiddenError, NotFoundError, TeamRequiredError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import Page, PageRequest, cut_page
-from teams_app.engine.values import AuditValue, KeyValue, MemberValue, TeamValue
-from teams_app.models import AgentKey, AuditEntry, Membership, Team
+from teams_app.engine.values import AuditValue, KeyValue, MemberValue, TeamValue, WebhookValue
+from teams_app.models import AgentKey, AuditEntry, Membership, Team, Webhook
 
 _TEAMS_LOOKED_AT = 1_000
 
@@ -102,6 +102,13 @@ def name_actors(*, actor: Actor, ids: Iterable[str]) -> dict[str, str]:
     return names | {to_text(Prefix.KEY, id_): name for id_, name in own_keys.values_list("pk", "name")}
 
 
+def find_webhook(*, actor: Actor) -> WebhookValue | None:
+    """For owners: the address of a chat server is often a secret of its own."""
+    actor.require(Permission.MANAGE_TEAM)
+    row = Webhook.objects.filter(team_id=actor.team_id).order_by("team_id").first()
+    return None if row is None else webhook_value(row)
+
+
 def list_keys(*, actor: Actor, page: PageRequest) -> Page[KeyValue]:
     """The newest first."""
     actor.require(Permission.READ_TEAM)
@@ -176,6 +183,16 @@ def key_value(row: AgentKey) -> KeyValue:
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
         revoked_at=row.revoked_at,
+    )
+
+
+def webhook_value(row: Webhook) -> WebhookValue:
+    return WebhookValue(
+        url=row.url,
+        set_at=row.set_at,
+        delivered_at=row.delivered_at,
+        failed_at=row.failed_at,
+        failure=row.failure,
     )
 
 

@@ -7,6 +7,7 @@ import secrets
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 
@@ -296,6 +297,21 @@ THROTTLE_SIGN_IN_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_SIGN_IN_PER
 # How long a relayed answer must take at least, and in what time a question of a run is due; 0 is no such time.
 CHECKPOINT_MIN_RESPONSE_MS = ENVIRONMENT.integer("WORKRAIL_CHECKPOINT_MIN_RESPONSE_MS", default=3000)
 CHECKPOINT_DUE_MS = 1000 * ENVIRONMENT.integer("WORKRAIL_CHECKPOINT_DUE_SECONDS", default=0)
+
+# Notices to teams: where a reader of one signs in, and which hosts may have an address that is not of the Internet
+
+
+def _public_url(url: str) -> str:
+    parts = urlsplit(url)
+    if not url or (
+        parts.scheme in {"http", "https"} and parts.netloc and not parts.path.strip("/") and not parts.query
+    ):
+        return url.rstrip("/")
+    raise BadEnvironmentError("WORKRAIL_PUBLIC_URL is not the address of a server. Write https://rails.example.com.")
+
+
+PUBLIC_URL = _public_url(ENVIRONMENT.text("WORKRAIL_PUBLIC_URL"))
+WEBHOOK_PRIVATE_HOSTS = tuple(host.lower() for host in ENVIRONMENT.words("WORKRAIL_WEBHOOK_PRIVATE_HOSTS"))
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["workrail_site.rest.KeyOrSession"],

@@ -2,6 +2,7 @@
 
 from django.db import transaction
 
+from sessions_app import jobs
 from sessions_app.engine.checkpoints import Authority, CheckpointClaimedError, Closing
 from sessions_app.models import CheckpointRequest
 from sessions_app.services import store
@@ -17,7 +18,17 @@ def carry_out(*, actor: Actor, plan: Append) -> bool:
     A person's answer is refused where somebody else has claimed the question, whichever way it came.
     """
     answers = [closing for closing in plan.closings if closing.authority is Authority.HUMAN]
-    return _answer(actor, plan, answers) if answers else store.append(plan)
+    written = _answer(actor, plan, answers) if answers else store.append(plan)
+    if written:
+        _announce(plan)
+    return written
+
+
+def _announce(plan: Append) -> None:
+    """An agent shows the questions that it may pass on; those for people are told to the team."""
+    asked = [question.request_id for question in plan.questions if question.shown.authority is Authority.HUMAN]
+    if asked:
+        jobs.ask_to_announce(request_ids=asked)
 
 
 def _answer(actor: Actor, plan: Append, answers: list[Closing]) -> bool:

@@ -8,7 +8,8 @@ from django.core.exceptions import BadRequest
 from teams_app.admin.pages import Act, Done, Order, Secret
 from teams_app.engine.actors import Permission, Role, Scope
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
-from teams_app.services import keys, members, teams
+from teams_app.engine.webhooks import MAX_URL_CHARACTERS
+from teams_app.services import keys, members, teams, webhooks
 
 _ROLES = [(role.value, role.value) for role in Role]
 _SCOPES = [(scope.value, scope.value) for scope in Scope]
@@ -16,6 +17,15 @@ _SCOPES = [(scope.value, scope.value) for scope in Scope]
 
 class NameForm(forms.Form):
     name = forms.CharField(max_length=NAME_CHARACTERS)
+
+
+class WebhookForm(forms.Form):
+    url = forms.CharField(
+        max_length=MAX_URL_CHARACTERS,
+        label="URL",
+        widget=forms.URLInput(attrs={"size": 80}),
+        help_text="Such as https://chat.example.com/hooks/abc. It must be reached over the Internet.",
+    )
 
 
 class MemberForm(forms.Form):
@@ -45,6 +55,17 @@ def _found(order: Order) -> Done:
 def _rename(order: Order) -> Done:
     team = teams.rename_team(actor=order.actor, name=order.values["name"], now=order.now)
     return Done(message=f"The team is now called {team.name}.")
+
+
+def _set_webhook(order: Order) -> Done:
+    done = webhooks.set_webhook(actor=order.actor, url=order.values["url"], now=order.now)
+    hint = "Whoever receives the notices checks with it that they come from here. It cannot be shown again."
+    return Done(message="Notices are sent there.", secret=Secret(label="Secret", text=done.secret, hint=hint))
+
+
+def _remove_webhook(order: Order) -> Done:
+    webhooks.remove_webhook(actor=order.actor, now=order.now)
+    return Done(message="Notices are sent nowhere now.")
 
 
 def _add(order: Order) -> Done:
@@ -109,6 +130,21 @@ RENAME_TEAM = Act(
     run=_rename,
     form=NameForm,
     initial=lambda row: {"name": row.name},
+)
+SET_WEBHOOK = Act(
+    slug="webhook",
+    label="Send notices",
+    question="When a question for a person is asked, a notice with a link to the Studio is sent to this address.",
+    needs=Permission.MANAGE_TEAM,
+    run=_set_webhook,
+    form=WebhookForm,
+)
+REMOVE_WEBHOOK = Act(
+    slug="no-webhook",
+    label="Send no notices",
+    question="Nobody is told any more when a question for a person is asked.",
+    needs=Permission.MANAGE_TEAM,
+    run=_remove_webhook,
 )
 ADD_MEMBER = Act(
     slug="add-member",

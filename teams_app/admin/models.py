@@ -8,19 +8,36 @@ from teams_app.admin import acts
 from teams_app.admin.pages import Act, StudioAdmin
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.models import AgentKey, Membership, Team
+from teams_app.engine.webhooks import read_url
+from teams_app.models import AgentKey, Membership, Team, Webhook
 
 
 class TeamAdmin(StudioAdmin):
     needs = Permission.READ_TEAM
     team_field = "pk"
-    acts: ClassVar[tuple[Act, ...]] = (acts.FOUND_TEAM, acts.RENAME_TEAM)
+    acts: ClassVar[tuple[Act, ...]] = (
+        acts.FOUND_TEAM,
+        acts.RENAME_TEAM,
+        acts.SET_WEBHOOK,
+        acts.REMOVE_WEBHOOK,
+    )
     list_display = ("name", "public_id", "created_at")
-    fields = ("name", "public_id", "created_at")
+    fields = ("name", "public_id", "created_at", "notices")
 
     @display(description="id")
     def public_id(self, row: Team) -> str:
         return to_text(Prefix.TEAM, row.pk)
+
+    @display(description="notices")
+    def notices(self, row: Team) -> str:
+        """Only the host: the rest of an address is often a secret of its own."""
+        hook: Webhook | None = getattr(row, "webhook", None)
+        if hook is None:
+            return "go nowhere"
+        host = f"go to {read_url(hook.url).authority}"
+        if hook.failed_at is not None:
+            return f"{host}; the last was not taken at {hook.failed_at:%Y-%m-%d %H:%M} UTC: {hook.failure}"
+        return host if hook.delivered_at is None else f"{host}; the last at {hook.delivered_at:%Y-%m-%d %H:%M} UTC"
 
 
 class MembershipAdmin(StudioAdmin):

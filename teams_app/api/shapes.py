@@ -9,7 +9,8 @@ from teams_app.api.endpoints import PageQuery, Shape
 from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, Scope
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
-from teams_app.engine.values import AuditValue, IssuedKey, KeyValue, MemberValue, TeamValue
+from teams_app.engine.values import AuditValue, IssuedKey, KeyValue, MemberValue, SetWebhook, TeamValue, WebhookValue
+from teams_app.engine.webhooks import MAX_URL_CHARACTERS
 from teams_app.services.members import AddedMember
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_CHARACTERS)]
@@ -35,6 +36,10 @@ class KeyBody(Shape, frozen=True):
     name: Name
     scopes: Annotated[list[Scope], msgspec.Meta(min_length=1, max_length=len(Scope))]
     expires_at: Moment | None = None
+
+
+class WebhookBody(Shape, frozen=True):
+    url: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_URL_CHARACTERS)]
 
 
 class AuditQuery(PageQuery, frozen=True):
@@ -171,3 +176,34 @@ class AuditAnswer(Shape, frozen=True):
             request_id=value.request_id,
             details=dict(value.details),
         )
+
+
+class WebhookAnswer(Shape, frozen=True):
+    """`failure` is why the last notice was not taken; null when it was."""
+
+    url: str
+    set_at: Moment
+    delivered_at: Moment | None
+    failed_at: Moment | None
+    failure: str | None
+
+    @staticmethod
+    def of(value: WebhookValue) -> "WebhookAnswer":
+        return WebhookAnswer(
+            url=value.url,
+            set_at=value.set_at,
+            delivered_at=value.delivered_at,
+            failed_at=value.failed_at,
+            failure=value.failure or None,
+        )
+
+
+class SetWebhookAnswer(Shape, frozen=True):
+    """`secret` signs every notice. It is shown this once."""
+
+    webhook: WebhookAnswer
+    secret: str
+
+    @staticmethod
+    def of(value: SetWebhook) -> "SetWebhookAnswer":
+        return SetWebhookAnswer(webhook=WebhookAnswer.of(value.webhook), secret=value.secret)

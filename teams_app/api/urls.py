@@ -11,5 +11,6 @@ urlpatterns = [
     path("keys", views.KeysView.as_view()),
     path("keys/<str:key>", views.KeyView.as_view()),
     path("keys/<str:key>/revoke", views.KeyRevocationView.as_view()),
+    path("webhook", views.WebhookView.as_view()),
     path("audit", views.AuditView.as_view()),
 ]

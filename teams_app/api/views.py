@@ -14,15 +14,18 @@ from teams_app.api.shapes import (
     MemberAnswer,
     MemberBody,
     RoleBody,
+    SetWebhookAnswer,
     TeamAnswer,
     TeamBody,
     TeamsAnswer,
+    WebhookAnswer,
+    WebhookBody,
     WhoamiAnswer,
 )
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix
 from teams_app.engine.pages import Page
-from teams_app.services import keys, members, teams
+from teams_app.services import keys, members, teams, webhooks
 
 
 class WhoamiView(APIView):
@@ -111,6 +114,23 @@ class KeyRevocationView(APIView):
     def post(self, *, call: Call, key: str) -> KeyAnswer:
         key_id = read_id(prefix=Prefix.KEY, text=key)
         return KeyAnswer.of(keys.revoke_key(actor=call.actor, key_id=key_id, now=call.now))
+
+
+class WebhookView(APIView):
+    @operation(summary="Where notices of the team go, and whether the last one was taken. For owners")
+    def get(self, *, call: Call) -> WebhookAnswer:
+        found = selectors.find_webhook(actor=call.actor)
+        if found is None:
+            raise NotFoundError("Notices of your team go nowhere.", suggestion="PUT an https URL here to get them.")
+        return WebhookAnswer.of(found)
+
+    @operation(summary="Send notices to this https URL; the secret that signs them is shown this once. For owners")
+    def put(self, *, call: Call, body: WebhookBody) -> SetWebhookAnswer:
+        return SetWebhookAnswer.of(webhooks.set_webhook(actor=call.actor, url=body.url, now=call.now))
+
+    @operation(summary="Send notices nowhere from now on. For owners", status=204)
+    def delete(self, *, call: Call) -> None:
+        webhooks.remove_webhook(actor=call.actor, now=call.now)
 
 
 class AuditView(APIView):

@@ -48,6 +48,25 @@ class IssuedKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookValue:
+    """`failure` is why the last notice was not taken, if it was not."""
+
+    url: str
+    set_at: datetime
+    delivered_at: datetime | None
+    failed_at: datetime | None
+    failure: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetWebhook:
+    """The only value that ever holds the secret."""
+
+    webhook: WebhookValue
+    secret: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditValue:
     id: UUID
     at: datetime

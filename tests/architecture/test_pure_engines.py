@@ -11,7 +11,7 @@ APPS = ("teams_app", "workflows_app", "sessions_app", "traces_app")
 # The computing libraries, and of the standard library what only computes.
 MAY_BE_IMPORTED = {
     "base64", "binascii", "bisect", "collections", "collections.abc", "copy", "dataclasses", "datetime", "decimal",
-    "difflib", "enum", "fractions", "functools", "hashlib", "heapq", "hmac", "html", "io", "itertools", "json",
+    "difflib", "enum", "fractions", "functools", "hashlib", "heapq", "hmac", "html", "io", "ipaddress", "itertools", "json",
     "jsonschema_rs", "markdown_it", "math", "msgspec", "msgspec.json", "msgspec.structs", "nh3", "operator", "orjson",
     "pathlib", "re", "re2", "rfc8785", "stat", "string", "struct", "tarfile", "textwrap", "toon_format", "types", "typing", "unicodedata",
     "urllib.parse", "uuid", "yaml", "zipfile", "zlib",

@@ -1,0 +1,101 @@
+"""Where notices of a team go: which addresses are allowed, and how a notice proves that it comes from here."""
+
+import base64
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from urllib.parse import urlsplit
+
+from teams_app.engine.errors import InvalidInputError
+
+MAX_URL_CHARACTERS = 2048
+SECRET_RANDOM_BYTES = 25
+
+_HTTPS_PORT = 443
+_MARK = "wr_hook_"
+_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_MOST_HOST_CHARACTERS = 253
+# What is routed in the Internet, without the ranges that lead back into IPv4.
+_GLOBAL_UNICAST = IPv6Network("2000::/3")
+_TRANSLATED = (IPv6Network("2001::/32"), IPv6Network("2002::/16"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """An address as it is called: `path` has the query with it."""
+
+    host: str
+    port: int
+    path: str
+
+    @property
+    def authority(self) -> str:
+        """As the header Host names it."""
+        return self.host if self.port == _HTTPS_PORT else f"{self.host}:{self.port}"
+
+
+def read_url(text: str) -> Target:
+    """The target behind an https URL. Refused are other schemes, accounts in the URL, and hosts that are numbers."""
+    url = text.strip()
+    if len(url) > MAX_URL_CHARACTERS or not url.isascii() or not url.isprintable() or " " in url:
+        raise _bad("It is too long, or has characters that a URL cannot have.")
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _HTTPS_PORT
+    except ValueError as error:
+        raise _bad("It is not a URL.") from error
+    host = (parts.hostname or "").lower()
+    if parts.scheme != "https" or not host:
+        raise _bad("It does not begin with https:// and a host.")
+    if parts.username is not None or parts.password is not None or parts.fragment:
+        raise _bad("It names an account or a fragment.")
+    if not _HOST.fullmatch(host) or len(host) > _MOST_HOST_CHARACTERS or _is_number(host):
+        raise _bad("Its host is not a name.")
+    path = parts.path or "/"
+    return Target(host=host, port=port, path=f"{path}?{parts.query}" if parts.query else path)
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is one of the Internet, and not of this machine, its network, or a way around into them."""
+    found = ip_address(address.partition("%")[0])
+    match found:
+        case IPv4Address():
+            return found.is_global and not (found.is_multicast or found.is_reserved)
+        case IPv6Address():
+            return found in _GLOBAL_UNICAST and found.is_global and not any(found in net for net in _TRANSLATED)
+
+
+def are_public(addresses: Iterable[str]) -> bool:
+    """All of them: a name that has a private address beside a public one is refused."""
+    found = list(addresses)
+    return bool(found) and all(is_public(address) for address in found)
+
+
+def mint_secret(*, random: bytes) -> str:
+    if len(random) != SECRET_RANDOM_BYTES:
+        raise ValueError(f"a secret is made of {SECRET_RANDOM_BYTES} random bytes")
+    return _MARK + base64.b32encode(random).decode("ascii").lower()
+
+
+def sign(*, secret: str, timestamp: int, body: bytes) -> str:
+    """`v1=` and the HMAC-SHA256, in hex, of the timestamp, a full stop and the body."""
+    signed = f"{timestamp}.".encode() + body
+    return f"v1={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}"
+
+
+def _is_number(host: str) -> bool:
+    """The last label of a name is never a number; `127.1` and `2130706433` are spellings of addresses."""
+    last = host.rpartition(".")[2]
+    return last.isdigit() or last.startswith("0x")
+
+
+def _bad(why: str) -> InvalidInputError:
+    return InvalidInputError(
+        f"This is no address for notices. {why}",
+        suggestion="Send an https URL with the name of a host, such as https://chat.example.com/hooks/abc.",
+        details={"validationErrors": [{"path": "url", "message": why}]},
+    )

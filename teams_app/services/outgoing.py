@@ -1,0 +1,107 @@
+"""Calls to addresses that a team has named. They reach the Internet, and nothing behind our own walls.
+
+The name is resolved once, every address of it is judged, and the connection goes to one of those: a second look-up by a
+library could be told another address. Redirects are not followed, and answers are read no further than their first line.
+"""
+
+import re
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+
+from django.conf import settings
+
+from teams_app.engine.webhooks import Target, are_public
+
+TOTAL_SECONDS = 10.0
+_MOST_STATUS_BYTES = 4096
+_STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})[ \r]")
+
+
+class NotDeliveredError(Exception):
+    """The other side has not taken it. The message is for the owners of the team."""
+
+
+def post_json(*, target: Target, body: bytes, headers: Mapping[str, str]) -> None:
+    """Returns when the other side has answered with 2xx; whatever else happens is a NotDeliveredError."""
+    until = time.monotonic() + TOTAL_SECONDS
+    try:
+        status = _exchange(target, _request(target, body, headers), until)
+    except OSError as error:
+        raise NotDeliveredError(f"{target.authority} cannot be reached: {_reason(error)}.") from error
+    if status // 100 != 2:
+        raise NotDeliveredError(f"{target.authority} answered {status or 'something that is not HTTP'}.")
+
+
+def _request(target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:
+    own = {
+        "Host": target.authority,
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        "User-Agent": "Workrail",
+        "Connection": "close",
+    }
+    lines = [f"POST {target.path} HTTP/1.1", *(f"{name}: {value}" for name, value in {**own, **headers}.items())]
+    return "\r\n".join([*lines, "", ""]).encode("ascii") + body
+
+
+def _exchange(target: Target, request: bytes, until: float) -> int:
+    with _connected(target, until) as raw:
+        raw.settimeout(_left(until))
+        with ssl.create_default_context().wrap_socket(raw, server_hostname=target.host) as secured:
+            secured.settimeout(_left(until))
+            secured.sendall(request)
+            return _status(secured, until)
+
+
+def _connected(target: Target, until: float) -> socket.socket:
+    failure = OSError("it has no address")
+    for address in _addresses(target):
+        try:
+            return socket.create_connection((address, target.port), timeout=_left(until))
+        except OSError as error:
+            failure = error
+    raise failure
+
+
+def _addresses(target: Target) -> list[str]:
+    found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    addresses = list(dict.fromkeys(str(where[4][0]) for where in found))
+    if target.host not in settings.WEBHOOK_PRIVATE_HOSTS and not are_public(addresses):
+        raise NotDeliveredError(f"{target.host} has an address that is not one of the Internet.")
+    return addresses
+
+
+def _status(secured: ssl.SSLSocket, until: float) -> int:
+    """The number in the first line; 0 when there is none."""
+    heard = b""
+    while b"\r\n" not in heard and len(heard) < _MOST_STATUS_BYTES:
+        secured.settimeout(_left(until))
+        more = secured.recv(_MOST_STATUS_BYTES)
+        if not more:
+            break
+        heard += more
+    found = _STATUS.match(heard)
+    return int(found[1]) if found else 0
+
+
+def _left(until: float) -> float:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _reason(error: OSError) -> str:
+    match error:
+        case TimeoutError():
+            return "it took too long"
+        case ssl.SSLCertVerificationError():
+            return f"its certificate does not verify ({error.verify_message})"
+        case ssl.SSLError():
+            return "TLS failed"
+        case socket.gaierror():
+            return "its name does not resolve"
+        case _:
+            return error.strerror or str(error) or type(error).__name__
