@@ -58,13 +58,13 @@ def decide(*, program: Program, snapshot: Snapshot | None, command: Command, pla
         case Start():
             return _start(program, command, place)
         case Advance():
-            return _advance(program, _present(snapshot), command, place)
+            return _advance(program, _led(snapshot), command, place)
         case Bookmark():
             return _bookmark(_present(snapshot), command, place)
         case ChangePreferences():
             return _change(program, _present(snapshot), command, place)
         case Steer():
-            return steering.steer(program=program, snapshot=_present(snapshot), action=command.action, place=place)
+            return steering.steer(program=program, snapshot=_led(snapshot), action=command.action, place=place)
         case AnswerCheckpoint():
             return _answer(program, _present(snapshot), command, place)
         case _:
@@ -75,6 +75,17 @@ def _present(snapshot: Snapshot | None) -> Snapshot:
     if snapshot is None:
         raise ValueError("Only a start has no snapshot.")
     return snapshot
+
+
+def _led(snapshot: Snapshot | None) -> Snapshot:
+    """A run whose activities are handed over is moved by its session token only: its questions are asked there."""
+    found = _present(snapshot)
+    if found.is_handed_over:
+        raise PreconditionFailedError(
+            "This run's activities are handed over whole; it is not moved step by step.",
+            suggestion="Go on with its session token, at the address of the dialect that it was begun with.",
+        )
+    return found
 
 
 # Start
@@ -299,6 +310,7 @@ class _Advancing:
 def _advance(program: Program, snapshot: Snapshot, command: Advance, place: Place) -> Decision:
     outputs.check_text(command.submission.notes, name="output.notesMarkdown")
     _refuse_finished(snapshot)
+    _refuse_resting(program, snapshot)
     if _preferences_after(snapshot, command).autonomy is not Autonomy.NEVER_STOP:
         _refuse_hopeless(snapshot)
     advancing = _Advancing(program, snapshot, command, place)
@@ -316,6 +328,14 @@ def _refuse_finished(snapshot: Snapshot) -> None:
         raise PreconditionFailedError(
             "The run is complete; there is no pending step to acknowledge.",
             suggestion="Start another run with start_workflow, or rewind with the stateToken of an earlier step.",
+        )
+
+
+def _refuse_resting(program: Program, snapshot: Snapshot) -> None:
+    if walker.item_at(program, snapshot.position) is None:
+        raise PreconditionFailedError(
+            f"No step is pending: the run waits in activity {snapshot.position.activity} for its driver's next action.",
+            suggestion="Go on with nav_situation and nav_action, at the address of the navigation dialect.",
         )
 
 

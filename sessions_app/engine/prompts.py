@@ -93,7 +93,17 @@ def title_of(*, program: Program, snapshot: Snapshot) -> str:
     if isinstance(item, Gate):
         checkpoint = approvals.checkpoint_of(program, snapshot, item)
         return checkpoint.name if checkpoint else item.id
-    return placeholders.render(item.title, variables=_scope(program, snapshot)) if item else ""
+    if item is None:
+        return _resting(program, snapshot)
+    return placeholders.render(item.title, variables=_scope(program, snapshot))
+
+
+def _resting(program: Program, snapshot: Snapshot) -> str:
+    """Where no step is pending, the activity is; before the first one, that it comes."""
+    if snapshot.position.complete:
+        return ""
+    activity = program.activity(snapshot.position.activity)
+    return f"In {activity.title or activity.id}" if activity else "Before the first activity"
 
 
 def _scope(program: Program, snapshot: Snapshot) -> dict[str, Any]:

@@ -189,6 +189,11 @@ class Snapshot(_State, frozen=True, kw_only=True):
         return (*alone, *(question.request for question in self.questions))
 
     @property
+    def is_handed_over(self) -> bool:
+        """Whether the run's activities are handed over whole: by session tokens, not by those of nodes."""
+        return self.entered_ms > 0 or not self.position.activity
+
+    @property
     def handed_in(self) -> tuple[HandedIn, ...]:
         """What stands of earlier attempts at the pending step."""
         if self.blocked is not None:

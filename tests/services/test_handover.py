@@ -1,17 +1,26 @@
+import os
+
 import pytest
 
+from sessions_app.engine import tokens
+from sessions_app.engine.actions import CompleteStep
 from sessions_app.engine.checkpoints import CheckpointTooEarlyError
 from sessions_app.engine.handover_refusals import (
     CheckpointNotPendingError,
     CheckpointOpenError,
 )
 from sessions_app.engine.runs import Dialect, RunStatus
+from sessions_app.engine.tokens import TokenKind
 from sessions_app.models import CheckpointRequest, Event, Node, Output, Run
 from sessions_app.selectors.integrity import verify_session
+from sessions_app.services import runs
 from sessions_app.services.handles import read_held
+from sessions_app.services.keys import current_keys
+from sessions_app.services.navigation import steer_run
+from teams_app.engine.errors import PreconditionFailedError
 from tests.handover_cast import ABOUT, LATER, WORKFLOW, answered, entered, handed, question, two_activities, yielded
 from tests.round_trips import counted_round_trips
-from tests.run_cast import make_desk
+from tests.run_cast import advanced, make_desk
 from tests.workflow_cast import NOW, publish
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.services import workflows
@@ -164,3 +173,30 @@ def test_a_move_is_two_round_trips():
         entered(desk, at["session_token"], "build", "draft", "review")
 
     assert trips.count == 2
+
+
+def test_no_token_of_a_node_moves_a_run_past_its_questions():
+    desk = make_desk()
+    held = handed(desk, two_activities(question()))
+    at = entered(desk, held.token, "plan")
+    tip = read_held(actor=desk.agent, token=at["session_token"], dialect=Dialect.SESSION).standing.node_id
+    state = tokens.mint(keyring=current_keys().ring, kind=TokenKind.STATE, node_id=tip)
+
+    told = runs.rehydrate_run(actor=desk.viewer, state_token=state, entropy=os.urandom).value
+    with pytest.raises(PreconditionFailedError, match="not moved step by step"):
+        advanced(desk.agent, told)
+    with pytest.raises(PreconditionFailedError, match="not moved step by step"):
+        steer_run(
+            actor=desk.agent, state_token=state, action=CompleteStep(step_id="draft"), now=LATER, entropy=os.urandom
+        )
+
+
+def test_the_list_of_nodes_says_where_a_run_rests():
+    desk = make_desk()
+    held = handed(desk)
+    entered(desk, held.token, "plan")
+
+    titles = (
+        Node.objects.filter(run_id=held.handle.run_id).order_by("event_index").values_list("pending_title", flat=True)
+    )
+    assert list(titles) == ["Before the first activity", "Draft"]
