@@ -77,7 +77,7 @@ def hand_over(
 ) -> Handing:
     """`nodes` are the ids of the nodes to be made; there are at least two more than entries in the manifest."""
     refuse_complete(snapshot)
-    refuse_waiting(snapshot, command.activity_id)
+    refuse_waiting(snapshot, command)
     if command.activity_id not in walker.TERMINAL_TARGETS and program.activity(command.activity_id) is None:
         raise unknown_activity(program, command.activity_id)
     told = warnings_of(program=program, snapshot=snapshot, command=command)
@@ -112,10 +112,10 @@ def _on_leaving(program: Program, snapshot: Snapshot) -> dict[str, Any]:
     return {**snapshot.variables, **added}
 
 
-def refuse_waiting(snapshot: Snapshot, activity_id: str) -> None:
+def refuse_waiting(snapshot: Snapshot, command: HandOver) -> None:
     """Nothing moves while somebody is asked, or while another run has to end first."""
     if snapshot.questions:
-        raise CheckpointOpenError.to_move(snapshot, activity_id)
+        raise CheckpointOpenError.to_move(snapshot, command.activity_id, by_handle=not command.asks_on_entry)
     if snapshot.waits_for:
         raise SuspendedError.of(snapshot)
 

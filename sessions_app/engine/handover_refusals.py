@@ -16,10 +16,10 @@ class CheckpointOpenError(WorkrailError):
     code: ClassVar[str] = "CHECKPOINT_OPEN"
 
     @classmethod
-    def to_move(cls, snapshot: Snapshot, activity_id: str) -> Self:
+    def to_move(cls, snapshot: Snapshot, activity_id: str, *, by_handle: bool) -> Self:
         return cls(
             f"Cannot transition to {activity_id!r}: {_counted(snapshot)} on activity {snapshot.position.activity!r}.",
-            suggestion=_calls(snapshot),
+            suggestion=_calls(snapshot, by_handle=by_handle),
             details=_open(snapshot),
         )
 
@@ -27,7 +27,7 @@ class CheckpointOpenError(WorkrailError):
     def to_work(cls, snapshot: Snapshot) -> Self:
         return cls(
             f"Blocked: {_counted(snapshot)} on activity {snapshot.position.activity!r}.",
-            suggestion=_calls(snapshot),
+            suggestion=_calls(snapshot, by_handle=True),
             details=_open(snapshot),
         )
 
@@ -35,7 +35,7 @@ class CheckpointOpenError(WorkrailError):
     def to_yield(cls, snapshot: Snapshot, checkpoint_id: str) -> Self:
         return cls(
             f"Cannot yield checkpoint {checkpoint_id!r}: {_counted(snapshot)}.",
-            suggestion=_calls(snapshot),
+            suggestion=_calls(snapshot, by_handle=True),
             details=_open(snapshot),
         )
 
@@ -132,15 +132,23 @@ def _counted(snapshot: Snapshot) -> str:
     return f"{len(names)} {noun} [{', '.join(names)}]"
 
 
-def _calls(snapshot: Snapshot) -> str:
-    """One ready-made call for each that an agent may pass on."""
+def _calls(snapshot: Snapshot, *, by_handle: bool) -> str:
+    """A ready-made call for what an agent may pass on: for the one question that was yielded, or for each by its name."""
     persons = [question.checkpoint for question in snapshot.questions if question.human]
-    calls = [
-        f'respond_checkpoint {{"checkpoint_id": "{question.checkpoint}", "option_id": "<what the user chose>"}}'
-        for question in snapshot.questions
-        if not question.human
-    ]
-    said = ["Ask your user, then call: " + "; ".join(calls) + "."] if calls else []
+    relayed = [question.checkpoint for question in snapshot.questions if not question.human]
+    said: list[str] = []
+    if relayed and by_handle:
+        said.append(
+            "The orchestrator shows it to the user (present_checkpoint), then calls respond_checkpoint "
+            '{"checkpoint_handle": "<as it was yielded>", "option_id": "<what the user chose>"}; '
+            "the worker goes on with resume_checkpoint."
+        )
+    elif relayed:
+        calls = [
+            f'respond_checkpoint {{"checkpoint_id": "{name}", "option_id": "<what the user chose>"}}'
+            for name in relayed
+        ]
+        said.append("Ask your user, then call: " + "; ".join(calls) + ".")
     if persons:
         said.append(f"A signed-in person answers in the Studio: {', '.join(persons)}.")
     return " ".join(said)
