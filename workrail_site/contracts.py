@@ -13,6 +13,8 @@ CONTRACTS: Mapping[str, Callable[[], bytes]] = {
     "openapi.json": openapi.document,
     "rail.tools.json": partial(tools_document, dialect="rail"),
     "navigation.tools.json": partial(tools_document, dialect="navigation"),
+    "session.tools.json": partial(tools_document, dialect="session"),
+    "orchestrator.tools.json": partial(tools_document, dialect="orchestrator"),
 }
 
 

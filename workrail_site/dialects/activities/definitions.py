@@ -3,6 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sessions_app.engine.checkpoints import Authority
+from sessions_app.engine.questions import checkpoint_named, names_of, on_demand
+from sessions_app.engine.state import Snapshot
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activity_documents import (
     activity_json,
@@ -13,7 +16,7 @@ from workflows_app.engine.activity_documents import (
 )
 from workflows_app.engine.placeholders import render_single
 from workflows_app.engine.problems import did_you_mean
-from workflows_app.engine.program import Activity, Checkpoint, Program
+from workflows_app.engine.program import Activity, Program
 from workrail_site.dialects.activities.printing import fits
 
 # What a step of a very long activity keeps of its words: as much as fits.
@@ -56,18 +59,27 @@ def activity_of(program: Program, activity_id: str) -> Activity:
     return found
 
 
-def checkpoint_of(activity: Activity, checkpoint_id: str) -> Checkpoint:
-    known = {checkpoint.id: checkpoint for checkpoint in activity.checkpoints}
-    if checkpoint_id not in known:
+def question_json(*, program: Program, activity: Activity, snapshot: Snapshot, name: str) -> dict[str, Any]:
+    """A checkpoint with the values of the run in its message, and the effects that its options have; or the approval that a
+    step asks of a person.
+    """
+    checkpoint = checkpoint_named(activity, name)
+    if checkpoint is not None:
+        message = render_single(checkpoint.message, variables=snapshot.variables)
+        return {**checkpoint_json(checkpoint), "message": message}
+    approval = on_demand(program=program, activity=activity, snapshot=snapshot, name=name, due_ms=None)
+    if approval is None:
+        known = names_of(program=program, activity=activity, variables=snapshot.variables)
         raise NotFoundError(
-            f"Checkpoint not found: {checkpoint_id[:80]} in activity {activity.id}",
-            suggestion=did_you_mean(checkpoint_id, known)
-            or (f"It has: {', '.join(known)}." if known else "It has no checkpoints."),
+            f"Checkpoint not found: {name[:80]} in activity {activity.id}",
+            suggestion=did_you_mean(name, known) or (f"It has: {', '.join(known)}." if known else "It has none."),
         )
-    return known[checkpoint_id]
-
-
-def shown_checkpoint(checkpoint: Checkpoint, *, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """With the values of the run in its message, and the effects that its options have."""
-    said = checkpoint_json(checkpoint)
-    return {**said, "message": render_single(checkpoint.message, variables=variables)}
+    return {
+        "id": approval.checkpoint_id,
+        "name": approval.title,
+        "message": approval.message,
+        "required": True,
+        "blocking": True,
+        "options": [option.as_json() for option in approval.options],
+        "human": approval.authority is Authority.HUMAN,
+    }

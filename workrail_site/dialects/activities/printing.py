@@ -22,6 +22,14 @@ def tokened(value: Mapping[str, Any], *, token: str, warnings: Sequence[str] = (
     return told({**value, **echoed(token=token, warnings=warnings)}, meta=meta_of(token=token, warnings=warnings))
 
 
+def answered(reply: Mapping[str, Any], *, without: Sequence[str] = ()) -> ToolReply:
+    """What a service recorded and answers, under the names of its contract."""
+    token, warnings = reply["session_token"], reply.get("warnings", [])
+    dropped = {*without, *(() if warnings else ("warnings",))}
+    kept = {key: said for key, said in reply.items() if key not in dropped}
+    return told(kept, meta=meta_of(token=token, warnings=warnings))
+
+
 def headed(
     text: str, *, headers: Mapping[str, str], value: Mapping[str, Any], token: str, warnings: Sequence[str] = ()
 ) -> ToolReply:

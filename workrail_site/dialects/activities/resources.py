@@ -56,7 +56,7 @@ def body_of(found: Attachment) -> str:
     if found.format != _MARKDOWN:
         return text
     read, _problems = read_markdown(data=text.encode(), file=found.id)
-    return text if read is None else read.body
+    return text if read is None else read.body.lstrip("\n")
 
 
 def parts_of(text: str) -> list[str]:

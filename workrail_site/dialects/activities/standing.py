@@ -1,0 +1,47 @@
+"""Where a call stands: what its token names, what is to be warned of, and what the trace is told of it."""
+
+from sessions_app.engine.handover_refusals import no_activity
+from sessions_app.engine.runs import Dialect
+from sessions_app.services import attempts
+from sessions_app.services.handles import Held, read_held, refuse_gated
+from traces_app.services.writing import Noted
+from workflows_app.engine.program import Activity
+from workrail_site.mcp.calling import acting
+from workrail_site.mcp.tracing import note_call
+
+
+def standing(token: str, *, dialect: Dialect) -> Held:
+    held = read_held(actor=acting(), token=token, dialect=dialect)
+    note(held)
+    return held
+
+
+def ungated(token: str) -> Held:
+    """For the tools of the orchestrator dialect that hand out work: none while a question is open."""
+    held = standing(token, dialect=Dialect.ORCHESTRATOR)
+    refuse_gated(held)
+    return held
+
+
+def note(held: Held) -> None:
+    """Its token names a holder, which only the service can look up; so the trace is told where the call belongs."""
+    handle = held.handle
+    note_call(
+        Noted(
+            session_id=handle.session_id,
+            run_id=handle.run_id,
+            agent_id=handle.agent_id,
+            activity=held.snapshot.position.activity,
+        )
+    )
+
+
+def drift_of(held: Held) -> list[str]:
+    """That the workflow was published anew since the run began with it."""
+    return [warned.message for warned in attempts.drift_of(acting(), held.standing)]
+
+
+def current_activity(held: Held) -> Activity:
+    if held.activity is None:
+        raise no_activity()
+    return held.activity

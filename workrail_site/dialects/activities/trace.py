@@ -1,0 +1,19 @@
+"""The trace of a session, or what trace tokens name of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sessions_app.services.handles import Held
+from traces_app.services.reading import get_trace
+from workrail_site.mcp.calling import acting
+
+
+def trace_of(held: Held, trace_tokens: Sequence[str] | None) -> dict[str, Any]:
+    handle = held.handle
+    reading = get_trace(
+        actor=acting(),
+        session_id=handle.session_id,
+        run_id=handle.run_id,
+        trace_tokens=[token.strip() for token in trace_tokens or ()],
+    )
+    return reading.as_json()

@@ -1,0 +1,106 @@
+"""What the orchestrator tools hand out as it was written: skills, activities and definitions as TOON, under a few lines."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sessions_app.engine.handover_refusals import CheckpointNotPendingError
+from sessions_app.services.handles import Held
+from teams_app.engine.errors import InvalidInputError, NotFoundError
+from workflows_app.engine.activity_documents import overview_json
+from workflows_app.engine.toon_text import toon_text
+from workrail_site.dialects.activities.definitions import question_json, summarized, whole_workflow
+from workrail_site.dialects.activities.printing import echoed, headed, meta_of, tokened
+from workrail_site.dialects.activities.resources import Reading
+from workrail_site.dialects.activities.skills import Shelf, Skill
+from workrail_site.mcp.answers import ToolReply
+from workrail_site.mcp.calling import acting
+
+FENCE = "\n\n---\n\n"
+
+
+def skill_reply(skill: Skill, *, held: Held, warnings: Sequence[str]) -> ToolReply:
+    headers = {"session_token": held.token, "resources": skill.indexes(within=held.program.id)}
+    value = {"skill": skill.bundled(within=held.program.id)}
+    return headed(skill.text, headers=headers, value=value, token=held.token, warnings=warnings)
+
+
+def skills_reply(skill: Skill | None, *, held: Held, warnings: Sequence[str]) -> ToolReply:
+    """The one that leads the workflow. One that its workflow names and nobody has is said to be missing."""
+    failed = [held.program.primary_skill] if skill is None and held.program.primary_skill else []
+    headers = {"scope": "workflow", "session_token": held.token, "failed_skills": ", ".join(failed)}
+    told = {} if skill is None else {skill.id: skill.bundled(within=held.program.id)}
+    value = {"scope": "workflow", "skills": told, **({"failed_skills": failed} if failed else {})}
+    text = "" if skill is None else f"---\n\n{skill.text.strip()}\n\n---"
+    return headed(text, headers=headers, value=value, token=held.token, warnings=warnings)
+
+
+def workflow_reply(skill: Skill | None, *, held: Held, summary: bool, warnings: Sequence[str]) -> ToolReply:
+    """First how to lead it, then what it is."""
+    said = None if summary else whole_workflow(held.program, room_for=None if skill is None else skill.document)
+    if said is None:
+        said = overview_json(held.program, with_modes=True)
+        said = said if summary else summarized(held.program, with_modes=True, tool="get_activity")
+    beside = echoed(token=held.token, warnings=warnings)
+    value = {**said, **beside}
+    text = toon_text(value)
+    if skill is not None:
+        text = f"{skill.text.strip()}{FENCE}{text}"
+        value = {"primary_skill": skill.bundled(within=held.program.id), **value}
+    return ToolReply(text=text, value=value, meta=meta_of(token=held.token, warnings=warnings))
+
+
+def resource_reply(reading: Reading, *, held: Held, warnings: Sequence[str]) -> ToolReply:
+    found = reading.found
+    headers = {
+        "resource_id": reading.asked,
+        "id": found.id,
+        "version": found.version,
+        "part": f"{reading.part} of {reading.parts}" if reading.parts > 1 else "",
+        "next": f'get_resource {{"resource_id": "{reading.next}"}}' if reading.next else "",
+        "session_token": held.token,
+    }
+    said: dict[str, Any] = {"id": found.id, "version": found.version, "content": reading.content}
+    if reading.parts > 1:
+        said |= {"part": reading.part, "parts": reading.parts}
+    if reading.next:
+        said["next_action"] = {"tool": "get_resource", "parameters": {"resource_id": reading.next}}
+    value = {"resource_id": reading.asked, **said}
+    return headed(reading.content, headers=headers, value=value, token=held.token, warnings=warnings)
+
+
+def skill_of(held: Held, step_id: str | None) -> Skill:
+    """Of the step, of the activity, or before the first one of the workflow."""
+    shelf = Shelf(actor=acting(), program=held.program)
+    wanted = (step_id or "").strip()
+    if held.activity is not None:
+        return shelf.of_step(held.activity, wanted) if wanted else shelf.of_activity(held.activity)
+    if wanted:
+        raise InvalidInputError(
+            "Cannot provide step_id when no activity is active.",
+            suggestion="Leave step_id out for the skill of the workflow, or call next_activity first.",
+        )
+    skill = shelf.primary()
+    if skill is None:
+        raise NotFoundError(
+            f"Workflow '{held.program.id}' does not define a primary skill that can be read.",
+            suggestion="Go on with get_workflow.",
+        )
+    return skill
+
+
+def presented(held: Held, *, warnings: Sequence[str]) -> ToolReply:
+    """The open question; in this dialect there is one at most."""
+    if held.activity is None or not held.pending:
+        raise CheckpointNotPendingError(
+            "The session does not have an active checkpoint.",
+            suggestion="If it was answered, the worker goes on with resume_checkpoint; else yield_checkpoint asks one.",
+        )
+    said = question_json(
+        program=held.program, activity=held.activity, snapshot=held.snapshot, name=held.pending[0].checkpoint
+    )
+    return tokened({**said, "checkpoint_handle": held.token}, token=held.token, warnings=warnings)
+
+
+def resumed(held: Held) -> ToolReply:
+    message = "The checkpoint is resolved. Go on with the work, by the effect that the orchestrator handed to you."
+    return tokened({"status": "resumed", "message": message}, token=held.token)

@@ -1,0 +1,241 @@
+"""The tools of the orchestrator dialect, by the names of its contract: one agent leads and asks, others do the work."""
+
+import os
+
+from django.utils import timezone
+from mcp_server.djangomcp import MCPToolset
+
+from sessions_app.engine.runs import Dialect
+from sessions_app.services import handover
+from sessions_app.services.handles import Wish, begin
+from workflows_app.engine.toon_text import toon_text
+from workrail_site.dialects.activities import parameters as common
+from workrail_site.dialects.activities.answers import chosen, mode_of
+from workrail_site.dialects.activities.beginning import started
+from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
+from workrail_site.dialects.activities.definitions import whole_activity
+from workrail_site.dialects.activities.entering import calling, entered, move_to
+from workrail_site.dialects.activities.printing import answered, headed, listed, tokened, told
+from workrail_site.dialects.activities.resources import read_resource
+from workrail_site.dialects.activities.skills import Shelf
+from workrail_site.dialects.activities.standing import current_activity, drift_of, standing, ungated
+from workrail_site.dialects.activities.trace import trace_of
+from workrail_site.dialects.orchestrator import parameters as given
+from workrail_site.dialects.orchestrator.material import (
+    presented,
+    resource_reply,
+    resumed,
+    skill_of,
+    skill_reply,
+    skills_reply,
+    workflow_reply,
+)
+from workrail_site.dialects.orchestrator.readings import handle_of
+from workrail_site.mcp.answers import ToolReply
+from workrail_site.mcp.calling import acting
+from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
+
+SERVER = "workrail-orchestrator"
+
+INSTRUCTIONS = """\
+Call discover first: it tells how a session goes. The orchestrator leads: start_session, get_workflow, next_activity, and \
+every question to the user. A worker calls get_activity, does its steps, loads a step's skill when it names one, and yields at \
+each checkpoint (yield_checkpoint); the orchestrator shows it (present_checkpoint), passes on what the user chose \
+(respond_checkpoint), and the worker goes on (resume_checkpoint). Copy session_token exactly from the latest reply, and read \
+its warnings."""
+
+server = DialectServer(name="orchestrator", title="Workrail orchestrator", instructions=INSTRUCTIONS)
+
+
+class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no types
+    mcp_server = server
+
+    @hinted(Hints(title="How to begin", read_only=True, idempotent=True))
+    def discover(self) -> ToolReply:
+        """The way in: the server's name and version, and how to list workflows and begin. Call it before anything else."""
+        procedure = bootstrap_text(acting())
+        value = {"server": SERVER, "version": VERSION, "discovery": procedure}
+        return ToolReply(text=f"server: {SERVER}\nversion: {VERSION}\n\n{procedure}", value=value)
+
+    @hinted(Hints(title="List workflows", read_only=True, idempotent=True))
+    def list_workflows(self) -> ToolReply:
+        """Lists the workflows that can be started: id, title, version, and the tags to match the user's goal against."""
+        return listed(
+            "workflows",
+            [
+                {"id": each.workflow_id, "title": each.title, "version": each.version, "tags": list(each.tags)}
+                for each in choices(acting())
+            ],
+        )
+
+    @hinted(Hints(title="Check the server", read_only=True, idempotent=True))
+    def health_check(self) -> ToolReply:
+        """Tells whether the server answers, its version, how many workflows there are, and since when it runs."""
+        return told(health(acting(), server=SERVER))
+
+    @hinted(Hints(title="Start a session"))
+    def start_session(
+        self,
+        *,
+        agent_id: given.AgentId = given.DEFAULT_AGENT,
+        workflow_id: given.WorkflowId = None,
+        parent_session_token: given.ParentToken = None,
+        session_token: given.ExistingToken = None,
+    ) -> ToolReply:
+        """Begins a session, goes on with the one of session_token, or begins a child of the one of parent_session_token.
+
+        Without workflow_id and session_token it is a session of meta. With a session_token the workflow is that of the token,
+        and the reply says inherited. A token signed with a retired key says adopted; one that names nothing says recovered: a
+        fresh session, whose state you must restore from what you saved.
+        """
+        begun = begin(
+            actor=acting(),
+            wish=Wish(
+                dialect=Dialect.ORCHESTRATOR,
+                workflow_id=(workflow_id or "").strip(),
+                agent_id=agent_id.strip() or given.DEFAULT_AGENT,
+                session_token=(session_token or "").strip(),
+                parent_token=(parent_session_token or "").strip(),
+            ),
+            now=timezone.now(),
+            entropy=os.urandom,
+        )
+        return started(begun)
+
+    @hinted(Hints(title="Where a session stands", read_only=True, idempotent=True))
+    def get_workflow_status(self, *, session_token: common.SessionToken) -> ToolReply:
+        """Tells where the session stands: active, blocked or completed, its activity, those done, and the last checkpoint.
+
+        Use it to come back to a session, and while a checkpoint is open.
+        """
+        held = standing(session_token, dialect=Dialect.ORCHESTRATOR)
+        status = handover.read_status(actor=acting(), token=session_token, dialect=Dialect.ORCHESTRATOR)
+        return tokened(status, token=held.token, warnings=drift_of(held))
+
+    @hinted(Hints(title="Read the workflow", read_only=True, idempotent=True))
+    def get_workflow(self, *, session_token: common.SessionToken, summary: common.Summary = True) -> ToolReply:
+        """Reads the workflow's primary skill, and below --- its rules, variables, modes, initialActivity and activities.
+
+        summary=false gives the whole definition; one that is too long for a reply comes summarized.
+        """
+        held = ungated(session_token)
+        skill = Shelf(actor=acting(), program=held.program).primary()
+        return workflow_reply(skill, held=held, summary=summary, warnings=drift_of(held))
+
+    @hinted(Hints(title="Enter an activity", idempotent=True))
+    def next_activity(
+        self,
+        *,
+        session_token: common.SessionToken,
+        activity_id: common.NextActivityId,
+        transition_condition: common.TransitionCondition = None,
+        step_manifest: common.StepManifest = None,
+        activity_manifest: common.ActivityManifest = None,
+    ) -> ToolReply:
+        """For the orchestrator: goes to an activity and confirms its id and name. Its definition is told by get_activity.
+
+        Send a step_manifest of the activity that you leave. Refused while a checkpoint is open. What the server finds
+        otherwise than you claim comes as a warning and stops nothing. Keep trace_token for get_trace.
+        """
+        held = standing(session_token, dialect=Dialect.ORCHESTRATOR)
+        handed = handover.enter_activity(
+            calling(session_token, dialect=Dialect.ORCHESTRATOR),
+            move_to(activity_id, transition_condition, step_manifest, activity_manifest),
+        )
+        return entered(handed.reply.value, run_id=held.handle.run_id, definition={})
+
+    @hinted(Hints(title="Read the activity", read_only=True, idempotent=True))
+    def get_activity(self, *, session_token: common.SessionToken) -> ToolReply:
+        """For the worker: reads the whole activity that the orchestrator entered.
+
+        It has the steps, checkpoints, loops, decisions, transitions, rules and skills: all that is needed to do it.
+        """
+        held = ungated(session_token)
+        said = whole_activity(current_activity(held))
+        headers = {"session_token": held.token}
+        return headed(toon_text(said), headers=headers, value=said, token=held.token, warnings=drift_of(held))
+
+    @hinted(Hints(title="Yield at a checkpoint", idempotent=True))
+    def yield_checkpoint(self, *, session_token: common.SessionToken, checkpoint_id: common.CheckpointId) -> ToolReply:
+        """For the worker: asks a checkpoint of the current activity, and gives the handle to hand to the orchestrator.
+
+        Most tools are blocked until it is resolved. Hand the handle over in a <checkpoint_yield> block and stop.
+        """
+        standing(session_token, dialect=Dialect.ORCHESTRATOR)
+        call = calling(session_token, dialect=Dialect.ORCHESTRATOR)
+        handed = handover.yield_checkpoint(call, checkpoint_id=checkpoint_id.strip())
+        return answered(handed.reply.value)
+
+    @hinted(Hints(title="Resume after a checkpoint", read_only=True, idempotent=True))
+    def resume_checkpoint(self, *, session_token: common.SessionToken) -> ToolReply:
+        """For the worker: goes on when the orchestrator has resolved the checkpoint. Refused while it is still open."""
+        standing(session_token, dialect=Dialect.ORCHESTRATOR)
+        return resumed(handover.resume_checkpoint(actor=acting(), token=session_token, dialect=Dialect.ORCHESTRATOR))
+
+    @hinted(Hints(title="Show a checkpoint", read_only=True, idempotent=True))
+    def present_checkpoint(
+        self,
+        *,
+        checkpoint_handle: given.CheckpointHandle = None,
+        session_token: given.InPlaceOfHandle = None,
+    ) -> ToolReply:
+        """For the orchestrator: reads the open checkpoint to show to the user: message, options with their effects, timer.
+
+        checkpoint_handle and session_token are the same text; pass one of them.
+        """
+        held = standing(handle_of(checkpoint_handle, session_token), dialect=Dialect.ORCHESTRATOR)
+        return presented(held, warnings=drift_of(held))
+
+    @hinted(Hints(title="Resolve a checkpoint", idempotent=True))
+    def respond_checkpoint(
+        self,
+        *,
+        checkpoint_handle: given.CheckpointHandle = None,
+        session_token: given.InPlaceOfHandle = None,
+        option_id: common.OptionId = None,
+        auto_advance: common.AutoAdvance = None,
+        condition_not_met: common.ConditionNotMet = None,
+    ) -> ToolReply:
+        """For the orchestrator: resolves the open checkpoint in exactly one way: option_id, auto_advance or condition_not_met.
+
+        option_id is what the user chose, and no answer comes before the question can have been read. The reply tells the
+        effect of the option, which the server has applied. Hand it to the worker, who calls resume_checkpoint.
+        """
+        token = handle_of(checkpoint_handle, session_token)
+        mode = mode_of(option_id=option_id, auto_advance=auto_advance, condition_not_met=condition_not_met)
+        standing(token, dialect=Dialect.ORCHESTRATOR)
+        call = calling(token, dialect=Dialect.ORCHESTRATOR)
+        option = chosen(mode, option_id)
+        handed = handover.respond_checkpoint(call, checkpoint_id="", mode=mode, option_id=option)
+        return answered(handed.reply.value)
+
+    @hinted(Hints(title="Read the workflow's skill", read_only=True, idempotent=True))
+    def get_skills(self, *, session_token: common.SessionToken) -> ToolReply:
+        """Reads the primary skill of the workflow as it was written: how it is led. Steps have skills of their own."""
+        held = ungated(session_token)
+        skill = Shelf(actor=acting(), program=held.program).primary()
+        return skills_reply(skill, held=held, warnings=drift_of(held))
+
+    @hinted(Hints(title="Read a skill", read_only=True, idempotent=True))
+    def get_skill(self, *, session_token: common.SessionToken, step_id: given.StepId = None) -> ToolReply:
+        """Reads a skill as it was written: of a step, or without step_id of the whole activity, or, before the first
+        activity, of the workflow. Call it only for steps that name a skill.
+        """
+        held = ungated(session_token)
+        return skill_reply(skill_of(held, step_id), held=held, warnings=drift_of(held))
+
+    @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
+    def get_resource(self, *, session_token: common.SessionToken, resource_id: given.ResourceId) -> ToolReply:
+        """Reads a guide in full, with its id and version. "03" is of the session's workflow, "meta/01" of the one named.
+
+        A long one comes in parts; next names the call for the next part.
+        """
+        held = ungated(session_token)
+        reading = read_resource(actor=acting(), program=held.program, reference=resource_id)
+        return resource_reply(reading, held=held, warnings=drift_of(held))
+
+    @hinted(Hints(title="Read the trace", read_only=True, idempotent=True))
+    def get_trace(self, *, session_token: common.SessionToken, trace_tokens: common.TraceTokens = None) -> ToolReply:
+        """Tells what was called when, how long it took, and what was warned of: in this session, or as trace_tokens name it."""
+        held = ungated(session_token)
+        return tokened(trace_of(held, trace_tokens), token=held.token, warnings=drift_of(held))

@@ -1,0 +1,223 @@
+"""The tools of the session dialect, by the names of its contract: activities are handed over whole, with their questions."""
+
+import os
+
+from django.utils import timezone
+from mcp_server.djangomcp import MCPToolset
+
+from sessions_app.engine.runs import Dialect
+from sessions_app.services import handover
+from sessions_app.services.handles import Wish, begin
+from workflows_app.engine.activity_documents import overview_json
+from workflows_app.engine.budgets import fit_bytes
+from workrail_site.dialects.activities import parameters as common
+from workrail_site.dialects.activities.answers import chosen, mode_of
+from workrail_site.dialects.activities.beginning import started
+from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
+from workrail_site.dialects.activities.definitions import (
+    activity_of,
+    question_json,
+    summarized,
+    whole_activity,
+    whole_workflow,
+)
+from workrail_site.dialects.activities.entering import calling, entered, move_to
+from workrail_site.dialects.activities.printing import answered, listed, tokened, told
+from workrail_site.dialects.activities.resources import read_resource
+from workrail_site.dialects.activities.skills import Shelf
+from workrail_site.dialects.activities.standing import current_activity, drift_of, standing
+from workrail_site.dialects.activities.trace import trace_of
+from workrail_site.dialects.session import parameters as given
+from workrail_site.dialects.session.material import resource_json, skills_json
+from workrail_site.mcp.answers import ToolReply
+from workrail_site.mcp.calling import acting
+from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
+
+SERVER = "workrail-session"
+_DESCRIPTION_BYTES = 300
+
+INSTRUCTIONS = """\
+Call discover first: it tells how a session goes and which workflows there are. start_session begins one, and next_activity \
+hands over one activity at a time, with all its steps and questions. Do the steps, load a step's skill when it names one, and \
+answer every pending checkpoint with what your user chose (respond_checkpoint) before you go on. Copy session_token exactly \
+from the latest reply, and read its warnings."""
+
+server = DialectServer(name="session", title="Workrail session", instructions=INSTRUCTIONS)
+
+
+class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no types
+    mcp_server = server
+
+    @hinted(Hints(title="How to begin", read_only=True, idempotent=True))
+    def discover(self) -> ToolReply:
+        """The way in: what this server is, which workflows there are, and how a session goes. Call it before anything else."""
+        actor = acting()
+        available = [{"id": one.workflow_id, "title": one.title, "version": one.version} for one in choices(actor)]
+        said = {"server": SERVER, "version": VERSION, "available_workflows": available}
+        return told({**said, "discovery": bootstrap_text(actor)})
+
+    @hinted(Hints(title="List workflows", read_only=True, idempotent=True))
+    def list_workflows(self) -> ToolReply:
+        """Lists the workflows that a session can be started with: id, title, version, description and tags."""
+        return listed(
+            "workflows",
+            [
+                {
+                    "id": each.workflow_id,
+                    "title": each.title,
+                    "version": each.version,
+                    "description": fit_bytes(each.description, max_bytes=_DESCRIPTION_BYTES),
+                    "tags": list(each.tags),
+                }
+                for each in choices(acting())
+            ],
+        )
+
+    @hinted(Hints(title="Check the server", read_only=True, idempotent=True))
+    def health_check(self) -> ToolReply:
+        """Tells whether the server answers, its version, how many workflows there are, and since when it runs."""
+        return told(health(acting(), server=SERVER))
+
+    @hinted(Hints(title="Start a session"))
+    def start_session(
+        self,
+        *,
+        workflow_id: given.WorkflowId,
+        session_token: given.ExistingToken = None,
+        agent_id: given.AgentId = None,
+    ) -> ToolReply:
+        """Begins a session with a workflow, or goes on with the one of session_token, and gives the token for all other calls.
+
+        With a session_token the session's place and its pending checkpoints stay, and agent_id says who goes on. The
+        workflow_id must be that of the session.
+        """
+        begun = begin(
+            actor=acting(),
+            wish=Wish(
+                dialect=Dialect.SESSION,
+                workflow_id=workflow_id.strip(),
+                agent_id=(agent_id or "").strip(),
+                session_token=(session_token or "").strip(),
+            ),
+            now=timezone.now(),
+            entropy=os.urandom,
+        )
+        return started(begun)
+
+    @hinted(Hints(title="Read the workflow", read_only=True, idempotent=True))
+    def get_workflow(self, *, session_token: common.SessionToken, summary: common.Summary = True) -> ToolReply:
+        """Reads the session's workflow: rules, variables, execution model, initialActivity, and the activities by name.
+
+        summary=false gives the whole definition with every activity; one that is too long for a reply comes summarized.
+        """
+        held = standing(session_token, dialect=Dialect.SESSION)
+        said = None if summary else whole_workflow(held.program)
+        if said is None:
+            said = (
+                overview_json(held.program, with_modes=False)
+                if summary
+                else summarized(held.program, with_modes=True, tool="next_activity")
+            )
+        return tokened(said, token=held.token, warnings=drift_of(held))
+
+    @hinted(Hints(title="Enter an activity", idempotent=True))
+    def next_activity(
+        self,
+        *,
+        session_token: common.SessionToken,
+        activity_id: common.NextActivityId,
+        transition_condition: common.TransitionCondition = None,
+        step_manifest: common.StepManifest = None,
+        activity_manifest: common.ActivityManifest = None,
+    ) -> ToolReply:
+        """Goes to an activity and hands it over whole: steps, checkpoints, loops, decisions, transitions, rules and skills.
+
+        Its required checkpoints are pending from then on: no other activity is entered until each is resolved with
+        respond_checkpoint. Send a step_manifest of the activity that you leave. What the server finds otherwise than you
+        claim comes as a warning and stops nothing. Keep trace_token for get_trace.
+        """
+        held = standing(session_token, dialect=Dialect.SESSION)
+        handed = handover.enter_activity(
+            calling(session_token, dialect=Dialect.SESSION),
+            move_to(activity_id, transition_condition, step_manifest, activity_manifest, asks_on_entry=True),
+        )
+        reply = handed.reply.value
+        activity = held.program.activity(reply["activity_id"])
+        return entered(
+            reply, run_id=held.handle.run_id, definition={} if activity is None else whole_activity(activity)
+        )
+
+    @hinted(Hints(title="Read a checkpoint", read_only=True, idempotent=True))
+    def get_checkpoint(
+        self,
+        *,
+        session_token: common.SessionToken,
+        activity_id: common.ActivityId,
+        checkpoint_id: common.CheckpointId,
+    ) -> ToolReply:
+        """Reads a checkpoint to show to your user: message, options with their effects, and whether it blocks or times out."""
+        held = standing(session_token, dialect=Dialect.SESSION)
+        activity = activity_of(held.program, activity_id.strip())
+        question = question_json(
+            program=held.program, activity=activity, snapshot=held.snapshot, name=checkpoint_id.strip()
+        )
+        here = held.activity is not None and held.activity.id == activity.id
+        pending = here and any(open_.checkpoint == question["id"] for open_ in held.pending)
+        return tokened({**question, "pending": pending}, token=held.token, warnings=drift_of(held))
+
+    @hinted(Hints(title="Resolve a checkpoint", idempotent=True))
+    def respond_checkpoint(
+        self,
+        *,
+        session_token: common.SessionToken,
+        checkpoint_id: common.CheckpointId,
+        option_id: common.OptionId = None,
+        auto_advance: common.AutoAdvance = None,
+        condition_not_met: common.ConditionNotMet = None,
+    ) -> ToolReply:
+        """Resolves a pending checkpoint in exactly one way: option_id, auto_advance or condition_not_met.
+
+        option_id is what your user chose, and no answer comes before the question can have been read. The reply tells the
+        effect of the option, which the server has applied, and the checkpoints that remain.
+        """
+        mode = mode_of(option_id=option_id, auto_advance=auto_advance, condition_not_met=condition_not_met)
+        standing(session_token, dialect=Dialect.SESSION)
+        handed = handover.respond_checkpoint(
+            calling(session_token, dialect=Dialect.SESSION),
+            checkpoint_id=checkpoint_id.strip(),
+            mode=mode,
+            option_id=chosen(mode, option_id),
+        )
+        return answered(handed.reply.value, without=("checkpoint_handle",))
+
+    @hinted(Hints(title="Read the workflow's skills", read_only=True, idempotent=True))
+    def get_skills(self, *, session_token: common.SessionToken) -> ToolReply:
+        """Reads the skills of the workflow as a whole: how to behave in it. Their resources are listed, not told."""
+        held = standing(session_token, dialect=Dialect.SESSION)
+        skills, failed = Shelf(actor=acting(), program=held.program).declared()
+        said = skills_json(skills, failed=failed, within=held.program.id)
+        return tokened(said, token=held.token, warnings=drift_of(held))
+
+    @hinted(Hints(title="Read a step's skill", read_only=True, idempotent=True))
+    def get_skill(self, *, session_token: common.SessionToken, step_id: given.StepId) -> ToolReply:
+        """Reads the skill that a step of the current activity names: how the step is done. Call next_activity before it."""
+        held = standing(session_token, dialect=Dialect.SESSION)
+        shelf = Shelf(actor=acting(), program=held.program)
+        skill = shelf.of_step(current_activity(held), step_id.strip())
+        return tokened({"skill": skill.bundled(within=held.program.id)}, token=held.token, warnings=drift_of(held))
+
+    @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
+    def get_resource(self, *, session_token: common.SessionToken, resource_index: given.ResourceIndex) -> ToolReply:
+        """Reads a guide in full. A bare number is of the session's workflow, meta/04 of the one that is named.
+
+        A long one comes in parts; next_action names the call for the next part.
+        """
+        held = standing(session_token, dialect=Dialect.SESSION)
+        reading = read_resource(actor=acting(), program=held.program, reference=resource_index)
+        return tokened({"resource": resource_json(reading)}, token=held.token, warnings=drift_of(held))
+
+    @hinted(Hints(title="Read the trace", read_only=True, idempotent=True))
+    def get_trace(self, *, session_token: common.SessionToken, trace_tokens: common.TraceTokens = None) -> ToolReply:
+        """Tells what was called when, how long it took, and what was warned of: in this session, or as trace_tokens name it."""
+        held = standing(session_token, dialect=Dialect.SESSION)
+        return tokened(trace_of(held, trace_tokens), token=held.token, warnings=drift_of(held))
