@@ -120,6 +120,8 @@ def test_production_refuses_to_start_without_what_it_needs(start, name):
         ("DATABASE_URL", "mysql://db/workrail"),
         ("DATABASE_URL", "postgresql://db"),
         ("REDIS_URL", "http://cache"),
+        ("WORKRAIL_PUBLIC_URL", "rails.example.com"),
+        ("WORKRAIL_PUBLIC_URL", "https://rails.example.com/studio/"),
     ],
 )
 def test_a_value_that_is_weak_or_wrong_stops_the_start_and_is_named(start, name, value):
