@@ -48,6 +48,29 @@ def two_activities(*questions, about=ABOUT, **fields):
     )
 
 
+def triggering():
+    return folder(
+        activity(
+            "plan",
+            steps=[step("draft")],
+            triggers=[{"workflow": "team.child", "passContext": ["ticket"]}],
+            transitions=[{"to": "build"}],
+            entryActions=[{"action": "set", "target": "ticket", "value": "T-1"}],
+        ),
+        activity("build", steps=[step("make")]),
+        about=workflow(
+            id=WORKFLOW,
+            initialActivity="plan",
+            variables=[{"name": "ticket", "type": "string"}, {"name": "outcome", "type": "string"}],
+        ),
+    )
+
+
+def child_files():
+    end = activity("only", steps=[step("do")], exitActions=[{"action": "set", "target": "outcome", "value": "merged"}])
+    return folder(end, about=workflow(id="team.child", initialActivity="only"))
+
+
 def question(name="agreed", **more):
     return checkpoint(name, message="Shall we?", **{"options": OPTIONS, **more})
 

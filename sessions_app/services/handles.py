@@ -271,10 +271,11 @@ def _joined(minting: Minting, wish: Wish, holder: Holder) -> Held:
         parent=holder.handle.parent,
     )
     for _ in range(MAX_TRIES):
+        # The log's head first: whoever joins after it was read moves it, and whoever joined before is found.
+        latest = read_holder(team_id=minting.actor.team_id, handle_id=holder.handle.id) or holder
         known = read_holder(team_id=minting.actor.team_id, handle_id=handle.id)
         if known is not None:
             return held_of(known)
-        latest = read_holder(team_id=minting.actor.team_id, handle_id=holder.handle.id) or holder
         if store.append(_joining(minting, latest.standing, handle)):
             return _read_again(minting.actor, handle)
     raise busy()

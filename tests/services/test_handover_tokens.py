@@ -17,9 +17,20 @@ from sessions_app.services.handles import read_held
 from sessions_app.services.upkeep import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import InvalidInputError
-from tests.activity_folders import activity, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
-from tests.handover_cast import LATER, WORKFLOW, answered, begun, entered, handed, question, two_activities, yielded
+from tests.handover_cast import (
+    LATER,
+    WORKFLOW,
+    answered,
+    begun,
+    child_files,
+    entered,
+    handed,
+    question,
+    triggering,
+    two_activities,
+    yielded,
+)
 from tests.run_cast import make_desk
 from tests.workflow_cast import NOW
 
@@ -175,29 +186,6 @@ def test_a_forged_token_never_becomes_a_session():
 
 
 # Children
-
-
-def triggering():
-    return folder(
-        activity(
-            "plan",
-            steps=[step("draft")],
-            triggers=[{"workflow": "team.child", "passContext": ["ticket"]}],
-            transitions=[{"to": "build"}],
-            entryActions=[{"action": "set", "target": "ticket", "value": "T-1"}],
-        ),
-        activity("build", steps=[step("make")]),
-        about=workflow(
-            id=WORKFLOW,
-            initialActivity="plan",
-            variables=[{"name": "ticket", "type": "string"}, {"name": "outcome", "type": "string"}],
-        ),
-    )
-
-
-def child_files():
-    end = activity("only", steps=[step("do")], exitActions=[{"action": "set", "target": "outcome", "value": "merged"}])
-    return folder(end, about=workflow(id="team.child", initialActivity="only"))
 
 
 def with_child(desk):
