@@ -44,6 +44,7 @@ def test_every_refusal_is_data_of_one_form():
         envelope = raised(kind, details={"a": 1}).as_json()
         assert set(envelope) == {"code", "message", "retry", "details"}, kind
         assert envelope["details"] == {"a": 1, "suggestion": "Do this."}, kind
+        assert envelope["retry"]["kind"] in set(RetryKind), kind
 
 
 def test_to_try_again_later_says_when_and_nothing_else_does():
