@@ -12,7 +12,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from sessions_app.engine import failures, manifests, obligations, outputs, questions, warnings as warned
-from sessions_app.engine.decisions import Outcome, Part, Place
+from sessions_app.engine.decisions import Outcome, Part, Place, Warned, WarningCode
 from sessions_app.engine.handover_refusals import (
     CheckpointOpenError,
     SuspendedError,
@@ -27,6 +27,7 @@ from sessions_app.engine.reasons import Gap, GapSeverity, Reason
 from sessions_app.engine.state import Answered, Snapshot
 from sessions_app.engine.steering import set_by_actions
 from sessions_app.engine.transitions import ways_from
+from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import aiming, walker, walks
 from workflows_app.engine.program import Parallel, Program, Step
 from workflows_app.engine.walks import Note, Position
@@ -78,6 +79,7 @@ def hand_over(
     """`nodes` are the ids of the nodes to be made; there are at least two more than entries in the manifest."""
     refuse_complete(snapshot)
     refuse_waiting(snapshot, command)
+    _refuse_unstorable(command)
     if command.activity_id not in walker.TERMINAL_TARGETS and program.activity(command.activity_id) is None:
         raise unknown_activity(program, command.activity_id)
     told = warnings_of(program=program, snapshot=snapshot, command=command)
@@ -102,6 +104,33 @@ def warnings_of(*, program: Program, snapshot: Snapshot, command: HandOver) -> t
         message = f"The option that was chosen leads to {snapshot.led_to!r}, and {command.activity_id!r} was entered."
         return (*told, message)
     return told
+
+
+def warnings_of_staying(*, program: Program, snapshot: Snapshot, command: HandOver) -> tuple[str, ...]:
+    """What is to be said of entering the activity at hand once more: nothing is left, so nothing is recorded."""
+    told = warnings_of(program=program, snapshot=snapshot, command=command)
+    if not command.manifest:
+        return told
+    message = (
+        f"The run is in {command.activity_id!r} already, so the step_manifest was not recorded. "
+        "Send it with the call that leaves the activity."
+    )
+    return (*told, message)
+
+
+def _refuse_unstorable(command: HandOver) -> None:
+    """What names no step is kept as well, so all of it must be such that the log can hold it."""
+    entries = command.manifest or ()
+    if len(entries) > MAX_MANIFEST_ENTRIES:
+        raise InvalidInputError(
+            f"The step_manifest has {len(entries)} entries; at most {MAX_MANIFEST_ENTRIES} are taken.",
+            suggestion="Sum up the rounds of a long loop in one entry for each of its steps.",
+            details={"parameter": "step_manifest", "maxEntries": MAX_MANIFEST_ENTRIES},
+        )
+    outputs.check_text(command.claim or "", name="transition_condition")
+    for entry in entries:
+        outputs.check_text(entry.step_id, name="step_manifest step_id")
+        outputs.check_text(entry.output, name="step_manifest output")
 
 
 def _on_leaving(program: Program, snapshot: Snapshot) -> dict[str, Any]:
@@ -141,7 +170,7 @@ class _Visit:
 
     def take(self, manifest: Sequence[ManifestEntry]) -> tuple[str, ...]:
         """A node for each entry but the last, whose node is that of the next activity. Returns what is to be warned of."""
-        for entry in manifest[:MAX_MANIFEST_ENTRIES]:
+        for entry in manifest:
             aimed = self._aim(entry)
             if aimed is None:
                 self.unlisted.append(entry)
@@ -167,7 +196,6 @@ class _Visit:
 
     def _finished(self, entry: ManifestEntry) -> tuple[Journal, Snapshot, tuple[Gap, ...]]:
         """The pending step is done: what it sets is set, and what it lacks is a gap."""
-        outputs.check_text(entry.output, name="step_manifest output")
         item = walker.item_at(self.program, self.snapshot.position)
         self._refuse_unapproved(item)
         gaps = (*self._undemanded(entry), *self._beyond())
@@ -298,7 +326,7 @@ class _Visit:
             node_kind=NodeKind.STEP,
             outputs=handed_in,
             gaps=identified,
-            warnings=warned.of_gaps(told),
+            warnings=(*warned.of_gaps(told), *self._cut(output)),
         )
         self.parts.append(Part(place=self.place, decision=decision))
         self.snapshot = decision.snapshot
@@ -309,6 +337,16 @@ class _Visit:
             has_children=False,
             has_critical_gaps=self.place.has_critical_gaps or critical,
         )
+
+    def _cut(self, output: str) -> tuple[Warned, ...]:
+        if outputs.cut_notes(output) == output:
+            return ()
+        of = self.last.step_id if self.last else self.snapshot.position.activity or BEGINNING
+        message = (
+            f"What the step_manifest tells of {of!r} has more than {outputs.MAX_NOTES_BYTES} bytes and was cut there. "
+            "Keep long texts in files and name their paths."
+        )
+        return (Warned(code=WarningCode.NOTES_TRUNCATED, message=message),)
 
     def _notes_at(self, aimed: Position) -> tuple[Note, ...]:
         return (

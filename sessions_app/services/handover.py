@@ -253,7 +253,7 @@ class _At:
 
     def read_again(self, command: HandOver) -> _Moved:
         """The activity at hand once more: nothing is left, so nothing is written."""
-        warnings = handover.warnings_of(program=self.program, snapshot=self.snapshot, command=command)
+        warnings = handover.warnings_of_staying(program=self.program, snapshot=self.snapshot, command=command)
         return _Moved(
             parts=(),
             body=lambda token: handover_replies.activity_entered(

@@ -1,0 +1,244 @@
+"""Whatever a manifest tells, it is refused with a reason or it is in the log, word for word; and the log holds together."""
+
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+from hypothesis import given, settings, strategies as st
+
+from sessions_app.engine import handover, handover_answers
+from sessions_app.engine.checkpoints import Voice
+from sessions_app.engine.decide import decide
+from sessions_app.engine.decisions import Place, Start, WarningCode
+from sessions_app.engine.drafts import session_draft
+from sessions_app.engine.handover import HandOver
+from sessions_app.engine.handover_answers import Mode, Resolve
+from sessions_app.engine.log import Head, StoredEvent, seal, verify_chain
+from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
+from sessions_app.engine.outputs import MAX_NOTES_BYTES
+from sessions_app.engine.projections import project
+from sessions_app.engine.state import Preferences, snapshot_from_bytes
+from teams_app.engine.errors import WorkrailError
+from tests.engine_play import activities, asking, do
+from workflows_app.engine import walker
+from workflows_app.engine.program import (
+    Activity,
+    Compare,
+    Confirmation,
+    ConfirmationKind,
+    Effect,
+    Loop,
+    LoopKind,
+    Mode as ProgramMode,
+    Operator,
+    Option,
+    Transition,
+)
+
+PROFILE = settings(derandomize=True, database=None, deadline=None, max_examples=400)
+SESSION, RUN = UUID(int=1 << 80), UUID(int=2)
+
+APPROVAL = Confirmation(confirms=ConfirmationKind.HUMAN_APPROVAL)
+PERSON = Voice(who="a person", door="studio")
+ON = Compare(path=("on",), operator=Operator.EQUALS, value=True)
+YES = Option(id="yes", label="Yes", effect=Effect(set_variable={"on": True}))
+LEADS = Option(id="leads", label="Elsewhere", effect=Effect(transition_to="build", skip_activities=("plan",)))
+GATE, SURE = asking("sure", YES, LEADS)
+SOFT_GATE, SOFT = asking("soft", YES, blocking=False, default_option="yes", auto_advance_ms=1000, condition=ON)
+ONLY_PERSON, HUMAN = asking("human", YES, human=True)
+
+INNER = Loop(
+    id="inner", title="Inner", loops=LoopKind.DO_WHILE, body=(do("deep"), SOFT_GATE, do("deeper")), condition=ON
+)
+OUTER = Loop(
+    id="outer",
+    title="Outer",
+    loops=LoopKind.FOR_EACH,
+    items=("list",),
+    body=(do("first"), INNER, do("last", run_condition=ON)),
+    max_iterations=2,
+)
+PROGRAM = activities(
+    Activity(
+        id="plan",
+        title="Plan",
+        body=(do("draft"), GATE, OUTER, do("review"), do("free", required=False)),
+        checkpoints=(SURE, SOFT),
+        transitions=(Transition(to="build", condition=ON), Transition(to="plan", is_default=True)),
+    ),
+    Activity(
+        id="build",
+        title="Build",
+        body=(do("make"), do("ship", confirmation=APPROVAL)),
+        transitions=(Transition(to="ask"),),
+    ),
+    Activity(id="ask", title="Ask", body=(ONLY_PERSON, do("tidy")), checkpoints=(HUMAN,)),
+    modes=(ProgramMode(id="quick", name="Quick", activation_variable="on", skip_activities=("ask",)),),
+)
+
+IDS = ["draft", "first", "deep", "deeper", "last", "review", "free", "make", "ship", "tidy"]
+# Loops, gates and questions are no steps, and may be named like any other word.
+STRANGE = ["outer", "inner", GATE.id, SOFT_GATE.id, ONLY_PERSON.id, "sure", "nothing", "", "Draft", "draft ", "plan"]
+PLAIN = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
+WORDS = st.one_of(*[PLAIN] * 4, st.sampled_from(["", " \n", "Did it.", "a" * 3_000, "b" * 5_000]))
+UNSTORABLE = st.sampled_from(["\0", "Did\0 it.", "\ud800"])
+
+
+def rarely(strange, usual, *, among=12):
+    return st.integers(1, among).flatmap(lambda at: strange if at == among else usual)
+
+
+ENTRIES = st.builds(
+    ManifestEntry,
+    step_id=rarely(st.sampled_from(STRANGE), st.sampled_from(IDS), among=4),
+    output=rarely(UNSTORABLE, WORDS, among=60),
+)
+TARGETS = rarely(st.sampled_from(["workflow-end", "nowhere", ""]), st.sampled_from(["plan", "build", "ask"]))
+OUTCOMES = st.builds(ActivityOutcome, activity_id=TARGETS, outcome=WORDS, transition_condition=WORDS)
+MOVES = st.builds(
+    HandOver,
+    activity_id=TARGETS,
+    claim=rarely(UNSTORABLE, st.none() | WORDS, among=60),
+    manifest=rarely(st.none(), st.lists(ENTRIES, min_size=1, max_size=12).map(tuple), among=5),
+    outcomes=st.none() | st.lists(OUTCOMES, max_size=3).map(tuple),
+    asks_on_entry=rarely(st.just(value=True), st.just(value=False), among=4),
+)
+YIELDS = st.sampled_from(["sure", "soft", "human", "ship", "nothing"])
+RESOLVES = st.builds(
+    Resolve,
+    mode=st.sampled_from(list(Mode)),
+    checkpoint_id=st.sampled_from(["", "sure", "soft", "human", "ship"]),
+    option_id=st.sampled_from(["yes", "leads", "approve", "no"]),
+)
+# A signed-in person chooses that option wherever one is asked.
+PERSONS = st.sampled_from([("yes", "approve"), ("leads", "approve")])
+ANY = st.one_of(MOVES, MOVES, PERSONS, PERSONS, YIELDS, RESOLVES)
+
+
+@dataclass(kw_only=True)
+class World:
+    """A run over a log in memory."""
+
+    head: Head = field(default_factory=Head)
+    stored: list = field(default_factory=list)
+    said: list = field(default_factory=list)
+    made: int = 0
+    refused: int = 0
+
+    def __post_init__(self):
+        self.write([session_draft(session_id=SESSION, title="Play", parent_id=None, baseline=Preferences())])
+        command = Start(goal="", context={}, baseline=Preferences(), handed_over=True)
+        self.node = None
+        place = self.place()
+        self.land(place, decide(program=PROGRAM, snapshot=None, command=command, place=place))
+
+    def place(self):
+        return Place(
+            session_id=SESSION,
+            run_id=RUN,
+            node_id=self.node,
+            next_node=self.new_id(),
+            nonce=self.made.to_bytes(8, "big"),
+            workflow_id=PROGRAM.id,
+            workflow_hash="sha256:" + "0" * 64,
+            at_ms=1_000_000 + 10_000 * self.made,
+        )
+
+    def new_id(self):
+        self.made += 1
+        return UUID(int=1000 + self.made)
+
+    def land(self, place, decision):
+        self.write(decision.drafts)
+        self.node, self.snapshot = place.next_node, snapshot_from_bytes(decision.snapshot_data)
+        position = self.snapshot.position
+        if position.pending_item:
+            assert walker.item_at(PROGRAM, position).id == position.pending_item
+            key = walker.instance_key(program=PROGRAM, position=position, item_id=position.pending_item)
+            assert position.pending == key
+
+    def write(self, drafts):
+        ids = [self.new_id() for _ in drafts]
+        sealed = seal(
+            drafts=drafts, session_id=SESSION, head=self.head, event_ids=ids, timestamp_ms=1_000_000 + self.made
+        )
+        self.head = sealed.head
+        self.stored += [
+            StoredEvent(index=each.index, kind=each.kind.value, dedupe=each.dedupe, body=each.body, digest=each.digest)
+            for each in sealed.events
+        ]
+
+    def move(self, move):
+        """One call; a refusal leaves no trace."""
+        try:
+            match move:
+                case HandOver():
+                    self.enter(move)
+                case Resolve():
+                    self.resolve(move)
+                case tuple():
+                    self.answer(move)
+                case str():
+                    place = self.place()
+                    decision = handover_answers.yield_checkpoint(
+                        program=PROGRAM, snapshot=self.snapshot, checkpoint_id=move, place=place
+                    )
+                    self.land(place, decision)
+        except WorkrailError:
+            self.refused += 1
+
+    def enter(self, command):
+        command = replace(command, manifest=command.manifest and self.numbered(command.manifest))
+        nodes = [self.new_id() for _ in range(len(command.manifest or ()) + 2)]
+        handing = handover.hand_over(
+            program=PROGRAM, snapshot=self.snapshot, command=command, place=self.place(), nodes=nodes
+        )
+        for part in handing.parts:
+            self.land(part.place, part.decision)
+        cut = any(said.code is WarningCode.NOTES_TRUNCATED for part in handing.parts for said in part.decision.warnings)
+        self.said += [(entry, cut) for entry in command.manifest or () if entry.output.strip()]
+
+    def numbered(self, manifest):
+        """No two say the same, so that what is found was said once."""
+        return tuple(
+            replace(entry, output=f"{entry.output}#{self.new_id().hex}") if entry.output.strip() else entry
+            for entry in manifest
+        )
+
+    def resolve(self, command):
+        place = self.place()
+        outcome = handover_answers.resolve(program=PROGRAM, snapshot=self.snapshot, command=command, place=place)
+        self.land(place, outcome.decision)
+
+    def answer(self, options):
+        for question in self.snapshot.questions:
+            option = options[-1] if question.checkpoint == "ship" else options[0]
+            self.resolve(
+                Resolve(
+                    mode=Mode.OPTION, request=question.request, option_id=option, voice=PERSON, digest=question.digest
+                )
+            )
+
+    def told(self):
+        view = project(event.body for event in self.stored)
+        return view.runs[RUN]
+
+
+def played(moves):
+    world = World()
+    for move in (HandOver(activity_id="plan"), *moves):
+        world.move(move)
+    return world
+
+
+@PROFILE
+@given(st.lists(ANY, min_size=2, max_size=20))
+def test_what_a_manifest_tells_is_in_the_log_or_refused(moves):
+    world = played(moves)
+
+    run = world.told()
+    written = "\n".join(output.body for output in run.outputs)
+    assert [entry for entry, was_cut in world.said if entry.output not in written and not was_cut] == []
+    assert max((len(output.body.encode()) for output in run.outputs), default=0) <= MAX_NOTES_BYTES
+    assert verify_chain(world.stored).faults == ()
+    assert len({event.dedupe for event in world.stored}) == len(world.stored)
+    assert run.tip.node_id == world.node
