@@ -382,15 +382,17 @@ def _bookmark(snapshot: Snapshot, command: Bookmark, place: Place) -> Decision:
 def _change(program: Program, snapshot: Snapshot, command: ChangePreferences, place: Place) -> Decision:
     """A change between steps: a new node with the same work pending, under the new preferences.
 
-    Somebody has looked at the run, so attempts that were blocked before are not held against those that come.
+    Somebody has looked at the run, so attempts that were blocked before are not held against those that come. A gate that
+    was reached before questions were kept is asked now.
     """
     preferences = command.change.applied_to(snapshot.preferences)
     modes = warned.of_mode(program, preferences)
-    log = Journal(place)
+    log = Journal(place, asked=snapshot.asked)
     log.preferences(preferences, snapshot.preferences, PreferenceSource.USER, modes)
+    following = replace(snapshot, preferences=preferences, forgiven_blocks=snapshot.consecutive_blocks)
     return log.decision(
         outcome=Outcome.PREFERENCES_CHANGED,
-        snapshot=replace(snapshot, preferences=preferences, forgiven_blocks=snapshot.consecutive_blocks),
+        snapshot=following if following.is_handed_over else log.ask(program, following, stays=True),
         node_kind=NodeKind.BLOCKED_ATTEMPT if snapshot.blocked else NodeKind.STEP,
         warnings=modes,
     )

@@ -31,7 +31,7 @@ WHERE q.id = $1 AND q.team_id = $2 AND q.state = 'answered' AND q.answered_as = 
 """
 
 # Blocked attempts and changes of mode stay at the question that they were made at.
-_WAITING = """
+_STAYING = """
 WITH RECURSIVE waiting AS (
   SELECT n.id, n.pending_key, n.event_index FROM sessions_app_node n WHERE n.id = $1 AND n.team_id = $2
   UNION ALL
@@ -39,8 +39,9 @@ WITH RECURSIVE waiting AS (
   FROM sessions_app_node c JOIN waiting w ON c.parent_id = w.id AND c.pending_key = w.pending_key
   WHERE c.kind <> 'checkpoint'
 )
-SELECT id FROM waiting ORDER BY event_index DESC LIMIT 1
 """
+_WAITING = f"{_STAYING} SELECT id FROM waiting ORDER BY event_index DESC LIMIT 1"  # noqa: S608  two constants
+_ASKED = f"{_STAYING} SELECT w.id FROM waiting w JOIN sessions_app_checkpointrequest q ON q.id = w.id LIMIT 1"  # noqa: S608  as above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +116,12 @@ def waiting_node(*, team_id: UUID, request_id: UUID) -> UUID:
     """The node at which an answer is taken: the newest that still waits at the question."""
     row = prepared_cursor().execute(_WAITING, [request_id, team_id]).fetchone()
     return request_id if row is None else row[0]
+
+
+def asked_later(*, team_id: UUID, node_id: UUID) -> UUID | None:
+    """The question that was asked below a node for what is pending there, when the node itself asked none."""
+    row = prepared_cursor().execute(_ASKED, [node_id, team_id]).fetchone()
+    return None if row is None else row[0]
 
 
 def list_checkpoints(*, actor: Actor, page: PageRequest, wanted: Wanted, now: datetime) -> Page[CheckpointValue]:

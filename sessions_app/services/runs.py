@@ -44,7 +44,7 @@ from sessions_app.engine.tokens import (
 )
 from sessions_app.selectors import branches, preferences as preference_selectors
 from sessions_app.selectors.branches import Beneath, Leaf
-from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
+from sessions_app.selectors.checkpoints import AfterAnswer, asked_later, read_answered
 from sessions_app.selectors.standings import (
     SessionStanding,
     Standing,
@@ -428,8 +428,18 @@ def _after_answer(actor: Actor, standing: Standing, command: Command) -> AfterAn
         return None
     if not standing.has_children and standing.node_kind is not NodeKind.BLOCKED_ATTEMPT:
         return None
-    asked = snapshot_of(standing).asked
-    return read_answered(team_id=actor.team_id, request_id=UUID(hex=asked.node)) if asked else None
+    request_id = _asked_at(actor, standing)
+    return None if request_id is None else read_answered(team_id=actor.team_id, request_id=request_id)
+
+
+def _asked_at(actor: Actor, standing: Standing) -> UUID | None:
+    """The question of a node. A gate that was reached before questions were kept is asked at a later node."""
+    snapshot = snapshot_of(standing)
+    if snapshot.asked is not None:
+        return UUID(hex=snapshot.asked.node)
+    if checkpoints.shown_at(program=load_program(standing.workflow_hash), snapshot=snapshot) is None:
+        return None
+    return asked_later(team_id=actor.team_id, node_id=standing.node_id)
 
 
 def _where(actor: Actor, standing: Standing, command: Command) -> tuple[Standing, Beneath | None]:

@@ -24,7 +24,7 @@ def ensure_partitions(*, actor: Actor, today: date) -> tuple[str, ...]:
 
     A month whose sessions are already in the default partition keeps it: moving them would lock the log.
     """
-    _require_system(actor)
+    require_system(actor)
     made: list[str] = []
     month = today.replace(day=1)
     for _ in range(MONTHS_AHEAD + 1):
@@ -40,7 +40,7 @@ def ensure_partitions(*, actor: Actor, today: date) -> tuple[str, ...]:
 
 def rebuild_projections(*, actor: Actor, session_id: UUID) -> int:
     """Write again what the log says of a session's columns, runs, outputs, gaps and checkpoints; returns how many rows were different."""
-    _require_system(actor)
+    require_system(actor)
     with transaction.atomic(durable=True):
         # The lock of the session's one writer: the log does not grow while it is read.
         locked = WorkSession.objects.select_for_update(no_key=True).get(pk=session_id)
@@ -230,7 +230,7 @@ def _make(name: str, first: date, last: date) -> None:
         )
 
 
-def _require_system(actor: Actor) -> None:
+def require_system(actor: Actor) -> None:
     if actor.kind is not ActorKind.SYSTEM:
         raise ForbiddenError(
             "Upkeep belongs to the server, not to a team.", suggestion="Run the command on the server."
