@@ -12,6 +12,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from workrail_site.errors import MethodNotAllowedError
+from workrail_site.mcp.exchange import answer_tool_call, read_tool_call
 from workrail_site.wsgi_in_asgi import Message, Receive, Scope, Send
 
 _METHODS = ("POST", "DELETE")
@@ -39,6 +40,7 @@ class Endpoint:
         self._stateless = StreamableHTTPSessionManager(
             app=server, json_response=True, stateless=True, max_request_body_size=max_body_bytes
         )
+        self._server = server
         self._begun_here: OrderedDict[bytes, None] = OrderedDict()
 
     @asynccontextmanager
@@ -52,12 +54,19 @@ class Endpoint:
         if scope["method"] not in _METHODS:
             raise _not_allowed(scope["method"])
         if self._does_without_session(scope):
-            await self._stateless.handle_request(scope, receive, send)
+            await self._serve_alone(scope, receive, send)
             return
         # The SDK serves a session to the one who began it, and tells anybody else that there is none.
         token = AccessToken(token="", client_id=scope["workrail.actor"].id, scopes=[])
         scope["user"] = AuthenticatedUser(token)
         await self._sessionful.handle_request(scope, receive, self._remembering(send))
+
+    async def _serve_alone(self, scope: Scope, receive: Receive, send: Send) -> None:
+        call = read_tool_call(scope)
+        if call is None:
+            await self._stateless.handle_request(scope, receive, send)
+        else:
+            await answer_tool_call(server=self._server, call=call, send=send)
 
     def _does_without_session(self, scope: Scope) -> bool:
         """A farewell is a session's own; a call needs none, unless it begins one."""

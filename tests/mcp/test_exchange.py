@@ -1,0 +1,174 @@
+"""A call without a session is answered as the SDK answers it, whoever of the two does."""
+
+import asyncio
+import json
+
+import pytest
+
+from tests.mcp_play import HANDSHAKE, MODERN
+
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "x"}}}
+HEADERS = {
+    "host": "localhost",
+    "content-type": "application/json",
+    "accept": "application/json, text/event-stream",
+    "mcp-protocol-version": HANDSHAKE,
+}
+
+
+@pytest.fixture
+def sdk_server(monkeypatch):
+    """A server of the SDK with tools that answer, refuse, break the protocol and fail."""
+    from teams_app.engine.actors import Actor, ActorKind, Door, Role
+    from teams_app.engine.errors import NotFoundError, UnauthenticatedError
+    from teams_app.engine.ids import uuid7
+    from workrail_site.mcp.answers import ToolReply
+    from workrail_site.mcp.calling import Caller, calls_as
+    from workrail_site.mcp.library import MCPToolset, ToolsetMeta
+    from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
+    from workrail_site.mcp.workers import Workers
+
+    monkeypatch.setattr(ToolsetMeta, "registry", {})
+    server = DialectServer(name="planted", title="Planted", instructions="None.")
+
+    class Planted(MCPToolset):
+        mcp_server = server
+
+        @hinted(Hints(title="Echo"))
+        def echo(self, *, text: str) -> ToolReply:
+            """Says it again."""
+            return ToolReply(text=text, value={"text": text, "nothing": None, "deep": [{"é": 1.5}]})
+
+        @hinted(Hints(title="Refuse"))
+        def refuse(self) -> ToolReply:
+            """Refuses."""
+            raise NotFoundError("There is none.", suggestion="Make one.")
+
+        @hinted(Hints(title="Break"))
+        def break_off(self) -> ToolReply:
+            """Breaks the call."""
+            raise UnauthenticatedError("Nobody.", suggestion="Be somebody.")
+
+    server.register_mcptoolset(Planted())
+    actor = Actor(
+        kind=ActorKind.PERSON,
+        id="person_x",
+        name="Alice",
+        team_id=uuid7(unix_ms=1, random=bytes(10)),
+        door=Door.MCP,
+        role=Role.OWNER,
+    )
+    calls_as(Caller(actor=actor))
+    workers = Workers(threads=1)
+    yield server.for_sdk(workers=workers)
+    workers.close()
+
+
+async def sent_by(serve, body, headers):
+    """Status, type and body of an answer."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/mcp/planted",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+        "workrail.body": data,
+    }
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": data, "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    await serve(scope, receive, send)
+    kind = dict(sent[0]["headers"]).get(b"content-type")
+    body = b"".join(message.get("body", b"") for message in sent[1:])
+    return sent[0]["status"], kind, json.loads(body) if body.startswith(b"{") else body
+
+
+def both_answers(sdk_server, body, headers):
+    """Ours, and what the SDK would have said."""
+    from workrail_site.mcp.endpoint import Endpoint
+
+    async def run():
+        endpoint = Endpoint(sdk_server, max_body_bytes=100_000)
+        async with endpoint.run():
+            ours = await sent_by(endpoint, body, headers)
+            theirs = await sent_by(endpoint._stateless.handle_request, body, headers)
+            return ours, theirs
+
+    return asyncio.run(run())
+
+
+def called(name="echo", **params):
+    return {**CALL, "params": {"name": name, "arguments": {}, **params}}
+
+
+MESSAGES = {
+    "answered": CALL,
+    "an id that is text": {**CALL, "id": "first"},
+    "refused by the tool": called("refuse"),
+    "broken off": called("break_off"),
+    "no such tool": called("nothing"),
+    "arguments missing": called("echo"),
+    "no arguments at all": {**CALL, "params": {"name": "refuse"}},
+    "no name": {**CALL, "params": {}},
+    "a name that is no text": called(7),
+    "arguments that are a list": called("echo", arguments=[1]),
+    "a token for progress": {**CALL, "params": {**CALL["params"], "_meta": {"progressToken": 7}}},
+    "params that are a list": {**CALL, "params": [1]},
+    "an id that is a flag": {**CALL, "id": True},
+    "an id that is nothing": {**CALL, "id": None},
+    "a notification": {"jsonrpc": "2.0", "method": "tools/call", "params": CALL["params"]},
+    "another version of the envelope": {**CALL, "jsonrpc": "1.0"},
+    "no JSON": b"{nonsense",
+    "a list": [CALL],
+    "another method": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
+    "no method of anybody": {"jsonrpc": "2.0", "id": 1, "method": "no/such"},
+    "a ping": {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES.values(), ids=MESSAGES)
+def test_a_message_without_a_session_is_answered_as_the_sdk_does(sdk_server, message):
+    ours, theirs = both_answers(sdk_server, message, HEADERS)
+
+    assert ours == theirs
+
+
+TERMS = {
+    "no version": {"mcp-protocol-version": None},
+    "an older version": {"mcp-protocol-version": "2025-03-26"},
+    "a version that nobody knows": {"mcp-protocol-version": "1999-01-01"},
+    "everything accepted": {"accept": "*/*"},
+    "JSON alone accepted": {"accept": "application/json"},
+    "nothing said of what is accepted": {"accept": None},
+    "pages accepted": {"accept": "text/html"},
+    "a kindred type accepted": {"accept": "application/json-patch+json"},
+    "a body that is called text": {"content-type": "text/plain"},
+    "a body of a kindred type": {"content-type": "application/json-patch+json"},
+    "a body with a charset": {"content-type": "application/json; charset=utf-8"},
+}
+
+
+@pytest.mark.parametrize("changed", TERMS.values(), ids=TERMS)
+def test_the_terms_of_a_request_are_those_of_the_sdk(sdk_server, changed):
+    headers = {name: value for name, value in {**HEADERS, **changed}.items() if value is not None}
+
+    ours, theirs = both_answers(sdk_server, CALL, headers)
+
+    assert ours == theirs
+
+
+def test_a_call_is_answered_without_the_sdks_transport(sdk_server):
+    """What the whole is for; a new form of scope or message would send every call the long way unseen."""
+    from workrail_site.mcp.exchange import read_tool_call
+
+    headers = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+    modern = [(b"mcp-protocol-version", MODERN.encode()), *headers[:3]]
+
+    assert read_tool_call({"headers": headers, "workrail.body": json.dumps(CALL).encode()}).params == CALL["params"]
+    assert read_tool_call({"headers": modern, "workrail.body": json.dumps(CALL).encode()}) is None
