@@ -6,6 +6,7 @@ from hypothesis import given, settings, strategies as st
 from sessions_app.engine.decide import MAX_CONSECUTIVE_BLOCKS
 from sessions_app.engine.decisions import Outcome, PreferenceChange
 from sessions_app.engine.log import NodeKind
+from sessions_app.engine.prompts import pending_of
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.state import differs_in_mode_only
 from teams_app.engine.errors import PreconditionFailedError
@@ -61,6 +62,16 @@ def test_a_block_is_a_node_with_the_same_work_pending(mode):
     (recorded,) = stuck.drafts("advance_recorded")
     assert recorded["outcome"]["kind"] == "blocked"
     assert recorded["outcome"]["blockers"][0]["code"] == "MISSING_REQUIRED_NOTES"
+
+
+def test_a_hint_is_shown_and_blocks_nothing():
+    hinted = steps_program(step("first-step", output={"hints": ["At most ten lines."]}), step("second-step"))
+    play, at = played(hinted)
+
+    then = play.advance(at, "One more line.\n" * 50)
+
+    assert pending_of(program=hinted, snapshot=at.snapshot).guidance == ("At most ten lines.",)
+    assert (then.outcome, then.pending) == (Outcome.ADVANCED, "second-step")
 
 
 def test_a_step_from_a_routine_is_blocked_like_any_other():
