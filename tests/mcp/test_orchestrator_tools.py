@@ -276,6 +276,14 @@ def test_a_child_tells_its_parent_and_the_parent_its_child(desk, call, drafting)
     }
 
 
+def test_a_parent_that_does_not_exist_is_refused_and_not_passed_over(call, token):
+    forged = token[:20] + ("2" if token[20] != "2" else "3") + token[21:]
+
+    refusal = call.refused("start_session", workflow_id="team.plan", parent_session_token=forged)
+
+    assert refusal["code"] == "TOKEN_BAD_SIGNATURE"
+
+
 def child_files():
     about = workflow(id="team.child", initialActivity="only")
     return folder(activity("only", steps=[step("do")]), about=about)

@@ -151,6 +151,22 @@ def test_what_needs_no_session_says_nothing_of_one(call, tool):
     assert "_meta" not in call.raw(tool)
 
 
+def test_a_list_too_long_for_a_reply_loses_descriptions_and_no_workflow():
+    from types import SimpleNamespace
+
+    from workrail_site.dialects.session.material import entries_of
+
+    many = [
+        SimpleNamespace(workflow_id=f"team.w{n}", title="T" * 40, version="1.0.0", description="D" * 300, tags=("a",))
+        for n in range(300)
+    ]
+
+    told = entries_of(many)
+
+    assert [each["id"] for each in told] == [each.workflow_id for each in many]
+    assert len(json.dumps(told)) <= MAX_REPLY_BYTES
+
+
 # Sessions
 
 
@@ -567,6 +583,21 @@ def test_an_answer_is_given_once(call, drafting, clock):
     assert refusal["details"]["answer"] == "yes"
 
 
+def test_the_approval_of_a_step_is_pending_and_only_a_person_gives_it(desk, call, clock):
+    confirm = {"kind": "human_approval"}
+    run_cast.published(desk, run_cast.notes_free("ship", prompt="Ship it.", requireConfirmation=confirm))
+    token = call("start_session", workflow_id="team.sample")["session_token"]
+    entered = call("next_activity", session_token=token, activity_id="main")
+    clock.shift(5)
+
+    told = call("get_checkpoint", session_token=entered["session_token"], activity_id="main", checkpoint_id="ship")
+
+    assert entered["pending_checkpoints"] == ["ship"]
+    assert (told["human"], told["pending"]) == (True, True)
+    refusal = refused_response(call, entered["session_token"], "ship", option_id="approve")
+    assert refusal["code"] == "HUMAN_REQUIRED"
+
+
 # Skills and resources
 
 
@@ -623,6 +654,21 @@ def test_a_skill_is_looked_for_in_the_workflow_and_then_among_the_universal_ones
 
 def test_no_step_has_a_skill_before_an_activity_is_entered(call, token):
     assert call.refused("get_skill", session_token=token, step_id="write")["code"] == "ACTIVITY_REQUIRED"
+
+
+def test_a_skill_longer_than_a_reply_is_told_by_its_beginning_and_says_so(desk, call):
+    about = workflow(id="team.wordy", initialActivity="work")
+    long = skill("wordy", description="Read this with care. " * 6_000)
+    files = folder(activity("work", steps=[step("do", skill="wordy")]), about=about, **{"skills__00-wordy.toon": long})
+    publish_folder(desk, files, "team.wordy")
+    token = call("start_session", workflow_id="team.wordy")["session_token"]
+    token = call("next_activity", session_token=token, activity_id="work")["session_token"]
+
+    told = call("get_skill", session_token=token, step_id="do")
+
+    assert told["skill"]["truncated"] is True
+    assert told["skill"]["text"].startswith("id: wordy")
+    assert told["session_token"] == token
 
 
 @pytest.mark.parametrize(

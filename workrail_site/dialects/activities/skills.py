@@ -8,17 +8,21 @@ from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.references import META, find_resource, find_skill
 from workflows_app.engine.activity_documents import instructions_json
+from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Attachment, Family, Parallel, Program, Step, walk_items
 from workflows_app.engine.toon_text import toon_text
 from workflows_app.selectors.catalog import read_published
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.catalog import universal
+from workrail_site.dialects.activities.printing import fits
 
 # Of a workflow that names none: how a session is carried, and how an activity is done.
 PROTOCOLS = ("session-protocol", "execute-activity")
 EXECUTE_ACTIVITY = "execute-activity"
 _AS_WRITTEN = frozenset({"toon", "markdown", "md"})
+# Escaped as JSON a text of code may grow by half.
+_MAX_TEXT_BYTES = 48 * 1024
 _REFERENCES = frozenset({"resource", "resources"})
 
 
@@ -33,8 +37,13 @@ class Skill:
     owner: str = ""
 
     def bundled(self, *, within: str) -> dict[str, Any]:
-        """With its resources by number, to be read one by one when the work needs them."""
+        """With its resources by number, to be read one by one when the work needs them. Of one that is longer than a reply
+        the beginning is told.
+        """
         said = {key: value for key, value in self.document.items() if key not in _REFERENCES}
+        if not fits(said):
+            known: dict[str, Any] = {key: said[key] for key in ("id", "version", "capability") if key in said}
+            said = {**known, "text": fit_bytes(self.text, max_bytes=_MAX_TEXT_BYTES), "truncated": True}
         listed = [{"index": _index(item, within), "id": item.id, "version": item.version} for item in self.resources]
         return {**said, "_resources": listed} if listed else said
 

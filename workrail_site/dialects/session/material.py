@@ -1,10 +1,32 @@
-"""What the session tools tell of skills and resources: bundled with what they need, never more than a reply holds."""
+"""What the session tools tell of workflows, skills and resources, never more than a reply holds."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from workflows_app.engine.budgets import fit_bytes
+from workflows_app.engine.values import WorkflowValue
 from workrail_site.dialects.activities.printing import fits
 from workrail_site.dialects.activities.resources import Reading
 from workrail_site.dialects.activities.skills import Skill
+
+# What a list keeps of each description: as much as lets the whole list fit.
+_DESCRIPTION_BYTES = (300, 120)
+
+
+def entries_of(workflows: Sequence[WorkflowValue]) -> list[dict[str, Any]]:
+    """Of very many the descriptions are shortened, and then left out."""
+    for size in _DESCRIPTION_BYTES:
+        told = [
+            {**_entry(each), "description": fit_bytes(each.description, max_bytes=size), "tags": list(each.tags)}
+            for each in workflows
+        ]
+        if fits(told):
+            return told
+    return [_entry(each) for each in workflows]
+
+
+def _entry(workflow: WorkflowValue) -> dict[str, Any]:
+    return {"id": workflow.workflow_id, "title": workflow.title, "version": workflow.version}
 
 
 def skills_json(skills: list[Skill], *, failed: list[str], within: str) -> dict[str, Any]:

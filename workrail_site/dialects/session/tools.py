@@ -9,7 +9,6 @@ from sessions_app.engine.runs import Dialect
 from sessions_app.services import handover
 from sessions_app.services.handles import Wish, begin
 from workflows_app.engine.activity_documents import overview_json
-from workflows_app.engine.budgets import fit_bytes
 from workrail_site.dialects.activities import parameters as common
 from workrail_site.dialects.activities.answers import chosen, mode_of
 from workrail_site.dialects.activities.beginning import started
@@ -28,13 +27,12 @@ from workrail_site.dialects.activities.skills import Shelf
 from workrail_site.dialects.activities.standing import current_activity, drift_of, standing
 from workrail_site.dialects.activities.trace import trace_of
 from workrail_site.dialects.session import parameters as given
-from workrail_site.dialects.session.material import resource_json, skills_json
+from workrail_site.dialects.session.material import entries_of, resource_json, skills_json
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
 SERVER = "workrail-session"
-_DESCRIPTION_BYTES = 300
 
 INSTRUCTIONS = """\
 Call discover first: it tells how a session goes and which workflows there are. start_session begins one, and next_activity \
@@ -59,19 +57,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
     @hinted(Hints(title="List workflows", read_only=True, idempotent=True))
     def list_workflows(self) -> ToolReply:
         """Lists the workflows that a session can be started with: id, title, version, description and tags."""
-        return listed(
-            "workflows",
-            [
-                {
-                    "id": each.workflow_id,
-                    "title": each.title,
-                    "version": each.version,
-                    "description": fit_bytes(each.description, max_bytes=_DESCRIPTION_BYTES),
-                    "tags": list(each.tags),
-                }
-                for each in choices(acting())
-            ],
-        )
+        return listed("workflows", entries_of(choices(acting())))
 
     @hinted(Hints(title="Check the server", read_only=True, idempotent=True))
     def health_check(self) -> ToolReply:
