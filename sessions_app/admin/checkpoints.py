@@ -6,7 +6,7 @@ Nothing acts on GET. Each button is a form of its own, and each form one call of
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, assert_never
 from uuid import UUID
 
 from django import forms
@@ -232,7 +232,7 @@ class CheckpointAdmin(StudioAdmin):
             given=given,
             overdue=value.is_overdue(timezone.now()),
             claimed_by=names.get(value.claimed_by, value.claimed_by),
-            answered_by=names.get(value.answered_by, value.answered_by),
+            answered=_how(value, names.get(value.answered_by, value.answered_by)),
             chosen=next((option.label for option in value.options if option.id == value.option_id), value.option_id),
             **_rights(actor, value),
         )
@@ -278,6 +278,24 @@ def _rights(actor: Actor, value: CheckpointValue) -> dict[str, bool]:
         "is_mine": value.claimed_by == actor.id,
         "waits": value.state in UNANSWERED,
     }
+
+
+def _how(value: CheckpointValue, name: str) -> str:
+    """Who answered, in which right, and by which way."""
+    through = f" through {value.door}" if value.door else ""
+    match value.answered_as:
+        case Authority.HUMAN:
+            return f"Answered by {name}{through}"
+        case Authority.RELAYED:
+            return f"{name} passed on its user's answer{through}"
+        case Authority.DEFAULT:
+            return (
+                "The workflow's own default" if value.option_id else "Its condition did not hold: nobody had to answer"
+            )
+        case None:
+            return ""
+        case _:
+            assert_never(value.answered_as)
 
 
 def _facts(value: CheckpointValue) -> list[showing.Fact]:

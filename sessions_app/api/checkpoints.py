@@ -56,7 +56,9 @@ class ChoiceAnswer(Shape, frozen=True):
 
 
 class GivenAnswer(Shape, frozen=True):
-    """`by` is empty for the default of the workflow, which nobody chose."""
+    """With the authority `default` nobody chose, and `by` only told of it; then `option` may be empty: its condition did
+    not hold.
+    """
 
     option: str
     by: str

@@ -9,10 +9,13 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from sessions_app.engine.handover_answers import Mode
 from sessions_app.models import CheckpointRequest
 from tests import run_doors
+from tests.activity_folders import equals
 from tests.cast import audited
 from tests.checkpoint_cast import at_question, only_row, relayed
+from tests.handover_cast import answered, entered, handed, question, two_activities
 from tests.run_cast import advanced, assert_healthy, start
 from tests.workflow_cast import NOW
 
@@ -56,10 +59,10 @@ def count_in_menu(page):
 
 def test_the_menu_counts_what_waits_on_every_page(doors):
     asked(doors, human=True)
-    answered = asked_again(doors)
+    gone = asked_again(doors)
     before = [count_in_menu(shown(doors.viewer, path)) for path in ("/studio/", LIST)]
 
-    doors.person.client.post(page_of(answered, "answer"), fields_of(answered))
+    doors.person.client.post(page_of(gone, "answer"), fields_of(gone))
 
     assert before == [2, 2]
     assert count_in_menu(shown(doors.viewer, "/studio/")) == 1
@@ -113,7 +116,7 @@ def test_a_question_is_answered_on_its_page_and_the_agent_goes_on(doors):
     assert "Is the plan for the roof right?" in page
     assert re.findall(r'type="radio" name="option" value="(\w+)"', page) == ["yes", "no"]
     assert (response.status_code, response["Location"]) == (302, page_of(value))
-    assert f"Answered by <strong>{doors.desk.person.name}</strong>" in after
+    assert f"Answered by {doors.desk.person.name} through studio" in after
     assert "<h2>No</h2>" in after
     assert "Not **before** Friday." in after
     assert 'type="radio"' not in after
@@ -229,7 +232,7 @@ def test_a_second_answer_is_told_who_was_first(doors):
     response = doors.owner.client.post(page_of(value, "answer"), fields_of(value, "no"))
 
     assert response.status_code == 400
-    assert f"Answered by <strong>{doors.desk.person.name}</strong>" in response.content.decode()
+    assert f"Answered by {doors.desk.person.name} through studio" in response.content.decode()
 
 
 def test_an_answer_that_an_agent_passed_on_says_so(doors):
@@ -238,7 +241,41 @@ def test_an_answer_that_an_agent_passed_on_says_so(doors):
 
     page = shown(doors.viewer, page_of(value))
 
-    assert "which passed on its user's answer" in page or "which passed on its user&#x27;s answer" in page
+    assert "passed on its user&#x27;s answer through mcp" in page
+
+
+def test_what_answered_itself_says_so(doors):
+    timed = question("agreed", blocking=False, defaultOption="yes", autoAdvanceMs=10_000)
+    idle = question("second", condition=equals("big", "true"))
+    held = handed(doors.desk, two_activities(timed, idle))
+    token = entered(doors.desk, held.token, "plan")["session_token"]
+    told = answered(doors.desk, token, "agreed", mode=Mode.AUTO_ADVANCE)
+    answered(doors.desk, told["session_token"], "second", mode=Mode.NOT_MET)
+    by_default, dismissed = CheckpointRequest.objects.order_by("checkpoint_id")
+
+    pages = [shown(doors.viewer, f"{LIST}{row.id}/change/") for row in (by_default, dismissed)]
+
+    assert "The workflow&#x27;s own default" in pages[0]
+    assert "<h2>Yes</h2>" in pages[0]
+    assert "nobody had to answer" in pages[1]
+
+
+def test_each_of_several_questions_at_one_place_is_answered_by_itself(doors):
+    questions = (question("agreed", human=True), question("second", human=True))
+    held = handed(doors.desk, two_activities(*questions))
+    entered(doors.desk, held.token, "plan")
+    first, second = CheckpointRequest.objects.order_by("checkpoint_id")
+
+    response = doors.person.client.post(
+        f"{LIST}{first.id}/answer/", {"option": "yes", "digest": first.digest, "reason": ""}
+    )
+
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert response.status_code == 302
+    assert (first.state, second.state) == ("answered", "open")
+    assert count_in_menu(shown(doors.viewer, LIST)) == 1
+    assert audited(doors.desk.team_id)[-1] == "checkpoint.answered"
 
 
 def test_a_question_that_reads_differently_now_leads_to_the_newer_one(doors):

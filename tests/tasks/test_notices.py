@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from sessions_app.models import CheckpointRequest
 from sessions_app.services import notices
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError
@@ -14,6 +15,7 @@ from teams_app.models import Webhook
 from teams_app.services import outgoing, webhooks
 from tests import run_cast
 from tests.checkpoint_cast import SOON, answer, at_question, only_row, rows
+from tests.handover_cast import entered, handed, question, two_activities
 from tests.notice_board import NoticeBoard
 from tests.run_cast import advanced, assert_healthy
 from tests.workflow_cast import NOW
@@ -91,6 +93,17 @@ def test_a_notice_is_signed_with_the_secret_of_the_team(desk, board, secret):
     assert first == "POST /hooks/a?b=c HTTP/1.1"
     assert headers["Host"] == board.url.split("/")[2]
     assert headers["Workrail-Signature"] == f"v1={hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest()}"
+
+
+def test_each_of_several_questions_of_an_activity_is_told(desk, board, secret):
+    asked = [question("agreed", human=True), question("second", human=True), question("third")]
+    held = handed(desk, two_activities(*asked))
+
+    entered(desk, held.token, "plan")
+
+    for_people = CheckpointRequest.objects.filter(authority="human")
+    assert {body["checkpoint"] for body in board.bodies} == {to_text(Prefix.CHECKPOINT, row.id) for row in for_people}
+    assert len(board.bodies) == 2
 
 
 def test_questions_that_an_agent_passes_on_are_not_told(desk, board, secret):
