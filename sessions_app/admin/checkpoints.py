@@ -15,7 +15,7 @@ from django.contrib.admin import SimpleListFilter, display
 from django.contrib.admin.views.main import ChangeList
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.safestring import SafeString
@@ -64,6 +64,17 @@ class StateFilter(SimpleListFilter):
         return queryset.filter(state=self.value() or CheckpointState.OPEN.value)
 
 
+class AuthorityFilter(SimpleListFilter):
+    title = "who may answer"
+    parameter_name = "authority"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002  Django's signature
+        return [(Authority.HUMAN.value, "people only"), (Authority.RELAYED.value, "people and agents")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002  Django's signature
+        return queryset.filter(authority=self.value()) if self.value() else queryset
+
+
 class AttentionFilter(SimpleListFilter):
     title = "attention"
     parameter_name = "attention"
@@ -105,7 +116,7 @@ class CheckpointAdmin(StudioAdmin):
     needs = Permission.READ_RUNS
     sortable_by = ()
     list_display = ("shown_title", "shown_question", "shown_workflow", "shown_state", "due", "claim")
-    list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StateFilter, AttentionFilter)
+    list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StateFilter, AuthorityFilter, AttentionFilter)
 
     class Media:
         css: ClassVar[dict[str, list[str]]] = {"all": ["runs.css"]}
@@ -211,7 +222,7 @@ class CheckpointAdmin(StudioAdmin):
             words = " ".join(filter(None, [refusal.message, refusal.suggestion]))
             return self._question(request, row_id, refusal=words, given=given)
         messages.success(request, done)
-        return HttpResponseRedirect(checkpoint_url(row_id))
+        return HttpResponseRedirect(showing.checkpoint_url(row_id))
 
     def _question(
         self, request: HttpRequest, row_id: UUID, *, refusal: str = "", given: Given = _NOTHING
@@ -262,10 +273,6 @@ class CheckpointAdmin(StudioAdmin):
     @display(description="claimed by")
     def claim(self, row: Any) -> str:
         return str(row.claimed_name)
-
-
-def checkpoint_url(request_id: UUID) -> str:
-    return reverse("admin:sessions_app_checkpointrequest_change", args=(request_id,))
 
 
 def _rights(actor: Actor, value: CheckpointValue) -> dict[str, bool]:

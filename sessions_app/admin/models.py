@@ -9,6 +9,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
+from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
@@ -16,6 +17,7 @@ from sessions_app.admin import pages, showing
 from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.models import Run, WorkSession
 from sessions_app.selectors import nodes, records, runs as runs_read, sessions as sessions_read
+from sessions_app.selectors.checkpoints import Wanted, list_checkpoints
 from sessions_app.selectors.runs import RunFilters
 from teams_app.admin.pages import StudioAdmin, actor_of
 from teams_app.engine.actors import Permission
@@ -204,6 +206,8 @@ class RunAdmin(_ActivityAdmin):
         tree = runs_read.read_tree(actor=actor, run_id=run_id, before=_before(request))
         notes = records.notes_between(run_id=run_id, node_ids=[line.node.id for line in tree.lines])
         gaps = records.list_gaps(actor=actor, run_id=run_id, page=PageRequest(limit=_SHOWN))
+        wanted = Wanted(run_id=run_id)
+        waiting = list_checkpoints(actor=actor, page=PageRequest(limit=_SHOWN), wanted=wanted, now=timezone.now())
         return pages.page(
             self,
             request,
@@ -213,6 +217,9 @@ class RunAdmin(_ActivityAdmin):
             public_id=to_text(Prefix.RUN, detail.run.id),
             facts=showing.run_facts(detail.run, detail.session, detail.tip),
             blocked=detail.blocked,
+            questions=[
+                (value.title or value.checkpoint_id, showing.checkpoint_url(value.id)) for value in waiting.items
+            ],
             tip_url=showing.node_url(detail.run.id, detail.tip.id),
             open_gaps=sorted(detail.open_gaps.items()),
             lines=showing.shown_tree(tree.lines, notes),

@@ -107,6 +107,10 @@ def node_url(run_id: UUID, node_id: UUID) -> str:
     return reverse("admin:run_node", args=(run_id, node_id))
 
 
+def checkpoint_url(request_id: UUID) -> str:
+    return reverse("admin:sessions_app_checkpointrequest_change", args=(request_id,))
+
+
 def session_facts(session: SessionValue) -> list[Fact]:
     facts = [
         Fact(label="Session", text=to_text(Prefix.SESSION, session.id), is_code=True),

@@ -24,6 +24,7 @@ class CheckpointsQuery(PageQuery, frozen=True):
     """`mine` are those that the caller has claimed; `claimed` those that anybody has, or with `false` nobody."""
 
     state: CheckpointState | None = None
+    authority: Authority | None = None
     run: Handle | None = None
     session: Handle | None = None
     mine: bool = False
@@ -33,6 +34,7 @@ class CheckpointsQuery(PageQuery, frozen=True):
     def wanted(self) -> Wanted:
         return Wanted(
             state=self.state,
+            authority=self.authority,
             run_id=None if self.run is None else read_id(prefix=Prefix.RUN, text=self.run),
             session_id=None if self.session is None else read_id(prefix=Prefix.SESSION, text=self.session),
             mine=self.mine,

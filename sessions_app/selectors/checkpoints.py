@@ -95,6 +95,7 @@ class Wanted:
     """
 
     state: CheckpointState | None = CheckpointState.OPEN
+    authority: Authority | None = None
     run_id: UUID | None = None
     session_id: UUID | None = None
     mine: bool = False
@@ -199,6 +200,8 @@ def _wanted(actor: Actor, wanted: Wanted, now: datetime) -> QuerySet[CheckpointR
     rows = _of_team(actor)
     if wanted.state is not None:
         rows = rows.filter(state=wanted.state.value)
+    if wanted.authority is not None:
+        rows = rows.filter(authority=wanted.authority.value)
     if wanted.run_id is not None:
         rows = rows.filter(run_id=wanted.run_id)
     if wanted.session_id is not None:

@@ -135,6 +135,8 @@ def test_the_list_is_filtered_and_what_is_due_first_comes_first(doors):
     assert found("") == ["soon", "late", "never"]
     assert found("?state=open") == ["soon", "late"]
     assert found("?state=answered") == ["never"]
+    assert found("?authority=human&state=open") == ["soon", "late"]
+    assert found("?authority=relayed") == []
     assert found("?mine=true") == ["late"]
     assert found("?mine=true", doors.owner) == []
     assert found("?claimed=true") == ["late"]

@@ -89,6 +89,8 @@ def test_the_inbox_lists_what_waits_and_what_is_due_first_comes_first(doors):
         ("state=answered", {"answered"}),
         ("state=all", {"open", "claimed", "answered"}),
         ("state=withdrawn", set()),
+        ("authority=human", {"open", "claimed"}),
+        ("authority=relayed", set()),
         ("attention=mine", {"claimed"}),
         ("attention=unclaimed", {"open"}),
         ("attention=overdue", set()),
@@ -142,6 +144,18 @@ def test_a_claim_is_shown_and_released(doors):
     assert "Release the claim" in theirs
     assert 'value="Answer"' in released
     assert "I take it" in released
+
+
+def test_the_page_of_a_run_leads_to_what_it_waits_for(doors):
+    value = asked(doors, human=True)
+    run = f"/studio/sessions_app/run/{only_row(value).run_id}/change/"
+
+    waiting = shown(doors.viewer, run)
+    doors.person.client.post(page_of(value, "answer"), fields_of(value))
+    gone_on = shown(doors.viewer, run)
+
+    assert f'Waits for a person: <a href="{page_of(value)}">Agreed</a>' in waiting
+    assert "Waits for a person" not in gone_on
 
 
 def test_a_viewer_reads_the_question_and_finds_nothing_to_press(doors):
