@@ -84,7 +84,7 @@ class AttentionFilter(SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         conditions = {
-            "overdue": Q(due_at__lt=timezone.now()),
+            "overdue": Q(due_at__lt=timezone.now(), state=CheckpointState.OPEN.value),
             "mine": Q(claimed_by=actor_of(request).id),
             "unclaimed": Q(claimed_by=""),
         }
