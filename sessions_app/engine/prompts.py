@@ -89,6 +89,8 @@ def pending_of(*, program: Program, snapshot: Snapshot) -> Pending | None:
 
 def title_of(*, program: Program, snapshot: Snapshot) -> str:
     """As it is shown: with its values in place."""
+    if snapshot.questions:
+        return f"Waits for an answer: {', '.join(question.checkpoint for question in snapshot.questions)}"
     item = walker.item_at(program, snapshot.position)
     if isinstance(item, Gate):
         checkpoint = approvals.checkpoint_of(program, snapshot, item)

@@ -200,3 +200,15 @@ def test_the_list_of_nodes_says_where_a_run_rests():
         Node.objects.filter(run_id=held.handle.run_id).order_by("event_index").values_list("pending_title", flat=True)
     )
     assert list(titles) == ["Before the first activity", "Draft"]
+
+
+def test_the_list_of_nodes_says_what_a_run_waits_for():
+    desk = make_desk()
+    held = handed(desk, two_activities(question(), question("second")))
+    at = entered(desk, held.token, "plan")
+    answered(desk, at["session_token"], "agreed")
+
+    titles = (
+        Node.objects.filter(run_id=held.handle.run_id).order_by("event_index").values_list("pending_title", flat=True)
+    )
+    assert list(titles)[1:] == ["Waits for an answer: agreed, second", "Waits for an answer: second"]
