@@ -16,6 +16,7 @@ from sessions_app.engine.decisions import Outcome, Part, Place, Warned, WarningC
 from sessions_app.engine.handover_refusals import (
     CheckpointOpenError,
     SuspendedError,
+    leads_nowhere,
     refuse_complete,
     unknown_activity,
 )
@@ -86,7 +87,7 @@ def hand_over(
     visit = _Visit(program, snapshot, place, nodes)
     told = (*told, *visit.take(command.manifest or ()))
     visit.leave(command)
-    return Handing(parts=tuple(visit.parts), warnings=told)
+    return Handing(parts=tuple(visit.parts), warnings=(*told, *_passed_over(visit.snapshot, command)))
 
 
 def warnings_of(*, program: Program, snapshot: Snapshot, command: HandOver) -> tuple[str, ...]:
@@ -147,6 +148,16 @@ def refuse_waiting(snapshot: Snapshot, command: HandOver) -> None:
         raise CheckpointOpenError.to_move(snapshot, command.activity_id, by_handle=not command.asks_on_entry)
     if snapshot.waits_for:
         raise SuspendedError.of(snapshot)
+
+
+def _passed_over(entered: Snapshot, command: HandOver) -> tuple[str, ...]:
+    """That the run is not where it was sent, since that activity is left out of it."""
+    position = entered.position
+    arrived = position.activity == command.activity_id and not position.complete
+    if arrived or command.activity_id in walker.TERMINAL_TARGETS:
+        return ()
+    now = "the workflow is complete" if position.complete else f"the run is at {position.activity!r}"
+    return (f"{command.activity_id!r} is left out of this run, by its mode or by an option that was chosen: {now}.",)
 
 
 def _same_end(first: str, second: str) -> bool:
@@ -260,7 +271,7 @@ class _Visit:
             by_hand=True,
         )
         if walk.failure is not None:
-            raise unknown_activity(self.program, command.activity_id)
+            raise leads_nowhere(self.program, command.activity_id)
         journal.activity_entered(command.activity_id, walk.position.visit, claim=command.claim)
         entered = replace(
             self.snapshot,

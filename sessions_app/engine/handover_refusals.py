@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from sessions_app.engine.state import Snapshot
-from sessions_app.engine.steering_refusals import ActivityNotFoundError, RunCompleteError
+from sessions_app.engine.steering_refusals import ActivityNotFoundError, InvalidTransitionError, RunCompleteError
+from sessions_app.engine.transitions import ways_from
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Program
@@ -123,6 +124,18 @@ def unknown_activity(program: Program, activity_id: str) -> ActivityNotFoundErro
         f"Activity {activity_id!r} is not one of workflow {program.id!r}.",
         suggestion=did_you_mean(activity_id, known) or "Call get_workflow for the activities.",
         details={"activities": known[:50]},
+    )
+
+
+def leads_nowhere(program: Program, activity_id: str) -> InvalidTransitionError:
+    """An activity that is left out is passed over; where no way leads on from it, nobody knows where to go."""
+    activity = program.activity(activity_id)
+    targets = list(dict.fromkeys(way.target for way in ways_from(activity))) if activity else []
+    return InvalidTransitionError(
+        f"Activity {activity_id!r} is left out of this run, by its mode or by an option that was chosen, and none of the "
+        "ways out of it is open.",
+        suggestion=f"Enter one that follows it: {', '.join(targets[:20]) or 'get_workflow names them'}.",
+        details={"leadsTo": targets[:20]},
     )
 
 

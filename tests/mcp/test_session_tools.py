@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import run_cast
-from tests.activity_folders import activity, folder, skill, step, toon, workflow
+from tests.activity_folders import activity, equals, folder, skill, step, toon, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.handover_play import AUTO_MS, caller, manifest, plan_files, republish, text_of
 from workflows_app.services.bundled import load_bundled
@@ -368,6 +368,35 @@ def test_an_activity_that_does_not_exist_is_not_entered(call, token):
 
     assert refusal["code"] == "ACTIVITY_NOT_FOUND"
     assert "draft" in refusal["details"]["suggestion"]
+
+
+def test_an_activity_that_is_left_out_is_passed_over_and_that_is_said(call, drafting, clock):
+    clock.shift(3)
+    chosen = respond(call, drafting["session_token"], option_id="no")
+
+    told = call("next_activity", session_token=chosen["session_token"], activity_id="build")
+
+    assert told["status"] == "completed"
+    assert "'build' is left out of this run" in told["warnings"][-1]
+
+
+def test_an_activity_that_is_left_out_and_leads_nowhere_is_refused_with_what_follows_it(desk, call):
+    about = workflow(
+        id="team.modes",
+        initialActivity="first",
+        variables=[{"name": "fast", "type": "boolean", "defaultValue": True}],
+        modes=[{"id": "fast", "name": "Fast", "activationVariable": "fast", "skipActivities": ["slow"]}],
+    )
+    ways = [{"to": "last", "condition": equals("fast", value=False)}]
+    files = folder(*(activity(name, transitions=ways) for name in ("first", "slow")), activity("last"), about=about)
+    publish_folder(desk, files, "team.modes")
+    token = call("start_session", workflow_id="team.modes")["session_token"]
+    token = call("next_activity", session_token=token, activity_id="first")["session_token"]
+
+    refusal = call.refused("next_activity", session_token=token, activity_id="slow")
+
+    assert refusal["code"] == "INVALID_TRANSITION"
+    assert refusal["details"]["leadsTo"] == ["last"]
 
 
 @pytest.mark.parametrize("end", ["workflow-end", "__terminal__", "end-workflow"])
