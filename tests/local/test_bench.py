@@ -57,7 +57,7 @@ def test_the_limit_runs_on_the_tables_that_an_advance_writes():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_run_is_taken_on_by_tokens_and_by_hand():
+def test_a_run_is_taken_on_by_tokens_by_hand_and_by_activities():
     from sessions_app.models import Run
     from sessions_app.services.keys import forget_keys
     from workrail_site.bench import service
@@ -65,14 +65,14 @@ def test_a_run_is_taken_on_by_tokens_and_by_hand():
 
     forget_keys()
     stage = set_stage()
-    walks = (service.advancing(), service.steering())
+    walks = (service.advancing(), service.steering(), service.handing())
 
     found = [service.measure_service(stage=stage, walk=walk, clients=1, seconds=0.2) for walk in walks]
-    ratio = service.ratio_in_turns(stage=stage, walk=walks[1], base=walks[0], calls=3)
+    ratios = [service.ratio_in_turns(stage=stage, walk=walk, base=walks[0], calls=3) for walk in walks[1:]]
 
     assert all(figure.calls == len(figure.latencies_ms) > 0 for figure in found)
-    assert ratio > 0
-    assert set(Run.objects.values_list("dialect", flat=True)) == {"rail", "navigation"}
+    assert all(ratio > 0 for ratio in ratios)
+    assert set(Run.objects.values_list("dialect", flat=True)) == {"rail", "navigation", "session"}
 
 
 def answered(situation):
@@ -97,10 +97,21 @@ def test_at_the_door_of_navigation_only_steps_are_counted():
     assert (to_step.counts, to_step.body["params"]["arguments"]["step_id"]) == (True, "step-0")
 
 
-def test_a_door_that_is_refused_ends_the_measurement():
-    from workrail_site.bench.doors import McpDoor, NavigationDoor
+def test_at_the_door_of_sessions_an_activity_is_left_with_a_manifest_of_its_steps():
+    from workrail_site.bench.doors import SessionDoor
+    from workrail_site.bench.stage import activity_steps
 
-    for door in (McpDoor(), NavigationDoor()):
+    first = SessionDoor().go_on(answered({"session_token": "ses.v1.x"})).body["params"]["arguments"]
+    then = SessionDoor().go_on(answered({"session_token": "ses.v1.y", "id": "there"})).body["params"]["arguments"]
+
+    assert first == {"session_token": "ses.v1.x", "activity_id": "there"}
+    assert (then["activity_id"], [entry["step_id"] for entry in then["step_manifest"]]) == ("back", activity_steps())
+
+
+def test_a_door_that_is_refused_ends_the_measurement():
+    from workrail_site.bench.doors import McpDoor, NavigationDoor, SessionDoor
+
+    for door in (McpDoor(), NavigationDoor(), SessionDoor()):
         with pytest.raises(RuntimeError, match="RATE_LIMITED"):
             door.go_on(b'{"error": {"data": {"code": "RATE_LIMITED"}}}')
 

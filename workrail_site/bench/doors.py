@@ -18,7 +18,7 @@ from urllib.request import urlopen
 
 from workrail_site.bench.figures import Figure
 from workrail_site.bench.processor_time import processor_seconds
-from workrail_site.bench.service import offers
+from workrail_site.bench.service import activity_after, manifest, offers
 from workrail_site.bench.stage import LOOP_ID, NOTES, Stage
 
 _STATE = re.compile(rb'\\?"stateToken\\?": ?\\?"(st\.v1\.[0-9a-z]+)')
@@ -98,6 +98,23 @@ class NavigationDoor(McpDoor):
             if offer["action"] == "complete_step":
                 return self._ask("nav_action", {"state": state, "action": "complete_step", "step_id": offer["step"]})
         return self._ask("nav_action", {"state": state, "action": "advance_loop", "loop_id": LOOP_ID}, counts=False)
+
+
+class SessionDoor(McpDoor):
+    name = "next_activity by MCP"
+    path = "/mcp/session"
+
+    def begin(self, stage: Stage) -> Ask:
+        return self._ask("start_session", {"workflow_id": stage.activities_id})
+
+    def go_on(self, answer: bytes) -> Ask:
+        value = json.loads(answer).get("result", {}).get("structuredContent", {})
+        if "session_token" not in value:
+            raise RuntimeError(f"{self.name} was answered {answer[:400]!r}")
+        here = value.get("id", "")
+        done = {"step_manifest": manifest()} if here else {}
+        following = {"session_token": value["session_token"], "activity_id": activity_after(here)}
+        return self._ask("next_activity", {**following, **done})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,13 +12,16 @@ from django.db import connection
 from django.utils import timezone
 
 from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep
+from sessions_app.engine.handover import HandOver
+from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.obligations import Submission
 from sessions_app.engine.runs import Dialect
-from sessions_app.services.minting import Reply
+from sessions_app.services.handles import Wish, begin as begin_session
+from sessions_app.services.handover import Call, enter_activity
 from sessions_app.services.navigation import steer_run
 from sessions_app.services.runs import Beginning, advance_run, start_run
 from workrail_site.bench.figures import Figure
-from workrail_site.bench.stage import LOOP_ID, NOTES, Stage
+from workrail_site.bench.stage import ACTIVITIES, LOOP_ID, NOTES, Stage, activity_steps
 
 EVENTS_PER_ADVANCE = 5
 _WARM_CALLS = 10
@@ -29,9 +32,9 @@ class Walk:
     """A way to take a run on. `prepare` leads to where `step` may be measured, and is not."""
 
     name: str
-    begin: Callable[[Stage], Reply]
-    step: Callable[[Stage, Reply], Reply]
-    prepare: Callable[[Stage, Reply], Reply] = lambda _stage, reply: reply
+    begin: Callable[[Stage], dict[str, Any]]
+    step: Callable[[Stage, dict[str, Any]], dict[str, Any]]
+    prepare: Callable[[Stage, dict[str, Any]], dict[str, Any]] = lambda _stage, value: value
 
 
 @dataclass(slots=True)
@@ -73,14 +76,19 @@ def measure_service(*, stage: Stage, walk: Walk, clients: int, seconds: float) -
     )
 
 
-def begin(stage: Stage) -> Reply:
+def handing() -> Walk:
+    """From one activity to the next, with a manifest of the steps of the one that is left."""
+    return Walk(name="next_activity in process", begin=_begin_session, step=_enter_next)
+
+
+def begin(stage: Stage) -> dict[str, Any]:
     beginning = Beginning(workflow_id=stage.workflow_id, goal="Measure")
-    return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom)
+    return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom).value
 
 
-def advance(stage: Stage, reply: Reply) -> Reply:
-    tokens = reply.value["nextCall"]["params"]
-    return advance_run(
+def advance(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
+    tokens = value["nextCall"]["params"]
+    reply = advance_run(
         actor=stage.actor,
         state_token=tokens["stateToken"],
         ack_token=tokens["ackToken"],
@@ -88,6 +96,7 @@ def advance(stage: Stage, reply: Reply) -> Reply:
         now=timezone.now(),
         entropy=os.urandom,
     )
+    return reply.value
 
 
 def age_ratio(*, stage: Stage, events: int, calls: int) -> float:
@@ -107,63 +116,95 @@ def age_ratio(*, stage: Stage, events: int, calls: int) -> float:
 def ratio_in_turns(*, stage: Stage, walk: Walk, base: Walk, calls: int) -> float:
     """What a step of one walk takes over what one of the other takes, at the median."""
     walks = (walk, base)
-    replies = [each.begin(stage) for each in walks]
+    values = [each.begin(stage) for each in walks]
     times: list[list[float]] = [[], []]
     for call in range(_WARM_CALLS + calls):
         for turn, each in enumerate(walks):
-            replies[turn], took = _timed(stage, each, each.prepare(stage, replies[turn]))
+            values[turn], took = _timed(stage, each, each.prepare(stage, values[turn]))
             if call >= _WARM_CALLS:
                 times[turn].append(took)
     return statistics.median(times[0]) / statistics.median(times[1])
 
 
-def _timed(stage: Stage, walk: Walk, reply: Reply) -> tuple[Reply, float]:
+def _timed(stage: Stage, walk: Walk, value: dict[str, Any]) -> tuple[dict[str, Any], float]:
     begun = time.perf_counter()
-    following = walk.step(stage, reply)
+    following = walk.step(stage, value)
     return following, time.perf_counter() - begun
 
 
 def _work(stage: Stage, walk: Walk, tally: _Tally, ready: threading.Barrier, stop: threading.Event) -> None:
     try:
-        reply = walk.begin(stage)
+        value = walk.begin(stage)
         for _ in range(_WARM_CALLS):
-            reply = walk.step(stage, walk.prepare(stage, reply))
+            value = walk.step(stage, walk.prepare(stage, value))
         ready.wait()
         while not stop.is_set():
-            reply, took = _timed(stage, walk, walk.prepare(stage, reply))
+            value, took = _timed(stage, walk, walk.prepare(stage, value))
             tally.latencies_ms.append(took * 1e3)
             tally.calls += 1
     finally:
         connection.close()
 
 
-def _begin_by_hand(stage: Stage) -> Reply:
+def _begin_by_hand(stage: Stage) -> dict[str, Any]:
     beginning = Beginning(workflow_id=stage.workflow_id, dialect=Dialect.NAVIGATION)
-    return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom)
+    return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom).value
 
 
-def _complete(stage: Stage, reply: Reply) -> Reply:
-    step = next(offer for offer in offers(reply.value) if offer["action"] == "complete_step")
-    return _steer(stage, reply, CompleteStep(step_id=step["step"]))
+def _complete(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
+    step = next(offer for offer in offers(value) if offer["action"] == "complete_step")
+    return _steer(stage, value, CompleteStep(step_id=step["step"]))
 
 
-def _go_round(stage: Stage, reply: Reply) -> Reply:
-    if any(offer["action"] == "complete_step" for offer in offers(reply.value)):
-        return reply
-    return _steer(stage, reply, AdvanceLoop(loop_id=LOOP_ID))
+def _go_round(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
+    if any(offer["action"] == "complete_step" for offer in offers(value)):
+        return value
+    return _steer(stage, value, AdvanceLoop(loop_id=LOOP_ID))
 
 
-def _steer(stage: Stage, reply: Reply, action: Action) -> Reply:
+def _steer(stage: Stage, value: dict[str, Any], action: Action) -> dict[str, Any]:
     following = steer_run(
         actor=stage.actor,
-        state_token=reply.value["state"],
+        state_token=value["state"],
         action=action,
         now=timezone.now(),
         entropy=os.urandom,
-    )
-    if not following.value["success"]:
-        raise RuntimeError(f"The run cannot be taken on by hand: {following.value}")
+    ).value
+    if not following["success"]:
+        raise RuntimeError(f"The run cannot be taken on by hand: {following}")
     return following
+
+
+def _begin_session(stage: Stage) -> dict[str, Any]:
+    wish = Wish(dialect=Dialect.SESSION, workflow_id=stage.activities_id)
+    begun = begin_session(actor=stage.actor, wish=wish, now=timezone.now(), entropy=os.urandom)
+    return {"session_token": begun.held.token, "activity_id": ""}
+
+
+def _enter_next(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
+    call = Call(
+        actor=stage.actor,
+        dialect=Dialect.SESSION,
+        token=value["session_token"],
+        now=timezone.now(),
+        entropy=os.urandom,
+    )
+    here = value["activity_id"]
+    done = tuple(ManifestEntry(**entry) for entry in manifest()) if here else None
+    command = HandOver(activity_id=activity_after(here), manifest=done, asks_on_entry=True)
+    return enter_activity(call, command).reply.value
+
+
+def activity_after(activity_id: str) -> str:
+    """The other of the two; the first at the beginning."""
+    return ACTIVITIES[1] if activity_id == ACTIVITIES[0] else ACTIVITIES[0]
+
+
+def manifest() -> list[dict[str, str]]:
+    """What was done in an activity: all its steps, with as many words as an advance has notes."""
+    steps = activity_steps()
+    share = len(NOTES) // len(steps)
+    return [{"step_id": step_id, "output": NOTES[:share]} for step_id in steps]
 
 
 def offers(situation: dict[str, Any]) -> list[dict[str, Any]]:

