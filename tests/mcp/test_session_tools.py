@@ -363,6 +363,15 @@ def test_an_activity_is_handed_over_whole(call, drafting):
     assert drafting["artifactPrefix"] == "01"
 
 
+def test_an_activity_without_a_way_out_says_how_the_run_ends(call, cleared):
+    """Otherwise nobody ends it: most saved sessions of the original were never told to be done."""
+    last = call("next_activity", session_token=cleared, activity_id="redo")
+
+    assert last["when_done"] == {"tool": "next_activity", "parameters": {"activity_id": "end-workflow"}}
+    ended = call("next_activity", session_token=last["session_token"], **last["when_done"]["parameters"])
+    assert ended["status"] == "completed"
+
+
 def test_an_activity_that_does_not_exist_is_not_entered(call, token):
     refusal = call.refused("next_activity", session_token=token, activity_id="drafts")
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sessions_app.engine.checkpoints import Authority
+from sessions_app.engine.landscape import THE_END
 from sessions_app.engine.questions import checkpoint_named, names_of, on_demand
 from sessions_app.engine.state import Snapshot
+from sessions_app.engine.transitions import ways_from
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activity_documents import (
     activity_json,
@@ -40,12 +42,19 @@ def summarized(program: Program, *, with_modes: bool, tool: str) -> dict[str, An
 
 def whole_activity(activity: Activity) -> dict[str, Any]:
     """One that is too long for a reply has its steps shortened, and says by which call each is told in full."""
-    said = activity_json(activity)
+    said = {**activity_json(activity), **_ending(activity)}
     if fits(said):
         return said
     hint = {"tool": "get_skill", "parameters": {"step_id": "<a step of this activity>"}}
     shorter = ({**shortened(said, text_bytes=size), "summarized": True, "next_action": hint} for size in _SHORTER_BYTES)
     return next((one for one in shorter if fits(one)), {"id": activity.id, "summarized": True, "next_action": hint})
+
+
+def _ending(activity: Activity) -> dict[str, Any]:
+    """An activity without a way out is the last one, and only whoever did it knows when it is done."""
+    if ways_from(activity):
+        return {}
+    return {"when_done": {"tool": "next_activity", "parameters": {"activity_id": THE_END}}}
 
 
 def activity_of(program: Program, activity_id: str) -> Activity:
