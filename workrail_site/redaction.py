@@ -9,6 +9,8 @@ from teams_app.engine.redaction import HIDDEN, bare_name, hide_secrets
 
 _MOST_LEVELS = 12
 _SHORTEST_SECRET = 8
+_LONGEST_REMEMBERED = 80
+_MOST_REMEMBERED = 4096
 # The cookie by which a person is signed in; arguments of tools call sessions of ours so.
 _COOKIE = "sessionid"
 
@@ -18,11 +20,16 @@ class Redactor:
 
     def __init__(self, *, known: tuple[str, ...] = ()) -> None:
         self._known = tuple(secret for secret in known if len(secret) >= _SHORTEST_SECRET)
+        # The same few names, methods, paths and actors come with every line.
+        self._remembered = lru_cache(maxsize=_MOST_REMEMBERED)(self._without_secrets)
 
     def __call__(self, _logger: Any, _method: str, event: Mapping[str, Any]) -> dict[str, Any]:
         return {self.text(str(name)): self._field(str(name), value, 0) for name, value in event.items()}
 
     def text(self, text: str) -> str:
+        return self._remembered(text) if len(text) <= _LONGEST_REMEMBERED else self._without_secrets(text)
+
+    def _without_secrets(self, text: str) -> str:
         for secret in self._known:
             text = text.replace(secret, HIDDEN)
         return hide_secrets(text)

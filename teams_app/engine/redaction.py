@@ -34,12 +34,13 @@ _ENDINGS = (
 )
 _WHOLE_NAMES = frozenset({"pwd", "pin", "auth", "bearer", "jwt"})
 
-# One look that tells whether the patterns need to look at all: most texts hold none of these.
-_SUSPICIOUS = re.compile(
-    r"wr_key_|\.\s*v[0-9]|eyj|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|akia|asia|private key|bearer|basic|://"
-    r"|passw|secret|api_?key|token|cookie|sessionid",
-    re.IGNORECASE,
+# One look that tells whether the patterns need to look at all: most texts hold none of these. Looking for each in turn is thirty
+# times as quick as one pattern of alternatives.
+_SUSPECTS = (
+    *("wr_key_", "eyj", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-", "akia", "asia"),
+    *("private key", "bearer", "basic", "://", "passw", "secret", "apikey", "api_key", "token", "cookie", "sessionid"),
 )
+_VERSION = re.compile(r"\.\s*v[0-9]")
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     # An agent key keeps the eight characters by which people recognise it.
     (re.compile(r"(wr_key_[a-z2-7]{0,8})[a-z0-9]*", re.IGNORECASE), rf"\1{HIDDEN}"),
@@ -71,10 +72,15 @@ _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 def hide_secrets(text: str) -> str:
     """The text without what looks like a secret."""
-    if _SUSPICIOUS.search(text):
+    if _is_suspicious(text):
         for pattern, instead in _PATTERNS:
             text = pattern.sub(instead, text)
     return text
+
+
+def _is_suspicious(text: str) -> bool:
+    folded = text.casefold()
+    return any(suspect in folded for suspect in _SUSPECTS) or _VERSION.search(folded) is not None
 
 
 @lru_cache(maxsize=2048)

@@ -50,3 +50,18 @@ def test_an_innocent_name_hides_nothing(name):
 @pytest.mark.parametrize("text", ["A plain sentence.", "v1 of the plan", "see https://example.com/x", "keys: a, b"])
 def test_a_text_without_a_secret_stays_as_it_is(text):
     assert hide_secrets(text) == text
+
+
+CUNNING = [
+    "PA\u017f\u017fWORD=hunter2",
+    "TO\u212aEN=hunter2",
+    "st .\tV1. q8w7e6r5t4y3u2i1",
+    "Xoxb-0123456789",
+    "API_KEY=hunter2",
+]
+
+
+@pytest.mark.parametrize("text", CUNNING)
+def test_the_first_look_misses_nothing_that_the_patterns_find(text):
+    """Letters that are others' capitals among them: what is compared without regard to case is compared so twice."""
+    assert HIDDEN in hide_secrets(text)
