@@ -12,12 +12,10 @@ from sessions_app.engine import replies
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.replies import Branching, Recap, RecapEntry, Sibling
 from sessions_app.engine.state import differs_in_mode_only, snapshot_from_bytes
-from sessions_app.models import Run
 from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
 from sessions_app.selectors.snapshots import sound_snapshot
 from sessions_app.selectors.standings import Standing, read_standing
 from teams_app.engine.actors import Actor
-from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text
 
 MAX_ANCESTORS = 100
@@ -237,14 +235,6 @@ def newest_leaf(*, actor: Actor, node_id: UUID) -> Leaf | None:
         for id_, kind, key, at, data in rows
     )
     return next(found, None)
-
-
-def tip_of(*, actor: Actor, run_id: UUID) -> UUID:
-    """The node to go on from."""
-    run = Run.objects.filter(pk=run_id, team_id=actor.team_id).only("tip_node_id").order_by("pk").first()
-    if run is None:
-        raise NotFoundError("There is no such run.", suggestion="List the runs of the session for their ids.")
-    return run.tip_node_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,6 @@ LEFT JOIN sessions_app_attempt a ON a.node_id = h.id AND a.nonce = $2
 WHERE h.id = $1 AND h.team_id = $3
 """  # noqa: S608  constants only
 
-_READ_TIP = f"""
-SELECT {STANDING}
-FROM sessions_app_run r
-JOIN sessions_app_node n ON n.id = r.tip_node_id
-JOIN sessions_app_worksession s ON s.id = r.session_id
-LEFT JOIN sessions_app_attempt a ON false
-WHERE r.id = $1 AND r.team_id = $2
-"""  # noqa: S608  constants only
-
 _READ_CHILDREN = f"""
 SELECT {_COLUMNS}, r.workflow_id, s.next_event_index
 FROM sessions_app_handle h
@@ -72,12 +63,6 @@ def read_holder(*, team_id: UUID, handle_id: UUID, nonce: bytes = b"") -> Holder
     if row is None:
         return None
     return Holder(handle=_handle(row), standing=standing_of(row[_COUNT:]))
-
-
-def read_tip(*, team_id: UUID, run_id: UUID) -> Standing | None:
-    """Where a run stands."""
-    row = prepared_cursor().execute(_READ_TIP, [run_id, team_id]).fetchone()
-    return None if row is None else standing_of(row)
 
 
 def read_children(*, team_id: UUID, run_ids: Sequence[UUID]) -> tuple[Child, ...]:

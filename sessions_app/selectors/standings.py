@@ -84,6 +84,15 @@ LEFT JOIN sessions_app_attempt a ON a.node_id = n.id AND a.nonce = $2
 WHERE n.id = $1 AND n.team_id = $3
 """  # noqa: S608  constants only
 
+_READ_TIP = f"""
+SELECT {STANDING}
+FROM sessions_app_run r
+JOIN sessions_app_node n ON n.id = r.tip_node_id
+JOIN sessions_app_worksession s ON s.id = r.session_id
+LEFT JOIN sessions_app_attempt a ON false
+WHERE r.id = $1 AND r.team_id = $2
+"""  # noqa: S608  constants only
+
 _READ_RECORDED = """
 SELECT a.reply, a.reply_template, a.keys_generation, a.to_node_id
 FROM sessions_app_attempt a WHERE a.node_id = $1 AND a.nonce = $2 AND a.team_id = $3
@@ -101,6 +110,12 @@ WHERE s.id = $1 AND s.team_id = $3
 def read_standing(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Standing | None:
     """One node of the team and what was recorded for this attempt at it; None when the team has no such node."""
     row = prepared_cursor().execute(_READ, [node_id, nonce, team_id]).fetchone()
+    return None if row is None else standing_of(row)
+
+
+def read_tip(*, team_id: UUID, run_id: UUID) -> Standing | None:
+    """Where a run stands: its tip and the head of its log as one moment had them, so what goes on from it makes no fork."""
+    row = prepared_cursor().execute(_READ_TIP, [run_id, team_id]).fetchone()
     return None if row is None else standing_of(row)
 
 

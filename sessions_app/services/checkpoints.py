@@ -23,8 +23,7 @@ from sessions_app.engine.runs import Dialect
 from sessions_app.engine.tokens import NONCE_BYTES
 from sessions_app.models import CheckpointRequest
 from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint, waiting_node
-from sessions_app.selectors.handles import read_tip
-from sessions_app.selectors.standings import Standing, read_standing
+from sessions_app.selectors.standings import Standing, read_standing, read_tip
 from sessions_app.services.attempts import MAX_TRIES, busy, default_due_ms, landing_at, snapshot_of, unknown_node
 from sessions_app.services.keys import current_keys
 from sessions_app.services.minting import Entropy, Minting

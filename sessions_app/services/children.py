@@ -10,8 +10,7 @@ from sessions_app.engine.decisions import Decision, Part, Place
 from sessions_app.engine.handles import Handle
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import NONCE_BYTES
-from sessions_app.selectors.handles import read_tip
-from sessions_app.selectors.standings import Standing
+from sessions_app.selectors.standings import Standing, read_tip
 from sessions_app.services import store
 from sessions_app.services.attempts import landing_at, snapshot_of
 from sessions_app.services.minting import Minting

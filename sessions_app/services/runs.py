@@ -52,6 +52,7 @@ from sessions_app.selectors.standings import (
     read_recorded,
     read_session,
     read_standing,
+    read_tip,
 )
 from sessions_app.services.answered import Use, at_answer, collected
 from sessions_app.services.appends import NewAttempt, NewRun, NewSession, NewTip
@@ -273,8 +274,8 @@ def change_preferences(
     """
     actor.require(Permission.STEER_RUNS)
     for _ in range(MAX_TRIES):
-        tip = branches.tip_of(actor=actor, run_id=run_id)
-        standing = read_standing(team_id=actor.team_id, node_id=tip, nonce=b"")
+        # One statement: a tip that is read first and looked up afterwards may be an older node by then.
+        standing = read_tip(team_id=actor.team_id, run_id=run_id)
         if standing is None:
             raise NotFoundError("There is no such run.", suggestion="List the runs of the session for their ids.")
         snapshot = snapshot_of(standing)
