@@ -13,12 +13,12 @@ from sessions_app.engine.drafts import session_draft
 from sessions_app.engine.handover import HandOver
 from sessions_app.engine.handover_answers import Mode, Resolve
 from sessions_app.engine.log import Head, StoredEvent, seal, verify_chain
-from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
 from sessions_app.engine.outputs import MAX_NOTES_BYTES
 from sessions_app.engine.projections import project
 from sessions_app.engine.state import Preferences, snapshot_from_bytes
 from teams_app.engine.errors import WorkrailError
 from tests.engine_play import activities, asking, do
+from tests.handed_over_moves import ANY
 from workflows_app.engine import walker
 from workflows_app.engine.program import (
     Activity,
@@ -74,44 +74,6 @@ PROGRAM = activities(
     Activity(id="ask", title="Ask", body=(ONLY_PERSON, do("tidy")), checkpoints=(HUMAN,)),
     modes=(ProgramMode(id="quick", name="Quick", activation_variable="on", skip_activities=("ask",)),),
 )
-
-IDS = ["draft", "first", "deep", "deeper", "last", "review", "free", "make", "ship", "tidy"]
-# Loops, gates and questions are no steps, and may be named like any other word.
-STRANGE = ["outer", "inner", GATE.id, SOFT_GATE.id, ONLY_PERSON.id, "sure", "nothing", "", "Draft", "draft ", "plan"]
-PLAIN = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
-WORDS = st.one_of(*[PLAIN] * 4, st.sampled_from(["", " \n", "Did it.", "a" * 3_000, "b" * 5_000]))
-UNSTORABLE = st.sampled_from(["\0", "Did\0 it.", "\ud800"])
-
-
-def rarely(strange, usual, *, among=12):
-    return st.integers(1, among).flatmap(lambda at: strange if at == among else usual)
-
-
-ENTRIES = st.builds(
-    ManifestEntry,
-    step_id=rarely(st.sampled_from(STRANGE), st.sampled_from(IDS), among=4),
-    output=rarely(UNSTORABLE, WORDS, among=60),
-)
-TARGETS = rarely(st.sampled_from(["workflow-end", "nowhere", ""]), st.sampled_from(["plan", "build", "ask"]))
-OUTCOMES = st.builds(ActivityOutcome, activity_id=TARGETS, outcome=WORDS, transition_condition=WORDS)
-MOVES = st.builds(
-    HandOver,
-    activity_id=TARGETS,
-    claim=rarely(UNSTORABLE, st.none() | WORDS, among=60),
-    manifest=rarely(st.none(), st.lists(ENTRIES, min_size=1, max_size=12).map(tuple), among=5),
-    outcomes=st.none() | st.lists(OUTCOMES, max_size=3).map(tuple),
-    asks_on_entry=rarely(st.just(value=True), st.just(value=False), among=4),
-)
-YIELDS = st.sampled_from(["sure", "soft", "human", "ship", "nothing"])
-RESOLVES = st.builds(
-    Resolve,
-    mode=st.sampled_from(list(Mode)),
-    checkpoint_id=st.sampled_from(["", "sure", "soft", "human", "ship"]),
-    option_id=st.sampled_from(["yes", "leads", "approve", "no"]),
-)
-# A signed-in person chooses that option wherever one is asked.
-PERSONS = st.sampled_from([("yes", "approve"), ("leads", "approve")])
-ANY = st.one_of(MOVES, MOVES, PERSONS, PERSONS, YIELDS, RESOLVES)
 
 
 @dataclass(kw_only=True)
