@@ -226,6 +226,14 @@ def test_what_is_no_token_is_recovered_as_a_fresh_session(call, lost):
     assert call("get_workflow_status", session_token=told["session_token"])["current_activity"] == "none"
 
 
+def test_that_a_token_was_adopted_or_recovered_stands_in_the_trace(call, token):
+    lost = call("start_session", session_token="lost", workflow_id="team.plan")
+
+    (event,) = call("get_trace", session_token=lost["session_token"])["events"]
+
+    assert event["vw"] == [lost["warning"]]
+
+
 def test_a_forged_token_opens_no_session_that_exists(call, drafting):
     """In the original an unsigned payload became a valid token of whatever it said."""
     forged = drafting[:-1] + ("2" if drafting[-1] != "2" else "3")

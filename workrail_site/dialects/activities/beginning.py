@@ -11,7 +11,7 @@ from workrail_site.mcp.answers import ToolReply
 def started(begun: Begun) -> ToolReply:
     """Whoever comes back is told where the session stands."""
     held = begun.held
-    note(held)
+    note(held, warning=begun.warning)
     warnings = [begun.warning] if begun.warning else []
     flags = {"inherited": begun.inherited, "adopted": begun.adopted, "recovered": begun.recovered}
     value: dict[str, Any] = {

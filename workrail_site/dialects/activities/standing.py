@@ -23,8 +23,10 @@ def ungated(token: str) -> Held:
     return held
 
 
-def note(held: Held) -> None:
-    """Its token names a holder, which only the service can look up; so the trace is told where the call belongs."""
+def note(held: Held, *, warning: str = "") -> None:
+    """Its token names a holder, which only the service can look up; so the trace is told where the call belongs. Warnings
+    that the reply lists are known to it; one that stands elsewhere is told.
+    """
     handle = held.handle
     note_call(
         Noted(
@@ -32,6 +34,7 @@ def note(held: Held) -> None:
             run_id=handle.run_id,
             agent_id=handle.agent_id,
             activity=held.snapshot.position.activity,
+            warnings=[{"code": "", "message": warning}] if warning else (),
         )
     )
 

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from workflows_app.engine.activity_documents import overview_json
 from workflows_app.engine.budgets import fit_bytes
+from workflows_app.engine.program import Program
 from workflows_app.engine.values import WorkflowValue
+from workrail_site.dialects.activities.definitions import summarized, whole_workflow
 from workrail_site.dialects.activities.printing import fits
 from workrail_site.dialects.activities.resources import Reading
 from workrail_site.dialects.activities.skills import Skill
@@ -27,6 +30,12 @@ def entries_of(workflows: Sequence[WorkflowValue]) -> list[dict[str, Any]]:
 
 def _entry(workflow: WorkflowValue) -> dict[str, Any]:
     return {"id": workflow.workflow_id, "title": workflow.title, "version": workflow.version}
+
+
+def workflow_json_of(program: Program, *, summary: bool) -> dict[str, Any]:
+    if summary:
+        return overview_json(program, with_modes=False)
+    return whole_workflow(program) or summarized(program, with_modes=True, tool="next_activity")
 
 
 def skills_json(skills: list[Skill], *, failed: list[str], within: str) -> dict[str, Any]:

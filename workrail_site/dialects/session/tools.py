@@ -7,18 +7,11 @@ from django.utils import timezone
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import handover
 from sessions_app.services.handles import Wish, begin
-from workflows_app.engine.activity_documents import overview_json
 from workrail_site.dialects.activities import parameters as common
 from workrail_site.dialects.activities.answers import chosen, mode_of
 from workrail_site.dialects.activities.beginning import started
 from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
-from workrail_site.dialects.activities.definitions import (
-    activity_of,
-    question_json,
-    summarized,
-    whole_activity,
-    whole_workflow,
-)
+from workrail_site.dialects.activities.definitions import activity_of, question_json, whole_activity
 from workrail_site.dialects.activities.entering import calling, entered, move_to
 from workrail_site.dialects.activities.printing import answered, listed, tokened, told
 from workrail_site.dialects.activities.resources import read_resource
@@ -26,7 +19,7 @@ from workrail_site.dialects.activities.skills import Shelf
 from workrail_site.dialects.activities.standing import current_activity, drift_of, standing
 from workrail_site.dialects.activities.trace import trace_of
 from workrail_site.dialects.session import parameters as given
-from workrail_site.dialects.session.material import entries_of, resource_json, skills_json
+from workrail_site.dialects.session.material import entries_of, resource_json, skills_json, workflow_json_of
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
@@ -97,13 +90,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         summary=false gives the whole definition with every activity; one that is too long for a reply comes summarized.
         """
         held = standing(session_token, dialect=Dialect.SESSION)
-        said = None if summary else whole_workflow(held.program)
-        if said is None:
-            said = (
-                overview_json(held.program, with_modes=False)
-                if summary
-                else summarized(held.program, with_modes=True, tool="next_activity")
-            )
+        said = workflow_json_of(held.program, summary=summary)
         return tokened(said, token=held.token, warnings=drift_of(held))
 
     @hinted(Hints(title="Enter an activity", idempotent=True))
