@@ -8,7 +8,7 @@ from sessions_app.engine.runs import Dialect
 from sessions_app.services import handover
 from sessions_app.services.handles import Wish, begin
 from workflows_app.engine.toon_text import toon_text
-from workrail_site.dialects.activities import parameters as common
+from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
 from workrail_site.dialects.activities.beginning import started
 from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
@@ -103,7 +103,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         return started(begun)
 
     @hinted(Hints(title="Where a session stands", read_only=True, idempotent=True))
-    def get_workflow_status(self, *, session_token: common.SessionToken) -> ToolReply:
+    def get_workflow_status(self, *, session_token: handing.SessionToken) -> ToolReply:
         """Tells where the session stands: active, blocked or completed, its activity, those done, and the last checkpoint.
 
         Use it to come back to a session, and while a checkpoint is open.
@@ -113,7 +113,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         return tokened(status, token=held.token, warnings=drift_of(held))
 
     @hinted(Hints(title="Read the workflow", read_only=True, idempotent=True))
-    def get_workflow(self, *, session_token: common.SessionToken, summary: common.Summary = True) -> ToolReply:
+    def get_workflow(self, *, session_token: handing.SessionToken, summary: handing.Summary = True) -> ToolReply:
         """Reads the workflow's primary skill, and below --- its rules, variables, modes, initialActivity and activities.
 
         summary=false gives the whole definition; one that is too long for a reply comes summarized.
@@ -126,11 +126,11 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
     def next_activity(
         self,
         *,
-        session_token: common.SessionToken,
-        activity_id: common.NextActivityId,
-        transition_condition: common.TransitionCondition = None,
-        step_manifest: common.StepManifest = None,
-        activity_manifest: common.ActivityManifest = None,
+        session_token: handing.SessionToken,
+        activity_id: handing.NextActivityId,
+        transition_condition: handing.TransitionCondition = None,
+        step_manifest: handing.StepManifest = None,
+        activity_manifest: handing.ActivityManifest = None,
     ) -> ToolReply:
         """For the orchestrator: goes to an activity and confirms its id and name. Its definition is told by get_activity.
 
@@ -145,7 +145,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         return entered(handed.reply.value, run_id=held.handle.run_id, definition={})
 
     @hinted(Hints(title="Read the activity", read_only=True, idempotent=True))
-    def get_activity(self, *, session_token: common.SessionToken) -> ToolReply:
+    def get_activity(self, *, session_token: handing.SessionToken) -> ToolReply:
         """For the worker: reads the whole activity that the orchestrator entered.
 
         It has the steps, checkpoints, loops, decisions, transitions, rules and skills: all that is needed to do it.
@@ -156,7 +156,9 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         return headed(toon_text(said), headers=headers, value=said, token=held.token, warnings=drift_of(held))
 
     @hinted(Hints(title="Yield at a checkpoint", idempotent=True))
-    def yield_checkpoint(self, *, session_token: common.SessionToken, checkpoint_id: common.CheckpointId) -> ToolReply:
+    def yield_checkpoint(
+        self, *, session_token: handing.SessionToken, checkpoint_id: handing.CheckpointId
+    ) -> ToolReply:
         """For the worker: asks a checkpoint of the current activity, and gives the handle to hand to the orchestrator.
 
         Most tools are blocked until it is resolved. Hand the handle over in a <checkpoint_yield> block and stop.
@@ -167,7 +169,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         return answered(handed.reply.value)
 
     @hinted(Hints(title="Resume after a checkpoint", read_only=True, idempotent=True))
-    def resume_checkpoint(self, *, session_token: common.SessionToken) -> ToolReply:
+    def resume_checkpoint(self, *, session_token: handing.SessionToken) -> ToolReply:
         """For the worker: goes on when the orchestrator has resolved the checkpoint. Refused while it is still open."""
         standing(session_token, dialect=Dialect.ORCHESTRATOR)
         return resumed(handover.resume_checkpoint(actor=acting(), token=session_token, dialect=Dialect.ORCHESTRATOR))
@@ -192,9 +194,9 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         *,
         checkpoint_handle: given.CheckpointHandle = None,
         session_token: given.InPlaceOfHandle = None,
-        option_id: common.OptionId = None,
-        auto_advance: common.AutoAdvance = None,
-        condition_not_met: common.ConditionNotMet = None,
+        option_id: handing.OptionId = None,
+        auto_advance: handing.AutoAdvance = None,
+        condition_not_met: handing.ConditionNotMet = None,
     ) -> ToolReply:
         """For the orchestrator: resolves the open checkpoint in exactly one way: option_id, auto_advance or condition_not_met.
 
@@ -210,14 +212,14 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         return answered(handed.reply.value)
 
     @hinted(Hints(title="Read the workflow's skill", read_only=True, idempotent=True))
-    def get_skills(self, *, session_token: common.SessionToken) -> ToolReply:
+    def get_skills(self, *, session_token: handing.SessionToken) -> ToolReply:
         """Reads the primary skill of the workflow as it was written: how it is led. Steps have skills of their own."""
         held = ungated(session_token)
         skill = Shelf(actor=acting(), program=held.program).primary()
         return skills_reply(skill, held=held, warnings=drift_of(held))
 
     @hinted(Hints(title="Read a skill", read_only=True, idempotent=True))
-    def get_skill(self, *, session_token: common.SessionToken, step_id: given.StepId = None) -> ToolReply:
+    def get_skill(self, *, session_token: handing.SessionToken, step_id: given.StepId = None) -> ToolReply:
         """Reads a skill as it was written: of a step, or without step_id of the whole activity, or, before the first
         activity, of the workflow. Call it only for steps that name a skill.
         """
@@ -225,7 +227,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         return skill_reply(skill_of(held, step_id), held=held, warnings=drift_of(held))
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
-    def get_resource(self, *, session_token: common.SessionToken, resource_id: given.ResourceId) -> ToolReply:
+    def get_resource(self, *, session_token: handing.SessionToken, resource_id: given.ResourceId) -> ToolReply:
         """Reads a guide in full, with its id and version. "03" is of the session's workflow, "meta/01" of the one named.
 
         A long one comes in parts; next names the call for the next part.
@@ -235,7 +237,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         return resource_reply(reading, held=held, warnings=drift_of(held))
 
     @hinted(Hints(title="Read the trace", read_only=True, idempotent=True))
-    def get_trace(self, *, session_token: common.SessionToken, trace_tokens: common.TraceTokens = None) -> ToolReply:
+    def get_trace(self, *, session_token: handing.SessionToken, trace_tokens: handing.TraceTokens = None) -> ToolReply:
         """Tells what was called when, how long it took, and what was warned of: in this session, or as trace_tokens name it."""
         held = ungated(session_token)
         return tokened(trace_of(held, trace_tokens), token=held.token, warnings=drift_of(held))

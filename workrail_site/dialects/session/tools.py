@@ -7,7 +7,7 @@ from django.utils import timezone
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import handover
 from sessions_app.services.handles import Wish, begin
-from workrail_site.dialects.activities import parameters as common
+from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
 from workrail_site.dialects.activities.beginning import started
 from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
@@ -84,7 +84,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         return started(begun)
 
     @hinted(Hints(title="Read the workflow", read_only=True, idempotent=True))
-    def get_workflow(self, *, session_token: common.SessionToken, summary: common.Summary = True) -> ToolReply:
+    def get_workflow(self, *, session_token: handing.SessionToken, summary: handing.Summary = True) -> ToolReply:
         """Reads the session's workflow: rules, variables, execution model, initialActivity, and the activities by name.
 
         summary=false gives the whole definition with every activity; one that is too long for a reply comes summarized.
@@ -97,11 +97,11 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
     def next_activity(
         self,
         *,
-        session_token: common.SessionToken,
-        activity_id: common.NextActivityId,
-        transition_condition: common.TransitionCondition = None,
-        step_manifest: common.StepManifest = None,
-        activity_manifest: common.ActivityManifest = None,
+        session_token: handing.SessionToken,
+        activity_id: handing.NextActivityId,
+        transition_condition: handing.TransitionCondition = None,
+        step_manifest: handing.StepManifest = None,
+        activity_manifest: handing.ActivityManifest = None,
     ) -> ToolReply:
         """Goes to an activity and hands it over whole: steps, checkpoints, loops, decisions, transitions, rules and skills.
 
@@ -124,9 +124,9 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
     def get_checkpoint(
         self,
         *,
-        session_token: common.SessionToken,
-        activity_id: common.ActivityId,
-        checkpoint_id: common.CheckpointId,
+        session_token: handing.SessionToken,
+        activity_id: handing.ActivityId,
+        checkpoint_id: handing.CheckpointId,
     ) -> ToolReply:
         """Reads a checkpoint to show to your user: message, options with their effects, and whether it blocks or times out."""
         held = standing(session_token, dialect=Dialect.SESSION)
@@ -142,11 +142,11 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
     def respond_checkpoint(
         self,
         *,
-        session_token: common.SessionToken,
-        checkpoint_id: common.CheckpointId,
-        option_id: common.OptionId = None,
-        auto_advance: common.AutoAdvance = None,
-        condition_not_met: common.ConditionNotMet = None,
+        session_token: handing.SessionToken,
+        checkpoint_id: handing.CheckpointId,
+        option_id: handing.OptionId = None,
+        auto_advance: handing.AutoAdvance = None,
+        condition_not_met: handing.ConditionNotMet = None,
     ) -> ToolReply:
         """Resolves a pending checkpoint in exactly one way: option_id, auto_advance or condition_not_met.
 
@@ -164,7 +164,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         return answered(handed.reply.value, without=("checkpoint_handle",))
 
     @hinted(Hints(title="Read the workflow's skills", read_only=True, idempotent=True))
-    def get_skills(self, *, session_token: common.SessionToken) -> ToolReply:
+    def get_skills(self, *, session_token: handing.SessionToken) -> ToolReply:
         """Reads the skills of the workflow as a whole: how to behave in it. Their resources are listed, not told."""
         held = standing(session_token, dialect=Dialect.SESSION)
         skills, failed = Shelf(actor=acting(), program=held.program).declared()
@@ -172,7 +172,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         return tokened(said, token=held.token, warnings=drift_of(held))
 
     @hinted(Hints(title="Read a step's skill", read_only=True, idempotent=True))
-    def get_skill(self, *, session_token: common.SessionToken, step_id: given.StepId) -> ToolReply:
+    def get_skill(self, *, session_token: handing.SessionToken, step_id: given.StepId) -> ToolReply:
         """Reads the skill that a step of the current activity names: how the step is done. Call next_activity before it."""
         held = standing(session_token, dialect=Dialect.SESSION)
         shelf = Shelf(actor=acting(), program=held.program)
@@ -180,7 +180,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         return tokened({"skill": skill.bundled(within=held.program.id)}, token=held.token, warnings=drift_of(held))
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
-    def get_resource(self, *, session_token: common.SessionToken, resource_index: given.ResourceIndex) -> ToolReply:
+    def get_resource(self, *, session_token: handing.SessionToken, resource_index: given.ResourceIndex) -> ToolReply:
         """Reads a guide in full. A bare number is of the session's workflow, meta/04 of the one that is named.
 
         A long one comes in parts; next_action names the call for the next part.
@@ -190,7 +190,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         return tokened({"resource": resource_json(reading)}, token=held.token, warnings=drift_of(held))
 
     @hinted(Hints(title="Read the trace", read_only=True, idempotent=True))
-    def get_trace(self, *, session_token: common.SessionToken, trace_tokens: common.TraceTokens = None) -> ToolReply:
+    def get_trace(self, *, session_token: handing.SessionToken, trace_tokens: handing.TraceTokens = None) -> ToolReply:
         """Tells what was called when, how long it took, and what was warned of: in this session, or as trace_tokens name it."""
         held = standing(session_token, dialect=Dialect.SESSION)
         return tokened(trace_of(held, trace_tokens), token=held.token, warnings=drift_of(held))
