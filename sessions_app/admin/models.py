@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.contrib.admin import SimpleListFilter, display
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
@@ -14,7 +14,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from sessions_app.admin import pages, showing
-from sessions_app.engine.runs import Dialect, RunStatus
+from sessions_app.admin.filters import DialectFilter, StatusFilter, WorkflowFilter
+from sessions_app.engine.runs import RunStatus
 from sessions_app.models import Run, WorkSession
 from sessions_app.selectors import nodes, records, runs as runs_read, sessions as sessions_read
 from sessions_app.selectors.checkpoints import Wanted, list_checkpoints
@@ -28,39 +29,6 @@ _SHOWN = 50
 _SHOWN_EVENTS = 100
 _MOST_EVENT_INDEX = 2**31 - 1
 _ROW = "<uuid:row_id>"
-
-
-class StatusFilter(SimpleListFilter):
-    title = "status"
-    parameter_name = "status"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002  Django's signature
-        return [(status.value, status.value.replace("_", " ")) for status in RunStatus]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002  Django's signature
-        return _having_run(queryset, status=self.value()) if self.value() else queryset
-
-
-class WorkflowFilter(SimpleListFilter):
-    title = "workflow"
-    parameter_name = "workflow"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002  Django's signature
-        return [(workflow, workflow) for workflow in runs_read.workflows_run(actor=actor_of(request))]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002  Django's signature
-        return _having_run(queryset, workflow_id=self.value()) if self.value() else queryset
-
-
-class DialectFilter(SimpleListFilter):
-    title = "dialect"
-    parameter_name = "dialect"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002  Django's signature
-        return [(dialect.value, dialect.value) for dialect in Dialect]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:  # noqa: ARG002  Django's signature
-        return queryset.filter(dialect=self.value()) if self.value() else queryset
 
 
 class _ActivityAdmin(StudioAdmin):
@@ -270,13 +238,6 @@ class RunAdmin(_ActivityAdmin):
     def shown_session(self, row: Any) -> SafeString:
         title = row.session_title or to_text(Prefix.SESSION, row.session_id)
         return format_html('<a href="{}">{}</a>', showing.session_url(row.session_id), title)
-
-
-def _having_run(queryset: QuerySet[Any], **wanted: Any) -> QuerySet[Any]:
-    """Runs that are so, or sessions that have such a run."""
-    if queryset.model is Run:
-        return queryset.filter(**wanted)
-    return queryset.filter(Exists(Run.objects.filter(session_id=OuterRef("pk"), **wanted)))
 
 
 def _before(request: HttpRequest) -> int | None:
