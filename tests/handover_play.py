@@ -1,7 +1,11 @@
 """Tools of the dialects that hand activities over, as an actor calls them, without a transport."""
 
 import json
+from contextlib import contextmanager
 from functools import partial
+
+import time_machine
+from django.utils import timezone
 
 
 def text_of(result):
@@ -46,6 +50,31 @@ class Caller:
         result = self.raw(tool, **arguments)
         assert result.get("isError"), text_of(result)
         return json.loads(text_of(result))
+
+
+@contextmanager
+def stopped_clock():
+    """It goes on only when it is shifted."""
+    with time_machine.travel(timezone.now(), tick=False) as moved:
+        yield moved
+
+
+def load_library():
+    """The bundled workflows."""
+    from teams_app.engine.actors import NO_TEAM, Door, system_actor
+    from workflows_app.services.bundled import load_bundled
+
+    load_bundled(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), now=timezone.now())
+
+
+def plan_desk():
+    """A team that has published the workflow below."""
+    from tests.checkpoint_cast import publish_folder
+    from tests.run_cast import make_desk
+
+    desk = make_desk()
+    publish_folder(desk, plan_files())
+    return desk
 
 
 # A workflow that has everything these dialects speak of

@@ -1,0 +1,171 @@
+"""Skills and resources as the session dialect tells them."""
+
+import pytest
+
+from tests.activity_folders import activity, folder, skill, step, workflow
+from tests.checkpoint_cast import publish_folder
+from tests.handover_play import (
+    caller,
+    load_library,
+    plan_desk,
+    stopped_clock,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def clock():
+    with stopped_clock() as moved:
+        yield moved
+
+
+@pytest.fixture
+def library(transactional_db, clock):
+    load_library()
+
+
+@pytest.fixture
+def desk(transactional_db, clock):
+    return plan_desk()
+
+
+@pytest.fixture
+def call(desk):
+    return caller("session", desk.agent)
+
+
+@pytest.fixture
+def token(call):
+    """Of a session in which no activity was entered."""
+    return call("start_session", workflow_id="team.plan")["session_token"]
+
+
+@pytest.fixture
+def drafting(call, token, clock):
+    """The reply of entering the activity that asks."""
+    clock.shift(1)
+    return call("next_activity", session_token=token, activity_id="draft")
+
+
+@pytest.mark.usefixtures("library")
+def test_the_skills_of_the_workflow_list_their_resources_and_do_not_tell_them(call, token):
+    told = call("get_skills", session_token=token)
+
+    assert told["scope"] == "workflow"
+    assert list(told["skills"]) == ["leading"]
+    leading = told["skills"]["leading"]
+    assert "resources" not in leading
+    assert leading["_resources"] == [
+        {"index": "01", "id": "guide", "version": "2.1.0"},
+        {"index": "meta/04", "id": "checkpoint-presentation", "version": "1.0.0"},
+    ]
+
+
+def test_a_skill_that_the_workflow_names_and_nobody_has_is_said_to_be_missing(desk, call):
+    about = workflow(id="team.gap", skills=["nowhere"], initialActivity="work")
+    publish_folder(desk, folder(activity("work", steps=[step("do")]), about=about), "team.gap")
+    token = call("start_session", workflow_id="team.gap")["session_token"]
+
+    told = call("get_skills", session_token=token)
+
+    assert told["failed_skills"] == ["nowhere"]
+    assert told["skills"] == {}
+
+
+def test_a_step_has_the_skill_that_it_names(call, drafting):
+    skill = call("get_skill", session_token=drafting["session_token"], step_id="write")["skill"]
+
+    assert skill["description"] == "As this workflow drafts."
+
+
+@pytest.mark.usefixtures("library")
+def test_a_step_within_a_loop_has_its_skill_and_a_prefix_names_another_workflow(call, drafting):
+    skill = call("get_skill", session_token=drafting["session_token"], step_id="inner")["skill"]
+
+    assert skill["id"] == "session-protocol"
+
+
+@pytest.mark.usefixtures("library")
+def test_a_skill_is_looked_for_in_the_workflow_and_then_among_the_universal_ones(desk, call):
+    steps = [step("own", skill="session-protocol"), step("other", skill="execute-activity")]
+    about = workflow(id="team.own", initialActivity="work")
+    own = {"skills__00-session-protocol.toon": skill("session-protocol", description="Ours.")}
+    publish_folder(desk, folder(activity("work", steps=steps), about=about, **own), "team.own")
+    token = call("start_session", workflow_id="team.own")["session_token"]
+    token = call("next_activity", session_token=token, activity_id="work")["session_token"]
+
+    assert call("get_skill", session_token=token, step_id="own")["skill"]["description"] == "Ours."
+    assert call("get_skill", session_token=token, step_id="other")["skill"]["id"] == "execute-activity"
+
+
+def test_no_step_has_a_skill_before_an_activity_is_entered(call, token):
+    assert call.refused("get_skill", session_token=token, step_id="write")["code"] == "ACTIVITY_REQUIRED"
+
+
+def test_a_skill_longer_than_a_reply_is_told_by_its_beginning_and_says_so(desk, call):
+    about = workflow(id="team.wordy", initialActivity="work")
+    long = skill("wordy", description="Read this with care. " * 6_000)
+    files = folder(activity("work", steps=[step("do", skill="wordy")]), about=about, **{"skills__00-wordy.toon": long})
+    publish_folder(desk, files, "team.wordy")
+    token = call("start_session", workflow_id="team.wordy")["session_token"]
+    token = call("next_activity", session_token=token, activity_id="work")["session_token"]
+
+    told = call("get_skill", session_token=token, step_id="do")
+
+    assert told["skill"]["truncated"] is True
+    assert told["skill"]["text"].startswith("id: wordy")
+    assert told["session_token"] == token
+
+
+@pytest.mark.parametrize(
+    ("step_id", "said"),
+    [
+        ("nope", "Step 'nope' not found in activity 'draft'. Available steps: [write, polish, prove, ask, inner]"),
+        ("ask", "Step 'ask' in activity 'draft' has no associated skill."),
+        ("polish", "Skill not found: universal-only"),
+    ],
+)
+def test_a_skill_that_cannot_be_told_says_why(call, drafting, step_id, said):
+    refusal = call.refused("get_skill", session_token=drafting["session_token"], step_id=step_id)
+
+    assert (refusal["code"], refusal["message"]) == ("NOT_FOUND", said)
+    assert refusal["details"]["suggestion"]
+
+
+@pytest.mark.parametrize("index", ["01", "1", "001", "guide"])
+def test_a_bare_index_is_of_the_workflow_however_it_is_written(call, token, index):
+    told = call("get_resource", session_token=token, resource_index=index)["resource"]
+
+    assert (told["index"], told["id"], told["version"]) == (index, "guide", "2.1.0")
+    assert told["content"] == "# Guide\n\nMeasure twice.\n"
+
+
+@pytest.mark.usefixtures("library")
+def test_a_prefixed_index_is_of_the_workflow_that_it_names(call, token):
+    assert (
+        call("get_resource", session_token=token, resource_index="meta/04")["resource"]["id"]
+        == "checkpoint-presentation"
+    )
+    assert (
+        call("get_resource", session_token=token, resource_index="work-package/01")["resource"]["id"] == "intake-guide"
+    )
+
+
+@pytest.mark.usefixtures("library")
+def test_a_bare_index_is_not_that_of_another_workflow(call, token):
+    refusal = call.refused("get_resource", session_token=token, resource_index="04")
+
+    assert refusal["code"] == "NOT_FOUND"
+    assert "01 guide" in refusal["details"]["suggestion"]
+
+
+def test_a_long_resource_comes_in_parts_that_make_the_whole(call, token):
+    parts, index = [], "02"
+    while index:
+        reply = call("get_resource", session_token=token, resource_index=index)["resource"]
+        parts.append(reply["content"])
+        index = reply.get("next_action", {}).get("parameters", {}).get("resource_index", "")
+
+    assert reply["parts"] == len(parts) > 1
+    assert "".join(parts) == "# Long\n\n" + "A line of a long guide.\n" * 4_000
