@@ -100,11 +100,18 @@ def warnings_of(*, program: Program, snapshot: Snapshot, command: HandOver) -> t
         claim=command.claim,
         manifest=command.manifest,
         outcomes=command.outcomes,
+        skipped=_needless(program, snapshot),
     )
     if snapshot.led_to and not _same_end(snapshot.led_to, command.activity_id):
         message = f"The option that was chosen leads to {snapshot.led_to!r}, and {command.activity_id!r} was entered."
         return (*told, message)
     return told
+
+
+def _needless(program: Program, snapshot: Snapshot) -> tuple[str, ...]:
+    """Where an option leads elsewhere, what was not done by then is left undone, as in a run that is led step by step."""
+    activity = program.activity(snapshot.position.activity) if snapshot.led_to else None
+    return tuple(item.id for item in activity.body) if activity else ()
 
 
 def warnings_of_staying(*, program: Program, snapshot: Snapshot, command: HandOver) -> tuple[str, ...]:

@@ -71,15 +71,19 @@ def validate(
     claim: str | None,
     manifest: Sequence[ManifestEntry] | None,
     outcomes: Sequence[ActivityOutcome] | None,
+    skipped: Collection[str] = (),
 ) -> tuple[str, ...]:
     """What is to be told of entering an activity from where the run stands. `position.activity` is empty before the first.
 
-    An activity that is entered again is not left: its manifest is checked when it comes, and not owed.
+    An activity that is entered again is not left: its manifest is checked when it comes, and not owed. `skipped` are steps
+    that were not due.
     """
     current = position.activity
     of_steps: tuple[ManifestWarning, ...] = ()
     if manifest is not None or current != activity_id:
-        of_steps = check_step_manifest(program=program, activity_id=current, manifest=manifest, variables=variables)
+        of_steps = check_step_manifest(
+            program=program, activity_id=current, manifest=manifest, variables=variables, skipped=skipped
+        )
     warnings = (
         *check_transition(program=program, current=current, target=activity_id),
         *check_condition(program=program, current=current, target=activity_id, claim=claim, variables=variables),

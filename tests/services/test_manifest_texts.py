@@ -1,13 +1,17 @@
-"""What a manifest says is stored, or it is told that it is not: cut, refused, or sent where nothing is left."""
+"""What a manifest says is stored, or it is told that it is not: cut, refused, or sent where nothing is left.
+
+And what it need not say is not asked for.
+"""
 
 import pytest
 
 from sessions_app.engine.handover import MAX_MANIFEST_ENTRIES, HandOver
 from sessions_app.engine.manifests import ManifestEntry
+from sessions_app.engine.runs import Dialect
 from sessions_app.models import Event, Output
 from sessions_app.services import handover
 from teams_app.engine.errors import InvalidInputError
-from tests.handover_cast import call, entered, handed
+from tests.handover_cast import LATER, answered, call, entered, handed, question, two_activities, yielded
 from tests.run_cast import make_desk
 
 pytestmark = pytest.mark.django_db
@@ -71,3 +75,14 @@ def test_a_manifest_of_more_entries_than_are_taken_is_refused(desk):
 
     with pytest.raises(InvalidInputError, match="at most 500"):
         left(desk, token, *[("code", "Code.")] * (MAX_MANIFEST_ENTRIES + 1))
+
+
+def test_what_an_option_leaves_undone_by_leading_elsewhere_is_not_missed(desk):
+    held = handed(desk, two_activities(question()), dialect=Dialect.ORCHESTRATOR)
+    at = entered(desk, held.token, "plan", dialect=Dialect.ORCHESTRATOR)
+    handle = yielded(desk, at["session_token"])["checkpoint_handle"]
+    led = answered(desk, handle, option="stop", dialect=Dialect.ORCHESTRATOR)
+
+    after = entered(desk, led["session_token"], "wrap", "draft", dialect=Dialect.ORCHESTRATOR, now=LATER)
+
+    assert (led["effect"], after["activity_id"], after["warnings"]) == ({"transitionTo": "wrap"}, "wrap", [])
