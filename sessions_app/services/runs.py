@@ -462,14 +462,15 @@ def _landing(minting: Minting, program: Program, decision: Decision, standing: S
     leaf = branches.newest_leaf(actor=minting.actor, node_id=standing.node_id)
     if leaf is None:
         raise unknown_node()
+    if leaf.node_id == standing.tip_node_id:
+        return Landing(tip=leaf.node_id)
     status = _status_at(leaf, standing)
     return Landing(
         tip=leaf.node_id,
-        status=None if status is standing.run_status else status,
+        # Told even when it is the same: a branch that is complete too was so at a time of its own.
+        status=status,
         completed_at=leaf.created_at if status in COMPLETE else None,
-        moved=NewTip(asked=leaf.asked)
-        if leaf.node_id != standing.tip_node_id and checkpoints.may_ask(program)
-        else None,
+        moved=NewTip(asked=leaf.asked) if checkpoints.may_ask(program) else None,
     )
 
 

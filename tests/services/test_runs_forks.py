@@ -364,6 +364,22 @@ def test_a_bookmark_on_another_branch_takes_the_status_along(desk):
     assert_healthy(value)
 
 
+def test_a_bookmark_on_another_complete_branch_takes_the_time_of_its_end_along(desk):
+    value = begin(desk, *plain_steps(1))
+    fresh = again(desk, value)
+    first = advanced(desk.agent, value, now=run_cast.soon(5))
+    second = advanced(desk.agent, fresh, now=run_cast.soon(9))
+    assert run_row(value).completed_at == run_cast.soon(9)
+
+    bookmark(desk.agent, first, now=run_cast.soon(20))
+    assert (tip_of(value), run_row(value).completed_at) == (node_of(first), run_cast.soon(5))
+    assert_healthy(value)
+
+    bookmark(desk.agent, second, now=run_cast.soon(21))
+    assert (tip_of(value), run_row(value).completed_at) == (node_of(second), run_cast.soon(9))
+    assert_healthy(value)
+
+
 def test_a_bookmark_on_a_blocked_branch_says_blocked(desk):
     value = begin(desk, step("first-step"), step("next-step"))
     stuck = advanced(desk.agent, value, "")
