@@ -30,7 +30,7 @@ from workflows_app.engine.program import Autonomy
 STEPS = 50
 # Runs of fifty steps: those of the suite, and those that are asked for with -m slow.
 REAL_IN_SUITE, MEMORY_IN_SUITE = 60, 500
-REAL_SLOW, MEMORY_SLOW = 1_000, 10_000
+SLOW = 10_000
 
 ROUNDS = 2
 WORKFLOW = (
@@ -449,7 +449,7 @@ def drive(world, examples):
 
 
 @pytest.mark.parametrize(
-    "examples", [MEMORY_IN_SUITE, pytest.param(MEMORY_SLOW, marks=pytest.mark.slow)], ids=["suite", "full"]
+    "examples", [MEMORY_IN_SUITE, pytest.param(SLOW, marks=pytest.mark.slow)], ids=["suite", "full"]
 )
 def test_the_engine_does_what_the_model_says(examples):
     drive(MemoryWorld(steps_program(*WORKFLOW)), examples)
@@ -457,7 +457,7 @@ def test_the_engine_does_what_the_model_says(examples):
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
-    "examples", [REAL_IN_SUITE, pytest.param(REAL_SLOW, marks=pytest.mark.slow)], ids=["suite", "full"]
+    "examples", [REAL_IN_SUITE, pytest.param(SLOW, marks=pytest.mark.slow)], ids=["suite", "full"]
 )
 def test_the_services_do_what_the_model_says(examples):
     desk = run_cast.make_desk()
