@@ -456,9 +456,7 @@ def test_the_engine_does_what_the_model_says(examples):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(
-    "examples", [REAL_IN_SUITE, pytest.param(SLOW, marks=pytest.mark.slow)], ids=["suite", "full"]
-)
+@pytest.mark.parametrize("examples", [REAL_IN_SUITE, pytest.param(SLOW, marks=pytest.mark.slow)], ids=["suite", "full"])
 def test_the_services_do_what_the_model_says(examples):
     desk = run_cast.make_desk()
     run_cast.published(desk, *WORKFLOW)
