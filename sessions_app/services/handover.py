@@ -44,10 +44,11 @@ from workflows_app.selectors.publications import published_lately
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handed:
-    """What a call is answered, and where the run stands with it."""
+    """What a call is answered, where the run stands with it, and in which activity the call found it."""
 
     reply: Reply
     held: Held
+    found_in: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +274,7 @@ def _once(call: Call, name: str, arguments: Mapping[str, Any], move: Callable[[_
         holder = holder_of(call.actor, token, call.dialect, nonce=nonce)
         # What is recorded is answered for ever; what is new needs a token that is still trusted.
         if holder.standing.recorded is not None:
-            return Handed(reply=recorded_reply(holder.standing.recorded, keys), held=held_of(holder))
+            return _handed(recorded_reply(holder.standing.recorded, keys), held_of(holder))
         if token.retired:
             raise retired()
         handed = _try(call, holder, nonce, move)
@@ -296,14 +297,15 @@ def _try(call: Call, holder: Holder, nonce: bytes, move: Callable[[_At], _Moved]
     moved = move(at)
     if not moved.parts:
         held = held_of(holder)
-        return Handed(reply=_reply(moved.body(held.token)), held=held)
+        return _handed(_reply(moved.body(held.token)), held)
     return _written(at, moved, nonce)
 
 
 def _written(at: _At, moved: _Moved, nonce: bytes) -> Handed | None:
     last = moved.parts[-1]
     events = sum(len(part.decision.drafts) for part in moved.parts)
-    reply = _reply(moved.body(token_at(at.handle, at.standing.head.next_index + events)))
+    token = token_at(at.handle, at.standing.head.next_index + events)
+    reply = _reply(moved.body(token))
     plan = at.minting.plan_parts(
         program=at.program,
         parts=moved.parts,
@@ -314,8 +316,18 @@ def _written(at: _At, moved: _Moved, nonce: bytes) -> Handed | None:
     ends = last.decision.snapshot.position.complete and at.handle.parent is not None
     if not (_carried_out_with_parent(at, plan, last) if ends else carry_out(actor=at.minting.actor, plan=plan)):
         return None
-    holder = Holder(handle=at.handle, standing=_standing_after(at.standing, plan, last))
-    return Handed(reply=reply, held=held_of(holder))
+    held = Held(
+        handle=at.handle,
+        token=token,
+        program=at.program,
+        snapshot=last.decision.snapshot,
+        standing=_standing_after(at.standing, plan, last),
+    )
+    return Handed(reply=reply, held=held, found_in=at.snapshot.position.activity)
+
+
+def _handed(reply: Reply, held: Held) -> Handed:
+    return Handed(reply=reply, held=held, found_in=held.snapshot.position.activity)
 
 
 def _reply(body: dict[str, Any]) -> Reply:

@@ -40,6 +40,12 @@ def published_lately(*, actor: Actor, workflow_id: str, now: datetime) -> Public
     return publication
 
 
+def forget_publications() -> None:
+    """Something was published or retired: this process asks again."""
+    with _lock:
+        _remembered.clear()
+
+
 def _read(actor: Actor, workflow_id: str) -> Publication | None:
     try:
         published = find_published(actor=actor, workflow_id=workflow_id)

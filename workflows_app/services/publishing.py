@@ -12,6 +12,7 @@ from workflows_app.engine.problems import Problem
 from workflows_app.engine.values import Publication, WorkflowState, WorkflowValue
 from workflows_app.models import Revision, Workflow
 from workflows_app.selectors.programs import load_program
+from workflows_app.selectors.publications import forget_publications
 from workflows_app.selectors.rows import revision_value, workflow_value
 from workflows_app.selectors.sources import diff_rows, find_revision
 from workflows_app.services.compiling import problem_details
@@ -28,6 +29,7 @@ def publish_revision(*, actor: Actor, workflow_id: str, number: int, base: int |
     actor.require(Permission.PUBLISH_WORKFLOWS)
     found = own_workflow(actor, workflow_id)
     with transaction.atomic(durable=True):
+        transaction.on_commit(forget_publications)
         row = locked(found)
         before, revision = row.published, find_revision(row, number)
         _check_base(row, base)
@@ -48,6 +50,7 @@ def retire_workflow(*, actor: Actor, workflow_id: str, now: datetime) -> Workflo
     actor.require(Permission.PUBLISH_WORKFLOWS)
     found = own_workflow(actor, workflow_id)
     with transaction.atomic(durable=True):
+        transaction.on_commit(forget_publications)
         row = locked(found)
         if row.published is not None:
             _record(actor, "workflow.retired", row, row.published.number, now)

@@ -1,28 +1,17 @@
 """`next_activity` of both dialects: the recorded reply, and the token for what was called in the activity that was left."""
 
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
-
 from sessions_app.engine.handover import HandOver
 from sessions_app.engine.handover_replies import STRETCH
 from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
-from sessions_app.engine.runs import Dialect
-from sessions_app.services.handover import Call
 from traces_app.services.reading import trace_token_of
 from workrail_site.dialects.activities.parameters import ActivityEntry, StepEntry
 from workrail_site.dialects.activities.printing import echoed, meta_of, told
 from workrail_site.mcp.answers import ToolReply
-from workrail_site.mcp.calling import acting
-
-
-def calling(token: str, *, dialect: Dialect) -> Call:
-    """The call at hand: the door reads the clock and names the actor."""
-    return Call(actor=acting(), dialect=dialect, token=token, now=timezone.now(), entropy=os.urandom)
 
 
 def move_to(

@@ -1,9 +1,16 @@
 """Where a call stands: what its token names, what is to be warned of, and what the trace is told of it."""
 
+import os
+from collections.abc import Callable
+from contextlib import suppress
+
+from django.utils import timezone
+
 from sessions_app.engine.handover_refusals import no_activity
 from sessions_app.engine.runs import Dialect
-from sessions_app.services import attempts
 from sessions_app.services.handles import Held, read_held, refuse_gated
+from sessions_app.services.handover import Call, Handed, changed_since
+from teams_app.engine.errors import WorkrailError
 from traces_app.services.writing import Noted
 from workflows_app.engine.program import Activity
 from workrail_site.mcp.calling import acting
@@ -23,7 +30,7 @@ def ungated(token: str) -> Held:
     return held
 
 
-def note(held: Held, *, warning: str = "") -> None:
+def note(held: Held, *, warning: str = "", activity: str | None = None) -> None:
     """Its token names a holder, which only the service can look up; so the trace is told where the call belongs. Warnings
     that the reply lists are known to it; one that stands elsewhere is told.
     """
@@ -33,15 +40,28 @@ def note(held: Held, *, warning: str = "") -> None:
             session_id=handle.session_id,
             run_id=handle.run_id,
             agent_id=handle.agent_id,
-            activity=held.snapshot.position.activity,
+            activity=held.snapshot.position.activity if activity is None else activity,
             warnings=[{"code": "", "message": warning}] if warning else (),
         )
     )
 
 
+def moving(token: str, *, dialect: Dialect, move: Callable[[Call], Handed]) -> Handed:
+    """A call that moves the run. The trace is told where it found it; of one that is refused, where it stands."""
+    actor = acting()
+    try:
+        handed = move(Call(actor=actor, dialect=dialect, token=token, now=timezone.now(), entropy=os.urandom))
+    except WorkrailError:
+        with suppress(WorkrailError):
+            note(read_held(actor=actor, token=token, dialect=dialect))
+        raise
+    note(handed.held, activity=handed.found_in)
+    return handed
+
+
 def drift_of(held: Held) -> list[str]:
     """That the workflow was published anew since the run began with it."""
-    return [warned.message for warned in attempts.drift_of(acting(), held.standing)]
+    return list(changed_since(acting(), held.standing, held.program, now=timezone.now()))
 
 
 def current_activity(held: Held) -> Activity:

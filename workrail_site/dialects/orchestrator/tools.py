@@ -7,17 +7,18 @@ from django.utils import timezone
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import handover
 from sessions_app.services.handles import Wish, begin
+from sessions_app.services.handover import Call, Handed
 from workflows_app.engine.toon_text import toon_text
 from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
 from workrail_site.dialects.activities.beginning import started
 from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
 from workrail_site.dialects.activities.definitions import whole_activity
-from workrail_site.dialects.activities.entering import calling, entered, move_to
+from workrail_site.dialects.activities.entering import entered, move_to
 from workrail_site.dialects.activities.printing import answered, headed, listed, tokened, told
 from workrail_site.dialects.activities.resources import read_resource
 from workrail_site.dialects.activities.skills import Shelf
-from workrail_site.dialects.activities.standing import current_activity, drift_of, standing, ungated
+from workrail_site.dialects.activities.standing import current_activity, drift_of, moving, standing, ungated
 from workrail_site.dialects.activities.trace import trace_of
 from workrail_site.dialects.orchestrator import parameters as given
 from workrail_site.dialects.orchestrator.material import (
@@ -137,12 +138,11 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         Send a step_manifest of the activity that you leave. Refused while a checkpoint is open. What the server finds
         otherwise than you claim comes as a warning and stops nothing. Keep trace_token for get_trace.
         """
-        held = standing(session_token, dialect=Dialect.ORCHESTRATOR)
-        handed = handover.enter_activity(
-            calling(session_token, dialect=Dialect.ORCHESTRATOR),
-            move_to(activity_id, transition_condition, step_manifest, activity_manifest),
+        target = move_to(activity_id, transition_condition, step_manifest, activity_manifest)
+        handed = moving(
+            session_token, dialect=Dialect.ORCHESTRATOR, move=lambda call: handover.enter_activity(call, target)
         )
-        return entered(handed.reply.value, run_id=held.handle.run_id, definition={})
+        return entered(handed.reply.value, run_id=handed.held.handle.run_id, definition={})
 
     @hinted(Hints(title="Read the activity", read_only=True, idempotent=True))
     def get_activity(self, *, session_token: handing.SessionToken) -> ToolReply:
@@ -163,9 +163,12 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
 
         Most tools are blocked until it is resolved. Hand the handle over in a <checkpoint_yield> block and stop.
         """
-        standing(session_token, dialect=Dialect.ORCHESTRATOR)
-        call = calling(session_token, dialect=Dialect.ORCHESTRATOR)
-        handed = handover.yield_checkpoint(call, checkpoint_id=checkpoint_id.strip())
+        name = checkpoint_id.strip()
+        handed = moving(
+            session_token,
+            dialect=Dialect.ORCHESTRATOR,
+            move=lambda call: handover.yield_checkpoint(call, checkpoint_id=name),
+        )
         return answered(handed.reply.value)
 
     @hinted(Hints(title="Resume after a checkpoint", read_only=True, idempotent=True))
@@ -204,11 +207,13 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         effect of the option, which the server has applied. Hand it to the worker, who calls resume_checkpoint.
         """
         token = handle_of(checkpoint_handle, session_token)
-        mode = mode_of(option_id=option_id, auto_advance=auto_advance, condition_not_met=condition_not_met)
-        standing(token, dialect=Dialect.ORCHESTRATOR)
-        call = calling(token, dialect=Dialect.ORCHESTRATOR)
-        option = chosen(mode, option_id)
-        handed = handover.respond_checkpoint(call, checkpoint_id="", mode=mode, option_id=option)
+
+        def respond(call: Call) -> Handed:
+            mode = mode_of(option_id=option_id, auto_advance=auto_advance, condition_not_met=condition_not_met)
+            option = chosen(mode, option_id)
+            return handover.respond_checkpoint(call, checkpoint_id="", mode=mode, option_id=option)
+
+        handed = moving(token, dialect=Dialect.ORCHESTRATOR, move=respond)
         return answered(handed.reply.value)
 
     @hinted(Hints(title="Read the workflow's skill", read_only=True, idempotent=True))

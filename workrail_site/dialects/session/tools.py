@@ -7,16 +7,17 @@ from django.utils import timezone
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import handover
 from sessions_app.services.handles import Wish, begin
+from sessions_app.services.handover import Call, Handed
 from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
 from workrail_site.dialects.activities.beginning import started
 from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
 from workrail_site.dialects.activities.definitions import activity_of, question_json, whole_activity
-from workrail_site.dialects.activities.entering import calling, entered, move_to
+from workrail_site.dialects.activities.entering import entered, move_to
 from workrail_site.dialects.activities.printing import answered, listed, tokened, told
 from workrail_site.dialects.activities.resources import read_resource
 from workrail_site.dialects.activities.skills import Shelf
-from workrail_site.dialects.activities.standing import current_activity, drift_of, standing
+from workrail_site.dialects.activities.standing import current_activity, drift_of, moving, standing
 from workrail_site.dialects.activities.trace import trace_of
 from workrail_site.dialects.session import parameters as given
 from workrail_site.dialects.session.material import entries_of, resource_json, skills_json, workflow_json_of
@@ -109,15 +110,12 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         respond_checkpoint. Send a step_manifest of the activity that you leave. What the server finds otherwise than you
         claim comes as a warning and stops nothing. Keep trace_token for get_trace.
         """
-        held = standing(session_token, dialect=Dialect.SESSION)
-        handed = handover.enter_activity(
-            calling(session_token, dialect=Dialect.SESSION),
-            move_to(activity_id, transition_condition, step_manifest, activity_manifest, asks_on_entry=True),
-        )
+        target = move_to(activity_id, transition_condition, step_manifest, activity_manifest, asks_on_entry=True)
+        handed = moving(session_token, dialect=Dialect.SESSION, move=lambda call: handover.enter_activity(call, target))
         reply = handed.reply.value
-        activity = held.program.activity(reply["activity_id"])
+        activity = handed.held.program.activity(reply["activity_id"])
         return entered(
-            reply, run_id=held.handle.run_id, definition={} if activity is None else whole_activity(activity)
+            reply, run_id=handed.held.handle.run_id, definition={} if activity is None else whole_activity(activity)
         )
 
     @hinted(Hints(title="Read a checkpoint", read_only=True, idempotent=True))
@@ -153,14 +151,13 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         option_id is what your user chose, and no answer comes before the question can have been read. The reply tells the
         effect of the option, which the server has applied, and the checkpoints that remain.
         """
-        mode = mode_of(option_id=option_id, auto_advance=auto_advance, condition_not_met=condition_not_met)
-        standing(session_token, dialect=Dialect.SESSION)
-        handed = handover.respond_checkpoint(
-            calling(session_token, dialect=Dialect.SESSION),
-            checkpoint_id=checkpoint_id.strip(),
-            mode=mode,
-            option_id=chosen(mode, option_id),
-        )
+
+        def respond(call: Call) -> Handed:
+            mode = mode_of(option_id=option_id, auto_advance=auto_advance, condition_not_met=condition_not_met)
+            option = chosen(mode, option_id)
+            return handover.respond_checkpoint(call, checkpoint_id=checkpoint_id.strip(), mode=mode, option_id=option)
+
+        handed = moving(session_token, dialect=Dialect.SESSION, move=respond)
         return answered(handed.reply.value, without=("checkpoint_handle",))
 
     @hinted(Hints(title="Read the workflow's skills", read_only=True, idempotent=True))
