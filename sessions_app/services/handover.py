@@ -71,11 +71,11 @@ def changed_since(actor: Actor, standing: Standing, program: Program, *, now: da
         return (f"{standing.workflow_id} is no longer published; this run goes on with the program it began with.",)
     if published.workflow_hash == standing.workflow_hash:
         return ()
-    message = (
-        f"{standing.workflow_id} was changed since this session started; it goes on with the program it began with."
-    )
     versions = manifests.check_version(pinned=program.version, published=published.version)
-    return (message, *(warning.message for warning in versions))
+    began = f"{standing.workflow_id} was changed since this session started"
+    if versions:
+        return tuple(f"{began}. {said.message}" for said in versions)
+    return (f"{began}; it goes on with the program it began with.",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
