@@ -22,3 +22,20 @@ def _clean_redis(request):
     """Whoever gets the database gets an empty Redis as well: what remembers keys there outlives a rollback."""
     if "db" in request.fixturenames or "transactional_db" in request.fixturenames:
         request.getfixturevalue("redis_client")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quickly_emptied():
+    """What a test wrote for good is removed by us: see `tests.emptying`."""
+    from django.db import connections
+    from django.test import TransactionTestCase
+
+    from tests.emptying import empty_tables
+
+    def _fixture_teardown(case):
+        for alias in case._databases_names(include_mirrors=False):
+            empty_tables(connections[alias])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", _fixture_teardown)
+        yield
