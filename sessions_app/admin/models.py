@@ -1,5 +1,6 @@
-"""The Studio's pages of sessions, runs and nodes. They show; what changes anything is an act, and there is none here."""
+"""The Studio's pages of sessions, runs and nodes. They show; the one thing that is changed here is the mode."""
 
+import os
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -10,18 +11,29 @@ from django.db.models.functions import JSONObject
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.views.decorators.http import require_POST
 
-from sessions_app.admin import pages, showing
+from sessions_app.admin import modes, pages, showing
 from sessions_app.admin.filters import DialectFilter, StatusFilter, WorkflowFilter
-from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.decisions import PreferenceChange
+from sessions_app.engine.runs import COMPLETE, RunStatus
+from sessions_app.engine.values import RunDetail, SessionValue
 from sessions_app.models import Run, WorkSession
-from sessions_app.selectors import nodes, records, runs as runs_read, sessions as sessions_read
+from sessions_app.selectors import (
+    nodes,
+    preferences as preferences_read,
+    records,
+    runs as runs_read,
+    sessions as sessions_read,
+)
 from sessions_app.selectors.checkpoints import Wanted, list_checkpoints
 from sessions_app.selectors.runs import RunFilters
+from sessions_app.services import preferences, runs
 from teams_app.admin.pages import StudioAdmin, actor_of
-from teams_app.engine.actors import Permission
+from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import PageRequest
 
@@ -47,12 +59,19 @@ class WorkSessionAdmin(_ActivityAdmin):
     sortable_by = ()
     list_display = ("shown_title", "shown_runs", "git_branch", "ticket", "last_activity_at")
     list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StatusFilter, WorkflowFilter)
+    change_list_template = "admin/runs_sessions.html"
     search_fields = ("title",)
     search_help_text = "Words of the title or of a goal, a ticket, how a branch begins, or an id."
 
     def get_urls(self) -> list[URLPattern]:
-        view = self.admin_site.admin_view(self.log_view)
-        return [path(f"{_ROW}/log/", view, name="session_log"), *super().get_urls()]
+        guard = self.admin_site.admin_view
+        own = [
+            path("defaults/", guard(self.team_view), name="team_mode"),
+            path("defaults/mode/", guard(self.team_mode_view), name="team_mode_change"),
+            path(f"{_ROW}/mode/", guard(self.mode_view), name="session_mode_change"),
+            path(f"{_ROW}/log/", guard(self.log_view), name="session_log"),
+        ]
+        return [*own, *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         """With the runs of each session counted by status, in the query of the list itself."""
@@ -82,7 +101,70 @@ class WorkSessionAdmin(_ActivityAdmin):
         form_url: str = "",  # noqa: ARG002  Django's signature
         extra_context: dict[str, Any] | None = None,  # noqa: ARG002  Django's signature
     ) -> HttpResponse:
-        actor, session_id = actor_of(request), pages.row_id_of(object_id)
+        return self._session(request, pages.row_id_of(object_id))
+
+    @method_decorator(require_POST)
+    def mode_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
+        actor = actor_of(request)
+
+        def change(wanted: PreferenceChange) -> modes.Changed:
+            now = timezone.now()
+            return modes.changed_to(
+                preferences.set_session_preferences(
+                    actor=actor, session_id=row_id, change=wanted, now=now, entropy=os.urandom
+                )
+            )
+
+        return modes.change_mode(
+            request=request,
+            change=change,
+            again=lambda refusal: self._session(request, row_id, refusal=refusal),
+            back=showing.session_url(row_id),
+            done="The next runs of the session begin",
+        )
+
+    def team_view(self, request: HttpRequest) -> HttpResponse:
+        return self._team(request)
+
+    @method_decorator(require_POST)
+    def team_mode_view(self, request: HttpRequest) -> HttpResponse:
+        actor = actor_of(request)
+
+        def change(wanted: PreferenceChange) -> modes.Changed:
+            return modes.changed_to(preferences.set_team_preferences(actor=actor, change=wanted, now=timezone.now()))
+
+        return modes.change_mode(
+            request=request,
+            change=change,
+            again=lambda refusal: self._team(request, refusal=refusal),
+            back=reverse("admin:team_mode"),
+            done="New sessions begin",
+        )
+
+    def _team(self, request: HttpRequest, *, refusal: str = "") -> HttpResponse:
+        actor = actor_of(request)
+        now = pages.found(lambda: preferences_read.read_team_preferences(actor=actor))
+        return pages.page(
+            self,
+            request,
+            "admin/runs_defaults.html",
+            title="How new sessions begin",
+            status=400 if refusal else 200,
+            refusal=refusal,
+            now=showing.mode(now.autonomy, now.risk_policy),
+            mode=modes.mode_form(
+                url=reverse("admin:team_mode_change"),
+                title="Change it",
+                says="It holds for the sessions that are begun from now on. Those that are there keep what they have.",
+                preferences=now,
+                is_open=True,
+            )
+            if actor.may(Permission.MANAGE_TEAM)
+            else None,
+        )
+
+    def _session(self, request: HttpRequest, session_id: UUID, *, refusal: str = "") -> HttpResponse:
+        actor = actor_of(request)
         session = pages.found(lambda: sessions_read.read_session(actor=actor, session_id=session_id))
         page = PageRequest(limit=_SHOWN)
         runs = runs_read.list_runs(actor=actor, filters=RunFilters(session_id=session_id), page=page)
@@ -92,6 +174,9 @@ class WorkSessionAdmin(_ActivityAdmin):
             request,
             "admin/runs_session.html",
             title=session.title or to_text(Prefix.SESSION, session.id),
+            status=400 if refusal else 200,
+            refusal=refusal,
+            mode=_mode_of_session(actor, session, is_open=bool(refusal)),
             session=session,
             facts=showing.session_facts(session),
             runs=[(run, showing.run_url(run.id)) for run in runs.items],
@@ -139,8 +224,12 @@ class RunAdmin(_ActivityAdmin):
     search_help_text = "Words of the goal, or the id of a run."
 
     def get_urls(self) -> list[URLPattern]:
-        node = self.admin_site.admin_view(self.node_view)
-        return [path(f"{_ROW}/nodes/<uuid:node_id>/", node, name="run_node"), *super().get_urls()]
+        guard = self.admin_site.admin_view
+        own = [
+            path(f"{_ROW}/mode/", guard(self.mode_view), name="run_mode_change"),
+            path(f"{_ROW}/nodes/<uuid:node_id>/", guard(self.node_view), name="run_node"),
+        ]
+        return [*own, *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         titles = WorkSession.objects.filter(pk=OuterRef("session_id")).values("title")
@@ -169,7 +258,28 @@ class RunAdmin(_ActivityAdmin):
         form_url: str = "",  # noqa: ARG002  Django's signature
         extra_context: dict[str, Any] | None = None,  # noqa: ARG002  Django's signature
     ) -> HttpResponse:
-        actor, run_id = actor_of(request), pages.row_id_of(object_id)
+        return self._run(request, pages.row_id_of(object_id))
+
+    @method_decorator(require_POST)
+    def mode_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
+        actor = actor_of(request)
+
+        def change(wanted: PreferenceChange) -> modes.Changed:
+            now = timezone.now()
+            return modes.changed_by(
+                runs.change_preferences(actor=actor, run_id=row_id, change=wanted, now=now, entropy=os.urandom)
+            )
+
+        return modes.change_mode(
+            request=request,
+            change=change,
+            again=lambda refusal: self._run(request, row_id, refusal=refusal),
+            back=showing.run_url(row_id),
+            done="From this step on the mode is",
+        )
+
+    def _run(self, request: HttpRequest, run_id: UUID, *, refusal: str = "") -> HttpResponse:
+        actor = actor_of(request)
         detail = pages.found(lambda: runs_read.read_run(actor=actor, run_id=run_id))
         tree = runs_read.read_tree(actor=actor, run_id=run_id, before=_before(request))
         notes = records.notes_between(run_id=run_id, node_ids=[line.node.id for line in tree.lines])
@@ -181,6 +291,9 @@ class RunAdmin(_ActivityAdmin):
             request,
             "admin/runs_run.html",
             title=detail.run.workflow_title,
+            status=400 if refusal else 200,
+            refusal=refusal,
+            mode=_mode_of_run(actor, detail, is_open=bool(refusal)),
             run=detail.run,
             public_id=to_text(Prefix.RUN, detail.run.id),
             facts=showing.run_facts(detail.run, detail.session, detail.tip),
@@ -238,6 +351,31 @@ class RunAdmin(_ActivityAdmin):
     def shown_session(self, row: Any) -> SafeString:
         title = row.session_title or to_text(Prefix.SESSION, row.session_id)
         return format_html('<a href="{}">{}</a>', showing.session_url(row.session_id), title)
+
+
+def _mode_of_session(actor: Actor, session: SessionValue, *, is_open: bool) -> modes.ModeForm | None:
+    """What the page offers; the service decides."""
+    if not actor.may(Permission.STEER_RUNS):
+        return None
+    return modes.mode_form(
+        url=reverse("admin:session_mode_change", args=(session.id,)),
+        title="Change how its next runs begin",
+        says="It holds for the runs of this session that are begun from now on. Those that are there keep what they have.",
+        preferences=session.preferences,
+        is_open=is_open,
+    )
+
+
+def _mode_of_run(actor: Actor, detail: RunDetail, *, is_open: bool) -> modes.ModeForm | None:
+    if detail.run.status in COMPLETE or not actor.may(Permission.STEER_RUNS):
+        return None
+    return modes.mode_form(
+        url=reverse("admin:run_mode_change", args=(detail.run.id,)),
+        title="Change the mode",
+        says="It holds from the pending step on. Whoever works on the run goes on with the tokens they have.",
+        preferences=detail.tip.preferences,
+        is_open=is_open,
+    )
 
 
 def _before(request: HttpRequest) -> int | None:

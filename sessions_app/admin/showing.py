@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 from sessions_app.engine.drafts import gap_name
 from sessions_app.engine.log import EdgeCause, NodeKind
 from sessions_app.engine.runs import OutputChannel
+from sessions_app.engine.state import Preferences
 from sessions_app.engine.tree import TreeLine
 from sessions_app.engine.values import (
     EventValue,
@@ -168,21 +169,22 @@ def node_facts(detail: NodeDetail) -> list[Fact]:
 def shown_tree(lines: Sequence[TreeLine], notes: Iterable[tuple[UUID, UUID, str]]) -> list[ShownLine]:
     """Notes stand with the step that they finished; those that led aside, with the branch that they began."""
     depths = {line.node.id: line.depth for line in lines}
+    preferences = {line.node.id: line.node.preferences for line in lines}
     excerpts: dict[UUID, list[str]] = {}
     for at, to, body in notes:
         goes_straight_on = depths.get(at) == depths.get(to)
         excerpts.setdefault(at if goes_straight_on else to, []).append(excerpt_of(plain_words(body)))
-    return [_shown_line(line, excerpts.get(line.node.id, ())) for line in lines]
+    return [_shown_line(line, preferences, excerpts.get(line.node.id, ())) for line in lines]
 
 
-def _shown_line(line: TreeLine, excerpts: Iterable[str]) -> ShownLine:
+def _shown_line(line: TreeLine, preferences: Mapping[UUID, Preferences], excerpts: Iterable[str]) -> ShownLine:
     node = line.node
     return ShownLine(
         title=title_of(node),
         url=node_url(node.run_id, node.id),
         indent=f"indent-{min(line.depth, _DEEPEST_INDENT)}",
         kind=KINDS[node.kind],
-        tags=tuple(_tags(line)),
+        tags=tuple(_tags(line, preferences)),
         excerpts=tuple(excerpts),
         at=node.created_at,
         is_tip=line.is_tip,
@@ -239,8 +241,12 @@ def excerpt_of(notes: str, *, characters: int = _EXCERPT_CHARACTERS) -> str:
     return text if len(text) <= characters else f"{text[:characters].rstrip()}…"
 
 
+def words(name: str) -> str:
+    return name.replace("_", " ")
+
+
 def mode(autonomy: str, risk_policy: str) -> str:
-    return f"{autonomy.replace('_', ' ')}, {risk_policy}"
+    return f"{words(autonomy)}, {risk_policy}"
 
 
 def moment(at: datetime) -> str:
@@ -254,8 +260,12 @@ def pretty(data: bytes) -> str:
     return f"{text[:_SHOWN_JSON_CHARACTERS]}\n… the rest is left out here; REST has all of it"
 
 
-def _tags(line: TreeLine) -> Sequence[str]:
+def _tags(line: TreeLine, preferences: Mapping[UUID, Preferences]) -> Sequence[str]:
+    """A change of mode makes a node with the same step; what it is there for is said."""
     tags = [] if line.branches <= 1 else [f"{line.branches} branches"]
+    now, parent = line.node.preferences, line.node.parent_id
+    if parent is not None and preferences.get(parent, now) != now:
+        tags.append(f"mode: {mode(now.autonomy, now.risk_policy)}")
     if line.node.kind is NodeKind.STEP and not line.node.pending_key:
         tags.append("complete")
     return tags
