@@ -3,6 +3,8 @@
 Django's `flush` truncates every table there is and makes the permissions anew, which takes longer than most tests.
 """
 
+from django.db import transaction
+
 # Of the site, not of a test: made with the tables, and never changed.
 KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"})
 # Rows of these cannot be deleted one by one: a trigger refuses it.
@@ -26,11 +28,15 @@ def empty_tables(connection):
             return
         cursor.execute(_SIZES, [found])
         large = [table for table, size in cursor.fetchall() if size > LARGE_BYTES or table in APPEND_ONLY]
-        statements = [f'DELETE FROM "{table}"' for table in found if table not in large]
-        if large:
-            statements.append("TRUNCATE " + ", ".join(f'"{table}"' for table in large) + " CASCADE")
-        # One transaction: the references are deferred, so the order does not matter.
-        cursor.execute("BEGIN; SET CONSTRAINTS ALL DEFERRED; " + "; ".join(statements) + "; COMMIT")
+        # Truncated first: what a deletion has set in motion would stand in its way. The references are deferred, so the
+        # order of the deletions does not matter.
+        statements = ["TRUNCATE " + ", ".join(f'"{table}"' for table in large) + " CASCADE"] if large else []
+        statements += [
+            "SET CONSTRAINTS ALL DEFERRED",
+            *(f'DELETE FROM "{table}"' for table in found if table not in large),
+        ]
+        with transaction.atomic(using=connection.alias):
+            cursor.execute("; ".join(statements))
 
 
 def _known(cursor, database):
