@@ -48,12 +48,12 @@ def two_activities(*questions, about=ABOUT, **fields):
     )
 
 
-def triggering():
+def triggering(name="team.child"):
     return folder(
         activity(
             "plan",
             steps=[step("draft")],
-            triggers=[{"workflow": "team.child", "passContext": ["ticket"]}],
+            triggers=[{"workflow": name, "passContext": ["ticket"]}],
             transitions=[{"to": "build"}],
             entryActions=[{"action": "set", "target": "ticket", "value": "T-1"}],
         ),

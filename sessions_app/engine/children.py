@@ -15,10 +15,14 @@ from workflows_app.engine.program import Activity, Program, Step, Trigger, walk_
 
 def trigger_of(activity: Activity | None, names: frozenset[str]) -> Trigger | None:
     """The trigger of the activity, or of one of its steps, that starts the workflow of these names."""
+    return next((trigger for trigger in triggers_of(activity) if trigger.workflow in names), None)
+
+
+def triggers_of(activity: Activity | None) -> tuple[Trigger, ...]:
     if activity is None:
-        return None
+        return ()
     of_steps = (trigger for item in walk_items(activity.body) if isinstance(item, Step) for trigger in item.triggers)
-    return next((trigger for trigger in (*activity.triggers, *of_steps) if trigger.workflow in names), None)
+    return (*activity.triggers, *of_steps)
 
 
 def passed_on(trigger: Trigger, parent: Snapshot) -> dict[str, Any]:

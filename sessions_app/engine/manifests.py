@@ -85,7 +85,7 @@ def validate(
             program=program, activity_id=current, manifest=manifest, variables=variables, skipped=skipped
         )
     warnings = (
-        *check_transition(program=program, current=current, target=activity_id),
+        *check_transition(program=program, current=current, target=activity_id, variables=variables),
         *check_condition(program=program, current=current, target=activity_id, claim=claim, variables=variables),
         *of_steps,
         *check_activity_manifest(program=program, manifest=outcomes),
@@ -132,8 +132,13 @@ def check_activity_manifest(
     return tuple(warning for claim in manifest for warning in _of_activity(program, claim))
 
 
-def check_transition(*, program: Program, current: str, target: str) -> tuple[ManifestWarning, ...]:
-    """Whether the workflow leads from one activity to the other. `current` is empty before the first one."""
+def check_transition(
+    *, program: Program, current: str, target: str, variables: Mapping[str, Any] | None = None
+) -> tuple[ManifestWarning, ...]:
+    """Whether the workflow leads from one activity to the other. `current` is empty before the first one.
+
+    Where every way out has a condition and none holds, the run ends; that end needs no declaring.
+    """
     if not current:
         return _of_first(program, target)
     activity = program.activity(current)
@@ -142,12 +147,21 @@ def check_transition(*, program: Program, current: str, target: str) -> tuple[Ma
     ways = ways_from(activity)
     if not ways or any(way.leads_to(target) for way in ways):
         return ()
+    if is_terminal(target) and _is_closed(program, ways, variables or {}):
+        return ()
     leads_to = list(dict.fromkeys(way.target for way in ways))
     message = (
         f"{target!r} is not a direct transition from {current!r}, which leads to {_named(leads_to)}. "
         "Go on if you are sure; otherwise enter one of those."
     )
     return (_warning(WarningCode.TRANSITION_NOT_DIRECT, message, activity=current, target=target, leadsTo=leads_to),)
+
+
+def _is_closed(program: Program, ways: Sequence[Way], variables: Mapping[str, Any]) -> bool:
+    by_condition = [way for way in ways if not way.name]
+    return all(way.condition is not None and not way.is_default for way in by_condition) and not any(
+        _holds(program, way, variables) for way in by_condition
+    )
 
 
 def check_condition(

@@ -3,6 +3,7 @@
 Both are written in the transaction of the child's own transition, so that neither session says what the other does not.
 """
 
+from contextlib import suppress
 from uuid import UUID
 
 from sessions_app.engine import children
@@ -14,8 +15,23 @@ from sessions_app.selectors.standings import Standing, read_tip
 from sessions_app.services import store
 from sessions_app.services.attempts import landing_at, snapshot_of
 from sessions_app.services.minting import Minting
-from workflows_app.engine.program import Program
+from teams_app.engine.actors import Actor
+from teams_app.engine.errors import NotFoundError, PreconditionFailedError
+from workflows_app.engine.program import Activity, Program, Trigger
 from workflows_app.selectors.programs import load_program
+from workflows_app.selectors.workflows import find_published
+
+
+def trigger_for(actor: Actor, activity: Activity | None, workflow_id: str, names: frozenset[str]) -> Trigger | None:
+    """The trigger of the activity that starts this workflow, by whichever of its names: an id, an alias, a bare name."""
+    found = children.trigger_of(activity, names)
+    if found is not None:
+        return found
+    for trigger in children.triggers_of(activity):
+        with suppress(NotFoundError, PreconditionFailedError):
+            if find_published(actor=actor, workflow_id=trigger.workflow).workflow_id == workflow_id:
+                return trigger
+    return None
 
 
 def suspend(minting: Minting, standing: Standing, *, run_id: UUID) -> bool:
@@ -25,7 +41,7 @@ def suspend(minting: Minting, standing: Standing, *, run_id: UUID) -> bool:
     return _written(minting, load_program(standing.workflow_hash), standing, decision, place)
 
 
-def release(minting: Minting, child: Handle, snapshot: Snapshot, program: Program) -> bool:
+def release(minting: Minting, child: Handle, snapshot: Snapshot, *, program: Program, workflow_id: str) -> bool:
     """The parent, if it waits for this run, goes on with what the run gives back. False when another writer was first."""
     if child.parent is None:
         return True
@@ -36,7 +52,8 @@ def release(minting: Minting, child: Handle, snapshot: Snapshot, program: Progra
     if child.run_id.hex not in before.waits_for:
         return True
     parent = load_program(standing.workflow_hash)
-    trigger = children.trigger_of(parent.activity(child.parent.activity), frozenset({program.id}))
+    at = parent.activity(child.parent.activity)
+    trigger = trigger_for(minting.actor, at, workflow_id, frozenset({program.id, workflow_id}))
     returned = children.given_back(parent=parent, trigger=trigger, before=before, child=snapshot)
     place = _place(minting, standing)
     decision = children.resumed(snapshot=before, run=child.run_id.hex, returned=returned, place=place)

@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import transaction
 
 from sessions_app.engine import handles, outputs
-from sessions_app.engine.children import passed_on, trigger_of
+from sessions_app.engine.children import passed_on
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Part, Place, Start
 from sessions_app.engine.drafts import session_draft
@@ -181,7 +181,7 @@ def _begun(minting: Minting, wish: Wish) -> Held | None:
         due_ms=default_due_ms(),
     )
     names = frozenset({published.workflow_id, published.requested_id, program.id})
-    trigger = trigger_of(parent.activity, names) if parent else None
+    trigger = children.trigger_for(actor, parent.activity, published.workflow_id, names) if parent else None
     context = passed_on(trigger, parent.snapshot) if parent and trigger else {}
     baseline = preference_selectors.baseline_of(actor=actor)
     command = Start(

@@ -338,7 +338,11 @@ def _carried_out_with_parent(at: _At, plan: Append, last: Part) -> bool:
     """The last transition of a child, with the parent's return to work: both or neither."""
     with transaction.atomic(durable=True):
         written = carry_out(actor=at.minting.actor, plan=plan) and children.release(
-            at.minting, at.handle, last.decision.snapshot, at.program
+            at.minting,
+            at.handle,
+            last.decision.snapshot,
+            program=at.program,
+            workflow_id=at.standing.workflow_id,
         )
         if not written:
             transaction.set_rollback(True)

@@ -218,6 +218,16 @@ def test_the_first_activity_is_the_one_that_the_workflow_names():
     assert (warning.code, warning.details["expected"]) == (WarningCode.FIRST_ACTIVITY_OTHER, "one")
 
 
+def test_where_no_way_is_open_the_end_needs_no_declaring():
+    program = chain({"to": "two", "condition": APPROVED})
+
+    def told(variables):
+        return check_transition(program=program, current="one", target="end-workflow", variables=variables)
+
+    assert told({}) == ()
+    assert codes(told({"approved": True})) == [WarningCode.TRANSITION_NOT_DIRECT]
+
+
 def test_an_activity_without_transitions_leads_anywhere():
     assert transition("two", "one") == ()
 

@@ -56,7 +56,6 @@ WARNINGS = {
             "branch-check|pr-check|platform-selection|jira-project-selection|issue-type-selection|issue-review"
         ): FOUND_OUT,
         r"'validation_passed == true' does not hold with the variables of this run": FOUND_OUT,
-        r"'workflow-end' is not a direct transition from 'post-implementation'": "the folder names no way to its end",
     },
     ("session", "orchestrator"): {
         DISMISSED.format("jira-project-selection|github-issue-missing|post-summary-review"): FOUND_OUT,
@@ -66,7 +65,6 @@ WARNINGS = {
     },
     ("orchestrator", "navigation"): {
         r"'validation_passed == true' does not hold with the variables of this run": FOUND_OUT,
-        r"'workflow-end' is not a direct transition from 'post-implementation'": "the folder names no way to its end",
     },
     ("orchestrator", "orchestrator"): {},
 }

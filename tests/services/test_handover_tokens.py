@@ -33,6 +33,7 @@ from tests.handover_cast import (
 )
 from tests.run_cast import make_desk
 from tests.workflow_cast import NOW
+from workflows_app.services import extensions
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -216,6 +217,22 @@ def test_a_triggered_child_suspends_its_parent_and_gives_its_variables_back():
     assert entered(desk, token, "build", "draft", dialect=ORCHESTRATOR)["activity_id"] == "build"
     for session in WorkSession.objects.all():
         assert verify_session(session.id) == []
+
+
+def test_a_trigger_by_an_alias_suspends_and_gives_back_as_well():
+    desk = make_desk()
+    publish_folder(desk, child_files(), "team.child")
+    extensions.set_alias(actor=desk.person, alias="team.errand", workflow_id="team.child", now=NOW)
+    held = handed(desk, triggering("team.errand"), dialect=ORCHESTRATOR)
+    token = entered(desk, held.token, "plan", dialect=ORCHESTRATOR)["session_token"]
+
+    child = begun(desk, dialect=ORCHESTRATOR, workflow_id="team.child", parent_token=token).held
+    assert status(desk, token)["status"] == "blocked"
+    at = entered(desk, child.token, "only", dialect=ORCHESTRATOR)
+    entered(desk, at["session_token"], "end-workflow", "do", dialect=ORCHESTRATOR)
+
+    back = read_held(actor=desk.agent, token=token, dialect=ORCHESTRATOR)
+    assert back.snapshot.variables == {"ticket": "T-1", "outcome": "merged"}
 
 
 def test_children_of_children_know_their_parents():
