@@ -100,8 +100,9 @@ def seal(
 ) -> Sealed:
     """Give each draft its index and chain it to its predecessor."""
     events: list[Event] = []
+    names = _Names(session_id)
     for draft, event_id in zip(drafts, event_ids, strict=True):
-        body = canonical.canonical_bytes(_envelope(draft, session_id, head, event_id, timestamp_ms))
+        body = canonical.canonical_bytes(_envelope(draft, names, head, event_id, timestamp_ms))
         event = Event(
             index=head.next_index,
             event_id=event_id,
@@ -117,12 +118,26 @@ def seal(
     return Sealed(events=tuple(events), head=head)
 
 
-def _envelope(draft: EventDraft, session_id: UUID, head: Head, event_id: UUID, timestamp_ms: int) -> dict[str, Any]:
+class _Names:
+    """Ids as the log writes them. The events of one call speak of few runs and nodes, and each is written once."""
+
+    def __init__(self, session_id: UUID) -> None:
+        self.session = to_text(Prefix.SESSION, session_id)
+        self._known: dict[UUID, str] = {}
+
+    def name(self, prefix: Prefix, value: UUID) -> str:
+        known = self._known.get(value)
+        if known is None:
+            known = self._known[value] = to_text(prefix, value)
+        return known
+
+
+def _envelope(draft: EventDraft, names: _Names, head: Head, event_id: UUID, timestamp_ms: int) -> dict[str, Any]:
     envelope: dict[str, Any] = {
         "v": ENVELOPE_VERSION,
         "eventId": to_text(Prefix.EVENT, event_id),
         "eventIndex": head.next_index,
-        "sessionId": to_text(Prefix.SESSION, session_id),
+        "sessionId": names.session,
         "kind": draft.kind.value,
         "dedupeKey": draft.dedupe,
         "data": draft.data,
@@ -131,9 +146,9 @@ def _envelope(draft: EventDraft, session_id: UUID, head: Head, event_id: UUID, t
     }
     scope = {}
     if draft.run_id is not None:
-        scope["runId"] = to_text(Prefix.RUN, draft.run_id)
+        scope["runId"] = names.name(Prefix.RUN, draft.run_id)
     if draft.node_id is not None:
-        scope["nodeId"] = to_text(Prefix.NODE, draft.node_id)
+        scope["nodeId"] = names.name(Prefix.NODE, draft.node_id)
     if scope:
         envelope["scope"] = scope
     return envelope
