@@ -40,22 +40,25 @@ def given_back(*, parent: Program, trigger: Trigger | None, before: Snapshot, ch
     }
 
 
-def suspended(*, snapshot: Snapshot, run: str, place: Place) -> Decision:
+def suspended(*, program: Program, snapshot: Snapshot, run: str, place: Place) -> Decision:
     """The parent waits for the run."""
     waiting = tuple(sorted({*snapshot.waits_for, run}))
-    return _node(Journal(place), replace(snapshot, waits_for=waiting))
+    return _node(Journal(place, asked=snapshot.asked), program, replace(snapshot, waits_for=waiting))
 
 
-def resumed(*, snapshot: Snapshot, run: str, returned: Mapping[str, Any], place: Place) -> Decision:
+def resumed(*, program: Program, snapshot: Snapshot, run: str, returned: Mapping[str, Any], place: Place) -> Decision:
     """The run is complete; the parent goes on with what it gave back."""
-    journal = Journal(place)
+    journal = Journal(place, asked=snapshot.asked)
     if returned:
         journal.context(returned, source="child_run")
     waiting = tuple(other for other in snapshot.waits_for if other != run)
     variables = merge_context(snapshot.variables, returned)
-    return _node(journal, replace(snapshot, waits_for=waiting, variables=variables))
+    after = replace(snapshot, waits_for=waiting, variables=variables, returned=snapshot.returned + 1)
+    return _node(journal, program, after)
 
 
-def _node(journal: Journal, snapshot: Snapshot) -> Decision:
+def _node(journal: Journal, program: Program, snapshot: Snapshot) -> Decision:
+    """The same work is pending; the questions of a run that is handed over are kept apart."""
     journal.advance_recorded(Outcome.ADVANCED, ())
-    return journal.decision(outcome=Outcome.ADVANCED, snapshot=snapshot, node_kind=NodeKind.STEP)
+    following = snapshot if snapshot.is_handed_over else journal.ask(program, snapshot, stays=True)
+    return journal.decision(outcome=Outcome.ADVANCED, snapshot=following, node_kind=NodeKind.STEP)

@@ -6,6 +6,7 @@ call decides the same thing.
 
 from collections.abc import Mapping
 from typing import Any, assert_never
+from uuid import UUID
 
 from msgspec.structs import replace
 
@@ -42,7 +43,9 @@ from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.reasons import Reason, Verdict, weigh
 from sessions_app.engine.state import Answered, Blocked, HandedIn, Preferences, Snapshot
+from sessions_app.engine.steering_refusals import RunSuspendedError
 from teams_app.engine.errors import InvalidInputError, PreconditionFailedError
+from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import walker
 from workflows_app.engine.program import Autonomy, Effect, Gate, Program, Step
 from workflows_app.engine.walks import Walk
@@ -78,12 +81,22 @@ def _present(snapshot: Snapshot | None) -> Snapshot:
 
 
 def _led(snapshot: Snapshot | None) -> Snapshot:
-    """A run whose activities are handed over is moved by its session token only: its questions are asked there."""
+    """A run whose activities are handed over is moved by its session token only: its questions are asked there.
+
+    One that waits for a run that it triggered is not moved at all.
+    """
     found = _present(snapshot)
     if found.is_handed_over:
         raise PreconditionFailedError(
             "This run's activities are handed over whole; it is not moved step by step.",
             suggestion="Go on with its session token, at the address of the dialect that it was begun with.",
+        )
+    if found.waits_for:
+        count = len(found.waits_for)
+        raise RunSuspendedError(
+            f"This run waits for {'one' if count == 1 else count} that its activity triggered.",
+            suggestion="Complete the triggered run; nav_situation with this state tells its own state.",
+            details={"waitsFor": [to_text(Prefix.RUN, UUID(hex=run)) for run in found.waits_for]},
         )
     return found
 

@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from sessions_app.engine.state import Snapshot
-from sessions_app.engine.steering_refusals import ActivityNotFoundError, InvalidTransitionError, RunCompleteError
+from sessions_app.engine.steering_refusals import (
+    ActivityNotFoundError,
+    InvalidTransitionError,
+    RunCompleteError,
+    RunSuspendedError,
+)
 from sessions_app.engine.transitions import ways_from
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine.problems import did_you_mean
@@ -81,10 +86,8 @@ class ConditionHoldsError(WorkrailError):
     code: ClassVar[str] = "CHECKPOINT_CONDITION_HOLDS"
 
 
-class SuspendedError(WorkrailError):
-    """The run waits for the run of another workflow that its activity triggered."""
-
-    code: ClassVar[str] = "RUN_SUSPENDED"
+class SuspendedError(RunSuspendedError):
+    """The same for a run that is handed over: its children are told by their session tokens."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Self:

@@ -4,12 +4,14 @@ The order of the keys is part of the contract, and so is that `checkpoint` is nu
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, assert_never
 
 import orjson
 
 from sessions_app.engine import landscape
 from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
+from sessions_app.engine.children import passed_on
 from sessions_app.engine.decisions import Warned
 from sessions_app.engine.landscape import Landscape, Waiting
 from sessions_app.engine.state import Snapshot
@@ -18,6 +20,17 @@ from workflows_app.engine import canonical
 from workflows_app.engine.program import Checkpoint, Effect, Loop, Parallel, Program, Step, Trigger
 
 TEMPLATE = 2
+# The reserved name among the variables that a triggered workflow begins with: the state of the run that triggers it.
+PARENT_STATE = "parent_state"
+_RETURNS = "; the run that triggered it goes on: call nav_situation with the state of that run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Awaited:
+    """A run that another one waits for: of which workflow, and the state to take it on with."""
+
+    workflow: str
+    state: str
 
 
 def situation(
@@ -29,14 +42,18 @@ def situation(
     warnings: Sequence[Warned] = (),
     effect: Effect | None = None,
     refusal: WorkrailError | None = None,
+    awaited: Sequence[Awaited] = (),
 ) -> dict[str, Any]:
-    """Where the run stands and what can be done. Without a message it is told where the run stands."""
+    """Where the run stands and what can be done. Without a message it is told where the run stands.
+
+    While it waits for runs that it triggered nothing can be done; `awaited` are those.
+    """
     land = _surveyed(program, snapshot)
     body: dict[str, Any] = {
         "success": refusal is None,
         "position": _position(program, land),
-        "message": _failed(refusal) if refusal else message or _line(land),
-        "availableActions": _available(program, snapshot, land),
+        "message": _failed(refusal) if refusal else message or _line(land, awaited),
+        "availableActions": _suspended(awaited) if awaited else _available(program, snapshot, land, state),
         "checkpoint": None if land.checkpoint is None else checkpoint_view(land.checkpoint),
         "state": state,
     }
@@ -67,15 +84,19 @@ def waits_for_a_person(*, program: Program, snapshot: Snapshot) -> bool:
     return land.step is not None and land.step.id in land.needs_person
 
 
-def started(*, program: Program, snapshot: Snapshot) -> str:
-    ended = " There is nothing to do in it: it is complete." if snapshot.position.complete else ""
+def started(*, program: Program, snapshot: Snapshot, returns: bool = False) -> str:
+    ended = (
+        f" There is nothing to do in it: it is complete{_RETURNS if returns else ''}."
+        if snapshot.position.complete
+        else ""
+    )
     return f"Started workflow '{program.title}' at activity '{snapshot.position.activity}'{ended}"
 
 
-def acted(*, before: Snapshot, after: Snapshot, action: Action) -> str:
-    """What the action has come to, and that the run ended with it."""
+def acted(*, before: Snapshot, after: Snapshot, action: Action, returns: bool = False) -> str:
+    """What the action has come to, that the run ended with it, and that the run which triggered it goes on."""
     said = _done(before, after, action)
-    return f"{said}; the workflow is complete" if after.position.complete else said
+    return f"{said}; the workflow is complete{_RETURNS if returns else ''}" if after.position.complete else said
 
 
 def effect_of(*, program: Program, before: Snapshot, action: Action) -> Effect | None:
@@ -154,7 +175,7 @@ def _round_json(land: Landscape) -> dict[str, Any]:
     return body
 
 
-def _line(land: Landscape) -> str:
+def _line(land: Landscape, awaited: Sequence[Awaited]) -> str:
     """The situation in one line."""
     if land.waiting is Waiting.NOTHING:
         return f"Activity: {land.activity.title} | The workflow is complete"
@@ -166,13 +187,15 @@ def _line(land: Landscape) -> str:
         parts.append(f"Loop: {land.round.loop.title} (iteration {land.round.iteration}{of})")
     if land.checkpoint is not None:
         parts.append(f"Checkpoint: {land.checkpoint.message}")
+    if awaited:
+        parts.append(f"Waits for: {', '.join(each.workflow for each in awaited)}")
     return " | ".join(parts)
 
 
 # What can be done
 
 
-def _available(program: Program, snapshot: Snapshot, land: Landscape) -> dict[str, list[dict[str, Any]]]:
+def _available(program: Program, snapshot: Snapshot, land: Landscape, state: str) -> dict[str, list[dict[str, Any]]]:
     if land.waiting is Waiting.NOTHING:
         return {"required": [], "optional": [], "blocked": []}
     if land.checkpoint is not None:
@@ -187,11 +210,20 @@ def _available(program: Program, snapshot: Snapshot, land: Landscape) -> dict[st
             *optional,
             *leaves,
             *(way for way in ways if not way["holds"]),
-            *_triggers(snapshot, land),
+            *_triggers(snapshot, land, state),
             *([{"action": "get_resource"}] if program.resources else []),
         ],
         "blocked": [*_for_persons(land), *(_blocked_way(way) for way in land.ways if not way.is_open)],
     }
+
+
+def _suspended(awaited: Sequence[Awaited]) -> dict[str, list[dict[str, Any]]]:
+    reason = "The run waits for this one, which its activity triggered. Complete it: go on with its state."
+    waits = [
+        {"action": "nav_situation", "workflow": each.workflow, "state": each.state, "reason": reason}
+        for each in awaited
+    ]
+    return {"required": [], "optional": [], "blocked": waits}
 
 
 def _at_checkpoint(checkpoint: Checkpoint) -> dict[str, list[dict[str, Any]]]:
@@ -255,18 +287,21 @@ def _for_persons(land: Landscape) -> list[dict[str, Any]]:
     ]
 
 
-def _triggers(snapshot: Snapshot, land: Landscape) -> list[dict[str, Any]]:
+def _triggers(snapshot: Snapshot, land: Landscape, state: str) -> list[dict[str, Any]]:
     """Workflows that the activity or the step at hand starts; each is a run of its own, begun with `nav_start`."""
     own = land.step.triggers if isinstance(land.step, Step) else ()
-    return [_trigger(snapshot, trigger) for trigger in (*land.activity.triggers, *own)]
+    return [_trigger(snapshot, trigger, state) for trigger in (*land.activity.triggers, *own)]
 
 
-def _trigger(snapshot: Snapshot, trigger: Trigger) -> dict[str, Any]:
+def _trigger(snapshot: Snapshot, trigger: Trigger, state: str) -> dict[str, Any]:
+    """Begun with these variables it knows what it is given, and this run waits for it."""
     said: dict[str, Any] = {"action": "nav_start", "workflow": trigger.workflow}
     if trigger.description:
         said["description"] = trigger.description
-    passed = [name for name in trigger.pass_context if name in snapshot.variables]
-    return said | ({"passContext": list(trigger.pass_context), "known": passed} if trigger.pass_context else {})
+    given = passed_on(trigger, snapshot)
+    if trigger.pass_context:
+        said |= {"passContext": list(trigger.pass_context), "known": list(given)}
+    return said | {"initial_variables": {**given, PARENT_STATE: state}}
 
 
 # What was done

@@ -225,6 +225,8 @@ _TOKENS = {
     # As the navigation dialect calls it.
     "state": TokenKind.STATE,
 }
+# Beside it stand variables, whose names may be any.
+_PARENT = {"parent_state": TokenKind.STATE}
 
 
 def renewed(*, data: bytes, keyring: Keyring) -> bytes:
@@ -234,13 +236,20 @@ def renewed(*, data: bytes, keyring: Keyring) -> bytes:
     """
     reply: dict[str, Any] = orjson.loads(data)
     call = reply.get("nextCall") or {}
-    changed = [_renew(place, keyring) for place in (reply, call.get("params") or {})]
+    changed = [_renew(place, keyring, _TOKENS) for place in (reply, call.get("params") or {})]
+    changed += [_renew(given, keyring, _PARENT) for given in _given_to_triggered(reply)]
     return orjson.dumps(reply) if any(changed) else data
 
 
-def _renew(place: dict[str, Any], keyring: Keyring) -> bool:
-    before = {name: place[name] for name in _TOKENS if place.get(name)}
-    place |= {name: renew(keyring=keyring, kind=_TOKENS[name], text=text) for name, text in before.items()}
+def _given_to_triggered(reply: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the navigation dialect offers to begin a triggered workflow with: the run's own state among variables."""
+    offered = (reply.get("availableActions") or {}).get("optional") or []
+    return [each["initial_variables"] for each in offered if "initial_variables" in each]
+
+
+def _renew(place: dict[str, Any], keyring: Keyring, kinds: Mapping[str, TokenKind]) -> bool:
+    before = {name: place[name] for name in kinds if place.get(name)}
+    place |= {name: renew(keyring=keyring, kind=kinds[name], text=text) for name, text in before.items()}
     return any(place[name] != text for name, text in before.items())
 
 

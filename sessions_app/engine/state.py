@@ -179,8 +179,9 @@ class Snapshot(_State, frozen=True, kw_only=True):
     answers: dict[str, str] = msgspec.field(default_factory=dict)
     led_to: str = ""
     entered_ms: int = 0
-    # The runs that this one waits for.
+    # The runs that this one waits for, and how many have given back what they leave in its variables.
     waits_for: tuple[str, ...] = ()
+    returned: int = 0
 
     @property
     def requests(self) -> tuple[str, ...]:
@@ -211,9 +212,19 @@ class Snapshot(_State, frozen=True, kw_only=True):
         return self.position.complete and self.blocked is None
 
 
-def differs_in_mode_only(before: Snapshot, after: Snapshot) -> bool:
-    """Whether nothing but a change of preferences lies between the two: the same work is pending in the same state."""
-    return after == replace(before, preferences=after.preferences, forgiven_blocks=after.forgiven_blocks)
+def is_same_work(before: Snapshot, after: Snapshot) -> bool:
+    """Whether nothing but changes of preferences and triggered runs lie between the two: the same work is pending.
+
+    The variables may differ where a triggered run has given some back.
+    """
+    return after == replace(
+        before,
+        preferences=after.preferences,
+        forgiven_blocks=after.forgiven_blocks,
+        waits_for=after.waits_for,
+        returned=after.returned,
+        variables=before.variables if after.returned == before.returned else after.variables,
+    )
 
 
 _DECODER = msgspec.json.Decoder(Snapshot)

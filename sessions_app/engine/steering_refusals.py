@@ -95,6 +95,12 @@ class RunCompleteError(WorkrailError):
     code: ClassVar[str] = "RUN_COMPLETE"
 
 
+class RunSuspendedError(WorkrailError):
+    """The run waits for the run of another workflow that its activity triggered."""
+
+    code: ClassVar[str] = "RUN_SUSPENDED"
+
+
 # What an action is refused with; the state stays as it was.
 REFUSALS = (
     ActivityNotFoundError,
@@ -112,5 +118,6 @@ REFUSALS = (
     LoopExhaustedError,
     RoundNotCompleteError,
     RunCompleteError,
+    RunSuspendedError,
     InvalidInputError,
 )

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from sessions_app.engine import replies
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.replies import Branching, Recap, RecapEntry, Sibling
-from sessions_app.engine.state import differs_in_mode_only, snapshot_from_bytes
+from sessions_app.engine.state import is_same_work, snapshot_from_bytes
 from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
 from sessions_app.selectors.snapshots import sound_snapshot
 from sessions_app.selectors.standings import Standing, read_standing
@@ -156,7 +156,7 @@ def rehydration(*, actor: Actor, node_id: UUID) -> Rehydration | None:
             return None
         after = _after_answer(actor, standing)
         below = beneath(actor=actor, node_id=node_id, forked=False) if standing.has_children else None
-        successor = in_another_mode(standing, below)
+        successor = same_work_below(standing, below)
         recap = recap_of(actor=actor, node_id=node_id)
     if after is not None:
         return rehydration(actor=actor, node_id=after.node_id)
@@ -173,9 +173,9 @@ def _after_answer(actor: Actor, standing: Standing) -> AfterAnswer | None:
     return read_answered(team_id=actor.team_id, request_id=UUID(hex=asked.node)) if asked else None
 
 
-def in_another_mode(standing: Standing, below: Beneath | None) -> Standing | None:
-    """The same work under preferences that were changed meanwhile, when nothing else has happened below the node."""
-    if below is None or not differs_in_mode_only(
+def same_work_below(standing: Standing, below: Beneath | None) -> Standing | None:
+    """The same work under other preferences or after a triggered run, when nothing else has happened below the node."""
+    if below is None or not is_same_work(
         sound_snapshot(data=standing.snapshot, digest=standing.snapshot_digest),
         sound_snapshot(data=below.snapshot, digest=below.snapshot_digest),
     ):

@@ -25,7 +25,7 @@ WHERE h.id = $1 AND h.team_id = $3
 """  # noqa: S608  constants only
 
 _READ_CHILDREN = f"""
-SELECT {_COLUMNS}, r.workflow_id, s.next_event_index
+SELECT {_COLUMNS}, r.workflow_id, s.next_event_index, r.tip_node_id
 FROM sessions_app_handle h
 JOIN sessions_app_run r ON r.id = h.run_id
 JOIN sessions_app_worksession s ON s.id = h.session_id
@@ -55,6 +55,7 @@ class Child:
     handle: Handle
     workflow_id: str
     next_event_index: int
+    tip_node_id: UUID
 
 
 def read_holder(*, team_id: UUID, handle_id: UUID, nonce: bytes = b"") -> Holder | None:
@@ -69,7 +70,15 @@ def read_children(*, team_id: UUID, run_ids: Sequence[UUID]) -> tuple[Child, ...
     if not run_ids:
         return ()
     rows = prepared_cursor().execute(_READ_CHILDREN, [team_id, list(run_ids)]).fetchall()
-    return tuple(Child(handle=_handle(row), workflow_id=row[_COUNT], next_event_index=row[_COUNT + 1]) for row in rows)
+    return tuple(
+        Child(
+            handle=_handle(row),
+            workflow_id=row[_COUNT],
+            next_event_index=row[_COUNT + 1],
+            tip_node_id=row[_COUNT + 2],
+        )
+        for row in rows
+    )
 
 
 def read_last_answer(*, team_id: UUID, run_id: UUID) -> dict[str, str] | None:

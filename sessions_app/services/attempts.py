@@ -1,9 +1,12 @@
 """What every try of a transition shares: where it stands, where it lands, and what it is refused with."""
 
+from dataclasses import replace
 from datetime import datetime
+from uuid import UUID
 
 from django.conf import settings
 
+from sessions_app.engine import checkpoints
 from sessions_app.engine.decisions import Decision, Place, Warned, WarningCode
 from sessions_app.engine.runs import COMPLETE
 from sessions_app.engine.state import Snapshot
@@ -14,9 +17,11 @@ from sessions_app.engine.tokens import (
 )
 from sessions_app.selectors.snapshots import sound_snapshot
 from sessions_app.selectors.standings import Standing
+from sessions_app.services.appends import NewTip
 from sessions_app.services.minting import Landing
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError, PreconditionFailedError
+from workflows_app.engine.program import Program
 from workflows_app.selectors.workflows import find_published
 
 # A conflict is only seen after the other writer has committed, so each try is somebody's progress.
@@ -31,6 +36,15 @@ def snapshot_of(standing: Standing) -> Snapshot:
 def landing_at(decision: Decision, place: Place, now: datetime) -> Landing:
     completed = now if decision.status in COMPLETE else None
     return Landing(tip=place.next_node, status=decision.status, completed_at=completed)
+
+
+def landing_of(program: Program, decision: Decision, standing: Standing, place: Place, now: datetime) -> Landing:
+    """The new node. The inbox is told when the run went on from elsewhere than it stood."""
+    landing = landing_at(decision, place, now)
+    if standing.node_id == standing.tip_node_id or not checkpoints.may_ask(program):
+        return landing
+    asked = decision.snapshot.asked
+    return replace(landing, moved=NewTip(asked=UUID(hex=asked.node) if asked else None))
 
 
 def default_due_ms() -> int | None:

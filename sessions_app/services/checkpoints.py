@@ -19,16 +19,24 @@ from sessions_app.engine.checkpoints import (
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import AnswerCheckpoint, Decision, Place
 from sessions_app.engine.handover_answers import Mode, Resolve
-from sessions_app.engine.runs import Dialect
+from sessions_app.engine.runs import COMPLETE, Dialect
 from sessions_app.engine.tokens import NONCE_BYTES
 from sessions_app.models import CheckpointRequest
 from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint, waiting_node
 from sessions_app.selectors.standings import Standing, read_standing, read_tip
-from sessions_app.services.attempts import MAX_TRIES, busy, default_due_ms, landing_at, snapshot_of, unknown_node
+from sessions_app.services.attempts import (
+    MAX_TRIES,
+    busy,
+    default_due_ms,
+    landing_at,
+    landing_of,
+    snapshot_of,
+    unknown_node,
+)
 from sessions_app.services.keys import current_keys
 from sessions_app.services.minting import Entropy, Minting
-from sessions_app.services.runs import landing_of
 from sessions_app.services.transitions import carry_out, claimed_error
+from sessions_app.services.triggered import awaited_child, end_with_parent
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
@@ -110,7 +118,10 @@ def _answer(minting: Minting, request_id: UUID, command: AnswerCheckpoint) -> bo
         else landing_of(program, decision, standing, place, minting.now),
         attempt=None,
     )
-    return carry_out(actor=actor, plan=plan)
+    ends = not at.handed_over and decision.status in COMPLETE
+    snapshot = decision.snapshot
+    child = awaited_child(actor=actor, standing=standing, program=program, snapshot=snapshot) if ends else None
+    return carry_out(actor=actor, plan=plan) if child is None else end_with_parent(minting, plan, child)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import NONCE_BYTES
 from sessions_app.selectors.standings import Standing, read_tip
 from sessions_app.services import store
-from sessions_app.services.attempts import landing_at, snapshot_of
+from sessions_app.services.attempts import default_due_ms, landing_of, snapshot_of
 from sessions_app.services.minting import Minting
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError, PreconditionFailedError
@@ -37,8 +37,9 @@ def trigger_for(actor: Actor, activity: Activity | None, workflow_id: str, names
 def suspend(minting: Minting, standing: Standing, *, run_id: UUID) -> bool:
     """False when the parent's session was written to meanwhile."""
     place = _place(minting, standing)
-    decision = children.suspended(snapshot=snapshot_of(standing), run=run_id.hex, place=place)
-    return _written(minting, load_program(standing.workflow_hash), standing, decision, place)
+    program = load_program(standing.workflow_hash)
+    decision = children.suspended(program=program, snapshot=snapshot_of(standing), run=run_id.hex, place=place)
+    return _written(minting, program, standing, decision, place)
 
 
 def release(minting: Minting, child: Handle, snapshot: Snapshot, *, program: Program, workflow_id: str) -> bool:
@@ -56,7 +57,7 @@ def release(minting: Minting, child: Handle, snapshot: Snapshot, *, program: Pro
     trigger = trigger_for(minting.actor, at, workflow_id, frozenset({program.id, workflow_id}))
     returned = children.given_back(parent=parent, trigger=trigger, before=before, child=snapshot)
     place = _place(minting, standing)
-    decision = children.resumed(snapshot=before, run=child.run_id.hex, returned=returned, place=place)
+    decision = children.resumed(program=parent, snapshot=before, run=child.run_id.hex, returned=returned, place=place)
     return _written(minting, parent, standing, decision, place)
 
 
@@ -65,7 +66,7 @@ def _written(minting: Minting, program: Program, standing: Standing, decision: D
         program=program,
         parts=[Part(place=place, decision=decision)],
         head=standing.head,
-        landing=landing_at(decision, place, minting.now),
+        landing=landing_of(program, decision, standing, place, minting.now),
         attempt=None,
     )
     return store.append(plan)
@@ -83,4 +84,5 @@ def _place(minting: Minting, standing: Standing) -> Place:
         has_children=standing.has_children,
         has_critical_gaps=standing.has_gaps,
         at_ms=minting.unix_ms,
+        due_ms=default_due_ms(),
     )

@@ -11,8 +11,9 @@ import orjson
 from sessions_app.engine import handover_replies, navigation, replies, tokens
 from sessions_app.engine.actions import Action
 from sessions_app.engine.decisions import Decision, Outcome, Part, Place, Warned
-from sessions_app.engine.handles import Handle
+from sessions_app.engine.handles import Handle, issued_draft
 from sessions_app.engine.log import EventDraft, Head, seal
+from sessions_app.engine.navigation import Awaited
 from sessions_app.engine.prompts import pending_of
 from sessions_app.engine.replies import Branching, ReplyFacts, Tokens
 from sessions_app.engine.runs import RunStatus
@@ -129,14 +130,22 @@ class Minting:
         )
         return as_reply(facts)
 
-    def started(self, *, program: Program, decision: Decision, place: Place, warnings: Sequence[Warned]) -> Reply:
+    def started(
+        self,
+        *,
+        program: Program,
+        decision: Decision,
+        place: Place,
+        warnings: Sequence[Warned],
+        returns: bool = False,
+    ) -> Reply:
         """The first reply of a run that is driven by hand."""
         return situation_reply(
             keys=self.keys,
             node_id=place.next_node,
             program=program,
             snapshot=decision.snapshot,
-            message=navigation.started(program=program, snapshot=decision.snapshot),
+            message=navigation.started(program=program, snapshot=decision.snapshot, returns=returns),
             warnings=warnings,
         )
 
@@ -149,6 +158,7 @@ class Minting:
         decision: Decision,
         place: Place,
         warnings: Sequence[Warned],
+        returns: bool = False,
     ) -> Reply:
         """What an action by hand has come to."""
         return situation_reply(
@@ -156,7 +166,7 @@ class Minting:
             node_id=place.next_node,
             program=program,
             snapshot=decision.snapshot,
-            message=navigation.acted(before=before, after=decision.snapshot, action=action),
+            message=navigation.acted(before=before, after=decision.snapshot, action=action, returns=returns),
             warnings=warnings,
             effect=navigation.effect_of(program=program, before=before, action=action),
         )
@@ -174,6 +184,7 @@ class Minting:
         landing: Landing,
         attempt: NewAttempt | None,
         opening: Opening | None = None,
+        handle: Handle | None = None,
     ) -> Append:
         """The rows of a transition that makes one node."""
         return self.plan_parts(
@@ -183,6 +194,8 @@ class Minting:
             landing=landing,
             attempt=attempt,
             opening=opening,
+            after=[issued_draft(handle)] if handle else (),
+            handles=[handle] if handle else (),
         )
 
     def plan_parts(
@@ -251,6 +264,7 @@ def situation_reply(
     warnings: Sequence[Warned] = (),
     effect: Effect | None = None,
     refusal: WorkrailError | None = None,
+    awaited: Sequence[Awaited] = (),
 ) -> Reply:
     """Where a run driven by hand stands, under the token of its node."""
     body = navigation.situation(
@@ -261,6 +275,7 @@ def situation_reply(
         warnings=warnings,
         effect=effect,
         refusal=refusal,
+        awaited=awaited,
     )
     return Reply(data=orjson.dumps(body), template=navigation.TEMPLATE)
 

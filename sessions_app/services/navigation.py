@@ -1,27 +1,42 @@
 """Runs that are driven by hand: one action, or a look at where they stand."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from sessions_app.engine import navigation
 from sessions_app.engine.actions import Action, nonce_of
 from sessions_app.engine.decisions import Steer
-from sessions_app.engine.runs import AttemptKind
+from sessions_app.engine.runs import AttemptKind, Dialect
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.steering_refusals import REFUSALS
 from sessions_app.engine.tokens import TokenKind
-from sessions_app.selectors import branches
-from sessions_app.selectors.standings import Standing, read_standing
+from sessions_app.selectors.standings import Standing
 from sessions_app.services.answered import Use
-from sessions_app.services.attempts import snapshot_of, unknown_node
 from sessions_app.services.keys import current_keys, read_token
 from sessions_app.services.minting import Entropy, Reply, situation_reply
-from sessions_app.services.runs import use_once
+from sessions_app.services.runs import Beginning, start_run, use_once
+from sessions_app.services.stood import stood_at
+from sessions_app.services.triggered import awaited_by
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Program
-from workflows_app.selectors.programs import load_program
+
+
+def start_by_hand(
+    *, actor: Actor, workflow_id: str, variables: Mapping[str, Any], now: datetime, entropy: Entropy
+) -> Reply:
+    """Begin a run. The reserved variable `parent_state` is the state of the run that triggers it, and no variable."""
+    given = dict(variables)
+    parent_state = str(given.pop(navigation.PARENT_STATE)) if navigation.PARENT_STATE in given else None
+    beginning = Beginning(
+        workflow_id=workflow_id,
+        context=given,
+        dialect=Dialect.NAVIGATION,
+        parent_state=parent_state,
+    )
+    return start_run(actor=actor, beginning=beginning, now=now, entropy=entropy)
 
 
 def steer_run(*, actor: Actor, state_token: str, action: Action, now: datetime, entropy: Entropy) -> Reply:
@@ -47,7 +62,12 @@ def read_situation(*, actor: Actor, state_token: str, refusal: WorkrailError | N
     """Where a run driven by hand stands, or that an action was refused there. Nothing is written."""
     standing, program, snapshot = _stood(actor, state_token)
     return situation_reply(
-        keys=current_keys(), node_id=standing.node_id, program=program, snapshot=snapshot, refusal=refusal
+        keys=current_keys(),
+        node_id=standing.node_id,
+        program=program,
+        snapshot=snapshot,
+        refusal=refusal,
+        awaited=awaited_by(actor=actor, snapshot=snapshot),
     )
 
 
@@ -60,15 +80,4 @@ def read_checkpoint(*, actor: Actor, state_token: str) -> dict[str, Any]:
 def _stood(actor: Actor, state_token: str) -> tuple[Standing, Program, Snapshot]:
     actor.require(Permission.READ_RUNS)
     token, _ = read_token(kind=TokenKind.STATE, text=state_token)
-    standing = read_standing(team_id=actor.team_id, node_id=token.node_id, nonce=b"")
-    if standing is None:
-        raise unknown_node()
-    program = load_program(standing.workflow_hash)
-    snapshot = snapshot_of(standing)
-    if standing.has_children and navigation.waits_for_a_person(program=program, snapshot=snapshot):
-        # Somebody has answered through another door, and the run went on from there.
-        leaf = branches.newest_leaf(actor=actor, node_id=standing.node_id)
-        answered = leaf and read_standing(team_id=actor.team_id, node_id=leaf.node_id, nonce=b"")
-        if answered:
-            return answered, program, snapshot_of(answered)
-    return standing, program, snapshot
+    return stood_at(actor=actor, node_id=token.node_id)

@@ -5,7 +5,7 @@ on the new state: what was recorded meanwhile for the same attempt is then simpl
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -62,6 +62,7 @@ from sessions_app.services.attempts import (
     default_due_ms,
     drift_of,
     landing_at,
+    landing_of,
     retired_token,
     snapshot_of,
     unknown_node,
@@ -79,6 +80,7 @@ from sessions_app.services.minting import (
     recorded_reply,
 )
 from sessions_app.services.transitions import carry_out
+from sessions_app.services.triggered import Child, Parent, awaited_child, begin_with_parent, end_with_parent, parent_of
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.problems import ProblemCode
@@ -106,6 +108,7 @@ class Beginning:
     """What a run begins with. Without `session_id` a new session is made for it.
 
     `request_key` is the caller's name for this one request: the same key again is answered the run that it began.
+    `parent_state` is a state of the run driven by hand that triggers this one.
     """
 
     workflow_id: str
@@ -117,6 +120,7 @@ class Beginning:
     title: str = ""
     dialect: Dialect = Dialect.RAIL
     request_key: str = ""
+    parent_state: str | None = None
 
 
 def start_run(*, actor: Actor, beginning: Beginning, now: datetime, entropy: Entropy) -> Reply:
@@ -167,9 +171,10 @@ def _begin(
         due_ms=default_due_ms(),
     )
     baseline = session.baseline if session else preference_selectors.baseline_of(actor=actor)
+    parent = _parent(actor, beginning, published, program)
     command = Start(
         goal=beginning.goal,
-        context=beginning.context,
+        context={**parent.context, **beginning.context} if parent else beginning.context,
         baseline=baseline,
         preferences=beginning.preferences,
         bundled=published.bundled,
@@ -178,8 +183,10 @@ def _begin(
     )
     decision = decide(program=program, snapshot=None, command=command, place=place)
     warnings = (*_legacy_warning(published), *decision.warnings)
+    handle = parent.handle(place) if parent else None
     if command.by_hand:
-        reply = minting.started(program=program, decision=decision, place=place, warnings=warnings)
+        returns = parent is not None and parent.trigger is not None
+        reply = minting.started(program=program, decision=decision, place=place, warnings=warnings, returns=returns)
     else:
         reply = minting.reply(program=program, decision=decision, place=place, goal=beginning.goal, warnings=warnings)
     plan = minting.plan(
@@ -189,9 +196,19 @@ def _begin(
         head=session.head if session else Head(),
         landing=landing_at(decision, place, now),
         attempt=None if request is None else _attempt(request, _NO_NONCE, place, reply, minting),
-        opening=_opening(beginning, published, program, place, session=session, baseline=baseline),
+        opening=_opening(beginning, published, program, place, session=session, baseline=baseline, parent=parent),
+        handle=handle,
     )
-    return reply if carry_out(actor=actor, plan=plan) else None
+    if parent is None or handle is None:
+        return reply if carry_out(actor=actor, plan=plan) else None
+    child = Child(handle=handle, snapshot=decision.snapshot, program=program, workflow_id=published.workflow_id)
+    return reply if begin_with_parent(minting, plan, parent, child=child) else None
+
+
+def _parent(actor: Actor, beginning: Beginning, published: Published, program: Program) -> Parent | None:
+    if beginning.parent_state is None:
+        return None
+    return parent_of(actor=actor, state_token=beginning.parent_state, published=published, child=program)
 
 
 def _opening(
@@ -202,7 +219,9 @@ def _opening(
     *,
     session: SessionStanding | None,
     baseline: Preferences,
+    parent: Parent | None,
 ) -> Opening:
+    parent_id = parent.standing.session_id if parent else None
     title = beginning.title or beginning.goal[:200] or program.title
     observed = observation_drafts(
         session_id=place.session_id,
@@ -211,11 +230,13 @@ def _opening(
         known=known_observations(session_id=place.session_id) if session and beginning.observations else (),
     )
     begun = (
-        [] if session else [session_draft(session_id=place.session_id, title=title, parent_id=None, baseline=baseline)]
+        []
+        if session
+        else [session_draft(session_id=place.session_id, title=title, parent_id=parent_id, baseline=baseline)]
     )
     return Opening(
         drafts=(*begun, *observed),
-        session=None if session else NewSession(title=title, baseline=baseline),
+        session=None if session else NewSession(title=title, baseline=baseline, parent_id=parent_id),
         observed={key.value: value for key, value in beginning.observations.items()},
         run=NewRun(
             run_id=place.run_id,
@@ -394,6 +415,7 @@ def _write(
     decision = decide(program=program, snapshot=snapshot_of(standing), command=command, place=place)
     branching = below.branching if below else None
     warnings = (*_fork_warning(branching), *decision.warnings)
+    child = _ending(actor, standing, program, decision)
     if isinstance(command, Steer):
         reply = minting.acted(
             program=program,
@@ -402,6 +424,7 @@ def _write(
             decision=decision,
             place=place,
             warnings=warnings,
+            returns=child is not None,
         )
     else:
         reply = minting.reply(
@@ -420,7 +443,15 @@ def _write(
         landing=_landing(minting, program, decision, standing, place),
         attempt=_attempt(attempt.node_id, attempt.nonce, place, reply, minting, kind=attempt.kind),
     )
-    return reply if carry_out(actor=actor, plan=plan) else None
+    written = carry_out(actor=actor, plan=plan) if child is None else end_with_parent(minting, plan, child)
+    return reply if written else None
+
+
+def _ending(actor: Actor, standing: Standing, program: Program, decision: Decision) -> Child | None:
+    """Only a run that completes asks whether another one waits for it."""
+    if decision.outcome is not Outcome.ADVANCED or decision.status not in COMPLETE:
+        return None
+    return awaited_child(actor=actor, standing=standing, program=program, snapshot=decision.snapshot)
 
 
 def _after_answer(actor: Actor, standing: Standing, command: Command) -> AfterAnswer | None:
@@ -451,7 +482,7 @@ def _where(actor: Actor, standing: Standing, command: Command) -> tuple[Standing
     if not isinstance(command, Advance | Steer) or not standing.has_children:
         return standing, None
     below = branches.beneath(actor=actor, node_id=standing.node_id, forked=True)
-    successor = branches.in_another_mode(standing, below)
+    successor = branches.same_work_below(standing, below)
     return (standing, below) if successor is None else (successor, None)
 
 
@@ -472,15 +503,6 @@ def _landing(minting: Minting, program: Program, decision: Decision, standing: S
         completed_at=leaf.created_at if status in COMPLETE else None,
         moved=NewTip(asked=leaf.asked) if checkpoints.may_ask(program) else None,
     )
-
-
-def landing_of(program: Program, decision: Decision, standing: Standing, place: Place, now: datetime) -> Landing:
-    """The new node. The inbox is told when the run went on from elsewhere than it stood."""
-    landing = landing_at(decision, place, now)
-    if standing.node_id == standing.tip_node_id or not checkpoints.may_ask(program):
-        return landing
-    asked = decision.snapshot.asked
-    return replace(landing, moved=NewTip(asked=UUID(hex=asked.node) if asked else None))
 
 
 def _status_at(leaf: Leaf, standing: Standing) -> RunStatus:

@@ -8,7 +8,7 @@ from sessions_app.engine.decisions import Outcome, PreferenceChange
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.prompts import pending_of
 from sessions_app.engine.runs import RunStatus
-from sessions_app.engine.state import differs_in_mode_only
+from sessions_app.engine.state import is_same_work
 from teams_app.engine.errors import PreconditionFailedError
 from tests.engine_play import (
     AGGRESSIVE,
@@ -332,7 +332,7 @@ def test_a_change_between_steps_leaves_the_work_as_it_is():
 
     assert changed.outcome is Outcome.PREFERENCES_CHANGED
     assert changed.kinds == ["preferences_changed", "node_created", "edge_created"]
-    assert differs_in_mode_only(at.snapshot, changed.snapshot)
+    assert is_same_work(at.snapshot, changed.snapshot)
     assert play.advance(changed, "").outcome is Outcome.ADVANCED
 
 
@@ -343,16 +343,16 @@ def test_a_change_at_a_block_leaves_the_block():
     changed = play.change(stuck, AGGRESSIVE)
 
     assert (changed.decision.node_kind, changed.blockers) == (NodeKind.BLOCKED_ATTEMPT, ["MISSING_REQUIRED_NOTES"])
-    assert differs_in_mode_only(stuck.snapshot, changed.snapshot)
+    assert is_same_work(stuck.snapshot, changed.snapshot)
 
 
 def test_an_advance_is_no_change_of_the_mode_only():
     play, at = played(NOTED)
     stuck = play.advance(at, "")
 
-    assert not differs_in_mode_only(at.snapshot, stuck.snapshot)
-    assert not differs_in_mode_only(stuck.snapshot, play.advance(stuck, "").snapshot)
-    assert not differs_in_mode_only(at.snapshot, play.advance(at, preferences=NEVER_STOP).snapshot)
+    assert not is_same_work(at.snapshot, stuck.snapshot)
+    assert not is_same_work(stuck.snapshot, play.advance(stuck, "").snapshot)
+    assert not is_same_work(at.snapshot, play.advance(at, preferences=NEVER_STOP).snapshot)
 
 
 def test_a_retry_between_two_modes_is_no_change_of_the_mode_only():
@@ -363,7 +363,7 @@ def test_a_retry_between_two_modes_is_no_change_of_the_mode_only():
     changed = play.change(play.advance(stuck, ""), STOP_ON_USER)
 
     assert changed.snapshot.blocked == stuck.snapshot.blocked
-    assert not differs_in_mode_only(stuck.snapshot, changed.snapshot)
+    assert not is_same_work(stuck.snapshot, changed.snapshot)
 
 
 @pytest.mark.parametrize(

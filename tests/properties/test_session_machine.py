@@ -18,7 +18,7 @@ from sessions_app.engine.decide import MAX_CONSECUTIVE_BLOCKS
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.log import NodeKind, StoredEvent, verify_chain
 from sessions_app.engine.projections import project
-from sessions_app.engine.state import differs_in_mode_only
+from sessions_app.engine.state import is_same_work
 from sessions_app.services import runs
 from teams_app.engine.errors import PreconditionFailedError
 from tests import run_cast
@@ -340,7 +340,7 @@ class MemoryWorld:
 
     def _advanced(self, stand, notes, context, mode):
         leaf = self._newest_leaf(stand)
-        follows = leaf is not stand and differs_in_mode_only(stand.snapshot, leaf.snapshot)
+        follows = leaf is not stand and is_same_work(stand.snapshot, leaf.snapshot)
         at = leaf if follows else stand
         preferences = None if mode is None else PreferenceChange(autonomy=mode)
         forks = at.node_id in self.play.children
@@ -350,7 +350,7 @@ class MemoryWorld:
 
     def rehydrate(self, value):
         leaf = self._newest_leaf(value.stand)
-        follows = leaf is not value.stand and differs_in_mode_only(value.stand.snapshot, leaf.snapshot)
+        follows = leaf is not value.stand and is_same_work(value.stand.snapshot, leaf.snapshot)
         stand = leaf if follows else value.stand
         return _Told(stand=stand, branches=stand.node_id in self.play.children)
 

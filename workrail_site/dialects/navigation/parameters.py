@@ -30,7 +30,9 @@ InitialVariables = Annotated[
     dict[str, Any] | None,
     Field(
         description="What is known before the run begins, by variable name. The workflow's conditions and loops read it: "
-        "get_workflow names the variables. Lists for loops may also come later, with advance_loop."
+        "get_workflow names the variables. Lists for loops may also come later, with advance_loop. A "
+        "workflow that another run triggers is begun with the initial_variables that availableActions of that run prints: "
+        "parent_state in them is that run's state, and it waits until this one is complete."
     ),
 ]
 State = Annotated[

@@ -4,10 +4,8 @@ import os
 
 from django.utils import timezone
 
-from sessions_app.engine.runs import Dialect
-from sessions_app.services import navigation, runs
+from sessions_app.services import navigation
 from sessions_app.services.minting import Reply
-from sessions_app.services.runs import Beginning
 from workrail_site.dialects.navigation import definitions, material, parameters as given
 from workrail_site.dialects.navigation.printing import told
 from workrail_site.dialects.navigation.readings import action_of
@@ -36,10 +34,14 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
 
         Each call begins another run. To look again at one that is under way, call nav_situation with its state.
         """
-        beginning = Beginning(
-            workflow_id=workflow_id.strip(), context=initial_variables or {}, dialect=Dialect.NAVIGATION
+        reply = navigation.start_by_hand(
+            actor=acting(),
+            workflow_id=workflow_id.strip(),
+            variables=initial_variables or {},
+            now=timezone.now(),
+            entropy=os.urandom,
         )
-        return _printed(runs.start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom))
+        return _printed(reply)
 
     @hinted(Hints(title="Where a run stands", read_only=True, idempotent=True))
     def nav_situation(self, *, state: given.State) -> ToolReply:
