@@ -24,7 +24,6 @@ def stood_at(*, actor: Actor, node_id: UUID) -> tuple[Standing, Program, Snapsho
         navigation.waits_for_a_person(program=program, snapshot=snapshot)
         or is_same_work(snapshot, snapshot_from_bytes(leaf.snapshot))
     ):
-        later = read_standing(team_id=actor.team_id, node_id=leaf.node_id, nonce=b"")
-        if later is not None:
-            return later, program, snapshot_of(later)
+        # The leaf may have got a successor since it was found: only a node that is read without one is read with its head.
+        return stood_at(actor=actor, node_id=leaf.node_id)
     return standing, program, snapshot
