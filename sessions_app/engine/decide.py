@@ -398,11 +398,6 @@ def _change(program: Program, snapshot: Snapshot, command: ChangePreferences, pl
     Somebody has looked at the run, so attempts that were blocked before are not held against those that come. A gate that
     was reached before questions were kept is asked now.
     """
-    if snapshot.position.complete:
-        raise PreconditionFailedError(
-            "The run is complete; there is no step left to do in another mode.",
-            suggestion="Start another run in the mode that you want.",
-        )
     preferences = command.change.applied_to(snapshot.preferences)
     modes = warned.of_mode(program, preferences)
     log = Journal(place, asked=snapshot.asked)

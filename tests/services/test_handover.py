@@ -5,7 +5,6 @@ import pytest
 from sessions_app.engine import tokens
 from sessions_app.engine.actions import CompleteStep
 from sessions_app.engine.checkpoints import CheckpointTooEarlyError
-from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.handover_refusals import (
     CheckpointNotPendingError,
     CheckpointOpenError,
@@ -23,7 +22,6 @@ from tests.handover_cast import ABOUT, LATER, WORKFLOW, answered, entered, hande
 from tests.round_trips import counted_round_trips
 from tests.run_cast import advanced, make_desk
 from tests.workflow_cast import NOW, publish
-from workflows_app.engine.program import Autonomy
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.services import workflows
 
@@ -214,15 +212,3 @@ def test_the_list_of_nodes_says_what_a_run_waits_for():
         Node.objects.filter(run_id=held.handle.run_id).order_by("event_index").values_list("pending_title", flat=True)
     )
     assert list(titles)[1:] == ["Waits for an answer: agreed, second", "Waits for an answer: second"]
-
-
-def test_the_mode_of_a_run_that_is_complete_is_not_changed():
-    desk = make_desk()
-    held = handed(desk)
-    entered(desk, held.token, "end-workflow")
-    change = PreferenceChange(autonomy=Autonomy.NEVER_STOP)
-
-    with pytest.raises(PreconditionFailedError, match="complete"):
-        runs.change_preferences(
-            actor=desk.person, run_id=held.handle.run_id, change=change, now=LATER, entropy=os.urandom
-        )
