@@ -155,6 +155,18 @@ def manifest(*step_ids, output="Done; see the note."):
     return [{"step_id": step_id, "output": output} for step_id in step_ids]
 
 
+def entered(call, token, activity_id, **more):
+    return call.raw("next_activity", session_token=token, activity_id=activity_id, **more)
+
+
+def warnings_of(result):
+    assert not result.get("isError"), text_of(result)
+    validation = result["_meta"]["validation"]
+    assert validation["status"] == ("warning" if validation["warnings"] else "valid")
+    assert result["structuredContent"].get("warnings", []) == validation["warnings"]
+    return validation["warnings"]
+
+
 def republish(desk, files, workflow_id="team.plan"):
     """Another revision of it, published over the first."""
     from tests.workflow_cast import NOW

@@ -5,62 +5,10 @@ import pytest
 from tests import run_cast
 from tests.handover_play import (
     AUTO_MS,
-    caller,
-    load_library,
     manifest,
-    plan_desk,
-    stopped_clock,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def clock():
-    with stopped_clock() as moved:
-        yield moved
-
-
-@pytest.fixture
-def library(transactional_db, clock):
-    load_library()
-
-
-@pytest.fixture
-def desk(transactional_db, clock):
-    return plan_desk()
-
-
-@pytest.fixture
-def call(desk):
-    return caller("session", desk.agent)
-
-
-@pytest.fixture
-def token(call):
-    """Of a session in which no activity was entered."""
-    return call("start_session", workflow_id="team.plan")["session_token"]
-
-
-@pytest.fixture
-def drafting(call, token, clock):
-    """The reply of entering the activity that asks."""
-    clock.shift(1)
-    return call("next_activity", session_token=token, activity_id="draft")
-
-
-@pytest.fixture
-def cleared(call, drafting, clock):
-    """The token of a session whose checkpoints are all resolved."""
-    clock.shift(AUTO_MS / 1000)
-    token = drafting["session_token"]
-    for answer in (
-        {"checkpoint_id": "sure", "option_id": "yes"},
-        {"checkpoint_id": "soft", "auto_advance": True},
-        {"checkpoint_id": "odd", "condition_not_met": True},
-    ):
-        token = call("respond_checkpoint", session_token=token, **answer)["session_token"]
-    return token
 
 
 def test_the_required_checkpoints_are_pending_when_an_activity_is_entered(drafting):

@@ -6,61 +6,8 @@ import toon_format
 from tests import run_cast
 from tests.activity_folders import activity, folder, skill, step, toon, workflow
 from tests.checkpoint_cast import publish_folder
-from tests.handover_play import (
-    caller,
-    load_library,
-    plan_desk,
-    stopped_clock,
-)
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def clock():
-    with stopped_clock() as moved:
-        yield moved
-
-
-@pytest.fixture
-def library(transactional_db, clock):
-    load_library()
-
-
-@pytest.fixture
-def desk(transactional_db, clock):
-    return plan_desk()
-
-
-@pytest.fixture
-def call(desk):
-    return caller("orchestrator", desk.agent)
-
-
-@pytest.fixture
-def token(call):
-    """Of a session in which no activity was entered."""
-    return call("start_session", workflow_id="team.plan")["session_token"]
-
-
-@pytest.fixture
-def drafting(call, token, clock):
-    """The token in the first activity."""
-    clock.shift(1)
-    return call("next_activity", session_token=token, activity_id="draft")["session_token"]
-
-
-@pytest.fixture
-def yielded(call, drafting):
-    """The handle of the checkpoint that the worker has come to."""
-    return call("yield_checkpoint", session_token=drafting, checkpoint_id="sure")["checkpoint_handle"]
-
-
-@pytest.fixture
-def approved(call, yielded, clock):
-    """The token after the user has agreed."""
-    clock.shift(3)
-    return call("respond_checkpoint", checkpoint_handle=yielded, option_id="yes")["session_token"]
 
 
 # Definitions

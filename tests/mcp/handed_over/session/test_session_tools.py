@@ -8,11 +8,7 @@ from tests import run_cast
 from tests.activity_folders import activity, equals, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.handover_play import (
-    AUTO_MS,
     caller,
-    load_library,
-    plan_desk,
-    stopped_clock,
     text_of,
 )
 from workrail_site.mcp.answers import MAX_REPLY_BYTES
@@ -41,62 +37,6 @@ REQUIRED = {
     "respond_checkpoint": ["session_token", "checkpoint_id"],
     "get_trace": ["session_token"],
 }
-
-
-@pytest.fixture
-def clock():
-    with stopped_clock() as moved:
-        yield moved
-
-
-@pytest.fixture
-def library(transactional_db, clock):
-    load_library()
-
-
-@pytest.fixture
-def desk(transactional_db, clock):
-    return plan_desk()
-
-
-@pytest.fixture
-def call(desk):
-    return caller("session", desk.agent)
-
-
-@pytest.fixture
-def token(call):
-    """Of a session in which no activity was entered."""
-    return call("start_session", workflow_id="team.plan")["session_token"]
-
-
-@pytest.fixture
-def drafting(call, token, clock):
-    """The reply of entering the activity that asks."""
-    clock.shift(1)
-    return call("next_activity", session_token=token, activity_id="draft")
-
-
-@pytest.fixture
-def cleared(call, drafting, clock):
-    """The token of a session whose checkpoints are all resolved."""
-    clock.shift(AUTO_MS / 1000)
-    token = drafting["session_token"]
-    for answer in (
-        {"checkpoint_id": "sure", "option_id": "yes"},
-        {"checkpoint_id": "soft", "auto_advance": True},
-        {"checkpoint_id": "odd", "condition_not_met": True},
-    ):
-        token = call("respond_checkpoint", session_token=token, **answer)["session_token"]
-    return token
-
-
-def respond(call, token, checkpoint_id="sure", **mode):
-    return call("respond_checkpoint", session_token=token, checkpoint_id=checkpoint_id, **mode)
-
-
-def refused_response(call, token, checkpoint_id="sure", **mode):
-    return call.refused("respond_checkpoint", session_token=token, checkpoint_id=checkpoint_id, **mode)
 
 
 def test_the_dialect_has_exactly_its_tools_with_exactly_their_parameters():
@@ -390,7 +330,7 @@ def test_an_activity_that_does_not_exist_is_not_entered(call, token):
 
 def test_an_activity_that_is_left_out_is_passed_over_and_that_is_said(call, drafting, clock):
     clock.shift(3)
-    chosen = respond(call, drafting["session_token"], option_id="no")
+    chosen = call("respond_checkpoint", session_token=drafting["session_token"], checkpoint_id="sure", option_id="no")
 
     told = call("next_activity", session_token=chosen["session_token"], activity_id="build")
 

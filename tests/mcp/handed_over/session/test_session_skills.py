@@ -4,48 +4,8 @@ import pytest
 
 from tests.activity_folders import activity, folder, skill, step, workflow
 from tests.checkpoint_cast import publish_folder
-from tests.handover_play import (
-    caller,
-    load_library,
-    plan_desk,
-    stopped_clock,
-)
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def clock():
-    with stopped_clock() as moved:
-        yield moved
-
-
-@pytest.fixture
-def library(transactional_db, clock):
-    load_library()
-
-
-@pytest.fixture
-def desk(transactional_db, clock):
-    return plan_desk()
-
-
-@pytest.fixture
-def call(desk):
-    return caller("session", desk.agent)
-
-
-@pytest.fixture
-def token(call):
-    """Of a session in which no activity was entered."""
-    return call("start_session", workflow_id="team.plan")["session_token"]
-
-
-@pytest.fixture
-def drafting(call, token, clock):
-    """The reply of entering the activity that asks."""
-    clock.shift(1)
-    return call("next_activity", session_token=token, activity_id="draft")
 
 
 @pytest.mark.usefixtures("library")
