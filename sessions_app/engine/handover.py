@@ -24,7 +24,7 @@ from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
 from sessions_app.engine.obligations import Submission
-from sessions_app.engine.reasons import Gap, GapSeverity, Reason
+from sessions_app.engine.reasons import Gap, GapSeverity, gap_of
 from sessions_app.engine.state import Answered, Snapshot
 from sessions_app.engine.steering import set_by_actions
 from sessions_app.engine.transitions import ways_from
@@ -236,7 +236,7 @@ class _Visit:
             submission=Submission(notes=entry.output),
             variables=self.snapshot.variables,
         )
-        return tuple(_as_gap(reason) for reason in findings.reasons)
+        return tuple(gap_of(reason, GapSeverity.INFO) for reason in findings.reasons)
 
     def _beyond(self) -> tuple[Gap, ...]:
         """Rounds past the limit of a loop are counted once, when its first step is done."""
@@ -370,16 +370,6 @@ class _Visit:
         return (
             Note(kind=walks.NoteKind.SELECTED_NEXT_STEP, summary=f"Next is {aimed.pending}.", item=aimed.pending_item),
         )
-
-
-def _as_gap(reason: Reason) -> Gap:
-    return Gap(
-        severity=GapSeverity.INFO,
-        category=reason.row.category,
-        detail=reason.detail,
-        summary=outputs.cut_text(reason.message, max_bytes=500, marker="…"),
-        pointer=reason.pointer,
-    )
 
 
 def _told(gap: Gap) -> Gap:

@@ -263,7 +263,7 @@ def _dismissed(case: _Case) -> tuple[str, ...]:
             suggestion="Ask the user and pass option_id.",
             details={"condition": said},
         )
-    if not questions.is_unknown(condition, variables):
+    if not conditions.is_unknown(condition, variables=variables):
         return ()
     if question.human:
         _refuse_agent(question)

@@ -235,7 +235,11 @@ class _Survey:
         declared = _declared(self.activity)
         held = {way.target for way in declared if not (way.is_default or way.is_chosen) and self._holds(way.condition)}
         holding = held or {way.target for way in declared if way.is_default}
-        left_to_agent = {way.target for way in declared if way.is_chosen or self._is_unknown(way.condition)}
+        left_to_agent = {
+            way.target
+            for way in declared
+            if way.is_chosen or conditions.is_unknown(way.condition, variables=self.on_leaving)
+        }
         targets = dict.fromkeys(way.target for way in declared)
         leading = [target for target in targets if self._leads(target)]
         is_open = [target for target in leading if target in holding | left_to_agent]
@@ -248,11 +252,6 @@ class _Survey:
 
     def _holds(self, condition: Condition | None) -> bool:
         return conditions.evaluate(condition, variables=self.on_leaving, mode=self.program.conditions)
-
-    def _is_unknown(self, condition: Condition | None) -> bool:
-        """Whether it asks for something of which the server knows nothing."""
-        named = (tuple(name.split(".")) for name in conditions.variables_of(condition))
-        return any(conditions.lookup(path, variables=self.on_leaving) is conditions.MISSING for path in named)
 
     def _leads(self, target: str) -> bool:
         """Whether the walk gets anywhere from there: an activity that is skipped must itself lead on."""

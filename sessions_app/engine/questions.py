@@ -10,7 +10,6 @@ from workflows_app.engine import aiming, conditions, placeholders, walker
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
-    Condition,
     Confirmation,
     ConfirmationKind,
     Gate,
@@ -125,12 +124,6 @@ def unasked(
         and latest_answer(snapshot, checkpoint.id) is None
         and conditions.evaluate(checkpoint.condition, variables=snapshot.variables, mode=program.conditions)
     )
-
-
-def is_unknown(condition: Condition | None, variables: Mapping[str, Any]) -> bool:
-    """Whether it asks for something of which the server knows nothing."""
-    named = (tuple(name.split(".")) for name in conditions.variables_of(condition))
-    return any(conditions.lookup(path, variables=variables) is conditions.MISSING for path in named)
 
 
 def _gates(activity: Activity) -> Iterator[Gate]:

@@ -146,11 +146,11 @@ def weigh(*, reasons: Iterable[Reason], preferences: Preferences) -> Verdict:
     found = list(reasons)
     softened = [reason for reason in found if _softens(reason.detail, preferences.risk_policy)]
     hard = [reason for reason in found if reason not in softened]
-    gaps = tuple(_gap(reason, GapSeverity.WARNING) for reason in softened)
+    gaps = tuple(gap_of(reason, GapSeverity.WARNING) for reason in softened)
     if not hard:
         return Verdict(gaps=gaps)
     if preferences.autonomy is Autonomy.NEVER_STOP:
-        return Verdict(gaps=(*(_gap(reason, GapSeverity.CRITICAL) for reason in hard), *gaps))
+        return Verdict(gaps=(*(gap_of(reason, GapSeverity.CRITICAL) for reason in hard), *gaps))
     return Verdict(
         blockers=blockers_of(hard),
         gaps=gaps,
@@ -178,7 +178,7 @@ def _sort_key(blocker: Blocker) -> tuple[str, str, str, str, str]:
     return (blocker.code.value, pointer.kind.value, pointer.name, pointer.part, blocker.message)
 
 
-def _gap(reason: Reason, severity: GapSeverity) -> Gap:
+def gap_of(reason: Reason, severity: GapSeverity) -> Gap:
     return Gap(
         severity=severity,
         category=reason.row.category,

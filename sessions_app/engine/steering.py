@@ -17,7 +17,7 @@ from sessions_app.engine.journal import Journal
 from sessions_app.engine.landscape import Landscape, Waiting, Way
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.obligations import Submission
-from sessions_app.engine.reasons import Gap, GapSeverity, Reason
+from sessions_app.engine.reasons import Gap, GapSeverity, gap_of
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.steering_refusals import (
     ActivityNotCompleteError,
@@ -267,7 +267,7 @@ class _Hand:
         findings = obligations.examine(
             program=self.program, snapshot=snapshot, submission=Submission(), variables=self.variables
         )
-        return tuple(_as_gap(reason) for reason in findings.reasons)
+        return tuple(gap_of(reason, GapSeverity.INFO) for reason in findings.reasons)
 
     def _claimed(self, way: Way) -> Gap:
         gap = failures.as_gap(walks.no_way(self.land.activity))
@@ -338,13 +338,3 @@ def _loop_refusal(loop: Loop, failure: walks.Failure) -> WorkrailError:
         remedy = "advance_loop with the loop_items that are done" if loop.items else f"complete_step with {loop.id}"
         return LoopExhaustedError(failure.message, suggestion=f"To leave the loop, call {remedy}.")
     return LoopItemsRequiredError(failure.message, suggestion=failures.remedy(failure))
-
-
-def _as_gap(reason: Reason) -> Gap:
-    return Gap(
-        severity=GapSeverity.INFO,
-        category=reason.row.category,
-        detail=reason.detail,
-        summary=outputs.cut_text(reason.message, max_bytes=500, marker="…"),
-        pointer=reason.pointer,
-    )

@@ -11,6 +11,7 @@ from sessions_app.engine.decisions import Decision, Place, Warned, WarningCode
 from sessions_app.engine.runs import COMPLETE
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import (
+    NONCE_BYTES,
     TokenBadSignatureError,
     TokenSessionLockedError,
     TokenUnknownNodeError,
@@ -18,7 +19,7 @@ from sessions_app.engine.tokens import (
 from sessions_app.selectors.snapshots import sound_snapshot
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.appends import NewTip
-from sessions_app.services.minting import Landing
+from sessions_app.services.minting import Landing, Minting
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError, PreconditionFailedError
 from workflows_app.engine.program import Program
@@ -31,6 +32,24 @@ MAX_TRIES = 128
 def snapshot_of(standing: Standing) -> Snapshot:
     """The state behind a node."""
     return sound_snapshot(data=standing.snapshot, digest=standing.snapshot_digest)
+
+
+def place_at(minting: Minting, standing: Standing, *, nonce: bytes | None = None) -> Place:
+    """Where a transition from this node lands. Without a nonce it is an attempt of its own."""
+    return Place(
+        session_id=standing.session_id,
+        run_id=standing.run_id,
+        node_id=standing.node_id,
+        next_node=minting.new_id(),
+        nonce=minting.entropy(NONCE_BYTES) if nonce is None else nonce,
+        workflow_id=standing.workflow_id,
+        workflow_hash=standing.workflow_hash,
+        has_children=standing.has_children,
+        has_critical_gaps=standing.has_gaps,
+        at_ms=minting.unix_ms,
+        min_response_ms=settings.CHECKPOINT_MIN_RESPONSE_MS,
+        due_ms=default_due_ms(),
+    )
 
 
 def landing_at(decision: Decision, place: Place, now: datetime) -> Landing:

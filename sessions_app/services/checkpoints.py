@@ -20,19 +20,10 @@ from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import AnswerCheckpoint, Decision, Place
 from sessions_app.engine.handover_answers import Mode, Resolve
 from sessions_app.engine.runs import COMPLETE, Dialect
-from sessions_app.engine.tokens import NONCE_BYTES
 from sessions_app.models import CheckpointRequest
 from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint, waiting_node
 from sessions_app.selectors.standings import Standing, read_standing, read_tip
-from sessions_app.services.attempts import (
-    MAX_TRIES,
-    busy,
-    default_due_ms,
-    landing_at,
-    landing_of,
-    snapshot_of,
-    unknown_node,
-)
+from sessions_app.services.attempts import MAX_TRIES, busy, landing_at, landing_of, place_at, snapshot_of, unknown_node
 from sessions_app.services.keys import current_keys
 from sessions_app.services.minting import Entropy, Minting
 from sessions_app.services.transitions import carry_out, claimed_error
@@ -106,7 +97,7 @@ def _answer(minting: Minting, request_id: UUID, command: AnswerCheckpoint) -> bo
     standing = at.standing
     command = replace(command, by_hand=value.dialect is Dialect.NAVIGATION)
     program = load_program(standing.workflow_hash)
-    place = _place(minting, standing)
+    place = place_at(minting, standing)
     decision = _decided(at, program, command, request_id, place)
     plan = minting.plan(
         program=program,
@@ -155,22 +146,6 @@ def _decided(at: _Waiting, program: Program, command: AnswerCheckpoint, request_
         digest=command.digest,
     )
     return handover_answers.resolve(program=program, snapshot=snapshot, command=said, place=place).decision
-
-
-def _place(minting: Minting, standing: Standing) -> Place:
-    return Place(
-        session_id=standing.session_id,
-        run_id=standing.run_id,
-        node_id=standing.node_id,
-        next_node=minting.new_id(),
-        nonce=minting.entropy(NONCE_BYTES),
-        workflow_id=standing.workflow_id,
-        workflow_hash=standing.workflow_hash,
-        has_children=standing.has_children,
-        has_critical_gaps=standing.has_gaps,
-        at_ms=minting.unix_ms,
-        due_ms=default_due_ms(),
-    )
 
 
 def _require_person(actor: Actor) -> None:

@@ -10,10 +10,9 @@ from sessions_app.engine import children
 from sessions_app.engine.decisions import Decision, Part, Place
 from sessions_app.engine.handles import Handle
 from sessions_app.engine.state import Snapshot
-from sessions_app.engine.tokens import NONCE_BYTES
 from sessions_app.selectors.standings import Standing, read_tip
 from sessions_app.services import store
-from sessions_app.services.attempts import default_due_ms, landing_of, snapshot_of
+from sessions_app.services.attempts import landing_of, place_at, snapshot_of
 from sessions_app.services.minting import Minting
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError, PreconditionFailedError
@@ -36,7 +35,7 @@ def trigger_for(actor: Actor, activity: Activity | None, workflow_id: str, names
 
 def suspend(minting: Minting, standing: Standing, *, run_id: UUID) -> bool:
     """False when the parent's session was written to meanwhile."""
-    place = _place(minting, standing)
+    place = place_at(minting, standing)
     program = load_program(standing.workflow_hash)
     decision = children.suspended(program=program, snapshot=snapshot_of(standing), run=run_id.hex, place=place)
     return _written(minting, program, standing, decision, place)
@@ -56,7 +55,7 @@ def release(minting: Minting, child: Handle, snapshot: Snapshot, *, program: Pro
     at = parent.activity(child.parent.activity)
     trigger = trigger_for(minting.actor, at, workflow_id, frozenset({program.id, workflow_id}))
     returned = children.given_back(parent=parent, trigger=trigger, before=before, child=snapshot)
-    place = _place(minting, standing)
+    place = place_at(minting, standing)
     decision = children.resumed(program=parent, snapshot=before, run=child.run_id.hex, returned=returned, place=place)
     return _written(minting, parent, standing, decision, place)
 
@@ -70,19 +69,3 @@ def _written(minting: Minting, program: Program, standing: Standing, decision: D
         attempt=None,
     )
     return store.append(plan)
-
-
-def _place(minting: Minting, standing: Standing) -> Place:
-    return Place(
-        session_id=standing.session_id,
-        run_id=standing.run_id,
-        node_id=standing.node_id,
-        next_node=minting.new_id(),
-        nonce=minting.entropy(NONCE_BYTES),
-        workflow_id=standing.workflow_id,
-        workflow_hash=standing.workflow_hash,
-        has_children=standing.has_children,
-        has_critical_gaps=standing.has_gaps,
-        at_ms=minting.unix_ms,
-        due_ms=default_due_ms(),
-    )

@@ -11,7 +11,6 @@ from typing import Any
 from uuid import UUID
 
 import orjson
-from django.conf import settings
 from django.db import transaction
 
 from sessions_app.engine import handles, handover, handover_answers, handover_replies, manifests, questions
@@ -28,7 +27,7 @@ from sessions_app.selectors.handles import Holder, read_children, read_last_answ
 from sessions_app.selectors.standings import Standing
 from sessions_app.services import children
 from sessions_app.services.appends import Append, NewAttempt
-from sessions_app.services.attempts import MAX_TRIES, busy, default_due_ms, landing_at, snapshot_of
+from sessions_app.services.attempts import MAX_TRIES, busy, landing_at, place_at, snapshot_of
 from sessions_app.services.handles import Held, held_of, holder_of, read_held, retired, token_at
 from sessions_app.services.keys import Keys, current_keys, read_token
 from sessions_app.services.minting import Entropy, Minting, Reply, recorded_reply
@@ -291,7 +290,7 @@ def _try(call: Call, holder: Holder, nonce: bytes, move: Callable[[_At], _Moved]
         standing=standing,
         program=load_program(standing.workflow_hash),
         snapshot=snapshot_of(standing),
-        place=_place(minting, standing, nonce),
+        place=place_at(minting, standing, nonce=nonce),
         minting=minting,
     )
     moved = move(at)
@@ -362,23 +361,6 @@ def _standing_after(standing: Standing, plan: Append, last: Part) -> Standing:
         run_status=decision.status,
         has_children=False,
         recorded=None,
-    )
-
-
-def _place(minting: Minting, standing: Standing, nonce: bytes) -> Place:
-    return Place(
-        session_id=standing.session_id,
-        run_id=standing.run_id,
-        node_id=standing.node_id,
-        next_node=minting.new_id(),
-        nonce=nonce,
-        workflow_id=standing.workflow_id,
-        workflow_hash=standing.workflow_hash,
-        has_children=standing.has_children,
-        has_critical_gaps=standing.has_gaps,
-        at_ms=minting.unix_ms,
-        min_response_ms=settings.CHECKPOINT_MIN_RESPONSE_MS,
-        due_ms=default_due_ms(),
     )
 
 

@@ -10,8 +10,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
-
 from sessions_app.engine import checkpoints, outputs, replies
 from sessions_app.engine.checkpoints import Voice
 from sessions_app.engine.decide import decide
@@ -63,6 +61,7 @@ from sessions_app.services.attempts import (
     drift_of,
     landing_at,
     landing_of,
+    place_at,
     retired_token,
     snapshot_of,
     unknown_node,
@@ -398,20 +397,7 @@ def _write(
         return reply if carry_out(actor=actor, plan=plan) else None
     standing = standing if after is None else at_answer(standing, after)
     standing, below = _where(actor, standing, command)
-    place = Place(
-        session_id=standing.session_id,
-        run_id=standing.run_id,
-        node_id=standing.node_id,
-        next_node=minting.new_id(),
-        nonce=attempt.nonce,
-        workflow_id=standing.workflow_id,
-        workflow_hash=standing.workflow_hash,
-        has_children=standing.has_children,
-        has_critical_gaps=standing.has_gaps,
-        at_ms=minting.unix_ms,
-        min_response_ms=settings.CHECKPOINT_MIN_RESPONSE_MS,
-        due_ms=default_due_ms(),
-    )
+    place = place_at(minting, standing, nonce=attempt.nonce)
     decision = decide(program=program, snapshot=snapshot_of(standing), command=command, place=place)
     branching = below.branching if below else None
     warnings = (*_fork_warning(branching), *decision.warnings)

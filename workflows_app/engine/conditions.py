@@ -70,6 +70,12 @@ def evaluate(condition: Condition | None, *, variables: Variables, mode: Conditi
         return False
 
 
+def is_unknown(condition: Condition | None, *, variables: Mapping[str, Any]) -> bool:
+    """Whether it asks for a variable that nobody has set."""
+    named = (tuple(name.split(".")) for name in variables_of(condition))
+    return any(lookup(path, variables=variables) is MISSING for path in named)
+
+
 def variables_of(condition: Condition | None) -> frozenset[str]:
     """The variables that a condition reads, as dotted text."""
     found: set[str] = set()
