@@ -27,7 +27,7 @@ from sessions_app.models import CheckpointRequest, Run
 from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint
 from sessions_app.services import checkpoints
 from teams_app import selectors
-from teams_app.admin.pages import StudioAdmin, actor_of
+from teams_app.admin.pages import actor_of
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, to_text
@@ -110,7 +110,7 @@ class Given:
 _NOTHING = Given()
 
 
-class CheckpointAdmin(StudioAdmin):
+class CheckpointAdmin(pages.RowStudio):
     """What is due first comes first, which is the order of the index that serves the list."""
 
     needs = Permission.READ_RUNS
@@ -153,14 +153,8 @@ class CheckpointAdmin(StudioAdmin):
             row.claimed_name = names.get(row.claimed_by, row.claimed_by)
         return found
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  Django's signature
-    ) -> HttpResponse:
-        return self._question(request, pages.row_id_of(object_id))
+    def show_row(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
+        return self._question(request, row_id)
 
     @method_decorator(require_POST)
     def claim_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:

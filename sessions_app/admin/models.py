@@ -32,7 +32,7 @@ from sessions_app.selectors import (
 from sessions_app.selectors.checkpoints import Wanted, list_checkpoints
 from sessions_app.selectors.runs import RunFilters
 from sessions_app.services import preferences, runs
-from teams_app.admin.pages import StudioAdmin, actor_of
+from teams_app.admin.pages import actor_of
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import PageRequest
@@ -43,7 +43,7 @@ _MOST_EVENT_INDEX = 2**31 - 1
 _ROW = "<uuid:row_id>"
 
 
-class _ActivityAdmin(StudioAdmin):
+class _ActivityAdmin(pages.RowStudio):
     """The latest activity first, which is the order of the index that serves the list."""
 
     needs = Permission.READ_RUNS
@@ -94,14 +94,8 @@ class WorkSessionAdmin(_ActivityAdmin):
         named = Q(ticket__iexact=term) | (~Q(git_branch="") & Q(git_branch__istartswith=term))
         return queryset.filter(Q(pk__in=texts) | named), False
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  Django's signature
-    ) -> HttpResponse:
-        return self._session(request, pages.row_id_of(object_id))
+    def show_row(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
+        return self._session(request, row_id)
 
     @method_decorator(require_POST)
     def mode_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
@@ -251,14 +245,8 @@ class RunAdmin(_ActivityAdmin):
             return queryset, False
         return super().get_search_results(request, queryset, term)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  Django's signature
-    ) -> HttpResponse:
-        return self._run(request, pages.row_id_of(object_id))
+    def show_row(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
+        return self._run(request, row_id)
 
     @method_decorator(require_POST)
     def mode_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:

@@ -1,5 +1,6 @@
 """What the pages of this app's Studio have in common."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeVar
 from uuid import UUID
@@ -14,6 +15,22 @@ from teams_app.admin.pages import StudioAdmin
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 
 T = TypeVar("T")
+
+
+class RowStudio(StudioAdmin):
+    """A list of rows, each with a page of our own in place of Django's form."""
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",  # noqa: ARG002  Django's signature
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  Django's signature
+    ) -> HttpResponse:
+        return self.show_row(request, row_id_of(object_id))
+
+    @abstractmethod
+    def show_row(self, request: HttpRequest, row_id: UUID) -> HttpResponse: ...
 
 
 def badge(status: str) -> SafeString:
