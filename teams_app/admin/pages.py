@@ -24,6 +24,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from teams_app import selectors
+from teams_app.admin.queries import MAX_VALUE_CHARACTERS, Reader, declared_lookups, declared_query
 from teams_app.engine.actors import Actor, Door, Permission
 from teams_app.engine.errors import WorkrailError
 
@@ -138,6 +139,8 @@ class StudioAdmin(_AnyModelAdmin):
     needs: ClassVar[Permission]
     team_field: ClassVar[str] = "team_id"
     acts: ClassVar[Sequence[Act]] = ()
+    # What an address of the list may ask for beside its search and its filters, each with what reads it.
+    lookups: ClassVar[Mapping[str, Reader]] = {}
 
     actions = None
     ordering = ("-id",)
@@ -150,6 +153,12 @@ class StudioAdmin(_AnyModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).filter(**{self.team_field: actor_of(request).team_id})
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """None for what cannot be the name of a row: Django asks the database, or overflows, over some of that."""
+        if len(object_id) > MAX_VALUE_CHARACTERS or "\x00" in object_id:
+            return None
+        return super().get_object(request, object_id, from_field)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -171,7 +180,13 @@ class StudioAdmin(_AnyModelAdmin):
         """The acts come first: Django's own patterns would take an act's address for a row's."""
         return [self._act_path(act) for act in self.acts] + super().get_urls()
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:  # noqa: ARG002  Django's signature
+        return lookup in declared_lookups(self)
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        request.GET, left_out = declared_query(request, admin=self)  # type: ignore[assignment]  # a QueryDict like any other
+        if left_out:
+            messages.warning(request, f"The list cannot be asked that; it was left out: {', '.join(left_out)}.")
         acts = self._links(request, on_row=False, arguments=())
         return super().changelist_view(request, {**(extra_context or {}), "acts": acts})
 
@@ -182,7 +197,7 @@ class StudioAdmin(_AnyModelAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        acts = self._links(request, on_row=True, arguments=(object_id,))
+        acts = self._links(request, on_row=True, arguments=(object_id,)) if _is_row_id(object_id) else []
         return super().change_view(request, object_id, form_url, {**(extra_context or {}), "acts": acts})
 
     def _act_path(self, act: Act) -> URLPattern:
@@ -247,6 +262,14 @@ class StudioAdmin(_AnyModelAdmin):
 
 def _initial(act: Act, row: Model | None) -> dict[str, Any]:
     return {} if act.initial is None or row is None else dict(act.initial(row))
+
+
+def _is_row_id(text: str) -> bool:
+    """Whether an act can have it in its address."""
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False
 
 
 def _run(act: Act, order: Order, form: forms.Form) -> Done | None:
