@@ -8,6 +8,7 @@ from celery import signature
 from django.db import transaction
 
 ENSURE_PARTITIONS = "sessions_app.tasks.ensure_partitions"
+ENTER_SESSIONS = "sessions_app.tasks.enter_sessions"
 ANNOUNCE_QUESTION = "sessions_app.tasks.announce_question"
 
 # Whoever asks waits for nobody: a broker that does not answer is tried once more, and then the notice is not sent.
