@@ -225,6 +225,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         "OPTIONS": {"min_length": _PASSWORD_CHARACTERS},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "teams_app.services.passwords.NameInPassword"},
 ]
 LOGIN_URL = "admin:login"
 SESSION_COOKIE_AGE = 12 * 60 * 60
