@@ -26,6 +26,7 @@ from django.utils import timezone
 
 from teams_app import selectors
 from teams_app.admin.parts import Crumb
+from teams_app.admin.queries import MAX_VALUE_CHARACTERS, Reader, declared_lookups, declared_query
 from teams_app.engine.actors import Actor, Door, Permission
 from teams_app.engine.errors import NotFoundError, WorkrailError
 
@@ -167,6 +168,8 @@ class StudioAdmin(_AnyModelAdmin):
     needs: ClassVar[Permission]
     team_field: ClassVar[str] = "team_id"
     acts: ClassVar[Sequence[Act]] = ()
+    # What an address of the list may ask for beside its search and its filters, each with what reads it.
+    lookups: ClassVar[Mapping[str, Reader]] = {}
 
     actions = None
     ordering = ("-id",)
@@ -179,6 +182,12 @@ class StudioAdmin(_AnyModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).filter(**{self.team_field: actor_of(request).team_id})
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """None for what cannot be the name of a row: Django asks the database, or overflows, over some of that."""
+        if len(object_id) > MAX_VALUE_CHARACTERS or "\x00" in object_id:
+            return None
+        return super().get_object(request, object_id, from_field)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -200,7 +209,13 @@ class StudioAdmin(_AnyModelAdmin):
         """The acts come first: Django's own patterns would take an act's address for a row's."""
         return [self._act_path(act) for act in self.acts] + super().get_urls()
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:  # noqa: ARG002  Django's signature
+        return lookup in declared_lookups(self)
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        request.GET, left_out = declared_query(request, admin=self)  # type: ignore[assignment]  # a QueryDict like any other
+        if left_out:
+            messages.warning(request, f"The list cannot be asked that; it was left out: {', '.join(left_out)}.")
         shown = {"title": _titled(str(self.opts.verbose_name_plural)), "acts": self.links(request)}
         return super().changelist_view(request, {**shown, **(extra_context or {})})
 
@@ -212,7 +227,8 @@ class StudioAdmin(_AnyModelAdmin):
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
         row = self.get_object(request, object_id)
-        shown = {"title": str(row), "acts": self.links(request, row), "crumbs": [self.list_crumb()]}
+        acts = [] if row is None else self.links(request, row)
+        shown = {"title": str(row), "acts": acts, "crumbs": [self.list_crumb()]}
         return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
 
     def list_crumb(self) -> Crumb:
