@@ -105,7 +105,7 @@ def reset(request: HttpRequest, link: str) -> HttpResponse:
             messages.success(request, f"The new password of {done} holds. Sign in with it.")
             return HttpResponseRedirect(reverse("admin:login"))
     shown = {"title": "Set a new password", "reset": found, "form": form}
-    return render(request, "admin/account_reset.html", shown, status=400 if form.errors else 200)
+    return render(request, "studio/reset.html", shown, status=400 if form.errors else 200)
 
 
 @sensitive_post_parameters()
@@ -115,7 +115,7 @@ def own_password(request: HttpRequest, shown: Mapping[str, Any]) -> HttpResponse
         messages.success(request, "The new password holds. Where you were signed in elsewhere you are signed out.")
         return HttpResponseRedirect(reverse("admin:index"))
     page = {**shown, "title": "Change your password", "form": form}
-    return render(request, "admin/account_password.html", page, status=400 if form.errors else 200)
+    return render(request, "registration/password_change_form.html", page, status=400 if form.errors else 200)
 
 
 def _change_own(request: HttpRequest, form: forms.Form) -> bool:
@@ -172,8 +172,8 @@ def _join_page(request: HttpRequest, found: InvitationValue, ways: Mapping[str, 
     is_them = request.user.is_authenticated and request.user.get_username() == found.username
     shown = {"title": f"Join {found.team_name}", "invitation": found, "is_them": is_them, **ways}
     status = 400 if any(form.errors for form in ways.values()) else 200
-    return render(request, "admin/account_join.html", shown, status=status)
+    return render(request, "studio/join.html", shown, status=status)
 
 
 def _spent(request: HttpRequest, title: str, why: str) -> HttpResponse:
-    return render(request, "admin/account_spent.html", {"title": title, "why": why}, status=404)
+    return render(request, "studio/spent.html", {"title": title, "why": why}, status=404)

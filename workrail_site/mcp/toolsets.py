@@ -18,11 +18,12 @@ from mcp.server.mcpserver.tools import Tool as SdkTool, ToolManager
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
+from teams_app.engine.closest import closest
 from teams_app.engine.errors import NotFoundError
 from workrail_site import dialects
 from workrail_site.errors import JsonRpc
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
-from workrail_site.mcp.arguments import closest, read_arguments
+from workrail_site.mcp.arguments import read_arguments
 from workrail_site.mcp.calling import caller
 from workrail_site.mcp.library import ToolsetMeta
 from workrail_site.mcp.schemas import input_schema
