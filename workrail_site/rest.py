@@ -32,7 +32,7 @@ from teams_app.engine.errors import (
     WorkrailError,
 )
 from teams_app.engine.ids import Prefix, to_text
-from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
+from workflows_app.engine.canonical import MAX_VALUES, UnreadableJsonError, loads_strict
 from workrail_site import admission, refusals
 from workrail_site.errors import (
     CsrfFailedError,
@@ -189,7 +189,9 @@ def _read_json(data: bytes) -> Any:
     if not data:
         return {}
     try:
-        return loads_strict(data, max_bytes=settings.MAX_BODY_BYTES, max_depth=settings.MAX_BODY_DEPTH)
+        return loads_strict(
+            data, max_bytes=settings.MAX_BODY_BYTES, max_depth=settings.MAX_BODY_DEPTH, max_values=MAX_VALUES
+        )
     except UnreadableJsonError as error:
         raise InvalidInputError(
             error.message,

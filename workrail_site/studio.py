@@ -1,13 +1,16 @@
-"""Workrail Studio: the stock Django admin as a site of our own, for whoever is in a team."""
+"""Workrail Studio: the Django admin as a site of our own, for whoever is in a team."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from sessions_app.admin.checkpoints import CheckpointAdmin
@@ -31,14 +34,19 @@ from workflows_app.admin.models import (
     WorkflowAdmin,
 )
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
-from workrail_site import throttle
+from workrail_site import studio_finding as finding, throttle
 from workrail_site.refusals import refuse
+from workrail_site.studio_nav import navigation
+
+_THEMES = frozenset({"light", "dark"})
+_THEME_COOKIE = "workrail_theme"
+_ONE_YEAR_S = 365 * 24 * 60 * 60
 
 
 class StudioSite(AdminSite):
     site_title = "Workrail Studio"
     site_header = "Workrail Studio"
-    index_title = "Your team"
+    index_title = "Home"
     site_url = None
     login_form = AuthenticationForm
     empty_value_display = "–"
@@ -49,9 +57,14 @@ class StudioSite(AdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
+        context |= {"theme": theme_of(request), "request": request}
         if context["has_permission"]:
             context |= _teams_of(request)
         return context
+
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """Django asks for it on every page, for a menu that the Studio does not have."""
+        return super().get_app_list(request, app_label) if app_label else []
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if request.method == "POST":
@@ -62,8 +75,29 @@ class StudioSite(AdminSite):
         return super().login(request, extra_context)
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        switch = self.admin_view(require_POST(switch_team))
-        return [path("team/", switch, name="switch_team"), *super().get_urls()]
+        guard = self.admin_view
+        return [
+            path("team/", guard(require_POST(switch_team)), name="switch_team"),
+            # Whoever signs in chooses light or dark too.
+            path("theme/", require_POST(switch_theme), name="theme"),
+            path("more/", guard(self.more), name="more"),
+            path("find/", guard(self.find), name="find"),
+            *super().get_urls(),
+        ]
+
+    def more(self, request: HttpRequest) -> HttpResponse:
+        return TemplateResponse(request, "studio/more.html", {**self.each_context(request), "title": "More"})
+
+    def find(self, request: HttpRequest) -> HttpResponse:
+        """An id leads straight to what it names, words to the runs that have them."""
+        query = request.GET.get("q", "").strip()
+        if query and not finding.is_id(query):
+            return HttpResponseRedirect(f"{reverse('admin:sessions_app_run_changelist')}?{urlencode({'q': query})}")
+        place = finding.find(actor=actor_of(request), text=query) if query else None
+        if place is not None:
+            return HttpResponseRedirect(place)
+        shown = {**self.each_context(request), "title": "Find", "q": query, "missed": query}
+        return TemplateResponse(request, "studio/find.html", shown, status=404 if query else 200)
 
 
 def switch_team(request: HttpRequest) -> HttpResponse:
@@ -73,13 +107,35 @@ def switch_team(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:index"))
 
 
+def theme_of(request: HttpRequest) -> str:
+    chosen = request.COOKIES.get(_THEME_COOKIE, "")
+    return chosen if chosen in _THEMES else ""
+
+
+def switch_theme(request: HttpRequest) -> HttpResponse:
+    """Without a theme the page follows the system."""
+    wanted = request.POST.get("theme", "")
+    back = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    response = HttpResponseRedirect(back if is_ours else reverse("admin:index"))
+    if wanted in _THEMES:
+        response.set_cookie(
+            _THEME_COOKIE, wanted, max_age=_ONE_YEAR_S, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
+        )
+    else:
+        response.delete_cookie(_THEME_COOKIE)
+    return response
+
+
 def _teams_of(request: HttpRequest) -> dict[str, Any]:
     actor = actor_of(request)
     teams = selectors.list_own_teams(actor=actor)
+    open_questions = checkpoints.count_open(actor=actor)
     return {
         "actor": actor,
         "team_name": next(team.name for team in teams if team.id == actor.team_id),
-        "open_questions": checkpoints.count_open(actor=actor),
+        "nav": navigation(actor=actor, path=request.path, open_questions=open_questions),
+        "open_questions": open_questions,
         "other_teams": [
             {"id": to_text(Prefix.TEAM, team.id), "name": team.name} for team in teams if team.id != actor.team_id
         ],

@@ -4,7 +4,7 @@ Nothing acts on GET. Each button is a form of its own, and each form one call of
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, assert_never
 from uuid import UUID
@@ -28,6 +28,7 @@ from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint
 from sessions_app.services import checkpoints
 from teams_app import selectors
 from teams_app.admin.pages import actor_of
+from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, to_text
@@ -117,6 +118,7 @@ class CheckpointAdmin(pages.RowStudio):
     sortable_by = ()
     list_display = ("shown_title", "shown_question", "shown_workflow", "shown_state", "due", "claim")
     list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StateFilter, AuthorityFilter, AttentionFilter)
+    lookups: ClassVar[Mapping[str, Reader]] = {"run_id": UUID}
 
     class Media:
         css: ClassVar[dict[str, list[str]]] = {"all": ["runs.css"]}
@@ -137,9 +139,6 @@ class CheckpointAdmin(pages.RowStudio):
         rows: QuerySet[Any] = super().get_queryset(request)
         annotated: QuerySet[Any] = rows.annotate(workflow_title=Subquery(titles[:1]))
         return annotated
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        return lookup == "run_id" or super().lookup_allowed(lookup, value, request)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         return super().changelist_view(request, {**(extra_context or {}), "title": "Questions that wait for people"})

@@ -1,6 +1,7 @@
 """The Studio's pages of sessions, runs and nodes. They show; the one thing that is changed here is the mode."""
 
 import os
+from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -33,6 +34,7 @@ from sessions_app.selectors.checkpoints import Wanted, list_checkpoints
 from sessions_app.selectors.runs import RunFilters
 from sessions_app.services import preferences, runs
 from teams_app.admin.pages import actor_of
+from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import PageRequest
@@ -215,6 +217,7 @@ class RunAdmin(_ActivityAdmin):
     list_display = ("workflow_title", "shown_status", "shown_goal", "shown_session", "last_activity_at")
     list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StatusFilter, WorkflowFilter, DialectFilter)
     search_fields = ("goal",)
+    lookups: ClassVar[Mapping[str, Reader]] = {"session_id": UUID}
     search_help_text = "Words of the goal, or the id of a run."
 
     def get_urls(self) -> list[URLPattern]:
@@ -230,9 +233,6 @@ class RunAdmin(_ActivityAdmin):
         rows: QuerySet[Any] = super().get_queryset(request)
         annotated: QuerySet[Any] = rows.annotate(session_title=Subquery(titles[:1]))
         return annotated
-
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        return lookup == "session_id" or super().lookup_allowed(lookup, value, request)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str

@@ -242,7 +242,7 @@ def test_a_form_that_is_wrong_comes_back_with_words_and_issues_nothing(house, al
     refused = alice.post(f"{KEYS}issue/", form)
 
     assert refused.status_code == 400
-    assert 'class="errorlist' in text(refused)
+    assert re.search(r'class="(?:errorlist|banner is-stop)', text(refused))
     assert not AgentKey.objects.exists()
 
 

@@ -19,11 +19,12 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
+from teams_app.engine.closest import closest
 from teams_app.engine.errors import NotFoundError, WorkrailError
 from workrail_site import dialects
 from workrail_site.errors import JsonRpc
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
-from workrail_site.mcp.arguments import closest, read_arguments
+from workrail_site.mcp.arguments import read_arguments
 from workrail_site.mcp.calling import caller
 from workrail_site.mcp.faults import Faults
 from workrail_site.mcp.library import ToolsetMeta
