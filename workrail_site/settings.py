@@ -34,6 +34,7 @@ class LogFormat(StrEnum):
     TEXT = "text"
 
 
+VERSION = "0.1.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
 ENVIRONMENT = Environment(os.environ)
 
@@ -335,6 +336,10 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["workrail_site.openapi.sort_components"],
     "SERVE_INCLUDE_SCHEMA": False,
 }
+
+# Bundles: whose signature is believed, by public key; none named, every valid one is
+
+BUNDLE_SIGNERS = ENVIRONMENT.words("WORKRAIL_BUNDLE_SIGNERS")
 
 # Traces
 
