@@ -11,7 +11,6 @@ from sessions_app.engine.log import Head
 from teams_app.engine.seals import Domain, SealKeys, SealState, check, digest, seal
 
 
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transition:
     """Events `first` to `last` of a session, written by one call. `attempts` are the digests of the replies kept for it."""
@@ -22,7 +21,7 @@ class Transition:
     last: Head
     at_us: int
     actor: str
-    # Of the run that it starts: the one thing of a run that no event tells.
+    # Of the runs that it starts: the one thing of a run that no event tells.
     dialect: str = ""
     attempts: Sequence[str] = ()
 
@@ -44,6 +43,11 @@ class ReadSeal:
 def seal_transition(keys: SealKeys, transition: Transition) -> str:
     text = seal(keys, Domain.TRANSITION, *transition.parts())
     return orjson.dumps([text, transition.first, transition.actor, *transition.attempts]).decode()
+
+
+def dialects_told(dialects: Sequence[str]) -> str:
+    """As a seal tells them, in the order in which the runs start."""
+    return ",".join(dialects)
 
 
 def read_seal(stored: str) -> ReadSeal | None:

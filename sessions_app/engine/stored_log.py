@@ -39,6 +39,7 @@ class LogRow:
     index: int
     team_id: UUID
     event_id: UUID
+    kind: str
     run_id: UUID | None
     node_id: UUID | None
     body: bytes
@@ -194,11 +195,9 @@ def _transition(
 
 
 def _dialect(session: SessionRow, events: Sequence[LogRow]) -> str:
-    """Of the run that these events start."""
-    for event in events:
-        if event.run_id in session.dialects and orjson.loads(event.body)["kind"] == EventKind.RUN_STARTED.value:
-            return session.dialects[event.run_id]
-    return ""
+    """Of the runs that these events start."""
+    started = [event.run_id for event in events if event.kind == EventKind.RUN_STARTED.value]
+    return seals.dialects_told([session.dialects.get(run_id, "") for run_id in started if run_id is not None])
 
 
 def _replies(read: ReadSeal, replies: Sequence[ReplyRow], at_us: int) -> Iterator[LogFinding]:

@@ -27,7 +27,7 @@ from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.stored_log import LogRow, ReplyRow, SessionRow, Told
 from sessions_app.models import WorkSession
-from sessions_app.selectors.stored_sessions import StoredSession, read_stored
+from sessions_app.selectors.stored_sessions import SessionTables, read_stored
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.seals import to_us
 from workflows_app.engine.program import Autonomy, RiskPolicy
@@ -65,7 +65,7 @@ def verify_session(session_id: UUID) -> list[Finding]:
     return judge(read_stored(session_id))
 
 
-def judge(stored: StoredSession) -> list[Finding]:
+def judge(stored: SessionTables) -> list[Finding]:
     """The same of rows that are read already."""
     if stored.row is None:
         return list(_remains(stored))
@@ -87,7 +87,7 @@ def to_ms(moment: datetime | None) -> int | None:
     return None if moment is None else int(moment.timestamp() * 1000)
 
 
-def _remains(stored: StoredSession) -> Iterator[Finding]:
+def _remains(stored: SessionTables) -> Iterator[Finding]:
     """Rows of a session whose own row is gone."""
     tables = ("events", "runs", "nodes", "attempts", "outputs", "gaps", "questions", "handles")
     left = {name: len(getattr(stored, name)) for name in tables if getattr(stored, name)}
@@ -105,14 +105,14 @@ def _from_fault(session_id: UUID, fault: Fault) -> Finding:
     return Finding(session_id=session_id, reason=fault.reason.value, message=fault.message)
 
 
-def _head(stored: StoredSession, verification: Verification) -> Iterator[Finding]:
+def _head(stored: SessionTables, verification: Verification) -> Iterator[Finding]:
     head = Head(next_index=stored.row.next_event_index, digest=stored.row.head_digest)
     if verification.head != head:
         message = f"The session says its log ends at {head}, and it ends at {verification.head}."
         yield Finding(session_id=stored.session_id, reason=HealthReason.HEAD_MISMATCH.value, message=message)
 
 
-def _entered(stored: StoredSession) -> Iterator[Finding]:
+def _entered(stored: SessionTables) -> Iterator[Finding]:
     """The log still has what it had when the session was entered in the team's ledger."""
     digests = {row.index + 1: row.digest for row in stored.events}
     for entry in stored.entries:
@@ -129,7 +129,7 @@ def _entered(stored: StoredSession) -> Iterator[Finding]:
             yield Finding(session_id=stored.session_id, reason="ledger_mismatch", message=message)
 
 
-def _sealed(stored: StoredSession, trusted: int | None) -> tuple[list[Finding], Told]:
+def _sealed(stored: SessionTables, trusted: int | None) -> tuple[list[Finding], Told]:
     row = stored.row
     session = SessionRow(
         session_id=row.id,
@@ -153,6 +153,7 @@ def _log_row(row: Any) -> LogRow:
         index=row.index,
         team_id=row.team_id,
         event_id=row.event_id,
+        kind=row.kind,
         run_id=row.run_id,
         node_id=row.node_id,
         body=bytes(row.body),
@@ -186,7 +187,7 @@ def _reply_row(row: Any) -> ReplyRow:
 class _Judge:
     """Compares the rows of one session with what its log amounts to."""
 
-    def __init__(self, stored: StoredSession, view: SessionView, told: Told) -> None:
+    def __init__(self, stored: SessionTables, view: SessionView, told: Told) -> None:
         self.stored = stored
         self.view = view
         self.told = told
@@ -229,9 +230,12 @@ class _Judge:
             "parent_id": (parent, begun.get("parentSessionId")),
             "created_by": (row.created_by, self.told.actors.get(0, row.created_by)),
             "created_at": (to_us(row.created_at), self.told.created_us.get(0)),
-            "last_activity_at": (to_us(row.last_activity_at), max(self.told.created_us.values(), default=None)),
         }
         yield from self._columns("the session", said)
+        last = next(reversed(self.told.created_us.values()), 0)
+        # An import is later than what it takes in.
+        if to_us(row.last_activity_at) < last:
+            yield self._finding(_COLUMN, "last_activity_at of the session is before the last event.")
 
     def _columns(self, name: str, said: Mapping[str, tuple[object, object]]) -> Iterator[Finding]:
         for column, (stored, logged) in said.items():

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import QuerySet
 
-from sessions_app.engine import ledger, seals
+from sessions_app.engine import ledger
 from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, Entry, EntryKind, SealedEntry
 from sessions_app.engine.log import Head
 from sessions_app.models import Ledger, LedgerEntry

@@ -113,7 +113,7 @@ _TABLES = {
 
 
 @dataclass(slots=True, kw_only=True)
-class StoredSession:
+class SessionTables:
     """The rows of one session by table, each with the columns of its table. `row` is None when the session itself is gone."""
 
     session_id: UUID
@@ -135,9 +135,9 @@ class StoredSession:
             getattr(self, table).append(row)
 
 
-def read_stored(session_id: UUID) -> StoredSession:
+def read_stored(session_id: UUID) -> SessionTables:
     """One session, each table by its index."""
-    stored = StoredSession(session_id=session_id)
+    stored = SessionTables(session_id=session_id)
     parameters: Mapping[str, UUID | date] = {"session": session_id, "born_on": birth_date(session_id)}
     for name, table in _TABLES.items():
         with psycopg.ClientCursor(_raw(), row_factory=namedtuple_row) as cursor:
@@ -146,7 +146,7 @@ def read_stored(session_id: UUID) -> StoredSession:
     return stored
 
 
-def stream_stored(*, since: datetime | None = None) -> Iterator[StoredSession]:
+def stream_stored(*, since: datetime | None = None) -> Iterator[SessionTables]:
     """All sessions, or those that were worked on since then. The transaction is the caller's, and its state of the tables."""
     with ExitStack() as stack:
         heads: dict[str, tuple[Any, Iterator[Any]]] = {}
@@ -171,8 +171,8 @@ def _first(heads: Mapping[str, tuple[Any, Iterator[Any]]]) -> UUID | None:
     return min(waiting, default=None)
 
 
-def _gathered(session_id: UUID, heads: dict[str, tuple[Any, Iterator[Any]]]) -> StoredSession:
-    stored = StoredSession(session_id=session_id)
+def _gathered(session_id: UUID, heads: dict[str, tuple[Any, Iterator[Any]]]) -> SessionTables:
+    stored = SessionTables(session_id=session_id)
     for name, (row, rows) in heads.items():
         at = row
         while at is not None and at.session_id == session_id:

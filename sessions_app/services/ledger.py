@@ -86,7 +86,7 @@ def enter_sessions(*, actor: Actor, now: datetime, adopt: bool = False) -> Enter
     adopts = adopt or not Ledger.objects.filter(pk=INSTALLATION).exists()
     after = UUID(int=0) if adopts else None
     while True:
-        with transaction.atomic(durable=True):
+        with transaction.atomic():
             # The lock of whoever enters sessions. Ledgers of teams are locked after it, never before.
             installation = _Book.of_installation(now)
             found = _not_entered(_last_known(installation) if after is None else after)
@@ -145,9 +145,7 @@ def _enter_team(team_id: UUID, sessions: Sequence[_Found], *, now: datetime, ado
 
 
 def _sealed_as_they_are(sessions: Sequence[_Found]) -> list[_Found]:
-    sealed = [
-        sealing.head_seal(session_id=each.session_id, team_id=each.team_id, head=each.head) for each in sessions
-    ]
+    sealed = [sealing.head_seal(session_id=each.session_id, team_id=each.team_id, head=each.head) for each in sessions]
     with connection.cursor() as cursor:
         cursor.execute(_SEAL, [[each.session_id for each in sessions], [each.digest for each in sessions], sealed])
         done = {row[0] for row in cursor.fetchall()}

@@ -3,7 +3,7 @@
 Agents may work meanwhile: what they write after the first statement is not seen, and nothing waits for anything here.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,7 +12,7 @@ from django.db import connection
 from sessions_app.selectors.integrity import Finding, judge
 from sessions_app.selectors.ledgers import verify_ledgers
 from sessions_app.selectors.reading import one_state
-from sessions_app.selectors.stored_sessions import StoredSession, stream_stored
+from sessions_app.selectors.stored_sessions import SessionTables, stream_stored
 from sessions_app.services.upkeep import require_system
 from teams_app.engine.actors import Actor
 from teams_app.services.audit_chain import verify_audit
@@ -21,7 +21,7 @@ from teams_app.services.audit_chain import verify_audit
 _SORTING_MEMORY = "64MB"
 _TOLD_EVERY_EVENTS = 20_000
 
-SessionCheck = Callable[[StoredSession], Iterable[Finding]]
+SessionCheck = Callable[[SessionTables], Iterable[Finding]]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,31 +37,48 @@ def verify_all(
     *,
     actor: Actor,
     since: datetime | None = None,
-    checks: Iterable[SessionCheck] = (),
+    checks: Sequence[SessionCheck] = (),
     progress: Callable[[Checked], None] = lambda _: None,
 ) -> Iterator[Finding]:
     """Every broken promise, as it is found. `since` leaves out sessions that nobody has worked on since then."""
     require_system(actor)
-    checked = Checked()
-    told = 0
     with one_state():
-        with connection.cursor() as cursor:
-            # A role may have a limit for the statements of requests; this one takes as long as it takes.
-            cursor.execute("SELECT set_config('work_mem', %s, true), set_config('statement_timeout', '0', true)", [_SORTING_MEMORY])
-        for stored in stream_stored(since=since):
-            for check in (judge, *checks):
-                for finding in check(stored):
-                    checked.findings += 1
-                    yield finding
-            checked.sessions += stored.row is not None
-            checked.events += len(stored.events)
-            if checked.events >= told + _TOLD_EVERY_EVENTS:
-                told = checked.events
-                progress(checked)
-        for finding in verify_ledgers():
-            checked.findings += 1
-            yield finding
-        for fault in verify_audit():
-            checked.findings += 1
-            yield Finding(session_id=None, team_id=fault.team_id, reason=fault.reason, message=fault.message)
+        yield from every_finding(since=since, checks=checks, progress=progress)
+
+
+def every_finding(
+    *,
+    since: datetime | None = None,
+    checks: Sequence[SessionCheck] = (),
+    progress: Callable[[Checked], None] = lambda _: None,
+) -> Iterator[Finding]:
+    """The same on the state of the tables that the caller's transaction sees."""
+    with connection.cursor() as cursor:
+        # A role may have a limit for the statements of requests; these take as long as they take.
+        settings = "SELECT set_config('work_mem', %s, true), set_config('statement_timeout', '0', true)"
+        cursor.execute(settings, [_SORTING_MEMORY])
+    checked = Checked()
+    for finding in _each(since, checks, checked, progress):
+        checked.findings += 1
+        yield finding
     progress(checked)
+
+
+def _each(
+    since: datetime | None,
+    checks: Sequence[SessionCheck],
+    checked: Checked,
+    progress: Callable[[Checked], None],
+) -> Iterator[Finding]:
+    told = 0
+    for stored in stream_stored(since=since):
+        for check in (judge, *checks):
+            yield from check(stored)
+        checked.sessions += stored.row is not None
+        checked.events += len(stored.events)
+        if checked.events >= told + _TOLD_EVERY_EVENTS:
+            told = checked.events
+            progress(checked)
+    yield from verify_ledgers()
+    for fault in verify_audit():
+        yield Finding(session_id=None, team_id=fault.team_id, reason=fault.reason, message=fault.message)

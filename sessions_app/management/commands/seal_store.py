@@ -16,7 +16,9 @@ class Command(BaseCommand):
     help = __doc__ or ""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--adopt", action="store_true", help="also seal sessions that have no seal, as they are now")
+        parser.add_argument(
+            "--adopt", action="store_true", help="also seal sessions that have no seal, as they are now"
+        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
         actor = system_actor(team_id=NO_TEAM, door=Door.CLI)

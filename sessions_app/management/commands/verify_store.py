@@ -23,7 +23,9 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--session", help="only this session (sess_…)")
-        which.add_argument("--since", help="only sessions worked on since then: 2026-11-18, 2026-11-18T12:00, 36h or 7d")
+        which.add_argument(
+            "--since", help="only sessions worked on since then: 2026-11-18, 2026-11-18T12:00, 36h or 7d"
+        )
 
     def handle(self, *_args: Any, **options: Any) -> None:
         broken = 0

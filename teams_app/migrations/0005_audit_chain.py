@@ -6,7 +6,7 @@ class Migration(migrations.Migration):
     """Entries of the audit log are chained and sealed. Those that are there already are adopted with the next one."""
 
     dependencies = [
-        ('teams_app', '0003_webhooks'),
+        ('teams_app', '0004_invitations'),
     ]
 
     operations = [
