@@ -1,5 +1,7 @@
 """Workrail Studio: the stock Django admin as a site of our own, for whoever is in a team."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +18,7 @@ from sessions_app.models import CheckpointRequest, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app import selectors
 from teams_app.admin.models import AgentKeyAdmin, AuditEntryAdmin, MembershipAdmin, TeamAdmin
-from teams_app.admin.pages import actor_of, choose_team
+from teams_app.admin.pages import actor_of, choose_team, find_actor
 from teams_app.engine.errors import RateLimitedError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.models import AgentKey, AuditEntry, Membership, Team
@@ -60,6 +62,22 @@ class StudioSite(AdminSite):
             except RateLimitedError as refusal:
                 return refuse(request=request, error=refusal)
         return super().login(request, extra_context)
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  Django's signature
+        """A page counts against the limits of its person and team, as a call of REST does."""
+        admitted = super().admin_view(view, cacheable)
+
+        @wraps(admitted)
+        def counted(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            actor = find_actor(request)
+            if actor is not None:
+                try:
+                    throttle.spend_for(actor=actor, now=timezone.now())
+                except RateLimitedError as refusal:
+                    return refuse(request=request, error=refusal)
+            return admitted(request, *args, **kwargs)
+
+        return counted
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
         switch = self.admin_view(require_POST(switch_team))

@@ -24,11 +24,12 @@ from workrail_site import dialects
 from workrail_site.errors import JsonRpc
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
 from workrail_site.mcp.arguments import read_arguments
-from workrail_site.mcp.calling import caller
+from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.library import ToolsetMeta
 from workrail_site.mcp.schemas import input_schema
 from workrail_site.mcp.tracing import TracedCall
 from workrail_site.mcp.workers import Workers
+from workrail_site.parties import party_of
 
 _VERSION = "1"
 _HINTS = "_tool_hints"
@@ -126,7 +127,7 @@ class DialectServer:
             tool = self._tools.get(params.name)
             if tool is None:
                 raise self._no_such_tool(params.name)
-            return await workers.run(partial(tool.call, params.arguments or {}))
+            return await workers.run(partial(tool.call, params.arguments or {}), party=party_of(acting()))
 
         return Server(
             f"workrail-{self.name}",
