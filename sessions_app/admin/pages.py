@@ -40,7 +40,13 @@ def badge(status: str) -> SafeString:
 def page(
     studio: StudioAdmin, request: HttpRequest, template: str, *, title: str, status: int = 200, **shown: Any
 ) -> HttpResponse:
-    context = {**studio.admin_site.each_context(request), "title": title, "opts": studio.opts, **shown}
+    context = {
+        **studio.admin_site.each_context(request),
+        "title": title,
+        "opts": studio.opts,
+        "crumbs": [studio.list_crumb()],
+        **shown,
+    }
     return TemplateResponse(request, template, context, status=status)
 
 

@@ -16,6 +16,7 @@ class Prefix(StrEnum):
     PERSON = "per"
     TEAM = "team"
     MEMBERSHIP = "mem"
+    INVITATION = "inv"
     KEY = "key"
     AUDIT = "aud"
     WORKFLOW = "wfl"

@@ -17,6 +17,7 @@ from tests.cast import audited
 from tests.checkpoint_cast import at_question, only_row, relayed
 from tests.handover_cast import answered, entered, handed, question, two_activities
 from tests.run_cast import advanced, assert_healthy, start
+from tests.studio_pages import content_of, count_in_menu
 from tests.workflow_cast import NOW
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -51,10 +52,6 @@ def shown(api, path, status=200):
 
 def fields_of(value, option="yes", reason=""):
     return {"option": option, "digest": only_row(value).digest, "reason": reason}
-
-
-def count_in_menu(page):
-    return int(re.search(r"Inbox <strong>(\d+)</strong>", page)[1])
 
 
 def test_the_menu_counts_what_waits_on_every_page(doors):
@@ -169,7 +166,7 @@ def test_a_viewer_reads_the_question_and_finds_nothing_to_press(doors):
     page = shown(doors.viewer, page_of(value))
     posted = [doors.viewer.client.post(page_of(value, act), fields_of(value)) for act in ("claim", "release", "answer")]
 
-    content = page[page.index('id="content-main"') :]
+    content = content_of(page)
     assert "Is the plan for the roof right?" in content
     assert "<form" not in content
     assert [response.status_code for response in posted] == [403, 403, 403]
@@ -327,7 +324,7 @@ def test_pages_hold_nothing_inline_and_work_without_scripts(doors, act):
     value = asked(doors, human=True)
     page = shown(doors.person, page_of(value) if act else LIST)
 
-    assert re.findall(r"\sstyle=|\son[a-z]+=|<script(?![^>]*src=)", page[page.index('id="content') :]) == []
+    assert re.findall(r"\sstyle=|\son[a-z]+=|<script(?![^>]*src=)", content_of(page)) == []
 
 
 @pytest.mark.parametrize("path", ["x/change/", f"{'0' * 8}-{'0' * 4}-{'0' * 4}-{'0' * 4}-{'0' * 12}/change/"])
