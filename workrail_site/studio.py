@@ -17,9 +17,8 @@ from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
 from sessions_app.models import CheckpointRequest, Run, WorkSession
 from sessions_app.selectors import checkpoints
-from teams_app import selectors
 from teams_app.admin.models import AgentKeyAdmin, AuditEntryAdmin, MembershipAdmin, TeamAdmin
-from teams_app.admin.pages import actor_of, choose_team
+from teams_app.admin.pages import actor_of, choose_team, find_actor, own_teams_of
 from teams_app.engine.errors import RateLimitedError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.models import AgentKey, AuditEntry, Membership, Team
@@ -53,7 +52,7 @@ class StudioSite(AdminSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         """A role in some team is what lets a person in; Django's staff flag does not exist here."""
-        return request.user.is_authenticated and selectors.is_in_a_team(person_id=request.user.pk)
+        return find_actor(request) is not None
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
@@ -129,7 +128,7 @@ def switch_theme(request: HttpRequest) -> HttpResponse:
 
 def _teams_of(request: HttpRequest) -> dict[str, Any]:
     actor = actor_of(request)
-    teams = selectors.list_own_teams(actor=actor)
+    teams = own_teams_of(request)
     open_questions = checkpoints.count_open(actor=actor)
     return {
         "actor": actor,
