@@ -14,9 +14,10 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
-from sessions_app.models import CheckpointRequest, Run, WorkSession
+from sessions_app.models import BundleJob, CheckpointRequest, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app import selectors
 from teams_app.admin import accounts
@@ -179,6 +180,7 @@ studio.register(Alias, AliasAdmin)
 studio.register(TeamContract, TeamContractAdmin)
 studio.register(Binding, BindingAdmin)
 studio.register(WorkSession, WorkSessionAdmin)
+studio.register(BundleJob, BundleJobAdmin)
 studio.register(Run, RunAdmin)
 studio.register(CheckpointRequest, CheckpointAdmin)
 studio.register(TraceEvent, TraceEventAdmin)
