@@ -9,7 +9,7 @@ from django.db.models import F, Q
 
 from teams_app.engine.actors import ActorKind, Door, Role, Scope
 from teams_app.engine.keys import DIGEST_BYTES
-from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
+from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS, fold_username
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS
 
 _ROLES = [role.value for role in Role]
@@ -19,10 +19,10 @@ _ACTOR_KINDS = [kind.value for kind in ActorKind]
 
 
 class PersonManager(BaseUserManager["Person"]):
-    """What Django's sign-in asks for: a person by their name, which is stored in small letters."""
+    """What Django's sign-in asks for: a person by their name, which is stored folded."""
 
     def get_by_natural_key(self, username: str | None) -> "Person":
-        return super().get_by_natural_key((username or "").strip().lower())
+        return super().get_by_natural_key(fold_username(username or ""))
 
 
 class Person(AbstractBaseUser):
@@ -82,6 +82,70 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person} in {self.team}"
+
+
+class Invitation(models.Model):
+    """A role that waits for a person. Whether the name has an account already is asked when they accept, not before."""
+
+    id = models.UUIDField(primary_key=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="invitations")
+    username = models.CharField(max_length=USERNAME_CHARACTERS)
+    role = models.CharField(max_length=16, choices=[(role.value, role.value) for role in Role])
+    digest = models.BinaryField(max_length=DIGEST_BYTES, unique=True)
+    invited_by = models.CharField(max_length=64)
+    inviter_name = models.CharField(max_length=NAME_CHARACTERS)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True)
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(role__in=_ROLES), name="invitation_role_known"),
+            models.CheckConstraint(condition=Q(expires_at__gt=F("created_at")), name="invitation_expires_after_birth"),
+            models.CheckConstraint(
+                condition=Q(accepted_at__isnull=True) | Q(withdrawn_at__isnull=True), name="invitation_one_end"
+            ),
+            models.UniqueConstraint(
+                fields=["team", "username"],
+                condition=Q(accepted_at__isnull=True, withdrawn_at__isnull=True),
+                name="invitation_open_once",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["team", "-id"], name="invitation_list")]
+
+    def __str__(self) -> str:
+        return self.username
+
+
+class PasswordReset(models.Model):
+    """A one-time link by which a person of the team sets a new password."""
+
+    id = models.UUIDField(primary_key=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="password_resets")
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="password_resets")
+    digest = models.BinaryField(max_length=DIGEST_BYTES, unique=True)
+    offered_by = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+    withdrawn_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=F("created_at")), name="password_reset_expires_after_birth"
+            ),
+            models.UniqueConstraint(
+                fields=["person"],
+                condition=Q(used_at__isnull=True, withdrawn_at__isnull=True),
+                name="password_reset_open_once",
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["team", "-id"], name="password_reset_list")]
+
+    def __str__(self) -> str:
+        return f"a new password for {self.person_id}"
 
 
 class Webhook(models.Model):

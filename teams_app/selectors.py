@@ -1,16 +1,27 @@
 """Reads of this app. Each filters by the actor's team: another team's row is the same as none."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from uuid import UUID
 
 from django.db.models import QuerySet
 
-from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, Scope, person_id_of
+from teams_app.engine.actors import SYSTEM_ID, Actor, ActorKind, Door, Permission, Role, Scope, person_id_of
 from teams_app.engine.errors import ForbiddenError, NotFoundError, TeamRequiredError
 from teams_app.engine.ids import Prefix, from_text, to_text
+from teams_app.engine.keys import digest_of
+from teams_app.engine.links import is_link
 from teams_app.engine.pages import Page, PageRequest, cut_page
-from teams_app.engine.values import AuditValue, KeyValue, MemberValue, TeamValue, WebhookValue
-from teams_app.models import AgentKey, AuditEntry, Membership, Team, Webhook
+from teams_app.engine.values import (
+    AuditValue,
+    InvitationValue,
+    KeyValue,
+    MemberValue,
+    ResetValue,
+    TeamValue,
+    WebhookValue,
+)
+from teams_app.models import AgentKey, AuditEntry, Invitation, Membership, PasswordReset, Team, Webhook
 
 _TEAMS_LOOKED_AT = 1_000
 
@@ -26,7 +37,7 @@ def person_actor(*, person_id: UUID, team_id: UUID | None, door: Door) -> Actor:
             suggestion="Send the header Workrail-Team with the id of one of your teams.",
             details={"teams": [{"id": to_text(Prefix.TEAM, row.team_id), "name": row.team.name} for row in found]},
         )
-    return _actor(found[0], door)
+    return actor_of_membership(membership=found[0], door=door)
 
 
 def person_teams(*, person_id: UUID, team_id: UUID | None, door: Door) -> tuple[Actor, list[TeamValue]] | None:
@@ -37,7 +48,7 @@ def person_teams(*, person_id: UUID, team_id: UUID | None, door: Door) -> tuple[
     if not found:
         return None
     by_name = sorted(found, key=lambda row: (row.team.name, row.team_id))
-    return _actor(found[0], door), [team_value(row.team) for row in by_name]
+    return actor_of_membership(membership=found[0], door=door), [team_value(row.team) for row in by_name]
 
 
 def list_own_teams(*, actor: Actor) -> list[TeamValue]:
@@ -88,6 +99,59 @@ def read_member(*, actor: Actor, member_id: UUID) -> MemberValue:
     if row is None:
         raise NotFoundError("There is no such member.", suggestion="List the members of your team.")
     return member_value(row)
+
+
+def list_invitations(*, actor: Actor, page: PageRequest, now: datetime) -> Page[InvitationValue]:
+    """Those that somebody can still accept, the newest first."""
+    actor.require(Permission.MANAGE_TEAM)
+    rows = open_invitations(team_id=actor.team_id).filter(expires_at__gt=now).order_by("-id")
+    if page.after is not None:
+        rows = rows.filter(pk__lt=UUID(page.after))
+    return cut_page(
+        rows=rows[: page.limit + 1],
+        limit=page.limit,
+        value_of=invitation_value,
+        position_of=lambda row: str(row.pk),
+    )
+
+
+def find_invitation(*, link: str, now: datetime) -> InvitationValue | None:
+    """For whoever holds the link, which is the proof."""
+    row = live_invitation(link=link, now=now)
+    return None if row is None else invitation_value(row)
+
+
+def find_reset(*, link: str, now: datetime) -> ResetValue | None:
+    """As `find_invitation`."""
+    row = live_reset(link=link, now=now)
+    return None if row is None else reset_value(row)
+
+
+def open_invitations(*, team_id: UUID) -> QuerySet[Invitation]:
+    """Neither accepted nor withdrawn; some may have expired."""
+    rows = Invitation.objects.filter(team_id=team_id, accepted_at__isnull=True, withdrawn_at__isnull=True)
+    return rows.select_related("team")
+
+
+def live_invitation(*, link: str, now: datetime, lock: bool = False) -> Invitation | None:
+    rows = Invitation.objects.select_related("team").filter(accepted_at__isnull=True, withdrawn_at__isnull=True)
+    rows = rows.select_for_update(no_key=True, of=("self",)) if lock else rows
+    return rows.filter(digest=digest_of(link), expires_at__gt=now).first() if is_link(link) else None
+
+
+def live_reset(*, link: str, now: datetime, lock: bool = False) -> PasswordReset | None:
+    """Not when the person has left the team since, or has joined another: then its owner no longer answers for them."""
+    rows = PasswordReset.objects.select_related("team", "person")
+    rows = rows.filter(used_at__isnull=True, withdrawn_at__isnull=True, expires_at__gt=now)
+    rows = rows.select_for_update(no_key=True, of=("self",)) if lock else rows
+    row = rows.filter(digest=digest_of(link)).first() if is_link(link) else None
+    return row if row is not None and _is_still_theirs(row) else None
+
+
+def _is_still_theirs(row: PasswordReset) -> bool:
+    mine = Membership.objects.filter(person_id=row.person_id, person__is_active=True)
+    alone = row.offered_by == SYSTEM_ID or not mine.exclude(team_id=row.team_id).exists()
+    return alone and mine.filter(team_id=row.team_id).exists()
 
 
 def name_actors(*, actor: Actor, ids: Iterable[str]) -> dict[str, str]:
@@ -173,6 +237,23 @@ def member_value(row: Membership) -> MemberValue:
     )
 
 
+def invitation_value(row: Invitation) -> InvitationValue:
+    return InvitationValue(
+        id=row.pk,
+        team_id=row.team_id,
+        team_name=row.team.name,
+        username=row.username,
+        role=Role(row.role),
+        inviter_name=row.inviter_name,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+    )
+
+
+def reset_value(row: PasswordReset) -> ResetValue:
+    return ResetValue(team_name=row.team.name, username=row.person.username, expires_at=row.expires_at)
+
+
 def key_value(row: AgentKey) -> KeyValue:
     return KeyValue(
         id=row.pk,
@@ -217,7 +298,7 @@ def _memberships(person_id: UUID) -> QuerySet[Membership]:
     return mine.select_related("team", "person").order_by("id")
 
 
-def _actor(membership: Membership, door: Door) -> Actor:
+def actor_of_membership(*, membership: Membership, door: Door) -> Actor:
     return Actor(
         kind=ActorKind.PERSON,
         id=to_text(Prefix.PERSON, membership.person_id),
@@ -231,4 +312,4 @@ def _actor(membership: Membership, door: Door) -> Actor:
 def _no_team(asked: UUID | None) -> ForbiddenError | NotFoundError:
     if asked is not None:
         return NotFoundError("There is no such team.", suggestion="GET /api/v1/teams lists your teams.")
-    return ForbiddenError("You are in no team.", suggestion="Ask an owner of a team to add you.")
+    return ForbiddenError("You are in no team.", suggestion="Ask an owner of a team to invite you.")

@@ -115,6 +115,18 @@ ERRORS: dict[str, ErrorRow] = {
     ),
     "HUMAN_REQUIRED": ErrorRow(title="Only a signed-in person may do this", status=403),
     "SESSION_NOT_HEALTHY": ErrorRow(title="The session's log does not verify", status=409),
+    # Sessions as files.
+    "BUNDLE_INVALID_FORMAT": ErrorRow(title="This is no bundle", status=400),
+    "BUNDLE_UNSUPPORTED_VERSION": ErrorRow(title="The bundle is of a version that is not read here", status=400),
+    "BUNDLE_INTEGRITY_FAILED": ErrorRow(title="The bundle is not what was written", status=400),
+    "BUNDLE_SIGNATURE_INVALID": ErrorRow(title="The signature is not of this bundle", status=400),
+    "BUNDLE_UNTRUSTED_SIGNER": ErrorRow(title="The signer of the bundle is not trusted here", status=403),
+    "BUNDLE_TOO_LARGE": ErrorRow(title="The bundle is too large", status=413),
+    "BUNDLE_MISSING_SNAPSHOT": ErrorRow(title="The bundle lacks a snapshot", status=400),
+    "BUNDLE_MISSING_PINNED_WORKFLOW": ErrorRow(title="The bundle lacks a program", status=400),
+    "BUNDLE_EVENT_ORDER_INVALID": ErrorRow(title="The events of the bundle are no chain", status=400),
+    "BUNDLE_MANIFEST_ORDER_INVALID": ErrorRow(title="The manifest is not that of the bundle", status=400),
+    "BUNDLE_CONTENT_INVALID": ErrorRow(title="The bundle tells what cannot be", status=400),
     # Actions by hand that the landscape does not offer; the navigation dialect answers them with the unchanged state.
     "ACTIVITY_NOT_FOUND": ErrorRow(title="The workflow has no such activity", status=409),
     "CHECKPOINT_BLOCKING": ErrorRow(title="A person must answer first", status=409),

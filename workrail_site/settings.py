@@ -34,6 +34,7 @@ class LogFormat(StrEnum):
     TEXT = "text"
 
 
+VERSION = "0.1.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
 ENVIRONMENT = Environment(os.environ)
 
@@ -226,6 +227,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         "OPTIONS": {"min_length": _PASSWORD_CHARACTERS},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "teams_app.services.passwords.NameInPassword"},
 ]
 LOGIN_URL = "admin:login"
 SESSION_COOKIE_AGE = 12 * 60 * 60
@@ -334,6 +336,10 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": ["workrail_site.openapi.sort_components"],
     "SERVE_INCLUDE_SCHEMA": False,
 }
+
+# Bundles: whose signature is believed, by public key; none named, every valid one is
+
+BUNDLE_SIGNERS = ENVIRONMENT.words("WORKRAIL_BUNDLE_SIGNERS")
 
 # Traces
 

@@ -5,23 +5,25 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.admin import AdminSite
+from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
-from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
-from sessions_app.models import CheckpointRequest, Run, WorkSession
+from sessions_app.models import BundleJob, CheckpointRequest, Run, WorkSession
 from sessions_app.selectors import checkpoints
-from teams_app.admin.models import AgentKeyAdmin, AuditEntryAdmin, MembershipAdmin, TeamAdmin
+from teams_app.admin import accounts
+from teams_app.admin.models import AgentKeyAdmin, AuditEntryAdmin, InvitationAdmin, MembershipAdmin, TeamAdmin
 from teams_app.admin.pages import actor_of, choose_team, find_actor, own_teams_of
-from teams_app.engine.errors import RateLimitedError
 from teams_app.engine.ids import Prefix, from_text, to_text
-from teams_app.models import AgentKey, AuditEntry, Membership, Team
+from teams_app.models import AgentKey, AuditEntry, Invitation, Membership, Team
 from traces_app.admin.models import TraceEventAdmin
 from traces_app.models import TraceEvent
 from workflows_app.admin.models import (
@@ -33,8 +35,8 @@ from workflows_app.admin.models import (
     WorkflowAdmin,
 )
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
-from workrail_site import studio_finding as finding, throttle
-from workrail_site.refusals import refuse
+from workrail_site import studio_finding as finding
+from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out
 from workrail_site.studio_nav import navigation
 
 _THEMES = frozenset({"light", "dark"})
@@ -66,12 +68,33 @@ class StudioSite(AdminSite):
         return super().get_app_list(request, app_label) if app_label else []
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Django's own, with a view that is slowed down for guessers and writes to the audit log."""
+        if request.method == "GET" and self.has_permission(request):
+            return HttpResponseRedirect(reverse("admin:index"))
+        context = {
+            **self.each_context(request),
+            "title": "Sign in",
+            "app_path": request.get_full_path(),
+            "username": request.user.get_username(),
+            **(extra_context or {}),
+        }
+        if not {REDIRECT_FIELD_NAME} & {*request.GET, *request.POST}:
+            context[REDIRECT_FIELD_NAME] = reverse("admin:index")
+        view = SignIn.as_view(
+            extra_context=context, authentication_form=AuthenticationForm, template_name="admin/login.html"
+        )
+        return never_cache(view)(request)  # type: ignore[return-value]  # a view answers more than Django's login says
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         if request.method == "POST":
-            try:
-                _slow_down_guessing(request)
-            except RateLimitedError as refusal:
-                return refuse(request=request, error=refusal)
-        return super().login(request, extra_context)
+            tell_of_sign_out(request)
+        return super().logout(request, extra_context)
+
+    def password_change(  # type: ignore[override]  # the stubs promise a template's answer, Django redirects
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        shown = {**self.each_context(request), **(extra_context or {})}
+        return never_cache(accounts.own_password)(request, shown)
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
         guard = self.admin_view
@@ -79,6 +102,8 @@ class StudioSite(AdminSite):
             path("team/", guard(require_POST(switch_team)), name="switch_team"),
             # Whoever signs in chooses light or dark too.
             path("theme/", require_POST(switch_theme), name="theme"),
+            path("join/<str:link>/", slowed_down(accounts.join), name="join"),
+            path("password/<str:link>/", slowed_down(accounts.reset), name="reset_password"),
             path("more/", guard(self.more), name="more"),
             path("find/", guard(self.find), name="find"),
             *super().get_urls(),
@@ -141,26 +166,10 @@ def _teams_of(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _slow_down_guessing(request: HttpRequest) -> None:
-    """Neither many words for one account, nor many accounts from one place; and a stranger locks nobody out."""
-    limit = settings.THROTTLE_SIGN_IN_PER_MINUTE
-    account = request.POST.get("username", "").strip().lower()[:100]
-    address = _address_of(request)
-    limits = {f"{account} {address}": limit, f"from {address}": 5 * limit, f"to {account}": 10 * limit}
-    now = timezone.now()
-    for bucket, most in limits.items():
-        throttle.spend(bucket=f"sign-in {bucket}", limit=most, now=now)
-
-
-def _address_of(request: HttpRequest) -> str:
-    """The last address is the one that our proxy saw; those before it are the client's to invent."""
-    forwarded = request.headers.get("X-Forwarded-For", "") if settings.BEHIND_PROXY else ""
-    return forwarded.rpartition(",")[2].strip() or str(request.META.get("REMOTE_ADDR", ""))
-
-
 studio = StudioSite(name="studio")
 studio.register(Team, TeamAdmin)
 studio.register(Membership, MembershipAdmin)
+studio.register(Invitation, InvitationAdmin)
 studio.register(AgentKey, AgentKeyAdmin)
 studio.register(AuditEntry, AuditEntryAdmin)
 studio.register(Workflow, WorkflowAdmin)
@@ -170,6 +179,7 @@ studio.register(Alias, AliasAdmin)
 studio.register(TeamContract, TeamContractAdmin)
 studio.register(Binding, BindingAdmin)
 studio.register(WorkSession, WorkSessionAdmin)
+studio.register(BundleJob, BundleJobAdmin)
 studio.register(Run, RunAdmin)
 studio.register(CheckpointRequest, CheckpointAdmin)
 studio.register(TraceEvent, TraceEventAdmin)

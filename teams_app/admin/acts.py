@@ -9,7 +9,8 @@ from teams_app.admin.pages import Act, Done, Order, Secret
 from teams_app.engine.actors import Permission, Role, Scope
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS
-from teams_app.services import keys, members, teams, webhooks
+from teams_app.services import invitations, keys, members, resets, teams, webhooks
+from teams_app.services.addresses import join_address, reset_address
 
 _ROLES = [(role.value, role.value) for role in Role]
 _SCOPES = [(scope.value, scope.value) for scope in Scope]
@@ -29,7 +30,7 @@ class WebhookForm(forms.Form):
 
 
 class MemberForm(forms.Form):
-    username = forms.CharField(max_length=USERNAME_CHARACTERS, help_text="An account is made when there is none.")
+    username = forms.CharField(max_length=USERNAME_CHARACTERS, label="Login name")
     role = forms.ChoiceField(choices=_ROLES)
 
 
@@ -68,14 +69,24 @@ def _remove_webhook(order: Order) -> Done:
     return Done(message="Notices are sent nowhere now.")
 
 
-def _add(order: Order) -> Done:
+def _invite(order: Order) -> Done:
     username, role = order.values["username"], Role(order.values["role"])
-    added = members.add_member(actor=order.actor, username=username, role=role, now=order.now)
-    message = f"{added.member.username} was added."
-    if added.password is None:
-        return Done(message=message)
-    hint = "Give it to them by a safe way. They can change it after signing in."
-    return Done(message=message, secret=Secret(label="First password", text=added.password, hint=hint))
+    issued = invitations.invite(actor=order.actor, username=username, role=role, now=order.now)
+    hint = "Whoever opens it may join. Give it to them by a safe way; it works once, within 7 days, and is not shown again."
+    secret = Secret(label="Link", text=join_address(issued.link), hint=hint)
+    return Done(message=f"{issued.invitation.username} is invited.", secret=secret)
+
+
+def _withdraw(order: Order) -> Done:
+    invitations.withdraw_invitation(actor=order.actor, invitation_id=_row_id(order), now=order.now)
+    return Done(message="The invitation is withdrawn.")
+
+
+def _offer_reset(order: Order) -> Done:
+    issued = resets.offer_reset(actor=order.actor, member_id=_row_id(order), now=order.now)
+    hint = "Whoever opens it sets the password. It works once, within 24 hours, and is not shown again."
+    secret = Secret(label="Link", text=reset_address(issued.link), hint=hint)
+    return Done(message=f"A link for a new password of {issued.reset.username}.", secret=secret)
 
 
 def _change_role(order: Order) -> Done:
@@ -146,14 +157,28 @@ REMOVE_WEBHOOK = Act(
     needs=Permission.MANAGE_TEAM,
     run=_remove_webhook,
 )
-ADD_MEMBER = Act(
-    slug="add-member",
-    label="Add a member",
-    question="They can sign in to the Studio with this role.",
+INVITE = Act(
+    slug="invite",
+    label="Invite",
+    question="They get a link, set their own password, and are in the team with this role when they accept.",
     needs=Permission.MANAGE_TEAM,
-    run=_add,
+    run=_invite,
     form=MemberForm,
     on_row=False,
+)
+WITHDRAW = Act(
+    slug="withdraw",
+    label="Withdraw",
+    question="The link that was handed out does not work any more.",
+    needs=Permission.MANAGE_TEAM,
+    run=_withdraw,
+)
+OFFER_RESET = Act(
+    slug="password-link",
+    label="Reset the password",
+    question="You get a link to hand to them. The password that they have holds until they set a new one.",
+    needs=Permission.MANAGE_TEAM,
+    run=_offer_reset,
 )
 CHANGE_ROLE = Act(
     slug="role",

@@ -42,7 +42,7 @@ class TeamAdmin(StudioAdmin):
 
 class MembershipAdmin(StudioAdmin):
     needs = Permission.READ_TEAM
-    acts: ClassVar[tuple[Act, ...]] = (acts.ADD_MEMBER, acts.CHANGE_ROLE, acts.REMOVE_MEMBER)
+    acts: ClassVar[tuple[Act, ...]] = (acts.INVITE, acts.CHANGE_ROLE, acts.OFFER_RESET, acts.REMOVE_MEMBER)
     list_display = ("person", "role", "created_at")
     list_select_related = ("person", "team")
     list_filter = ("role",)
@@ -56,6 +56,13 @@ class MembershipAdmin(StudioAdmin):
     @display(description="id")
     def public_id(self, row: Membership) -> str:
         return to_text(Prefix.MEMBERSHIP, row.pk)
+
+
+class InvitationAdmin(StudioAdmin):
+    needs = Permission.MANAGE_TEAM
+    acts: ClassVar[tuple[Act, ...]] = (acts.WITHDRAW,)
+    list_display = ("username", "role", "inviter_name", "expires_at", "accepted_at", "withdrawn_at")
+    fields = ("username", "role", "inviter_name", "created_at", "expires_at", "accepted_at", "withdrawn_at")
 
 
 class AgentKeyAdmin(StudioAdmin):

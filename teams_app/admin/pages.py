@@ -285,7 +285,9 @@ class StudioAdmin(_AnyModelAdmin):
         row = None if row_id is None else self._row(request, row_id)
         if request.method != "POST" and not act.asks:
             return HttpResponseNotAllowed(["POST"])
-        form = act.form(request.POST) if request.method == "POST" else act.form(initial=_initial(act, row))
+        form = (
+            act.form(request.POST, request.FILES) if request.method == "POST" else act.form(initial=_initial(act, row))
+        )
         if request.method == "POST" and form.is_valid():
             order = Order(actor=actor, row_id=row_id, values=form.cleaned_data, now=timezone.now())
             done = _run(act, order, form)

@@ -9,9 +9,20 @@ from teams_app.api.endpoints import PageQuery, Shape
 from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, Scope
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
-from teams_app.engine.values import AuditValue, IssuedKey, KeyValue, MemberValue, SetWebhook, TeamValue, WebhookValue
+from teams_app.engine.values import (
+    AuditValue,
+    InvitationValue,
+    IssuedInvitation,
+    IssuedKey,
+    IssuedReset,
+    KeyValue,
+    MemberValue,
+    SetWebhook,
+    TeamValue,
+    WebhookValue,
+)
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS
-from teams_app.services.members import AddedMember
+from teams_app.services.addresses import join_address, reset_address
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_CHARACTERS)]
 Username = Annotated[str, msgspec.Meta(min_length=1, max_length=USERNAME_CHARACTERS)]
@@ -23,7 +34,7 @@ class TeamBody(Shape, frozen=True):
     name: Name
 
 
-class MemberBody(Shape, frozen=True):
+class InvitationBody(Shape, frozen=True):
     username: Username
     role: Role
 
@@ -104,15 +115,49 @@ class MemberAnswer(Shape, frozen=True):
         )
 
 
-class AddedMemberAnswer(Shape, frozen=True):
-    """`password` is shown this once, and only when an account was made."""
-
-    member: MemberAnswer
-    password: str | None
+class InvitationAnswer(Shape, frozen=True):
+    id: str
+    username: str
+    role: Role
+    invited_by: str
+    created_at: Moment
+    expires_at: Moment
 
     @staticmethod
-    def of(value: AddedMember) -> "AddedMemberAnswer":
-        return AddedMemberAnswer(member=MemberAnswer.of(value.member), password=value.password)
+    def of(value: InvitationValue) -> "InvitationAnswer":
+        return InvitationAnswer(
+            id=to_text(Prefix.INVITATION, value.id),
+            username=value.username,
+            role=value.role,
+            invited_by=value.inviter_name,
+            created_at=value.created_at,
+            expires_at=value.expires_at,
+        )
+
+
+class IssuedInvitationAnswer(Shape, frozen=True):
+    """`link` is shown this once: whoever opens it may join. It is a path when the server does not know its own address."""
+
+    invitation: InvitationAnswer
+    link: str
+
+    @staticmethod
+    def of(value: IssuedInvitation) -> "IssuedInvitationAnswer":
+        return IssuedInvitationAnswer(invitation=InvitationAnswer.of(value.invitation), link=join_address(value.link))
+
+
+class ResetAnswer(Shape, frozen=True):
+    """`link` is shown this once: whoever opens it sets the password. A path, as in an invitation."""
+
+    username: str
+    expires_at: Moment
+    link: str
+
+    @staticmethod
+    def of(value: IssuedReset) -> "ResetAnswer":
+        return ResetAnswer(
+            username=value.reset.username, expires_at=value.reset.expires_at, link=reset_address(value.link)
+        )
 
 
 class KeyAnswer(Shape, frozen=True):

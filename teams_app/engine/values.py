@@ -27,6 +27,43 @@ class MemberValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationValue:
+    id: UUID
+    team_id: UUID
+    team_name: str
+    username: str
+    role: Role
+    inviter_name: str
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedInvitation:
+    """The only value that ever holds the text of the link; it is shown once and kept nowhere."""
+
+    invitation: InvitationValue
+    link: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetValue:
+    """`username` is shown to whoever holds the link: it is theirs."""
+
+    team_name: str
+    username: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedReset:
+    """As `IssuedInvitation`, for a forgotten password."""
+
+    reset: ResetValue
+    link: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KeyValue:
     id: UUID
     team_id: UUID

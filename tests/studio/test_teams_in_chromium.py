@@ -22,7 +22,7 @@ LISTS = [
     "/studio/teams_app/agentkey/",
     "/studio/teams_app/auditentry/",
 ]
-FORMS = ["/studio/teams_app/agentkey/issue/", "/studio/teams_app/membership/add-member/", "/studio/password_change/"]
+FORMS = ["/studio/teams_app/agentkey/issue/", "/studio/teams_app/membership/invite/", "/studio/password_change/"]
 
 
 class Visit:
