@@ -20,11 +20,13 @@ app = Celery("workrail")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
+_MINUTE_SECONDS = 60
 _FIVE_MINUTES_SECONDS = 300
 _DAY_SECONDS = 86_400
 
 app.conf.beat_schedule = {
     "make event partitions": {"task": sessions_jobs.ENSURE_PARTITIONS, "schedule": _DAY_SECONDS},
+    "keep exports and imports": {"task": sessions_jobs.KEEP_BUNDLE_JOBS, "schedule": _MINUTE_SECONDS},
     "keep traces": {"task": traces_jobs.KEEP_TRACES, "schedule": _DAY_SECONDS},
     "record expired keys": {"task": teams_jobs.EXPIRE_KEYS, "schedule": _FIVE_MINUTES_SECONDS},
 }
