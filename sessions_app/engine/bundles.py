@@ -8,6 +8,7 @@ is in it. `docs/bundles.md` describes it.
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 import msgspec
 import orjson
@@ -24,6 +25,18 @@ MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_BUNDLE_BYTES = 1024 * 1024 * 1024
 
 _SIGNED = b"workrail bundle v1\n"
+
+
+class BundleJobKind(StrEnum):
+    EXPORT = "export"
+    IMPORT = "import"
+
+
+class BundleJobState(StrEnum):
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
 
 
 class BundleInvalidFormatError(WorkrailError):

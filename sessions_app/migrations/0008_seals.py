@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
     """Heads and transitions are sealed, and teams have ledgers. What a release before has written has no seal."""
 
     dependencies = [
-        ('sessions_app', '0006_notices'),
+        ('sessions_app', '0007_bundle_jobs'),
     ]
 
     operations = [

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('sessions_app', '0007_seals'),
+        ('sessions_app', '0008_seals'),
     ]
 
     operations = [
