@@ -121,7 +121,7 @@ def _not_entered(book: Ledger) -> Iterator[Finding]:
         yield Finding(session_id=session_id, team_id=team_id, reason="session_not_entered", message=message)
 
 
-def _read(sql: str, *parameters: object) -> list[tuple[Any, ...]]:
+def _read(sql: str, *parameters: UUID) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
