@@ -27,6 +27,7 @@ from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.stored_log import LogRow, ReplyRow, SessionRow, Told
 from sessions_app.models import WorkSession
+from sessions_app.selectors import gates_passed
 from sessions_app.selectors.stored_sessions import SessionTables, read_stored
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.seals import to_us
@@ -80,6 +81,8 @@ def judge(stored: SessionTables) -> list[Finding]:
     found.extend(faults)
     view = project(bytes(row.body) for row in stored.events)
     found.extend(_Judge(stored, view, told).findings())
+    passed = gates_passed.gates_passed(stored, view)
+    found.extend(Finding(session_id=stored.session_id, reason=gates_passed.REASON, message=said) for said in passed)
     return found
 
 

@@ -1,0 +1,205 @@
+"""Whether a run went past a place where a signed-in person has to be asked, as its log and its snapshots tell it.
+
+This judges histories, not moves: it shares no rule with what refuses to pass, so that a defect there shows here.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from sessions_app.engine.checkpoints import APPROVE, Authority
+from sessions_app.engine.state import Snapshot
+from workflows_app.engine import conditions, walker
+from workflows_app.engine.program import (
+    Activity,
+    Confirmation,
+    ConfirmationKind,
+    Gate,
+    Item,
+    Loop,
+    Program,
+    walk_items,
+)
+from workflows_app.engine.walks import Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stood:
+    """A node with its state. Parents come before their children."""
+
+    node_id: UUID
+    parent_id: UUID | None
+    snapshot: Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """An answer, and the node that it made. `instance` is the key of the place that the question stood for."""
+
+    node_id: UUID
+    checkpoint: str
+    instance: str
+    option: str
+    authority: Authority
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """The node at which the run was behind the gate, though nobody who may had answered."""
+
+    node_id: UUID
+    gate: str
+
+
+def asks_people(program: Program) -> bool:
+    """Whether there is anything to judge in a run of it."""
+    return any(_asks(activity, item) for activity in program.activities for item in walk_items(activity.body))
+
+
+def passed_gates(*, program: Program, nodes: Iterable[Stood], answers: Iterable[Given]) -> Iterator[Passed]:
+    """In the order of the nodes. What a person waived is passed rightly."""
+    run = _Run(program=program)
+    for answer in answers:
+        if answer.authority is Authority.HUMAN:
+            run.made_by.setdefault(answer.node_id, []).append(answer)
+    for node in nodes:
+        yield from run.take(node)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    """`given` are the answers of people on the way to each node; a node without one shares its parent's."""
+
+    program: Program
+    made_by: dict[UUID, list[Given]] = field(default_factory=dict)
+    states: dict[UUID, Snapshot] = field(default_factory=dict)
+    given: dict[UUID, tuple[Given, ...]] = field(default_factory=dict)
+
+    def take(self, node: Stood) -> Iterator[Passed]:
+        before = self.states.get(node.parent_id) if node.parent_id else None
+        inherited = self.given.get(node.parent_id, ()) if node.parent_id else ()
+        self.states[node.node_id] = node.snapshot
+        self.given[node.node_id] = (*inherited, *self.made_by.get(node.node_id, ()))
+        if before is None or _waives(before) or _waives(node.snapshot):
+            return
+        if node.snapshot.position != before.position:
+            crossing = _Crossing(program=self.program, before=before, after=node.snapshot)
+            for gate in crossing.gates():
+                if not crossing.is_answered(gate, self.given[node.node_id]):
+                    yield Passed(node_id=node.node_id, gate=gate.id)
+
+
+def _waives(snapshot: Snapshot) -> bool:
+    """A person had the run never stop: only their name in the state says so."""
+    return bool(getattr(snapshot.preferences, "waived_by", ""))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Crossing:
+    """From one node to the next."""
+
+    program: Program
+    before: Snapshot
+    after: Snapshot
+
+    def gates(self) -> Iterator[Item]:
+        """Where people are asked, and which are behind the run now and were not before."""
+        activity = self.program.activity(self.before.position.activity)
+        if activity is None:
+            return
+        yield from self._left_pending(activity)
+        if not self._is_led_elsewhere(activity):
+            yield from self._gone_around(activity)
+
+    def _left_pending(self, activity: Activity) -> Iterator[Item]:
+        """What was pending and is not any more, with the loops that it is the first of."""
+        pending = walker.item_at(self.program, self.before.position)
+        if pending is None or self._stands_at(pending):
+            return
+        for item in (pending, *_begun_with(activity, self.before.position)):
+            if self._asks_a_person(activity, item, self.before):
+                yield item
+
+    def _stands_at(self, item: Item) -> bool:
+        before, after = self.before.position, self.after.position
+        if (before.activity, before.visit, before.pending) == (after.activity, after.visit, after.pending):
+            return True
+        # Set on another step of the round, or of the activity, with this one still to be done.
+        return not after.complete and self._is_same_visit() and not after.pending and item.id not in after.done
+
+    def _gone_around(self, activity: Activity) -> Iterator[Item]:
+        """Items at the top of the activity that the run was before, and is behind, and at which it never stood."""
+        for index, item in enumerate(activity.body):
+            if isinstance(item, Loop) or item.id == self.before.position.pending_item:
+                continue
+            if not self._has_behind(activity, self.before.position, index) and self._is_behind_now(activity, index):
+                needed = (self._asks_a_person(activity, item, state) for state in (self.before, self.after))
+                if all(needed) and self._is_due(activity, item):
+                    yield item
+
+    def _is_behind_now(self, activity: Activity, index: int) -> bool:
+        return not self._is_same_visit() or self._has_behind(activity, self.after.position, index)
+
+    def _has_behind(self, activity: Activity, position: Position, index: int) -> bool:
+        """Something after it in the order of work is done or at hand, or it is done itself."""
+        at = position.frames[0].loop if position.frames else position.pending_item
+        reached = [place for place, item in enumerate(activity.body) if item.id in {at, *position.done}]
+        return activity.body[index].id in position.done or index < max(reached, default=-1)
+
+    def _is_same_visit(self) -> bool:
+        before, after = self.before.position, self.after.position
+        return (before.activity, before.visit) == (after.activity, after.visit) and not after.complete
+
+    def _is_due(self, activity: Activity, item: Item) -> bool:
+        """Under what was known before and what is known after; what became due or needless on the way is not judged."""
+        return all(
+            walker.is_eligible(program=self.program, activity=activity, item=item, variables=state.variables)
+            for state in (self.before, self.after)
+        )
+
+    def _is_led_elsewhere(self, activity: Activity) -> bool:
+        """By an option that was chosen: what the activity still held is left undone."""
+        if self.before.led_to:
+            return True
+        pending = walker.item_at(self.program, self.before.position)
+        named = pending.checkpoint if isinstance(pending, Gate) else ""
+        options = [option for each in activity.checkpoints if each.id == named for option in each.options]
+        return any(option.effect is not None and option.effect.transition_to for option in options)
+
+    def _asks_a_person(self, activity: Activity, item: Item, state: Snapshot) -> bool:
+        if isinstance(item, Gate):
+            return any(each.id == item.checkpoint and each.human for each in activity.checkpoints)
+        if not _is_approval(item.confirmation) or item.confirmation is None:
+            return False
+        scope = walker.scope_at(program=self.program, position=self.before.position, variables=state.variables)
+        return conditions.evaluate(item.confirmation.condition, variables=scope, mode=self.program.conditions)
+
+    def is_answered(self, gate: Item, given: tuple[Given, ...]) -> bool:
+        """By a person, on this branch, in this visit; an approval by its approving only."""
+        position = self.before.position
+        name = gate.checkpoint if isinstance(gate, Gate) else gate.id
+        asked_whole = f"{position.activity}@{position.visit}::{name}"
+        return any(
+            (answer.instance == position.pending or answer.instance.split("#")[0] == asked_whole)
+            and (isinstance(gate, Gate) or answer.option == APPROVE)
+            for answer in given
+        )
+
+
+def _begun_with(activity: Activity, position: Position) -> Iterator[Loop]:
+    """The loops whose first round begins with what is pending, innermost first."""
+    loops = walker.loops_at(activity, position.frames)
+    for loop, frame in zip(reversed(loops), reversed(position.frames), strict=False):
+        if frame.iteration > 0 or frame.index > 0:
+            return
+        yield loop
+
+
+def _asks(activity: Activity, item: Item) -> bool:
+    if isinstance(item, Gate):
+        return any(each.id == item.checkpoint and each.human for each in activity.checkpoints)
+    return _is_approval(item.confirmation)
+
+
+def _is_approval(confirmation: Confirmation | None) -> bool:
+    return confirmation is not None and confirmation.confirms is ConfirmationKind.HUMAN_APPROVAL

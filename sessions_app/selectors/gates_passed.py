@@ -1,0 +1,69 @@
+"""Reads what is needed to judge whether the runs of a session went past people who have to be asked."""
+
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from sessions_app.engine.checkpoints import Authority
+from sessions_app.engine.gates_passed import Given, Stood, asks_people, passed_gates
+from sessions_app.engine.log import EventKind
+from sessions_app.engine.projections import RunView, SessionView
+from sessions_app.engine.state import Snapshot, snapshot_from_bytes
+from sessions_app.models import Snapshot as SnapshotRow
+from sessions_app.selectors.stored_sessions import SessionTables
+from teams_app.engine.ids import Prefix, from_text, to_text
+from workflows_app.selectors.programs import load_program
+
+REASON = "gate_passed"
+_AT_ONCE = 500
+
+
+def gates_passed(stored: SessionTables, view: SessionView) -> Iterator[str]:
+    """In words, one for each gate that a run is behind without an answer of a person. Runs that ask nobody cost nothing."""
+    for run in view.runs.values():
+        program = load_program(run.workflow_hash)
+        if not asks_people(program):
+            continue
+        nodes = _nodes(run, stored.row.team_id)
+        for passed in passed_gates(program=program, nodes=nodes, answers=_answers(stored, run)):
+            node, name = to_text(Prefix.NODE, passed.node_id), to_text(Prefix.RUN, run.run_id)
+            yield f"{name} is past {passed.gate!r} at {node}, and no person answered it there or waived it."
+
+
+def _nodes(run: RunView, team_id: UUID) -> Iterator[Stood]:
+    """Bookmarks move nothing, and nothing goes on from them that does not go on from their parents."""
+    states = _snapshots(run, team_id)
+    for node in run.nodes.values():
+        snapshot = states.get(node.snapshot)
+        if snapshot is not None:
+            yield Stood(node_id=node.node_id, parent_id=node.parent_id, snapshot=snapshot)
+
+
+def _snapshots(run: RunView, team_id: UUID) -> dict[str, Snapshot]:
+    digests = sorted({node.snapshot for node in run.nodes.values()})
+    found: dict[str, Snapshot] = {}
+    for start in range(0, len(digests), _AT_ONCE):
+        rows = SnapshotRow.objects.filter(team_id=team_id, digest__in=digests[start : start + _AT_ONCE])
+        found |= {digest: snapshot_from_bytes(bytes(data)) for digest, data in rows.values_list("digest", "data")}
+    return found
+
+
+def _answers(stored: SessionTables, run: RunView) -> Iterator[Given]:
+    """Each that the log tells of, also the second one of a question that is asked on two branches."""
+    for row in stored.events:
+        if row.kind != EventKind.CHECKPOINT_ANSWERED.value or row.run_id != run.run_id:
+            continue
+        data: dict[str, Any] = orjson.loads(bytes(row.body))["data"]
+        request, made = from_text(Prefix.CHECKPOINT, data.get("request", "")), from_text(Prefix.NODE, data["toNodeId"])
+        question = run.questions.get(request) if request else None
+        if question is None or made is None:
+            continue
+        yield Given(
+            node_id=made,
+            checkpoint=question.shown["checkpointId"],
+            instance=question.shown["instance"],
+            option=data["optionId"],
+            authority=Authority(data["authority"]),
+        )
