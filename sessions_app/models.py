@@ -15,7 +15,7 @@ from django.db.models.functions import Upper
 from sessions_app.engine.checkpoints import Authority, CheckpointState
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
 from sessions_app.engine.reasons import GapCategory, GapSeverity
-from sessions_app.engine.runs import AttemptKind, Dialect, OutputChannel, RunStatus
+from sessions_app.engine.runs import ENDED, AttemptKind, Dialect, OutputChannel, RunStatus
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
 _DIGEST_CHARACTERS = 71
@@ -42,6 +42,8 @@ class WorkSession(models.Model):
     ticket = models.CharField(max_length=128, blank=True)
     autonomy = models.CharField(max_length=32)
     risk_policy = models.CharField(max_length=16)
+    # The person who had runs of this session never stop.
+    waived_by = models.CharField(max_length=128, blank=True, default="", db_default="")
     created_by = models.CharField(max_length=128)
     created_at = models.DateTimeField()
     last_activity_at = models.DateTimeField()
@@ -104,9 +106,8 @@ class Run(models.Model):
             _known("status", RunStatus, "run_status_known"),
             _known("dialect", Dialect, "run_dialect_known"),
             models.CheckConstraint(
-                condition=Q(completed_at__isnull=True)
-                | Q(status__in=[RunStatus.COMPLETE.value, RunStatus.COMPLETE_WITH_GAPS.value]),
-                name="run_completed_when_complete",
+                condition=Q(completed_at__isnull=True) | Q(status__in=sorted(status.value for status in ENDED)),
+                name="run_completed_when_ended",
             ),
         ]
         indexes: ClassVar = [
@@ -406,6 +407,7 @@ class TeamPreferences(models.Model):
     team_id = models.UUIDField(primary_key=True)
     autonomy = models.CharField(max_length=32)
     risk_policy = models.CharField(max_length=16)
+    waived_by = models.CharField(max_length=128, blank=True, default="", db_default="")
     updated_at = models.DateTimeField()
 
     class Meta:

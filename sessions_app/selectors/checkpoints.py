@@ -41,7 +41,6 @@ WITH RECURSIVE waiting AS (
 )
 """
 _WAITING = f"{_STAYING} SELECT id FROM waiting ORDER BY event_index DESC LIMIT 1"  # noqa: S608  two constants
-_ASKED = f"{_STAYING} SELECT w.id FROM waiting w JOIN sessions_app_checkpointrequest q ON q.id = w.id LIMIT 1"  # noqa: S608  as above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +116,6 @@ def waiting_node(*, team_id: UUID, request_id: UUID) -> UUID:
     """The node at which an answer is taken: the newest that still waits at the question."""
     row = prepared_cursor().execute(_WAITING, [request_id, team_id]).fetchone()
     return request_id if row is None else row[0]
-
-
-def asked_later(*, team_id: UUID, node_id: UUID) -> UUID | None:
-    """The question that was asked below a node for what is pending there, when the node itself asked none."""
-    row = prepared_cursor().execute(_ASKED, [node_id, team_id]).fetchone()
-    return None if row is None else row[0]
 
 
 def list_checkpoints(*, actor: Actor, page: PageRequest, wanted: Wanted, now: datetime) -> Page[CheckpointValue]:

@@ -11,12 +11,11 @@ from sessions_app.engine.handles import ParentContext
 from sessions_app.engine.log import Fault, HealthReason, StoredEvent, verify_chain
 from sessions_app.engine.projections import NodeView, QuestionView, RunView, SessionView, project
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.engine.state import Preferences
 from sessions_app.models import Attempt, CheckpointRequest, Event, Gap, Handle, Node, Output, Run, Snapshot, WorkSession
+from sessions_app.selectors.preferences import preferences_of
 from sessions_app.selectors.standings import birth_date
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import canonical
-from workflows_app.engine.program import Autonomy, RiskPolicy
 
 CHUNK_ROWS = 2000
 
@@ -75,7 +74,7 @@ def _projections(session: WorkSession, view: SessionView) -> Iterator[Finding]:
     for key, value in columns.items():
         if view.observed.get(key, "") != value:
             yield _finding(session.id, "stale_projection", f"{key.value} is {value!r}, the log says otherwise.")
-    baseline = Preferences(autonomy=Autonomy(session.autonomy), risk_policy=RiskPolicy(session.risk_policy))
+    baseline = preferences_of(session)
     if view.baseline not in {None, baseline}:
         yield _finding(session.id, "stale_projection", "Its runs begin with preferences that the log does not tell.")
     runs = {run.id: run for run in Run.objects.filter(session_id=session.id)}

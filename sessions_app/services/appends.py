@@ -135,4 +135,6 @@ class Append:
     closings: Sequence[Closing] = ()
     # The node that an answer led to.
     closed_by: UUID | None = None
+    # What a person approved with their own acknowledgement, before anybody was asked.
+    approved: Sequence[str] = ()
     moved: NewTip | None = None

@@ -63,7 +63,7 @@ _HEAD = {
     "repository": "text",
     "ticket": "text",
 }
-_BEGINS = {"title": "text", "parent": "uuid", "autonomy": "text", "risk": "text"}
+_BEGINS = {"title": "text", "parent": "uuid", "autonomy": "text", "risk": "text", "waived": "text"}
 _STARTS = {"workflow": "text", "workflow_title": "text", "hash": "text", "dialect": "text", "goal": "text"}
 _EVENT = {
     "index": "int",
@@ -262,9 +262,9 @@ def _hung(rows: _Rows, p: Mapping[str, str], table: str, columns: Mapping[str, s
 def _begin(p: Mapping[str, str]) -> str:
     return (
         "INSERT INTO sessions_app_worksession (id, team_id, title, parent_id, next_event_index, head_digest, git_branch, "
-        "git_head_sha, repository, ticket, autonomy, risk_policy, created_by, created_at, last_activity_at) VALUES ("
+        "git_head_sha, repository, ticket, autonomy, risk_policy, waived_by, created_by, created_at, last_activity_at) VALUES ("
         f"{p['session']}, {p['team']}, {p['title']}, {p['parent']}, {p['next']}, {p['digest']}, {p['branch']}, {p['sha']}, "
-        f"{p['repository']}, {p['ticket']}, {p['autonomy']}, {p['risk']}, {p['actor']}, {p['now']}, {p['now']}) RETURNING id"
+        f"{p['repository']}, {p['ticket']}, {p['autonomy']}, {p['risk']}, {p['waived']}, {p['actor']}, {p['now']}, {p['now']}) RETURNING id"
     )
 
 
@@ -351,6 +351,7 @@ def _parameters(plan: Append) -> list[Any]:
     if plan.session is not None:
         baseline = plan.session.baseline
         values += [plan.session.title, plan.session.parent_id, baseline.autonomy.value, baseline.risk_policy.value]
+        values.append(baseline.waived_by)
     if plan.run is not None:
         run = plan.run
         values += [run.workflow_id, run.workflow_title, run.workflow_hash, run.dialect, run.goal]

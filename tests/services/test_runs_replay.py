@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sessions_app.engine.obligations import Submission
+from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import TokenBadSignatureError
 from sessions_app.services import keys, runs
 from teams_app.engine.actors import NO_TEAM, Door, system_actor

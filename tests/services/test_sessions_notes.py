@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.runs import ObservationKey
+from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import TokenBadSignatureError
 from sessions_app.services import keys, sessions
 from teams_app.engine.actors import NO_TEAM, Door, system_actor

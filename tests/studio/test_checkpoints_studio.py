@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.engine.handover_answers import Mode
+from sessions_app.engine.decisions import AnswerMode
 from sessions_app.models import CheckpointRequest
 from tests import run_doors
 from tests.activity_folders import equals
@@ -268,8 +268,8 @@ def test_what_answered_itself_says_so(doors):
     idle = question("second", condition=equals("big", "true"))
     held = handed(doors.desk, two_activities(timed, idle))
     token = entered(doors.desk, held.token, "plan")["session_token"]
-    told = answered(doors.desk, token, "agreed", mode=Mode.AUTO_ADVANCE)
-    answered(doors.desk, told["session_token"], "second", mode=Mode.NOT_MET)
+    told = answered(doors.desk, token, "agreed", mode=AnswerMode.AUTO_ADVANCE)
+    answered(doors.desk, told["session_token"], "second", mode=AnswerMode.NOT_MET)
     by_default, dismissed = CheckpointRequest.objects.order_by("checkpoint_id")
 
     pages = [shown(doors.viewer, f"{LIST}{row.id}/change/") for row in (by_default, dismissed)]

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine.handover import HandOver
+from sessions_app.engine.decisions import EnterActivity
 from sessions_app.engine.handover_replies import STRETCH
 from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
 from traces_app.services.reading import trace_token_of
@@ -21,9 +21,9 @@ def move_to(
     activities: Sequence[ActivityEntry] | None,
     *,
     asks_on_entry: bool = False,
-) -> HandOver:
+) -> EnterActivity:
     """An absent manifest is none; an empty one says that nothing was done."""
-    return HandOver(
+    return EnterActivity(
         activity_id=activity_id.strip(),
         claim=claim,
         manifest=None if steps is None else tuple(_entry(entry) for entry in steps),
@@ -52,7 +52,12 @@ def _moment(unix_ms: int) -> datetime:
 
 
 def _entry(entry: StepEntry) -> ManifestEntry:
-    return ManifestEntry(step_id=entry.step_id.strip(), output=entry.output)
+    return ManifestEntry(
+        step_id=entry.step_id.strip(),
+        output=entry.output,
+        artifacts=tuple(entry.artifacts or ()),
+        context=entry.context,
+    )
 
 
 def _outcome(entry: ActivityEntry) -> ActivityOutcome:

@@ -4,6 +4,7 @@ import os
 
 from django.utils import timezone
 
+from sessions_app.engine.submissions import read_submission
 from sessions_app.services import navigation
 from sessions_app.services.minting import Reply
 from workrail_site.dialects.navigation import definitions, material, parameters as given
@@ -60,16 +61,20 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
         activity_id: given.TargetId = None,
         loop_id: given.LoopId = None,
         loop_items: given.LoopItems = None,
+        notes: given.Notes = None,
+        artifacts: given.Artifacts = None,
+        context: given.Context = None,
     ) -> ToolReply:
         """Does one of the available actions and tells the new situation.
 
-        complete_step needs step_id; respond_to_checkpoint checkpoint_id and option_id; transition activity_id; advance_loop
+        complete_step needs step_id, and notes, artifacts or context where the step asks for them; respond_to_checkpoint checkpoint_id and option_id; transition activity_id; advance_loop
         loop_id, and loop_items where the list is not known yet. A refused action answers success false with an error code,
         and the state is as it was. The same call again is answered the same and changes nothing.
         """
         asked = action_of(
             action,
             step_id=step_id,
+            submission=read_submission(notes=notes or "", artifacts=artifacts or (), context=context),
             checkpoint_id=checkpoint_id,
             option_id=option_id,
             activity_id=activity_id,

@@ -5,7 +5,7 @@ import os
 from django.utils import timezone
 
 from sessions_app.engine import resume_reply
-from sessions_app.engine.obligations import Submission
+from sessions_app.engine.submissions import Submission
 from sessions_app.services import runs, sessions
 from sessions_app.services.resume import resume_sessions
 from sessions_app.services.runs import Beginning, Reply
