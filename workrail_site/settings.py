@@ -148,6 +148,8 @@ WEB_THREADS = ENVIRONMENT.integer("WORKRAIL_WEB_THREADS", default=4, minimum=1)
 
 # Threads of each web process in which tools run; each keeps a connection to Postgres.
 MCP_THREADS = ENVIRONMENT.integer("WORKRAIL_MCP_THREADS", default=4, minimum=1)
+# The caller of `manage.py mcp`, which serves one client by lines.
+AGENT_KEY = ENVIRONMENT.text("WORKRAIL_KEY")
 
 # Templates
 

@@ -12,6 +12,7 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from workrail_site.errors import MethodNotAllowedError
+from workrail_site.mcp.batches import answer_batch, is_batch
 from workrail_site.mcp.exchange import answer_tool_call, read_tool_call
 from workrail_site.wsgi_in_asgi import Message, Receive, Scope, Send
 
@@ -53,6 +54,9 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in _METHODS:
             raise _not_allowed(scope["method"])
+        if is_batch(scope):
+            await answer_batch(server=self._server, scope=scope, send=send)
+            return
         if self._does_without_session(scope):
             await self._serve_alone(scope, receive, send)
             return
