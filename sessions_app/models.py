@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Upper
 
+from sessions_app.engine.bundles import BundleJobKind, BundleJobState
 from sessions_app.engine.checkpoints import Authority, CheckpointState
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
 from sessions_app.engine.reasons import GapCategory, GapSeverity
@@ -386,6 +387,65 @@ class Handle(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent_id or 'an agent'} of {self.run_id}"
+
+
+class BundleJob(models.Model):
+    """An export or import that a worker does. Its file is in parts, so that any machine can write and read it."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    kind = models.CharField(max_length=16)
+    state = models.CharField(max_length=16)
+    session_id = models.UUIDField(null=True)
+    # Who asked, as the worker acts for them.
+    actor_kind = models.CharField(max_length=16)
+    actor_id = models.CharField(max_length=64)
+    actor_name = models.CharField(max_length=256)
+    actor_role = models.CharField(max_length=16, blank=True)
+    done_events = models.PositiveIntegerField(default=0)
+    total_events = models.PositiveIntegerField(default=0)
+    size_bytes = models.PositiveBigIntegerField(default=0)
+    # What an import has come to, or why it was refused.
+    result = models.JSONField(null=True)
+    # Which try of which worker it is; another one's word does not count.
+    attempt_id = models.UUIDField(null=True)
+    created_at = models.DateTimeField()
+    touched_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "export or import"
+        verbose_name_plural = "exports and imports"
+        constraints: ClassVar = [
+            _known("kind", BundleJobKind, "bundle_job_kind_known"),
+            _known("state", BundleJobState, "bundle_job_state_known"),
+            models.CheckConstraint(
+                condition=Q(finished_at__isnull=True, state__in=["waiting", "running"])
+                | Q(finished_at__isnull=False, state__in=["done", "failed"]),
+                name="bundle_job_finished_when_finished",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(F("team_id"), F("id").desc(), name="bundle_job_recent"),
+            models.Index(fields=["touched_at"], name="bundle_job_open", condition=Q(finished_at__isnull=True)),
+            models.Index(fields=["expires_at"], name="bundle_job_expiry"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.state}"
+
+
+class BundlePart(models.Model):
+    """A piece of a job's file."""
+
+    pk = models.CompositePrimaryKey("job_id", "index")
+    job_id = models.UUIDField()
+    index = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"part {self.index} of {self.job_id}"
 
 
 class TokenKey(models.Model):

@@ -1,7 +1,7 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from workrail_site import health, metrics, openapi
+from workrail_site import health, metrics, openapi, signers
 from workrail_site.studio import studio
 
 urlpatterns = [
@@ -9,6 +9,7 @@ urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("metrics", metrics.metrics),
+    path(".well-known/workrail-signing-keys", signers.signing_keys),
     path("api/v1/schema", openapi.schema, name="schema"),
     path("api/v1/docs", openapi.docs, name="docs"),
     path("api/v1/", include("teams_app.api.urls")),

@@ -18,6 +18,7 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_POST
 
 from sessions_app.admin import modes, pages, showing
+from sessions_app.admin.bundles import EXPORT_SESSION
 from sessions_app.admin.filters import DialectFilter, StatusFilter, WorkflowFilter
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.runs import COMPLETE, RunStatus
@@ -58,6 +59,7 @@ class _ActivityAdmin(pages.RowStudio):
 
 
 class WorkSessionAdmin(_ActivityAdmin):
+    acts = (EXPORT_SESSION,)
     sortable_by = ()
     list_display = ("shown_title", "shown_runs", "git_branch", "ticket", "last_activity_at")
     list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StatusFilter, WorkflowFilter)

@@ -29,6 +29,7 @@ class Prefix(StrEnum):
     CHECKPOINT = "cp"
     TRACE = "tr"
     HANDLE = "hold"
+    BUNDLE_JOB = "job"
 
 
 def uuid7(*, unix_ms: int, random: bytes) -> UUID:

@@ -10,7 +10,8 @@ from workrail_site.local.places import Places, prepare_home
 from workrail_site.local.servers import Addresses, lasting_storage, named_addresses, running_servers
 from workrail_site.local.venvs import Environment
 
-_NO_SERVERS = frozenset({"help", "version", "--version"})
+# `verify` reads a file and nothing else.
+_NO_SERVERS = frozenset({"help", "version", "--version", "verify"})
 _NOWHERE = Addresses(database_url="postgresql:///workrail?host=/nonexistent", redis_url="unix:///nonexistent")
 
 

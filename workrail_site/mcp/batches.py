@@ -5,10 +5,11 @@ from typing import Any
 import orjson
 from mcp.server import Server
 
+from workrail_site.bodies import Scope
 from workrail_site.mcp.exchange import answer_one
 from workrail_site.mcp.messages import Json, RpcCode, RpcError, failed, parse, request_of, usable_id
 from workrail_site.mcp.revisions import BATCHES
-from workrail_site.wsgi_in_asgi import Scope, Send
+from workrail_site.wsgi_in_asgi import Send
 
 MAX_MESSAGES = 100
 _ACCEPTED = 202

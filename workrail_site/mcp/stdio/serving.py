@@ -29,6 +29,8 @@ from workrail_site.mcp.stdio.lines import FatalError
 from workrail_site.mcp.toolsets import DialectServer, all_servers, reply_or_fault
 from workrail_site.mcp.workers import Workers
 
+# There is nobody else whose turn it could be.
+_ONE = "the client"
 _SEED_ORDER = ("workflow_list", "workflow_get", "workflow_next", "workflow_validate")
 _SEED_MEMBERS = ("name", "description", "inputSchema", "outputSchema", "examples")
 
@@ -68,7 +70,7 @@ class ServedDialect:
             )
             raise FatalError(_as_rpc(refusal, is_lookup=self._is_lookup))
         try:
-            return self._runner.run(self._workers.run(partial(_admit, self._key)), context=copy_context())
+            return self._runner.run(self._workers.run(partial(_admit, self._key), party=_ONE), context=copy_context())
         except Exception as error:  # noqa: BLE001  the outermost: a defect is logged and told in words that tell nothing
             refusal = refusal_of(error)
         raise _as_rpc(refusal, is_lookup=self._is_lookup)
@@ -125,7 +127,7 @@ class _LookupAnswers:
 
     async def _reply(self, name: str, given: Mapping[str, Any]) -> ToolReply:
         try:
-            return await self._workers.run(partial(reply_or_fault, self._tools[name], fault_of, given))
+            return await self._workers.run(partial(reply_or_fault, self._tools[name], fault_of, given), party=_ONE)
         except Exception as error:  # noqa: BLE001  faults among them
             raise rpc_error_of(error) from None
 
