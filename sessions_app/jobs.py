@@ -8,6 +8,7 @@ from celery import signature
 from django.db import transaction
 
 ENSURE_PARTITIONS = "sessions_app.tasks.ensure_partitions"
+ENTER_SESSIONS = "sessions_app.tasks.enter_sessions"
 ANNOUNCE_QUESTION = "sessions_app.tasks.announce_question"
 RUN_BUNDLE_JOB = "sessions_app.tasks.run_bundle_job"
 KEEP_BUNDLE_JOBS = "sessions_app.tasks.keep_bundle_jobs"
