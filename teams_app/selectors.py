@@ -42,14 +42,15 @@ def person_actor(*, person_id: UUID, team_id: UUID | None, door: Door) -> Actor:
     return actor_of_membership(membership=found[0], door=door)
 
 
-def person_actor_somewhere(*, person_id: UUID, team_id: UUID | None, door: Door) -> Actor | None:
-    """A signed-in person in the team that they chose, if they are still in it, else in the first that they joined."""
+def person_teams(*, person_id: UUID, team_id: UUID | None, door: Door) -> tuple[Actor, list[TeamValue]] | None:
+    """A signed-in person in the team that they chose, if they are still in it, else in the first that they joined; with every
+    team of theirs by name. One query.
+    """
     found = sorted(_memberships(person_id), key=lambda row: row.team_id != team_id)
-    return actor_of_membership(membership=found[0], door=door) if found else None
-
-
-def is_in_a_team(*, person_id: UUID) -> bool:
-    return _memberships(person_id).exists()
+    if not found:
+        return None
+    by_name = sorted(found, key=lambda row: (row.team.name, row.team_id))
+    return actor_of_membership(membership=found[0], door=door), [team_value(row.team) for row in by_name]
 
 
 def list_own_teams(*, actor: Actor) -> list[TeamValue]:
@@ -79,6 +80,16 @@ def find_team(*, actor: Actor, named: str) -> TeamValue:
         f"{len(found)} teams are called {named!r}." if named else f"There are {len(rows)} teams.",
         suggestion=f"Name one of: {shown}." if shown else "Run ./workrail up once: it makes the first team.",
     )
+
+
+def find_first_owner(*, actor: Actor) -> Actor:
+    """For the command line: the owner who has been one for longest, in the oldest team."""
+    if actor.kind is not ActorKind.SYSTEM:
+        raise ForbiddenError("Only the command line looks through all teams.", suggestion="Read your own team.")
+    row = Membership.objects.filter(role=Role.OWNER.value).select_related("person").order_by("team_id", "id").first()
+    if row is None:
+        raise NotFoundError("There is no team yet.", suggestion="Run ./workrail up once: it makes the first team.")
+    return actor_of_membership(membership=row, door=Door.STUDIO)
 
 
 def list_members(*, actor: Actor, page: PageRequest) -> Page[MemberValue]:

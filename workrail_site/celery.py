@@ -4,15 +4,17 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, task_prerun
+from celery.signals import setup_logging, task_prerun, worker_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
 
 import structlog
+from django.conf import settings
 
 from sessions_app import jobs as sessions_jobs
 from teams_app import jobs as teams_jobs
 from traces_app import jobs as traces_jobs
+from workrail_site import patience
 
 app = Celery("workrail")
 app.config_from_object("django.conf:settings", namespace="CELERY")
@@ -41,6 +43,11 @@ app.conf.beat_schedule = {
 @setup_logging.connect
 def keep_our_logging(**_details: Any) -> None:
     """Celery would set up its own log; that somebody listens here is what tells it not to."""
+
+
+@worker_init.connect
+def limit_statements(**_details: Any) -> None:
+    patience.limit_statements(statement_ms=settings.TASK_STATEMENT_TIMEOUT_MS)
 
 
 @task_prerun.connect

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from teams_app.engine.errors import NOT_RETRYABLE, RETRY_NOW, Retry, RetryKind, WorkrailError, retry_after
+from workrail_site.bodies import LEAST_BYTES_PER_SECOND
 
 PROBLEM_JSON = "application/problem+json"
 
@@ -45,6 +46,13 @@ class PayloadTooLargeError(WorkrailError):
     """The body is longer than the door reads."""
 
     code = "PAYLOAD_TOO_LARGE"
+
+
+class RequestTooSlowError(WorkrailError):
+    """The body did not arrive in the time that a body of its length may take."""
+
+    code = "REQUEST_TOO_SLOW"
+    default_retry = retry_after(ms=1_000)
 
 
 class UnsupportedMediaTypeError(WorkrailError):
@@ -153,6 +161,13 @@ ERRORS: dict[str, ErrorRow] = {
     "RUN_COMPLETE": ErrorRow(title="The run is complete", status=409),
     "TEAM_REQUIRED": ErrorRow(title="Name a team", status=409),
     "PRECONDITION_FAILED": ErrorRow(title="The state does not allow it", status=409),
+    "REQUEST_TOO_SLOW": ErrorRow(
+        title="The request did not arrive in time",
+        status=408,
+        mcp=McpForm.PROTOCOL_ERROR,
+        json_rpc=JsonRpc.INVALID_REQUEST,
+        retry=retry_after(ms=1_000),
+    ),
     "PAYLOAD_TOO_LARGE": ErrorRow(
         title="The request is too large",
         status=413,
@@ -220,6 +235,13 @@ def too_large(*, limit_bytes: int) -> PayloadTooLargeError:
         f"The body is longer than {limit_bytes} bytes.",
         suggestion="Send less, or in parts.",
         details={"maxBytes": limit_bytes},
+    )
+
+
+def too_slow() -> RequestTooSlowError:
+    return RequestTooSlowError(
+        f"The body came more slowly than {LEAST_BYTES_PER_SECOND // 1024} KiB in a second.",
+        suggestion="Send the whole request at once, over a connection that carries it.",
     )
 
 

@@ -129,6 +129,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "workrail_site.request_context.BodyLimit",
+    "workrail_site.request_context.Unavailable",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -187,6 +188,9 @@ DATABASES: dict[str, dict[str, Any]] = {
         "OPTIONS": {**_POSTGRES.options, "prepare_threshold": _PREPARE_AFTER_USES},
     },
 }
+# How long one statement may take where somebody waits for the answer, and in a task; 0 is no limit.
+STATEMENT_TIMEOUT_MS = ENVIRONMENT.integer("WORKRAIL_STATEMENT_TIMEOUT_MS", default=5_000)
+TASK_STATEMENT_TIMEOUT_MS = ENVIRONMENT.integer("WORKRAIL_TASK_STATEMENT_TIMEOUT_MS", default=60_000)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis and Celery
@@ -293,8 +297,8 @@ MAX_BODY_DEPTH = 64
 # Archives of workflows and sessions are larger than any JSON that a client writes by hand.
 MAX_UPLOAD_BYTES = ENVIRONMENT.integer("WORKRAIL_MAX_UPLOAD_BYTES", default=32 * 1024 * 1024, minimum=MAX_BODY_BYTES)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
-THROTTLE_ACTOR_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_ACTOR_PER_MINUTE", default=6_000)
-THROTTLE_TEAM_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_TEAM_PER_MINUTE", default=30_000)
+THROTTLE_ACTOR_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_ACTOR_PER_MINUTE", default=1_800)
+THROTTLE_TEAM_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_TEAM_PER_MINUTE", default=6_000)
 THROTTLE_SIGN_IN_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_SIGN_IN_PER_MINUTE", default=10)
 
 # How long a relayed answer must take at least, and in what time a question of a run is due; 0 is no such time.

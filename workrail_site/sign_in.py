@@ -10,6 +10,7 @@ from django.contrib.auth.views import LoginView
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils import timezone
 
+from teams_app.admin.pages import find_actor
 from teams_app.engine.actors import Door
 from teams_app.engine.errors import RateLimitedError
 from teams_app.engine.names import fold_username
@@ -44,6 +45,22 @@ def slowed_down(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResp
     def run(request: HttpRequest, link: str) -> HttpResponseBase:
         refusal = slow_down_guessing(request, account=link) if request.method == "POST" else None
         return refusal or view(request, link)
+
+    return run
+
+
+def within_limits(view: Callable[..., Any]) -> Callable[..., Any]:
+    """For pages of those who have signed in: each counts for its person and team, as a call of REST does."""
+
+    @wraps(view)
+    def run(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        actor = find_actor(request)
+        if actor is not None:
+            try:
+                throttle.spend_for(actor=actor, now=timezone.now())
+            except RateLimitedError as refusal:
+                return refuse(request=request, error=refusal)
+        return view(request, *args, **kwargs)
 
     return run
 

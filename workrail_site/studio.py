@@ -19,7 +19,6 @@ from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
 from sessions_app.models import BundleJob, CheckpointRequest, Run, WorkSession
 from sessions_app.selectors import checkpoints
-from teams_app import selectors
 from teams_app.admin import accounts
 from teams_app.admin.models import (
     AgentKeyAdmin,
@@ -30,7 +29,7 @@ from teams_app.admin.models import (
     NoticeDeliveryAdmin,
     TeamAdmin,
 )
-from teams_app.admin.pages import actor_of, choose_team
+from teams_app.admin.pages import actor_of, choose_team, find_actor, own_teams_of
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, Team
 from traces_app.admin.models import TraceEventAdmin
@@ -45,7 +44,7 @@ from workflows_app.admin.models import (
 )
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import studio_finding as finding
-from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out
+from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
 from workrail_site.studio_nav import navigation
 
 _THEMES = frozenset({"light", "dark"})
@@ -63,7 +62,7 @@ class StudioSite(AdminSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         """A role in some team is what lets a person in; Django's staff flag does not exist here."""
-        return request.user.is_authenticated and selectors.is_in_a_team(person_id=request.user.pk)
+        return find_actor(request) is not None
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
@@ -104,6 +103,9 @@ class StudioSite(AdminSite):
     ) -> HttpResponse:
         shown = {**self.each_context(request), **(extra_context or {})}
         return never_cache(accounts.own_password)(request, shown)
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  Django's signature
+        return within_limits(super().admin_view(view, cacheable))
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
         guard = self.admin_view
@@ -162,7 +164,7 @@ def switch_theme(request: HttpRequest) -> HttpResponse:
 
 def _teams_of(request: HttpRequest) -> dict[str, Any]:
     actor = actor_of(request)
-    teams = selectors.list_own_teams(actor=actor)
+    teams = own_teams_of(request)
     open_questions = checkpoints.count_open(actor=actor)
     return {
         "actor": actor,

@@ -35,6 +35,10 @@ class Nav:
     phone: tuple[NavItem, ...]
 
     @property
+    def runs_url(self) -> str:
+        return reverse(_RUNS.view)
+
+    @property
     def all(self) -> tuple[NavItem, ...]:
         return self.work + self.team
 

@@ -29,6 +29,7 @@ from teams_app.admin.parts import Crumb
 from teams_app.admin.queries import MAX_VALUE_CHARACTERS, Reader, declared_lookups, declared_query
 from teams_app.engine.actors import Actor, Door, Permission
 from teams_app.engine.errors import NotFoundError, WorkrailError
+from teams_app.engine.values import TeamValue
 
 if TYPE_CHECKING:
     # Generic only for the type checker.
@@ -132,24 +133,31 @@ def actor_of(request: HttpRequest) -> Actor:
 
 
 def find_actor(request: HttpRequest) -> Actor | None:
-    """As `actor_of`, for pages that strangers see too. Asked of the database once in a request."""
+    """As `actor_of`, for pages that strangers see too."""
+    found = _who_asks(request)
+    return None if found is None else found[0]
+
+
+def own_teams_of(request: HttpRequest) -> list[TeamValue]:
+    found = _who_asks(request)
+    return [] if found is None else found[1]
+
+
+def _who_asks(request: HttpRequest) -> tuple[Actor, list[TeamValue]] | None:
+    """Asked of the database once in a request."""
     if _ACTOR not in request.META:
         request.META[_ACTOR] = _read_actor(request)
-    found = request.META[_ACTOR]
-    return found if isinstance(found, Actor) else None
+    found: tuple[Actor, list[TeamValue]] | None = request.META[_ACTOR]
+    return found
 
 
-def _read_actor(request: HttpRequest) -> Actor | None:
+def _read_actor(request: HttpRequest) -> tuple[Actor, list[TeamValue]] | None:
     if not request.user.is_authenticated:
         return None
-    actor = selectors.person_actor_somewhere(
-        person_id=request.user.pk,
-        team_id=_chosen_team(request),
-        door=Door.STUDIO,
-    )
-    if actor is not None:
-        structlog.contextvars.bind_contextvars(actor=actor.id, door=actor.door.value)
-    return actor
+    found = selectors.person_teams(person_id=request.user.pk, team_id=_chosen_team(request), door=Door.STUDIO)
+    if found is not None:
+        structlog.contextvars.bind_contextvars(actor=found[0].id, door=found[0].door.value)
+    return found
 
 
 def choose_team(*, request: HttpRequest, team_id: UUID) -> None:
@@ -213,9 +221,7 @@ class StudioAdmin(_AnyModelAdmin):
         return lookup in declared_lookups(self)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        request.GET, left_out = declared_query(request, admin=self)  # type: ignore[assignment]  # a QueryDict like any other
-        if left_out:
-            messages.warning(request, f"The list cannot be asked that; it was left out: {', '.join(left_out)}.")
+        self.take_declared(request)
         shown = {"title": _titled(str(self.opts.verbose_name_plural)), "acts": self.links(request)}
         return super().changelist_view(request, {**shown, **(extra_context or {})})
 
@@ -230,6 +236,12 @@ class StudioAdmin(_AnyModelAdmin):
         acts = [] if row is None else self.links(request, row)
         shown = {"title": str(row), "acts": acts, "crumbs": [self.list_crumb()]}
         return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
+
+    def take_declared(self, request: HttpRequest) -> None:
+        """What a list does not declare never reaches it, and is said aloud."""
+        request.GET, left_out = declared_query(request, admin=self)  # type: ignore[assignment]  # a QueryDict like any other
+        if left_out:
+            messages.warning(request, f"The list cannot be asked that; it was left out: {', '.join(left_out)}.")
 
     def list_crumb(self) -> Crumb:
         return Crumb(label=_titled(str(self.opts.verbose_name_plural)), url=self.list_url())

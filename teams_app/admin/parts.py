@@ -124,12 +124,12 @@ def counted(number: int, noun: str) -> str:
 
 
 @register.filter
-def length(seconds: Any) -> str:
+def duration(seconds: Any) -> str:
     return times.length_words(float(seconds))
 
 
 @register.filter
-def exact_length(seconds: Any) -> str:
+def exact_duration(seconds: Any) -> str:
     return times.exact_words(float(seconds))
 
 

@@ -5,15 +5,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-import psycopg
 import structlog
-from django.db import InterfaceError, OperationalError
 from mcp.shared.exceptions import MCPError
 
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine.budgets import fit_bytes
-from workrail_site.errors import ERRORS, McpForm, ServiceUnavailableError
-from workrail_site.refusals import current_request_id, internal_error
+from workrail_site.errors import ERRORS, McpForm
+from workrail_site.refusals import current_request_id, database_refusal, internal_error
 
 log = structlog.get_logger(__name__)
 
@@ -53,12 +51,11 @@ def refusal_of(error: Exception) -> WorkrailError:
     match error:
         case WorkrailError():
             return error
-        case OperationalError() | InterfaceError() | psycopg.OperationalError() | psycopg.InterfaceError():
-            log.error("database_unavailable", exc_info=error)
-            return ServiceUnavailableError(
-                "The database does not answer.", suggestion="Repeat the same call with the same tokens in a moment."
-            )
         case _:
+            unavailable = database_refusal(error)
+            if unavailable is not None:
+                unavailable.suggestion = "Repeat the same call with the same tokens in a moment."
+                return unavailable
             log.error("unhandled_error", exc_info=error)
             refusal = internal_error()
             refusal.details["requestId"] = current_request_id()

@@ -11,9 +11,10 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
+from workrail_site.bodies import Message, Receive, Scope
 from workrail_site.errors import MethodNotAllowedError
 from workrail_site.mcp.exchange import answer_tool_call, read_tool_call
-from workrail_site.wsgi_in_asgi import Message, Receive, Scope, Send
+from workrail_site.wsgi_in_asgi import Send
 
 _METHODS = ("POST", "DELETE")
 _SESSION_HEADER = b"mcp-session-id"

@@ -20,7 +20,8 @@ from mcp.shared.transport_context import TransportContext
 from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from workrail_site.wsgi_in_asgi import Scope, Send
+from workrail_site.bodies import Scope
+from workrail_site.wsgi_in_asgi import Send
 
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 _JSON = "application/json"

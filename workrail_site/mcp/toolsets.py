@@ -25,12 +25,13 @@ from workrail_site import dialects
 from workrail_site.errors import JsonRpc
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
 from workrail_site.mcp.arguments import read_arguments
-from workrail_site.mcp.calling import caller
+from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.faults import Faults
 from workrail_site.mcp.library import ToolsetMeta
 from workrail_site.mcp.schemas import input_schema
 from workrail_site.mcp.tracing import TracedCall
 from workrail_site.mcp.workers import Workers
+from workrail_site.parties import party_of
 
 _VERSION = "1"
 _HINTS = "_tool_hints"
@@ -146,7 +147,8 @@ class DialectServer:
             if tool is None:
                 raise self._no_such_tool(params.name)
             modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-            return await workers.run(partial(self.answer, tool, params.arguments or {}, as_faults=not modern))
+            work = partial(self.answer, tool, params.arguments or {}, as_faults=not modern)
+            return await workers.run(work, party=party_of(acting()))
 
         server: Server[Any] = Server(
             f"workrail-{self.name}",
@@ -218,7 +220,7 @@ def _as_method(
 
     async def handle(context: ServerRequestContext[Any, Any], _params: mcp_types.RequestParams) -> dict[str, Any]:
         given = {name: value for name, value in (context.params or {}).items() if name != "_meta"}
-        reply = await workers.run(partial(_reply_or_fault, tool, faults, given))
+        reply = await workers.run(partial(_reply_or_fault, tool, faults, given), party=party_of(acting()))
         return reply.value
 
     return handle
