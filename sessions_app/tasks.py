@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from sessions_app import jobs
-from sessions_app.services import bundle_jobs, notices, upkeep
+from sessions_app.services import bundle_jobs, ledger, notices, upkeep
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 
 _LONG_SECONDS = 900
@@ -25,6 +25,14 @@ def announce() -> int:
     actor, now = system_actor(team_id=NO_TEAM, door=Door.TASK), timezone.now()
     notices.tell_of_overdue(actor=actor, now=now)
     return notices.announce(actor=actor, now=now)
+
+
+@shared_task(name=jobs.ENTER_SESSIONS)
+def enter_sessions() -> int:
+    """Returns how many sessions were entered in the ledgers of their teams."""
+    actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
+    entered = ledger.enter_sessions(actor=actor, now=timezone.now())
+    return entered.begun + entered.adopted
 
 
 @shared_task(name=jobs.RUN_BUNDLE_JOB, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)

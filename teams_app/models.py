@@ -12,6 +12,8 @@ from teams_app.engine.keys import DIGEST_BYTES
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS, fold_username
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS, DeliveryState, NoticeKind
 
+_DIGEST_CHARACTERS = 71
+_SEAL_CHARACTERS = 64
 _ROLES = [role.value for role in Role]
 _SCOPES = [scope.value for scope in Scope]
 _NOTICES = [kind.value for kind in NoticeKind]
@@ -266,6 +268,10 @@ class AuditEntry(models.Model):
     target = models.CharField(max_length=128)
     request_id = models.CharField(max_length=64, blank=True)
     details = models.JSONField()
+    # The place in the team's chain; none where a release before that wrote it.
+    number = models.PositiveIntegerField(null=True)
+    digest = models.CharField(max_length=_DIGEST_CHARACTERS, blank=True, db_default="")
+    seal = models.CharField(max_length=_SEAL_CHARACTERS, blank=True, db_default="")
 
     class Meta:
         verbose_name_plural = "audit log"
@@ -274,7 +280,25 @@ class AuditEntry(models.Model):
             models.CheckConstraint(condition=Q(door__in=_DOORS), name="audit_door_known"),
             models.CheckConstraint(condition=Q(action__regex=r"^[a-z_]+\.[a-z_]+$"), name="audit_action_form"),
         ]
-        indexes: ClassVar = [models.Index(fields=["team", "-id"], name="audit_list")]
+        indexes: ClassVar = [
+            models.Index(fields=["team", "-id"], name="audit_list"),
+            models.Index(fields=["team", "number"], name="audit_chain", condition=Q(number__isnull=False)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} {self.target}"
+
+
+class AuditHead(models.Model):
+    """Where a team's audit log ends. Its row is the lock of whoever adds an entry."""
+
+    team = models.OneToOneField(Team, on_delete=models.PROTECT, primary_key=True, related_name="+")
+    next_number = models.PositiveIntegerField()
+    digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    # Entries that were there before anything was sealed, and the digest of all of them.
+    adopted = models.PositiveIntegerField()
+    adopted_digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    seal = models.CharField(max_length=_SEAL_CHARACTERS)
+
+    def __str__(self) -> str:
+        return f"{self.next_number} entries of {self.team_id}"

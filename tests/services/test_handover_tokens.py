@@ -287,7 +287,7 @@ def test_holders_are_built_again_from_the_log():
     _, child = with_child(desk)
     before = list(Handle.objects.filter(session_id=child.handle.session_id).values())
     Handle.objects.filter(session_id=child.handle.session_id).delete()
-    assert [found.reason for found in verify_session(child.handle.session_id)] == ["stale_projection"]
+    assert [found.reason for found in verify_session(child.handle.session_id)] == ["missing_row"]
 
     assert rebuild_projections(actor=SYSTEM, session_id=child.handle.session_id) == 1
 

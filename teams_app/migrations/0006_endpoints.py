@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     """
 
     dependencies = [
-        ('teams_app', '0004_invitations'),
+        ('teams_app', '0005_audit_chain'),
     ]
 
     operations = [

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('sessions_app', '0007_bundle_jobs'),
+        ('sessions_app', '0009_attempts_by_session'),
     ]
 
     operations = [
