@@ -18,6 +18,7 @@ from sessions_app.engine.ledger import EntryKind
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
 from sessions_app.engine.reasons import GapCategory, GapSeverity
 from sessions_app.engine.runs import AttemptKind, Dialect, OutputChannel, RunStatus
+from teams_app.engine.webhooks import NoticeKind
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
 _DIGEST_CHARACTERS = 71
@@ -338,6 +339,7 @@ class CheckpointRequest(models.Model):
     # The node that the answer made.
     to_node_id = models.UUIDField(null=True)
     announced_at = models.DateTimeField(null=True)
+    overdue_told_at = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name = "checkpoint"
@@ -354,6 +356,12 @@ class CheckpointRequest(models.Model):
             models.Index(fields=["team_id", "state", "due_at", "id"], name="checkpoint_inbox"),
             models.Index(fields=["team_id", "due_at", "id"], name="checkpoint_by_due"),
             models.Index(fields=["run_id"], name="checkpoint_of_run"),
+            # Of all teams: whoever tells of what is overdue asks every few seconds.
+            models.Index(
+                fields=["due_at"],
+                name="checkpoint_untold",
+                condition=Q(state=CheckpointState.OPEN.value, due_at__isnull=False, overdue_told_at__isnull=True),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -394,6 +402,25 @@ class Handle(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent_id or 'an agent'} of {self.run_id}"
+
+
+class Announcement(models.Model):
+    """The outbox: written in the statement of the transition that it tells of, and removed when its notices are queued."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    session_id = models.UUIDField()
+    run_id = models.UUIDField(null=True)
+    request_id = models.UUIDField(null=True)
+    kind = models.CharField(max_length=32)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [_known("kind", NoticeKind, "announcement_kind_known")]
+        indexes: ClassVar = [models.Index(fields=["at", "id"], name="announcement_order")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.run_id}"
 
 
 class Ledger(models.Model):

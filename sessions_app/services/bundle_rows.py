@@ -258,7 +258,7 @@ class _Writer:
             created_by=self.actor.id,
             created_at=moment(self.session.first_ms),
             # Now: what was just taken in is not idle.
-            last_activity_at=self.now,
+            last_activity_at=max(self.now, moment(self.session.last_ms)),
             **observed,
         )
 

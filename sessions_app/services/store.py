@@ -42,6 +42,7 @@ class _Shape:
     closes: int = 0
     moves: int = 0
     handles: int = 0
+    told: int = 0
 
 
 # Columns and their types, in the order in which the rows give them. Types are named because a VALUES list has none.
@@ -157,6 +158,7 @@ _HANDLE = {
     "event_index": "int",
 }
 _MOVED = {"asked": "uuid", "closed": "uuid"}
+_TOLD = {"id": "uuid", "kind": "text", "request_id": "uuid", "status": "text"}
 
 
 @cache
@@ -201,6 +203,14 @@ def _statement(shape: _Shape) -> str:
         )
     parts.extend(_questions(rows, p, shape))
     parts.extend(_hung(rows, p, "handle", _HANDLE, shape.handles))
+    if shape.told:
+        # The row of the run is read as it was before this statement, whatever the statement makes of it.
+        parts.append(
+            "told AS (INSERT INTO sessions_app_announcement (id, team_id, session_id, run_id, request_id, kind, at) "
+            f"SELECT x.id, {p['team']}, s.id, {p['run']}, x.request_id, x.kind, {p['now']} "
+            f"FROM s, {rows.of(_TOLD, shape.told)} WHERE x.status = '' OR x.status IS DISTINCT FROM "
+            f"(SELECT r.status FROM sessions_app_run r WHERE r.id = {p['run']}) ON CONFLICT DO NOTHING)"
+        )
     return f"{', '.join(parts)} SELECT count(*) FROM s"
 
 
@@ -346,6 +356,7 @@ def _shape(plan: Append) -> _Shape:
         closes=len(plan.closings),
         moves=int(plan.moved is not None),
         handles=len(plan.handles),
+        told=len(plan.announcements),
     )
 
 
@@ -388,6 +399,8 @@ def _waiting_values(plan: Append) -> list[Any]:
         values += [plan.moved.asked, plan.closings[0].request if plan.closings else None]
     for new in plan.handles:
         values += _handle_values(new)
+    for told in plan.announcements:
+        values += [told.id, told.kind.value, told.request_id, told.status]
     return values
 
 

@@ -145,7 +145,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         It has the steps, checkpoints, loops, decisions, transitions, rules and skills: all that is needed to do it.
         """
         held = ungated(session_token)
-        said = whole_activity(current_activity(held))
+        said = whole_activity(held.program, current_activity(held))
         headers = {"session_token": held.token}
         return headed(toon_text(said), headers=headers, value=said, token=held.token, warnings=drift_of(held))
 

@@ -110,7 +110,9 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         reply = handed.reply.value
         activity = handed.held.program.activity(reply["activity_id"])
         return entered(
-            reply, run_id=handed.held.handle.run_id, definition={} if activity is None else whole_activity(activity)
+            reply,
+            run_id=handed.held.handle.run_id,
+            definition={} if activity is None else whole_activity(handed.held.program, activity),
         )
 
     @hinted(Hints(title="Read a checkpoint", read_only=True, idempotent=True))
