@@ -16,7 +16,8 @@ from django.views.decorators.http import require_POST
 
 from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
-from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
+from sessions_app.admin.models import WorkSessionAdmin
+from sessions_app.admin.runs import RunAdmin
 from sessions_app.models import BundleJob, CheckpointRequest, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app.admin import accounts
