@@ -1,16 +1,29 @@
 """Reads of this app. Each filters by the actor's team: another team's row is the same as none."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
 
-from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, Scope, person_id_of
+from teams_app.engine.actors import SYSTEM_ID, Actor, ActorKind, Door, Permission, Role, Scope, person_id_of
 from teams_app.engine.errors import ForbiddenError, NotFoundError, TeamRequiredError
 from teams_app.engine.ids import Prefix, from_text, to_text
+from teams_app.engine.keys import digest_of
+from teams_app.engine.links import is_link
 from teams_app.engine.pages import Page, PageRequest, cut_page
-from teams_app.engine.values import AuditValue, KeyValue, MemberValue, TeamValue, WebhookValue
-from teams_app.models import AgentKey, AuditEntry, Membership, Team, Webhook
+from teams_app.engine.values import (
+    AuditValue,
+    DeliveryValue,
+    InvitationValue,
+    KeyValue,
+    MemberValue,
+    ResetValue,
+    TeamValue,
+    WebhookValue,
+)
+from teams_app.engine.webhooks import DeliveryState, NoticeKind
+from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, PasswordReset, Team
 
 _TEAMS_LOOKED_AT = 1_000
 
@@ -26,17 +39,18 @@ def person_actor(*, person_id: UUID, team_id: UUID | None, door: Door) -> Actor:
             suggestion="Send the header Workrail-Team with the id of one of your teams.",
             details={"teams": [{"id": to_text(Prefix.TEAM, row.team_id), "name": row.team.name} for row in found]},
         )
-    return _actor(found[0], door)
+    return actor_of_membership(membership=found[0], door=door)
 
 
-def person_actor_somewhere(*, person_id: UUID, team_id: UUID | None, door: Door) -> Actor | None:
-    """A signed-in person in the team that they chose, if they are still in it, else in the first that they joined."""
+def person_teams(*, person_id: UUID, team_id: UUID | None, door: Door) -> tuple[Actor, list[TeamValue]] | None:
+    """A signed-in person in the team that they chose, if they are still in it, else in the first that they joined; with every
+    team of theirs by name. One query.
+    """
     found = sorted(_memberships(person_id), key=lambda row: row.team_id != team_id)
-    return _actor(found[0], door) if found else None
-
-
-def is_in_a_team(*, person_id: UUID) -> bool:
-    return _memberships(person_id).exists()
+    if not found:
+        return None
+    by_name = sorted(found, key=lambda row: (row.team.name, row.team_id))
+    return actor_of_membership(membership=found[0], door=door), [team_value(row.team) for row in by_name]
 
 
 def list_own_teams(*, actor: Actor) -> list[TeamValue]:
@@ -68,6 +82,16 @@ def find_team(*, actor: Actor, named: str) -> TeamValue:
     )
 
 
+def find_first_owner(*, actor: Actor) -> Actor:
+    """For the command line: the owner who has been one for longest, in the oldest team."""
+    if actor.kind is not ActorKind.SYSTEM:
+        raise ForbiddenError("Only the command line looks through all teams.", suggestion="Read your own team.")
+    row = Membership.objects.filter(role=Role.OWNER.value).select_related("person").order_by("team_id", "id").first()
+    if row is None:
+        raise NotFoundError("There is no team yet.", suggestion="Run ./workrail up once: it makes the first team.")
+    return actor_of_membership(membership=row, door=Door.STUDIO)
+
+
 def list_members(*, actor: Actor, page: PageRequest) -> Page[MemberValue]:
     actor.require(Permission.READ_TEAM)
     rows = Membership.objects.filter(team_id=actor.team_id).select_related("person").order_by("id")
@@ -89,24 +113,114 @@ def read_member(*, actor: Actor, member_id: UUID) -> MemberValue:
     return member_value(row)
 
 
+def list_invitations(*, actor: Actor, page: PageRequest, now: datetime) -> Page[InvitationValue]:
+    """Those that somebody can still accept, the newest first."""
+    actor.require(Permission.MANAGE_TEAM)
+    rows = open_invitations(team_id=actor.team_id).filter(expires_at__gt=now).order_by("-id")
+    if page.after is not None:
+        rows = rows.filter(pk__lt=UUID(page.after))
+    return cut_page(
+        rows=rows[: page.limit + 1],
+        limit=page.limit,
+        value_of=invitation_value,
+        position_of=lambda row: str(row.pk),
+    )
+
+
+def find_invitation(*, link: str, now: datetime) -> InvitationValue | None:
+    """For whoever holds the link, which is the proof."""
+    row = live_invitation(link=link, now=now)
+    return None if row is None else invitation_value(row)
+
+
+def find_reset(*, link: str, now: datetime) -> ResetValue | None:
+    """As `find_invitation`."""
+    row = live_reset(link=link, now=now)
+    return None if row is None else reset_value(row)
+
+
+def open_invitations(*, team_id: UUID) -> QuerySet[Invitation]:
+    """Neither accepted nor withdrawn; some may have expired."""
+    rows = Invitation.objects.filter(team_id=team_id, accepted_at__isnull=True, withdrawn_at__isnull=True)
+    return rows.select_related("team")
+
+
+def live_invitation(*, link: str, now: datetime, lock: bool = False) -> Invitation | None:
+    rows = Invitation.objects.select_related("team").filter(accepted_at__isnull=True, withdrawn_at__isnull=True)
+    rows = rows.select_for_update(no_key=True, of=("self",)) if lock else rows
+    return rows.filter(digest=digest_of(link), expires_at__gt=now).first() if is_link(link) else None
+
+
+def live_reset(*, link: str, now: datetime, lock: bool = False) -> PasswordReset | None:
+    """Not when the person has left the team since, or has joined another: then its owner no longer answers for them."""
+    rows = PasswordReset.objects.select_related("team", "person")
+    rows = rows.filter(used_at__isnull=True, withdrawn_at__isnull=True, expires_at__gt=now)
+    rows = rows.select_for_update(no_key=True, of=("self",)) if lock else rows
+    row = rows.filter(digest=digest_of(link)).first() if is_link(link) else None
+    return row if row is not None and _is_still_theirs(row) else None
+
+
+def _is_still_theirs(row: PasswordReset) -> bool:
+    mine = Membership.objects.filter(person_id=row.person_id, person__is_active=True)
+    alone = row.offered_by == SYSTEM_ID or not mine.exclude(team_id=row.team_id).exists()
+    return alone and mine.filter(team_id=row.team_id).exists()
+
+
 def name_actors(*, actor: Actor, ids: Iterable[str]) -> dict[str, str]:
     """How people and keys of the team are called, by the ids under which they act; who is not of the team has none."""
     actor.require(Permission.READ_TEAM)
     wanted = frozenset(ids)
     people = [found for text in wanted if (found := from_text(Prefix.PERSON, text)) is not None]
     keys = [found for text in wanted if (found := from_text(Prefix.KEY, text)) is not None]
-    # Django asks the database nothing when a list is empty.
+    if not people and not keys:
+        return {}
     members = Membership.objects.filter(team_id=actor.team_id, person_id__in=people)
     own_keys = AgentKey.objects.filter(team_id=actor.team_id, pk__in=keys)
-    names = {to_text(Prefix.PERSON, id_): name for id_, name in members.values_list("person_id", "person__username")}
-    return names | {to_text(Prefix.KEY, id_): name for id_, name in own_keys.values_list("pk", "name")}
+    rows = members.values_list(Value(Prefix.PERSON.value), "person_id", "person__username").union(
+        own_keys.values_list(Value(Prefix.KEY.value), "pk", "name"), all=True
+    )
+    return {to_text(Prefix(prefix), id_): name for prefix, id_, name in rows}
 
 
 def find_webhook(*, actor: Actor) -> WebhookValue | None:
     """For owners: the address of a chat server is often a secret of its own."""
     actor.require(Permission.MANAGE_TEAM)
-    row = Webhook.objects.filter(team_id=actor.team_id).order_by("team_id").first()
+    row = Endpoint.objects.filter(team_id=actor.team_id, pk=actor.team_id).order_by("pk").first()
     return None if row is None else webhook_value(row)
+
+
+def list_endpoints(*, actor: Actor) -> list[WebhookValue]:
+    """All of them: there are few."""
+    actor.require(Permission.MANAGE_TEAM)
+    return [webhook_value(row) for row in Endpoint.objects.filter(team_id=actor.team_id).order_by("set_at", "id")]
+
+
+def read_endpoint(*, actor: Actor, endpoint_id: UUID) -> WebhookValue:
+    actor.require(Permission.MANAGE_TEAM)
+    row = Endpoint.objects.filter(team_id=actor.team_id, pk=endpoint_id).order_by("pk").first()
+    if row is None:
+        raise no_endpoint()
+    return webhook_value(row)
+
+
+def list_deliveries(*, actor: Actor, endpoint_id: UUID, page: PageRequest) -> Page[DeliveryValue]:
+    """What was sent, or is to be sent, to an address: the newest first."""
+    endpoint = read_endpoint(actor=actor, endpoint_id=endpoint_id)
+    rows = NoticeDelivery.objects.filter(team_id=actor.team_id, endpoint_id=endpoint.id)
+    if page.after is not None:
+        rows = rows.filter(pk__lt=UUID(page.after))
+    return cut_page(
+        rows=rows.order_by("-id")[: page.limit + 1],
+        limit=page.limit,
+        value_of=delivery_value,
+        position_of=lambda row: str(row.pk),
+    )
+
+
+def no_endpoint() -> NotFoundError:
+    return NotFoundError(
+        "Your team has no such address of notices.", suggestion="List the addresses of your team for their ids."
+    )
 
 
 def list_keys(*, actor: Actor, page: PageRequest) -> Page[KeyValue]:
@@ -172,6 +286,23 @@ def member_value(row: Membership) -> MemberValue:
     )
 
 
+def invitation_value(row: Invitation) -> InvitationValue:
+    return InvitationValue(
+        id=row.pk,
+        team_id=row.team_id,
+        team_name=row.team.name,
+        username=row.username,
+        role=Role(row.role),
+        inviter_name=row.inviter_name,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+    )
+
+
+def reset_value(row: PasswordReset) -> ResetValue:
+    return ResetValue(team_name=row.team.name, username=row.person.username, expires_at=row.expires_at)
+
+
 def key_value(row: AgentKey) -> KeyValue:
     return KeyValue(
         id=row.pk,
@@ -186,12 +317,30 @@ def key_value(row: AgentKey) -> KeyValue:
     )
 
 
-def webhook_value(row: Webhook) -> WebhookValue:
+def webhook_value(row: Endpoint) -> WebhookValue:
     return WebhookValue(
+        id=row.pk,
         url=row.url,
+        kinds=tuple(NoticeKind(kind) for kind in row.kinds),
         set_at=row.set_at,
         delivered_at=row.delivered_at,
         failed_at=row.failed_at,
+        failure=row.failure,
+        switched_off_at=row.switched_off_at,
+    )
+
+
+def delivery_value(row: NoticeDelivery) -> DeliveryValue:
+    return DeliveryValue(
+        id=row.pk,
+        endpoint_id=row.endpoint_id,
+        notice_id=row.notice_id,
+        kind=NoticeKind(row.kind),
+        state=DeliveryState(row.state),
+        tries=row.tries,
+        created_at=row.created_at,
+        next_try_at=row.next_try_at,
+        delivered_at=row.delivered_at,
         failure=row.failure,
     )
 
@@ -216,7 +365,7 @@ def _memberships(person_id: UUID) -> QuerySet[Membership]:
     return mine.select_related("team", "person").order_by("id")
 
 
-def _actor(membership: Membership, door: Door) -> Actor:
+def actor_of_membership(*, membership: Membership, door: Door) -> Actor:
     return Actor(
         kind=ActorKind.PERSON,
         id=to_text(Prefix.PERSON, membership.person_id),
@@ -230,4 +379,4 @@ def _actor(membership: Membership, door: Door) -> Actor:
 def _no_team(asked: UUID | None) -> ForbiddenError | NotFoundError:
     if asked is not None:
         return NotFoundError("There is no such team.", suggestion="GET /api/v1/teams lists your teams.")
-    return ForbiddenError("You are in no team.", suggestion="Ask an owner of a team to add you.")
+    return ForbiddenError("You are in no team.", suggestion="Ask an owner of a team to invite you.")

@@ -4,6 +4,7 @@ Django's own ASGI handler costs a synchronous view half a millisecond before it 
 """
 
 import os
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import cast
@@ -12,11 +13,21 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
 
 from django.conf import settings
 
+from workrail_site import early, patience
+from workrail_site.bodies import Receive, Scope
+from workrail_site.parties import Parties
 from workrail_site.wsgi import application as django_application
-from workrail_site.wsgi_in_asgi import AsgiApplication, Receive, Scope, Send, WsgiApplication, WsgiInAsgi
+from workrail_site.wsgi_in_asgi import AsgiApplication, Send, WsgiApplication, WsgiInAsgi
 
 _MCP_MODULE = "workrail_site.mcp.mounts"
 _MCP_PATH = "/mcp"
+# Who watches over this process must not have to wait for those whom it serves.
+_APART = frozenset({"/readyz", "/metrics"})
+
+# A thread that computes hands on the interpreter so soon that those who only pass through are not held up by it.
+_HAND_ON_AFTER_SECONDS = 0.001
+sys.setswitchinterval(_HAND_ON_AFTER_SECONDS)
+patience.limit_statements(statement_ms=settings.STATEMENT_TIMEOUT_MS)
 
 
 class Shell:
@@ -27,6 +38,10 @@ class Shell:
         self._mcp = mcp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if early.asks_whether_alive(scope):
+            for message in early.alive(scope):
+                await send(message)
+            return
         application = self._django if self._mcp is None or not _is_for_mcp(scope) else self._mcp
         await application(scope, receive, send)
 
@@ -50,6 +65,9 @@ application = Shell(
         cast("WsgiApplication", django_application),
         threads=settings.WEB_THREADS,
         max_body_bytes=settings.MAX_UPLOAD_BYTES,
+        parties=Parties(),
+        apart=_APART,
+        stopper=patience.query_stopper,
     ),
     mcp=_mcp_application(),
 )

@@ -4,25 +4,38 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import setup_logging, task_prerun
+from celery.signals import setup_logging, task_prerun, worker_init
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
 
 import structlog
+from django.conf import settings
 
 from sessions_app import jobs as sessions_jobs
 from teams_app import jobs as teams_jobs
 from traces_app import jobs as traces_jobs
+from workrail_site import patience
 
 app = Celery("workrail")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
+_TEN_SECONDS = 10
+_MINUTE_SECONDS = 60
 _FIVE_MINUTES_SECONDS = 300
 _DAY_SECONDS = 86_400
 
 app.conf.beat_schedule = {
     "make event partitions": {"task": sessions_jobs.ENSURE_PARTITIONS, "schedule": _DAY_SECONDS},
+    "announce": {"task": sessions_jobs.ANNOUNCE, "schedule": _TEN_SECONDS, "options": {"expires": _TEN_SECONDS}},
+    "deliver notices": {
+        "task": teams_jobs.DELIVER_NOTICES,
+        "schedule": _TEN_SECONDS,
+        "options": {"expires": _TEN_SECONDS},
+    },
+    "forget old deliveries": {"task": teams_jobs.FORGET_DELIVERIES, "schedule": _DAY_SECONDS},
+    "enter sessions in ledgers": {"task": sessions_jobs.ENTER_SESSIONS, "schedule": _MINUTE_SECONDS},
+    "keep exports and imports": {"task": sessions_jobs.KEEP_BUNDLE_JOBS, "schedule": _MINUTE_SECONDS},
     "keep traces": {"task": traces_jobs.KEEP_TRACES, "schedule": _DAY_SECONDS},
     "record expired keys": {"task": teams_jobs.EXPIRE_KEYS, "schedule": _FIVE_MINUTES_SECONDS},
 }
@@ -31,6 +44,11 @@ app.conf.beat_schedule = {
 @setup_logging.connect
 def keep_our_logging(**_details: Any) -> None:
     """Celery would set up its own log; that somebody listens here is what tells it not to."""
+
+
+@worker_init.connect
+def limit_statements(**_details: Any) -> None:
+    patience.limit_statements(statement_ms=settings.TASK_STATEMENT_TIMEOUT_MS)
 
 
 @task_prerun.connect

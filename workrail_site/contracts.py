@@ -12,6 +12,7 @@ from workrail_site.mcp.toolsets import tools_document
 CONTRACTS: Mapping[str, Callable[[], bytes]] = {
     "openapi.json": openapi.document,
     "rail.tools.json": partial(tools_document, dialect="rail"),
+    "lookup.tools.json": partial(tools_document, dialect="lookup"),
     "navigation.tools.json": partial(tools_document, dialect="navigation"),
     "session.tools.json": partial(tools_document, dialect="session"),
     "orchestrator.tools.json": partial(tools_document, dialect="orchestrator"),

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from teams_app.engine.errors import NOT_RETRYABLE, RETRY_NOW, Retry, RetryKind, WorkrailError, retry_after
+from workrail_site.bodies import LEAST_BYTES_PER_SECOND
 
 PROBLEM_JSON = "application/problem+json"
 
@@ -25,6 +26,7 @@ class McpForm(StrEnum):
 class JsonRpc(IntEnum):
     """Numbers of JSON-RPC, for the dialects and revisions that answer with them."""
 
+    PARSE_ERROR = -32700
     INVALID_REQUEST = -32600
     METHOD_NOT_FOUND = -32601
     INVALID_PARAMS = -32602
@@ -45,6 +47,13 @@ class PayloadTooLargeError(WorkrailError):
     """The body is longer than the door reads."""
 
     code = "PAYLOAD_TOO_LARGE"
+
+
+class RequestTooSlowError(WorkrailError):
+    """The body did not arrive in the time that a body of its length may take."""
+
+    code = "REQUEST_TOO_SLOW"
+    default_retry = retry_after(ms=1_000)
 
 
 class UnsupportedMediaTypeError(WorkrailError):
@@ -115,6 +124,18 @@ ERRORS: dict[str, ErrorRow] = {
     ),
     "HUMAN_REQUIRED": ErrorRow(title="Only a signed-in person may do this", status=403),
     "SESSION_NOT_HEALTHY": ErrorRow(title="The session's log does not verify", status=409),
+    # Sessions as files.
+    "BUNDLE_INVALID_FORMAT": ErrorRow(title="This is no bundle", status=400),
+    "BUNDLE_UNSUPPORTED_VERSION": ErrorRow(title="The bundle is of a version that is not read here", status=400),
+    "BUNDLE_INTEGRITY_FAILED": ErrorRow(title="The bundle is not what was written", status=400),
+    "BUNDLE_SIGNATURE_INVALID": ErrorRow(title="The signature is not of this bundle", status=400),
+    "BUNDLE_UNTRUSTED_SIGNER": ErrorRow(title="The signer of the bundle is not trusted here", status=403),
+    "BUNDLE_TOO_LARGE": ErrorRow(title="The bundle is too large", status=413),
+    "BUNDLE_MISSING_SNAPSHOT": ErrorRow(title="The bundle lacks a snapshot", status=400),
+    "BUNDLE_MISSING_PINNED_WORKFLOW": ErrorRow(title="The bundle lacks a program", status=400),
+    "BUNDLE_EVENT_ORDER_INVALID": ErrorRow(title="The events of the bundle are no chain", status=400),
+    "BUNDLE_MANIFEST_ORDER_INVALID": ErrorRow(title="The manifest is not that of the bundle", status=400),
+    "BUNDLE_CONTENT_INVALID": ErrorRow(title="The bundle tells what cannot be", status=400),
     # Actions by hand that the landscape does not offer; the navigation dialect answers them with the unchanged state.
     "ACTIVITY_NOT_FOUND": ErrorRow(title="The workflow has no such activity", status=409),
     "CHECKPOINT_BLOCKING": ErrorRow(title="A person must answer first", status=409),
@@ -141,6 +162,13 @@ ERRORS: dict[str, ErrorRow] = {
     "RUN_COMPLETE": ErrorRow(title="The run is complete", status=409),
     "TEAM_REQUIRED": ErrorRow(title="Name a team", status=409),
     "PRECONDITION_FAILED": ErrorRow(title="The state does not allow it", status=409),
+    "REQUEST_TOO_SLOW": ErrorRow(
+        title="The request did not arrive in time",
+        status=408,
+        mcp=McpForm.PROTOCOL_ERROR,
+        json_rpc=JsonRpc.INVALID_REQUEST,
+        retry=retry_after(ms=1_000),
+    ),
     "PAYLOAD_TOO_LARGE": ErrorRow(
         title="The request is too large",
         status=413,
@@ -208,6 +236,13 @@ def too_large(*, limit_bytes: int) -> PayloadTooLargeError:
         f"The body is longer than {limit_bytes} bytes.",
         suggestion="Send less, or in parts.",
         details={"maxBytes": limit_bytes},
+    )
+
+
+def too_slow() -> RequestTooSlowError:
+    return RequestTooSlowError(
+        f"The body came more slowly than {LEAST_BYTES_PER_SECOND // 1024} KiB in a second.",
+        suggestion="Send the whole request at once, over a connection that carries it.",
     )
 
 

@@ -1,7 +1,9 @@
 """Refusals over HTTP: problem+json for programs, a plain page for people."""
 
 import msgspec
+import psycopg
 import structlog
+from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -11,9 +13,12 @@ from workrail_site.errors import (
     PROBLEM_JSON,
     CsrfFailedError,
     InternalError,
+    ServiceUnavailableError,
     problem_of,
     retry_after_seconds,
 )
+
+log = structlog.get_logger(__name__)
 
 _UNAUTHORIZED = 401
 _PROGRAMS_LIVE_AT = ("/api/", "/mcp", "/healthz", "/readyz", "/metrics")
@@ -40,6 +45,20 @@ def internal_error() -> InternalError:
         "Something went wrong on our side; it is in the log.",
         suggestion="Try once more. If it fails again, tell the people who run this server the request id.",
     )
+
+
+def database_refusal(error: Exception) -> ServiceUnavailableError | None:
+    """What to say when Postgres did not do what it was asked; None when that is not what happened."""
+    cause = error.__cause__ if isinstance(error, DatabaseError) else error
+    if isinstance(cause, psycopg.errors.QueryCanceled):
+        log.error("query_cancelled", exc_info=error)
+        return ServiceUnavailableError(
+            "The database took too long for this.", suggestion="Ask for less, or try again in a moment."
+        )
+    if isinstance(error, OperationalError | InterfaceError | psycopg.OperationalError | psycopg.InterfaceError):
+        log.error("database_unavailable", exc_info=error)
+        return ServiceUnavailableError("The database does not answer.", suggestion="Try again in a moment.")
+    return None
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  Django's signature
@@ -85,4 +104,8 @@ def refuse(*, request: HttpRequest, error: WorkrailError) -> HttpResponse:
         return problem_response(request=request, error=error)
     row = ERRORS[error.code]
     shown = {"title": row.title, "error": error, "request_id": current_request_id()}
-    return render(request, "refusal.html", shown, status=row.status)
+    response = render(request, "refusal.html", shown, status=row.status)
+    seconds = retry_after_seconds(error)
+    if seconds is not None:
+        response["Retry-After"] = str(seconds)
+    return response

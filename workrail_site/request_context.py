@@ -1,24 +1,20 @@
 """The outermost middlewares: a request gets its id, a line in the log when it ends, and a place in the metrics."""
 
-import os
-import re
 import time
 from collections.abc import Callable
 
 import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
-from django.utils import timezone
 
-from teams_app.engine.ids import uuid7
 from workrail_site import metrics
-from workrail_site.errors import too_large
-from workrail_site.refusals import refuse
-from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE
+from workrail_site.errors import too_large, too_slow
+from workrail_site.refusals import database_refusal, refuse
+from workrail_site.request_ids import request_id_from
+from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW
 
 log = structlog.get_logger("workrail.request")
 
-_SANE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,63}")
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
@@ -37,23 +33,32 @@ class RequestContext:
         return response
 
 
-class BodyLimit:
-    """Answers for a body that the server below did not read, because it was too large."""
+class Unavailable:
+    """A page that the database kept waiting says that, and not that it is broken."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if BODY_TOO_LARGE not in request.META:
-            return self._get_response(request)
-        return refuse(request=request, error=too_large(limit_bytes=settings.MAX_UPLOAD_BYTES))
+        return self._get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
+        error = database_refusal(exception)
+        return None if error is None else refuse(request=request, error=error)
 
 
-def request_id_from(given: str) -> str:
-    """The caller's id, if it can stand in a log line as it is, else one of ours."""
-    if _SANE_ID.fullmatch(given):
-        return given
-    return str(uuid7(unix_ms=int(timezone.now().timestamp() * 1000), random=os.urandom(10)))
+class BodyLimit:
+    """Answers for a body that the server below did not read, because it was too large or came too slowly."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if BODY_TOO_LARGE in request.META:
+            return refuse(request=request, error=too_large(limit_bytes=settings.MAX_UPLOAD_BYTES))
+        if BODY_TOO_SLOW in request.META:
+            return refuse(request=request, error=too_slow())
+        return self._get_response(request)
 
 
 def _tell(request: HttpRequest, status: int, seconds: float) -> None:

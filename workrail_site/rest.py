@@ -5,13 +5,11 @@ The framework imports this module while it imports its own views, so nothing her
 
 from typing import Any, NoReturn
 
-import psycopg
 import structlog
 from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from rest_framework import exceptions
@@ -32,15 +30,15 @@ from teams_app.engine.errors import (
     WorkrailError,
 )
 from teams_app.engine.ids import Prefix, to_text
-from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
+from workflows_app.engine.canonical import MAX_VALUES, UnreadableJsonError, loads_strict
 from workrail_site import admission, refusals
 from workrail_site.errors import (
     CsrfFailedError,
     MethodNotAllowedError,
-    ServiceUnavailableError,
     UnsupportedMediaTypeError,
     too_large,
 )
+from workrail_site.wsgi_in_asgi import ACTOR
 
 log = structlog.get_logger(__name__)
 
@@ -56,12 +54,16 @@ class KeyOrSession(BaseAuthentication):
     def authenticate(self, request: Request) -> tuple[AbstractBaseUser | AnonymousUser, Actor] | None:
         header = request.headers.get("Authorization")
         if header is not None:
-            return AnonymousUser(), self._by_key(request, header)
+            actor = self._by_key(request, header)
+            request.META[ACTOR] = actor
+            return AnonymousUser(), actor
         person = getattr(request._request, "user", None)  # noqa: SLF001  the session's user, as DRF itself reads it
         if not isinstance(person, AbstractBaseUser):
             return None
         _require_csrf_proof(request)
-        return person, self._by_session(request, person)
+        actor = self._by_session(request, person)
+        request.META[ACTOR] = actor
+        return person, actor
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002  DRF's signature
         return "Bearer"
@@ -162,11 +164,8 @@ def refusal_of(error: Exception) -> WorkrailError | None:
             return NotFoundError("There is nothing at this address.", suggestion="See /api/v1/schema.")
         case exceptions.ParseError() | exceptions.ValidationError() | SuspiciousOperation():
             return InvalidInputError("The request cannot be read.", suggestion="See /api/v1/schema.")
-        case OperationalError() | InterfaceError() | psycopg.OperationalError() | psycopg.InterfaceError():
-            log.error("database_unavailable", exc_info=error)
-            return ServiceUnavailableError("The database does not answer.", suggestion="Try again in a moment.")
         case _:
-            return None
+            return refusals.database_refusal(error)
 
 
 def _require_csrf_proof(request: Request) -> None:
@@ -189,7 +188,9 @@ def _read_json(data: bytes) -> Any:
     if not data:
         return {}
     try:
-        return loads_strict(data, max_bytes=settings.MAX_BODY_BYTES, max_depth=settings.MAX_BODY_DEPTH)
+        return loads_strict(
+            data, max_bytes=settings.MAX_BODY_BYTES, max_depth=settings.MAX_BODY_DEPTH, max_values=MAX_VALUES
+        )
     except UnreadableJsonError as error:
         raise InvalidInputError(
             error.message,

@@ -34,6 +34,7 @@ class LogFormat(StrEnum):
     TEXT = "text"
 
 
+VERSION = "0.1.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
 ENVIRONMENT = Environment(os.environ)
 
@@ -72,7 +73,25 @@ def _token_key(given: bytes | None, secret_key: str) -> bytes:
 
 SECRET_KEY = _secret_key(ENVIRONMENT.text("WORKRAIL_SECRET_KEY"))
 TOKEN_KEY = _token_key(ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY", length=_TOKEN_KEY_BYTES), SECRET_KEY)
+# As long as an agent may be idle: what a key has signed is trusted for so long after the next one began.
+TOKEN_TRUST_DAYS = ENVIRONMENT.integer("WORKRAIL_TOKEN_TRUST_DAYS", default=60, minimum=1)
 TOKEN_KEY_PREVIOUS = ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY_PREVIOUS", length=_TOKEN_KEY_BYTES)
+
+
+def _seal_keys(
+    own: bytes | None, retired: tuple[bytes, ...], token_keys: tuple[bytes | None, ...]
+) -> tuple[bytes, ...]:
+    """Without a key of their own the seals of the log go by the key of tokens, which is understood after the change too."""
+    derived = (hmac.digest(key, b"workrail seal key", hashlib.sha256) for key in token_keys if key is not None)
+    return tuple(dict.fromkeys((*((own,) if own else ()), *derived, *retired)))
+
+
+# The first one seals what is written; all of them check it.
+SEAL_KEYS = _seal_keys(
+    ENVIRONMENT.key_bytes("WORKRAIL_SEAL_KEY", length=_TOKEN_KEY_BYTES),
+    ENVIRONMENT.keys_bytes("WORKRAIL_SEAL_KEYS_RETIRED", length=_TOKEN_KEY_BYTES),
+    (TOKEN_KEY, TOKEN_KEY_PREVIOUS),
+)
 METRICS_TOKEN = ENVIRONMENT.text("WORKRAIL_METRICS_TOKEN")
 
 # What production refuses
@@ -128,6 +147,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "workrail_site.request_context.BodyLimit",
+    "workrail_site.request_context.Unavailable",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -148,6 +168,8 @@ WEB_THREADS = ENVIRONMENT.integer("WORKRAIL_WEB_THREADS", default=4, minimum=1)
 
 # Threads of each web process in which tools run; each keeps a connection to Postgres.
 MCP_THREADS = ENVIRONMENT.integer("WORKRAIL_MCP_THREADS", default=4, minimum=1)
+# The caller of `manage.py mcp`, which serves one client by lines.
+AGENT_KEY = ENVIRONMENT.text("WORKRAIL_KEY")
 
 # Templates
 
@@ -162,6 +184,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "builtins": ["teams_app.admin.parts"],
         },
     },
 ]
@@ -185,6 +208,9 @@ DATABASES: dict[str, dict[str, Any]] = {
         "OPTIONS": {**_POSTGRES.options, "prepare_threshold": _PREPARE_AFTER_USES},
     },
 }
+# How long one statement may take where somebody waits for the answer, and in a task; 0 is no limit.
+STATEMENT_TIMEOUT_MS = ENVIRONMENT.integer("WORKRAIL_STATEMENT_TIMEOUT_MS", default=5_000)
+TASK_STATEMENT_TIMEOUT_MS = ENVIRONMENT.integer("WORKRAIL_TASK_STATEMENT_TIMEOUT_MS", default=60_000)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis and Celery
@@ -225,6 +251,7 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         "OPTIONS": {"min_length": _PASSWORD_CHARACTERS},
     },
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "teams_app.services.passwords.NameInPassword"},
 ]
 LOGIN_URL = "admin:login"
 SESSION_COOKIE_AGE = 12 * 60 * 60
@@ -290,8 +317,8 @@ MAX_BODY_DEPTH = 64
 # Archives of workflows and sessions are larger than any JSON that a client writes by hand.
 MAX_UPLOAD_BYTES = ENVIRONMENT.integer("WORKRAIL_MAX_UPLOAD_BYTES", default=32 * 1024 * 1024, minimum=MAX_BODY_BYTES)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
-THROTTLE_ACTOR_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_ACTOR_PER_MINUTE", default=6_000)
-THROTTLE_TEAM_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_TEAM_PER_MINUTE", default=30_000)
+THROTTLE_ACTOR_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_ACTOR_PER_MINUTE", default=1_800)
+THROTTLE_TEAM_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_TEAM_PER_MINUTE", default=6_000)
 THROTTLE_SIGN_IN_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_SIGN_IN_PER_MINUTE", default=10)
 
 # How long a relayed answer must take at least, and in what time a question of a run is due; 0 is no such time.
@@ -334,6 +361,10 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
 }
 
+# Bundles: whose signature is believed, by public key; none named, every valid one is
+
+BUNDLE_SIGNERS = ENVIRONMENT.words("WORKRAIL_BUNDLE_SIGNERS")
+
 # Traces
 
 TRACE_DAYS = ENVIRONMENT.integer("WORKRAIL_TRACE_DAYS", default=90, minimum=1)
@@ -347,7 +378,13 @@ LOGGING = log_settings(
     json_lines=ENVIRONMENT.choice("WORKRAIL_LOG_FORMAT", default=LogFormat.JSON if _PRODUCTION else LogFormat.TEXT)
     is LogFormat.JSON,
     level=ENVIRONMENT.choice("WORKRAIL_LOG_LEVEL", default=LogLevel.INFO).value,
-    secrets=(SECRET_KEY, METRICS_TOKEN, _POSTGRES.password, ENVIRONMENT.text("WORKRAIL_TOKEN_KEY")),
+    secrets=(
+        SECRET_KEY,
+        METRICS_TOKEN,
+        _POSTGRES.password,
+        ENVIRONMENT.text("WORKRAIL_TOKEN_KEY"),
+        ENVIRONMENT.text("WORKRAIL_SEAL_KEY"),
+    ),
 )
 # prometheus_client itself looks at this variable; here it is read so that /metrics adds the processes up.
 METRICS_DIRECTORY = ENVIRONMENT.text("PROMETHEUS_MULTIPROC_DIR")

@@ -1,25 +1,38 @@
-"""Workrail Studio: the stock Django admin as a site of our own, for whoever is in a team."""
+"""Workrail Studio: the Django admin as a site of our own, for whoever is in a team."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.admin import AdminSite
+from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
-from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
-from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
-from sessions_app.models import CheckpointRequest, Run, WorkSession
+from sessions_app.admin.models import WorkSessionAdmin
+from sessions_app.admin.runs import RunAdmin
+from sessions_app.models import BundleJob, CheckpointRequest, Run, WorkSession
 from sessions_app.selectors import checkpoints
-from teams_app import selectors
-from teams_app.admin.models import AgentKeyAdmin, AuditEntryAdmin, MembershipAdmin, TeamAdmin
-from teams_app.admin.pages import actor_of, choose_team
-from teams_app.engine.errors import RateLimitedError
+from teams_app.admin import accounts
+from teams_app.admin.models import (
+    AgentKeyAdmin,
+    AuditEntryAdmin,
+    EndpointAdmin,
+    InvitationAdmin,
+    MembershipAdmin,
+    NoticeDeliveryAdmin,
+    TeamAdmin,
+)
+from teams_app.admin.pages import actor_of, choose_team, find_actor, own_teams_of
 from teams_app.engine.ids import Prefix, from_text, to_text
-from teams_app.models import AgentKey, AuditEntry, Membership, Team
+from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, Team
 from traces_app.admin.models import TraceEventAdmin
 from traces_app.models import TraceEvent
 from workflows_app.admin.models import (
@@ -31,39 +44,96 @@ from workflows_app.admin.models import (
     WorkflowAdmin,
 )
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
-from workrail_site import throttle
-from workrail_site.refusals import refuse
+from workrail_site import studio_finding as finding
+from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
+from workrail_site.studio_nav import navigation
+
+_THEMES = frozenset({"light", "dark"})
+_THEME_COOKIE = "workrail_theme"
+_ONE_YEAR_S = 365 * 24 * 60 * 60
 
 
 class StudioSite(AdminSite):
     site_title = "Workrail Studio"
     site_header = "Workrail Studio"
-    index_title = "Your team"
+    index_title = "Home"
     site_url = None
     login_form = AuthenticationForm
     empty_value_display = "–"
 
     def has_permission(self, request: HttpRequest) -> bool:
         """A role in some team is what lets a person in; Django's staff flag does not exist here."""
-        return request.user.is_authenticated and selectors.is_in_a_team(person_id=request.user.pk)
+        return find_actor(request) is not None
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
+        context |= {"theme": theme_of(request), "request": request}
         if context["has_permission"]:
             context |= _teams_of(request)
         return context
 
+    def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
+        """Django asks for it on every page, for a menu that the Studio does not have."""
+        return super().get_app_list(request, app_label) if app_label else []
+
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Django's own, with a view that is slowed down for guessers and writes to the audit log."""
+        if request.method == "GET" and self.has_permission(request):
+            return HttpResponseRedirect(reverse("admin:index"))
+        context = {
+            **self.each_context(request),
+            "title": "Sign in",
+            "app_path": request.get_full_path(),
+            "username": request.user.get_username(),
+            **(extra_context or {}),
+        }
+        if not {REDIRECT_FIELD_NAME} & {*request.GET, *request.POST}:
+            context[REDIRECT_FIELD_NAME] = reverse("admin:index")
+        view = SignIn.as_view(
+            extra_context=context, authentication_form=AuthenticationForm, template_name="admin/login.html"
+        )
+        return never_cache(view)(request)  # type: ignore[return-value]  # a view answers more than Django's login says
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         if request.method == "POST":
-            try:
-                _slow_down_guessing(request)
-            except RateLimitedError as refusal:
-                return refuse(request=request, error=refusal)
-        return super().login(request, extra_context)
+            tell_of_sign_out(request)
+        return super().logout(request, extra_context)
+
+    def password_change(  # type: ignore[override]  # the stubs promise a template's answer, Django redirects
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        shown = {**self.each_context(request), **(extra_context or {})}
+        return never_cache(accounts.own_password)(request, shown)
+
+    def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  Django's signature
+        return within_limits(super().admin_view(view, cacheable))
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
-        switch = self.admin_view(require_POST(switch_team))
-        return [path("team/", switch, name="switch_team"), *super().get_urls()]
+        guard = self.admin_view
+        return [
+            path("team/", guard(require_POST(switch_team)), name="switch_team"),
+            # Whoever signs in chooses light or dark too.
+            path("theme/", require_POST(switch_theme), name="theme"),
+            path("join/<str:link>/", slowed_down(accounts.join), name="join"),
+            path("password/<str:link>/", slowed_down(accounts.reset), name="reset_password"),
+            path("more/", guard(self.more), name="more"),
+            path("find/", guard(self.find), name="find"),
+            *super().get_urls(),
+        ]
+
+    def more(self, request: HttpRequest) -> HttpResponse:
+        return TemplateResponse(request, "studio/more.html", {**self.each_context(request), "title": "More"})
+
+    def find(self, request: HttpRequest) -> HttpResponse:
+        """An id leads straight to what it names, words to the runs that have them."""
+        query = request.GET.get("q", "").strip()
+        if query and not finding.is_id(query):
+            return HttpResponseRedirect(f"{reverse('admin:sessions_app_run_changelist')}?{urlencode({'q': query})}")
+        place = finding.find(actor=actor_of(request), text=query) if query else None
+        if place is not None:
+            return HttpResponseRedirect(place)
+        shown = {**self.each_context(request), "title": "Find", "q": query, "missed": query}
+        return TemplateResponse(request, "studio/find.html", shown, status=404 if query else 200)
 
 
 def switch_team(request: HttpRequest) -> HttpResponse:
@@ -73,40 +143,48 @@ def switch_team(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:index"))
 
 
+def theme_of(request: HttpRequest) -> str:
+    chosen = request.COOKIES.get(_THEME_COOKIE, "")
+    return chosen if chosen in _THEMES else ""
+
+
+def switch_theme(request: HttpRequest) -> HttpResponse:
+    """Without a theme the page follows the system."""
+    wanted = request.POST.get("theme", "")
+    back = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
+    response = HttpResponseRedirect(back if is_ours else reverse("admin:index"))
+    if wanted in _THEMES:
+        response.set_cookie(
+            _THEME_COOKIE, wanted, max_age=_ONE_YEAR_S, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
+        )
+    else:
+        response.delete_cookie(_THEME_COOKIE)
+    return response
+
+
 def _teams_of(request: HttpRequest) -> dict[str, Any]:
     actor = actor_of(request)
-    teams = selectors.list_own_teams(actor=actor)
+    teams = own_teams_of(request)
+    open_questions = checkpoints.count_open(actor=actor)
     return {
         "actor": actor,
         "team_name": next(team.name for team in teams if team.id == actor.team_id),
-        "open_questions": checkpoints.count_open(actor=actor),
+        "nav": navigation(actor=actor, path=request.path, open_questions=open_questions),
+        "open_questions": open_questions,
         "other_teams": [
             {"id": to_text(Prefix.TEAM, team.id), "name": team.name} for team in teams if team.id != actor.team_id
         ],
     }
 
 
-def _slow_down_guessing(request: HttpRequest) -> None:
-    """Neither many words for one account, nor many accounts from one place; and a stranger locks nobody out."""
-    limit = settings.THROTTLE_SIGN_IN_PER_MINUTE
-    account = request.POST.get("username", "").strip().lower()[:100]
-    address = _address_of(request)
-    limits = {f"{account} {address}": limit, f"from {address}": 5 * limit, f"to {account}": 10 * limit}
-    now = timezone.now()
-    for bucket, most in limits.items():
-        throttle.spend(bucket=f"sign-in {bucket}", limit=most, now=now)
-
-
-def _address_of(request: HttpRequest) -> str:
-    """The last address is the one that our proxy saw; those before it are the client's to invent."""
-    forwarded = request.headers.get("X-Forwarded-For", "") if settings.BEHIND_PROXY else ""
-    return forwarded.rpartition(",")[2].strip() or str(request.META.get("REMOTE_ADDR", ""))
-
-
 studio = StudioSite(name="studio")
 studio.register(Team, TeamAdmin)
 studio.register(Membership, MembershipAdmin)
+studio.register(Invitation, InvitationAdmin)
 studio.register(AgentKey, AgentKeyAdmin)
+studio.register(Endpoint, EndpointAdmin)
+studio.register(NoticeDelivery, NoticeDeliveryAdmin)
 studio.register(AuditEntry, AuditEntryAdmin)
 studio.register(Workflow, WorkflowAdmin)
 studio.register(Revision, RevisionAdmin)
@@ -115,6 +193,7 @@ studio.register(Alias, AliasAdmin)
 studio.register(TeamContract, TeamContractAdmin)
 studio.register(Binding, BindingAdmin)
 studio.register(WorkSession, WorkSessionAdmin)
+studio.register(BundleJob, BundleJobAdmin)
 studio.register(Run, RunAdmin)
 studio.register(CheckpointRequest, CheckpointAdmin)
 studio.register(TraceEvent, TraceEventAdmin)

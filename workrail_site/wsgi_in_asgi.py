@@ -1,47 +1,89 @@
 """Serves a WSGI application from an ASGI server, in threads.
 
-The body is read here, within its limit, before a thread is taken, and an answer that is complete goes out in one piece:
+The body is read here, within its limits, before a thread is taken, and an answer that is complete goes out in one piece:
 two changes of thread for a request, where a bridge that streams everything needs eight.
 """
 
 import asyncio
-import contextvars
 import sys
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from io import BytesIO
 from typing import Any, Protocol
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
+from teams_app.engine.errors import WorkrailError
+from workrail_site import early
+from workrail_site.bodies import (
+    BodyTooLargeError,
+    BodyTooSlowError,
+    ClientGoneError,
+    Message,
+    Receive,
+    Scope,
+    read_body,
+)
+from workrail_site.lanes import REFUSAL_SECONDS, Lanes
+from workrail_site.request_ids import request_id_from
+
 Send = Callable[[Message], Awaitable[None]]
 AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 Environ = dict[str, Any]
+# Stops what the thread that asked for it is waiting for, from another thread.
+Stop = Callable[[], None]
 
 BODY_TOO_LARGE = "workrail.body_too_large"
+BODY_TOO_SLOW = "workrail.body_too_slow"
+# Under this key of its environ the application leaves who was admitted.
+ACTOR = "workrail.actor"
+# A request that takes longer is watched: does its client still wait for the answer?
+WATCHED_AFTER_SECONDS = 0.25
+_TOO_MANY = 429
+_SAFE = frozenset({"GET", "HEAD"})
 
 
 class WsgiApplication(Protocol):
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]: ...
 
 
-class _TooLargeError(Exception):
-    """The body goes beyond the limit."""
+class Parties(Protocol):
+    def of(self, scope: Scope) -> str: ...
+
+    def learn(self, scope: Scope, actor: object) -> None: ...
 
 
-class _ClientGoneError(Exception):
-    """The client left before it had sent its request."""
+class _Everybody:
+    def of(self, scope: Scope) -> str:  # noqa: ARG002  the protocol's signature
+        return "everybody"
+
+    def learn(self, scope: Scope, actor: object) -> None:
+        """All are one."""
 
 
 class WsgiInAsgi:
-    """A body beyond the limit is not read: the application gets none, and the mark BODY_TOO_LARGE in its environ."""
+    """A body beyond its limits is not read: the application gets none, and the mark of why in its environ.
 
-    def __init__(self, application: WsgiApplication, *, threads: int, max_body_bytes: int) -> None:
+    `apart` are paths with a thread of their own, which no crowd can take. `stopper` is called in the thread of a request
+    that only reads; what it returns is called when the client has left.
+    """
+
+    def __init__(
+        self,
+        application: WsgiApplication,
+        *,
+        threads: int,
+        max_body_bytes: int,
+        parties: Parties | None = None,
+        apart: frozenset[str] = frozenset(),
+        stopper: Callable[[], Stop] | None = None,
+    ) -> None:
         self._application = application
         self._max_body_bytes = max_body_bytes
-        self._threads = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="wsgi")
+        self._parties = parties or _Everybody()
+        self._apart = apart
+        self._stopper = stopper
+        self._lanes = Lanes(threads=threads, name="wsgi")
+        self._lane_apart = Lanes(threads=1, name="wsgi-apart")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match scope["type"]:
@@ -54,28 +96,85 @@ class WsgiInAsgi:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            environ = _environ(scope, await _read_body(scope, receive, self._max_body_bytes))
-        except _ClientGoneError:
+            environ = await self._environ(scope, receive)
+        except ClientGoneError:
             return
-        except _TooLargeError:
-            environ = {**_environ(scope, b""), BODY_TOO_LARGE: True}
-        loop = asyncio.get_running_loop()
-        reply = _Reply(send=send, loop=loop)
-        run = partial(contextvars.copy_context().run, _run, self._application, environ, reply)
-        rest = await loop.run_in_executor(self._threads, run)
+        reply = _Reply(send=send, loop=asyncio.get_running_loop(), stopper=self._stopper)
+        lanes = self._lane_apart if scope["path"] in self._apart else self._lanes
+        work = partial(_run, self._application, environ, reply)
+        try:
+            rest = await _watched(lanes.run(self._parties.of(scope), work), scope, receive, reply)
+        except WorkrailError as error:
+            headers: Mapping[bytes, bytes] = dict(scope["headers"])
+            request_id = request_id_from(headers.get(b"x-request-id", b"").decode("latin-1"))
+            for message in early.refusal(scope, error, request_id=request_id):
+                await send(message)
+            return
+        self._parties.learn(scope, environ.get(ACTOR))
+        if reply.start.get("status") == _TOO_MANY:
+            await asyncio.sleep(REFUSAL_SECONDS)
         if not reply.began:
             await send(reply.start)
         await send({"type": "http.response.body", "body": rest})
+
+    async def _environ(self, scope: Scope, receive: Receive) -> Environ:
+        if _declared_length(scope) > self._max_body_bytes:
+            return {**_environ(scope, b""), BODY_TOO_LARGE: True}
+        try:
+            return _environ(scope, await read_body(receive, max_bytes=self._max_body_bytes))
+        except BodyTooLargeError:
+            return {**_environ(scope, b""), BODY_TOO_LARGE: True}
+        except BodyTooSlowError:
+            return {**_environ(scope, b""), BODY_TOO_SLOW: True}
+
+
+async def _watched(answer: Awaitable[bytes], scope: Scope, receive: Receive, reply: "_Reply") -> bytes:
+    """The answer. When it takes long, and only reads, and nobody waits for it any more, it is stopped."""
+    task = asyncio.ensure_future(answer)
+    done, _ = await asyncio.wait({task}, timeout=WATCHED_AFTER_SECONDS if scope["method"] in _SAFE else None)
+    if done:
+        return task.result()
+    gone = asyncio.ensure_future(_left(receive))
+    await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
+    if gone.done() and not task.done():
+        await asyncio.to_thread(reply.stop)
+    gone.cancel()
+    return await task
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 class _Reply:
     """What `start_response` was told, and the way out for an answer that comes in pieces."""
 
-    def __init__(self, *, send: Send, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, *, send: Send, loop: asyncio.AbstractEventLoop, stopper: Callable[[], Stop] | None) -> None:
         self.start: Message = {}
         self.began = False
         self._send = send
         self._loop = loop
+        self._stopper = stopper
+        # While a thread holds this, what it waits for belongs to this request and to no later one.
+        self._under_way = threading.Lock()
+        self._stop: Stop | None = None
+
+    def enter(self) -> None:
+        """From the thread, before anything."""
+        if self._stopper is not None:
+            with self._under_way:
+                self._stop = self._stopper()
+
+    def leave(self) -> None:
+        with self._under_way:
+            self._stop = None
+
+    def stop(self) -> None:
+        """From another thread than the one that works."""
+        with self._under_way:
+            if self._stop is not None:
+                self._stop()
 
     def begin(self, status: str, headers: list[tuple[str, str]], _error: object = None) -> None:
         self.start = {
@@ -101,6 +200,14 @@ class _Reply:
 
 def _run(application: WsgiApplication, environ: Environ, reply: _Reply) -> bytes:
     """In a thread. What is complete comes back; what Django marks as streaming has been passed on when this ends."""
+    reply.enter()
+    try:
+        return _run_entered(application, environ, reply)
+    finally:
+        reply.leave()
+
+
+def _run_entered(application: WsgiApplication, environ: Environ, reply: _Reply) -> bytes:
     answer = application(environ, reply.begin)
     try:
         if not getattr(answer, "streaming", False):
@@ -112,25 +219,6 @@ def _run(application: WsgiApplication, environ: Environ, reply: _Reply) -> bytes
         close = getattr(answer, "close", None)
         if close is not None:
             close()
-
-
-async def _read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
-    if _declared_length(scope) > limit:
-        raise _TooLargeError
-    parts: list[bytes] = []
-    length = 0
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _ClientGoneError
-        part = message.get("body", b"")
-        length += len(part)
-        if length > limit:
-            raise _TooLargeError
-        parts.append(part)
-        more = message.get("more_body", False)
-    return b"".join(parts)
 
 
 def _declared_length(scope: Scope) -> int:

@@ -12,9 +12,12 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from teams_app.admin.pages import StudioAdmin
-from teams_app.engine.errors import ForbiddenError, NotFoundError
+from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
+from teams_app.engine.pages import Page
 
 T = TypeVar("T")
+
+_MOST_POSITION_CHARACTERS = 120
 
 
 class RowStudio(StudioAdmin):
@@ -40,8 +43,46 @@ def badge(status: str) -> SafeString:
 def page(
     studio: StudioAdmin, request: HttpRequest, template: str, *, title: str, status: int = 200, **shown: Any
 ) -> HttpResponse:
-    context = {**studio.admin_site.each_context(request), "title": title, "opts": studio.opts, **shown}
+    context = {
+        **studio.admin_site.each_context(request),
+        "title": title,
+        "opts": studio.opts,
+        "crumbs": [studio.list_crumb()],
+        **shown,
+    }
     return TemplateResponse(request, template, context, status=status)
+
+
+def some(row_id: UUID | None) -> UUID:
+    """The row of an act that has one."""
+    if row_id is None:
+        raise Http404
+    return row_id
+
+
+def from_position(request: HttpRequest, read: Callable[[str | None], Page[T]]) -> Page[T]:
+    """The page that the address names. One that names no place of the list begins at its first."""
+    after = request.GET.get("after") or None
+    try:
+        return read(after[:_MOST_POSITION_CHARACTERS] if after else None)
+    except (ValueError, InvalidInputError):
+        return read(None)
+
+
+def position_url(request: HttpRequest, position: str | None) -> str:
+    """The same list from a place on; empty where it ends."""
+    if position is None:
+        return ""
+    query = request.GET.copy()
+    query["after"] = position
+    return f"?{query.urlencode()}"
+
+
+def id_in(request: HttpRequest, name: str) -> UUID | None:
+    try:
+        return UUID(request.GET.get(name, ""))
+    except ValueError:
+        return None
 
 
 def found(read: Callable[[], T]) -> T:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from sessions_app.api import checkpoints, runs, sessions
+from sessions_app.api import bundles, checkpoints, runs, sessions
 
 urlpatterns = [
     path("preferences", sessions.TeamPreferencesView.as_view()),
@@ -11,6 +11,8 @@ urlpatterns = [
     path("sessions/<str:session>/runs", sessions.SessionRunsView.as_view()),
     path("sessions/<str:session>/events", sessions.SessionEventsView.as_view()),
     path("sessions/<str:session>/events/<str:index>", sessions.SessionEventView.as_view()),
+    path("sessions/<str:session>/export", bundles.SessionExportView.as_view()),
+    path("sessions/<str:session>/report", bundles.SessionReportView.as_view()),
     path("sessions/<str:session>/outputs", sessions.SessionOutputsView.as_view()),
     path("sessions/<str:session>/observations", sessions.ObservationsView.as_view()),
     path("sessions/<str:session>/preferences", sessions.SessionPreferencesView.as_view()),
@@ -30,6 +32,9 @@ urlpatterns = [
     path("checkpoints/<str:checkpoint>/claim", checkpoints.ClaimView.as_view()),
     path("checkpoints/<str:checkpoint>/release", checkpoints.ReleaseView.as_view()),
     path("checkpoints/<str:checkpoint>/answer", checkpoints.AnswerView.as_view()),
+    path("bundles", bundles.BundleJobsView.as_view()),
+    path("bundles/<str:job>", bundles.BundleJobView.as_view()),
+    path("bundles/<str:job>/file", bundles.BundleFileView.as_view()),
     path("nodes/<str:node>", runs.NodeView.as_view()),
     path("gaps/<str:gap>/resolve", runs.GapResolutionView.as_view()),
 ]

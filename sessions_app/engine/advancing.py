@@ -109,7 +109,7 @@ class _Advancing:
     def _walk(self) -> Walk:
         effect = self._effect
         is_steered = self.said.drive is not Drive.LED
-        self.after = {**self.variables, **self._set_by_actions(), **effect.set_variable}
+        self.after = {**self.variables, **self._set(effect)}
         position = walker.skip(self.snapshot.position, effect.skip_activities)
         press_on = self.preferences.autonomy is Autonomy.NEVER_STOP
         if isinstance(self.item, Gate) and effect.transition_to:
@@ -137,8 +137,11 @@ class _Advancing:
         after = replace(self.snapshot, variables={**self.after, **walk.assigned})
         return endings.ended_with_nothing_left(program=self.program, walk=walk, snapshot=after)
 
-    def _set_by_actions(self) -> dict[str, Any]:
-        return endings.set_by_actions(program=self.program, item=self.item, variables=self.variables)
+    def _set(self, effect: Effect) -> dict[str, Any]:
+        """What the step's actions set, then what the chosen option does."""
+        scope = walker.scope_at(program=self.program, position=self.snapshot.position, variables=self.variables)
+        added = endings.set_by_actions(program=self.program, item=self.item, variables=scope)
+        return {**added, **walker.set_by_option(effect=effect, variables={**scope, **added})}
 
     def _advanced(self, judged: Judgement, walk: Walk) -> Decision:
         journal = self.journal

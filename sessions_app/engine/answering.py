@@ -1,7 +1,7 @@
 """An answer to an open question: whose word it may be, what its option does, and where the run stands with it."""
 
 from dataclasses import dataclass, replace as with_facts
-from typing import assert_never
+from typing import Any, assert_never
 
 from msgspec.structs import replace
 
@@ -170,7 +170,7 @@ def _settled(
     after = replace(
         snapshot,
         position=position,
-        variables={**snapshot.variables, **effect.set_variable},
+        variables=_with_effect(case, effect),
         questions=rest,
         answers={**snapshot.answers, question.instance: option.id if option else ""},
         led_to=effect.transition_to or snapshot.led_to,
@@ -336,6 +336,12 @@ def _passed(case: _Case, effect: Effect) -> tuple[Position, tuple[Note, ...]]:
     passed = replace(position, done=tuple(sorted({*position.done, *gates})))
     if position.frames or position.pending_item not in gates:
         return passed, ()
-    variables = {**snapshot.variables, **effect.set_variable}
+    variables = _with_effect(case, effect)
     walk = walker.complete_pending(program=case.program, position=passed, variables=variables, by_hand=True)
     return walk.position, walk.notes
+
+
+def _with_effect(case: _Case, effect: Effect) -> dict[str, Any]:
+    variables = case.snapshot.variables
+    scope = walker.scope_at(program=case.program, position=case.snapshot.position, variables=variables)
+    return {**variables, **walker.set_by_option(effect=effect, variables=scope)}

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sessions_app.engine import landscape, ways
+from sessions_app.engine import landscape
 from sessions_app.engine.landscape import Waiting
 from sessions_app.engine.state import Snapshot
 from workflows_app.engine import walker
@@ -23,7 +23,7 @@ def ended_with_nothing_left(*, program: Program, walk: Walk, snapshot: Snapshot)
     land = landscape.survey(program=program, snapshot=replace(snapshot, position=walk.position))
     if land is None or land.waiting is not Waiting.WAY_OUT or land.may_do or walk.failure is not None:
         return walk
-    if [way.target for way in land.ways] != [ways.THE_END] or land.activity.decisions:
+    if [way.target for way in land.ways] != [walker.end_name(program)] or land.activity.decisions:
         return walk
     finished = dict.fromkeys((*walk.position.completed_activities, land.activity.id))
     position = replace(walk.position, completed_activities=tuple(finished), pending="", pending_item="", complete=True)

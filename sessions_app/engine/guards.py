@@ -129,7 +129,8 @@ def evaded(*, program: Program, snapshot: Snapshot, target: str) -> tuple[str, .
         declared = ways.open_targets(program=program, activity=here, variables=variables)
         beginnings |= set(declared)
     reached = _reached(program, beginnings, asking, variables)
-    if target in reached or (ways.is_terminal(target) and any(map(ways.is_terminal, reached))):
+    ends = walker.end_names(program)
+    if target in reached or (target in ends and not ends.isdisjoint(reached)):
         return ()
     return tuple(sorted(reached & asking)) or tuple(sorted(asking))
 

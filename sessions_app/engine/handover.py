@@ -88,7 +88,7 @@ def enter_activity(*, program: Program, snapshot: Snapshot, command: EnterActivi
         return visit.decision((*told, *visit.waiting()))
     visit.refuse_evasion(command.activity_id)
     visit.leave(command)
-    return visit.decision((*told, *_passed_over(visit.snapshot, command)))
+    return visit.decision((*told, *_passed_over(program, visit.snapshot, command)))
 
 
 def ask_question(*, program: Program, snapshot: Snapshot, command: AskQuestion, place: Place) -> Decision:
@@ -123,7 +123,7 @@ def warnings_of(*, program: Program, snapshot: Snapshot, command: EnterActivity)
         outcomes=command.outcomes,
         skipped=(*_needless(program, snapshot), *snapshot.position.done),
     )
-    if snapshot.led_to and not _same_end(snapshot.led_to, command.activity_id):
+    if snapshot.led_to and not _same_end(program, snapshot.led_to, command.activity_id):
         message = f"The option that was chosen leads to {snapshot.led_to!r}, and {command.activity_id!r} was entered."
         return (*told, message)
     return told
@@ -176,18 +176,18 @@ def refuse_waiting(snapshot: Snapshot, command: EnterActivity) -> None:
         raise SuspendedError.of(snapshot)
 
 
-def _passed_over(entered: Snapshot, command: EnterActivity) -> tuple[str, ...]:
+def _passed_over(program: Program, entered: Snapshot, command: EnterActivity) -> tuple[str, ...]:
     """That the run is not where it was sent, since that activity is left out of it."""
     position = entered.position
     arrived = position.activity == command.activity_id and not position.complete
-    if arrived or command.activity_id in walker.TERMINAL_TARGETS:
+    if arrived or command.activity_id in walker.end_names(program):
         return ()
     now = "the workflow is complete" if position.complete else f"the run is at {position.activity!r}"
     return (f"{command.activity_id!r} is left out of this run, by its mode or by an option that was chosen: {now}.",)
 
 
-def _same_end(first: str, second: str) -> bool:
-    return first == second or {first, second} <= walker.TERMINAL_TARGETS
+def _same_end(program: Program, first: str, second: str) -> bool:
+    return first == second or {first, second} <= walker.end_names(program)
 
 
 class _Visit:
@@ -285,7 +285,8 @@ class _Visit:
         """The variables when the pending step is done."""
         item = walker.item_at(self.program, self.snapshot.position)
         variables = self._found_out(entry)
-        return {**variables, **endings.set_by_actions(program=self.program, item=item, variables=variables)}
+        scope = walker.scope_at(program=self.program, position=self.snapshot.position, variables=variables)
+        return {**variables, **endings.set_by_actions(program=self.program, item=item, variables=scope)}
 
     def _found_out(self, entry: ManifestEntry) -> dict[str, Any]:
         variables = outputs.merge_context(self.snapshot.variables, entry.context)

@@ -191,11 +191,12 @@ def project(bodies: Iterable[bytes]) -> SessionView:
     """Fold a session's events, in order, into what they amount to."""
     view = SessionView()
     for body in bodies:
-        _fold(view, orjson.loads(body))
+        fold(view, orjson.loads(body))
     return view
 
 
-def _fold(view: SessionView, event: Mapping[str, Any]) -> None:
+def fold(view: SessionView, event: Mapping[str, Any]) -> None:
+    """Take one more event, in order."""
     kind = EventKind(event["kind"])
     data = event["data"]
     view.event_count += 1
@@ -247,7 +248,7 @@ def _fold_run(run: RunView, kind: EventKind, event: Mapping[str, Any]) -> None:
             _join(run, data)
         case EventKind.NODE_OUTPUT_APPENDED:
             output = _output(event, run_id=run.run_id, to_node_id=next(reversed(run.nodes), None))
-            for earlier in run.outputs:
+            for earlier in run.outputs if output.supersedes else ():
                 earlier.superseded = earlier.superseded or earlier.output_id == output.supersedes
             run.outputs.append(output)
         case EventKind.GAP_RECORDED:
@@ -297,8 +298,7 @@ def _join(run: RunView, data: Mapping[str, Any]) -> None:
 def _output(event: Mapping[str, Any], *, run_id: UUID | None, to_node_id: UUID | None) -> OutputView:
     data = event["data"]
     payload = data["payload"]
-    notes = payload.get("notesMarkdown")
-    body = canonical.canonical_bytes(payload["content"]).decode() if notes is None else notes
+    body = output_body(payload)
     return OutputView(
         output_id=_named(data["outputId"]),
         run_id=run_id,
@@ -312,6 +312,12 @@ def _output(event: Mapping[str, Any], *, run_id: UUID | None, to_node_id: UUID |
         event_index=event["eventIndex"],
         created_ms=event["timestampMs"],
     )
+
+
+def output_body(payload: Mapping[str, Any]) -> str:
+    """The text of an output, as its row has it."""
+    notes = payload.get("notesMarkdown")
+    return canonical.canonical_bytes(payload["content"]).decode() if notes is None else str(notes)
 
 
 def _fold_question(run: RunView, event: Mapping[str, Any], node_id: UUID) -> None:

@@ -114,13 +114,14 @@ def _scope(program: Program, snapshot: Snapshot) -> dict[str, Any]:
 
 def _step(program: Program, snapshot: Snapshot, item: Step | Parallel, scope: Mapping[str, Any]) -> Pending:
     asked = approvals.asked_of(program, snapshot, item, scope=scope)
+    filling = placeholders.Filling(scope)
     return Pending(
         step_id=item.id,
         key=snapshot.position.pending,
-        title=placeholders.render(item.title, variables=scope),
-        prompt=_prompt(program, snapshot, item, scope),
+        title=filling.render(item.title),
+        prompt=_prompt(program, snapshot, item, scope, filling),
         agent_role=item.agent_role,
-        guidance=tuple(placeholders.render(text, variables=scope) for text in item.guidance),
+        guidance=tuple(filling.render(text) for text in item.guidance),
         workflow_guidance=(*program.guidance, *program.rules),
         requirements=obligations.requirements(program=program, item=item),
         functions=item.functions,
@@ -132,11 +133,17 @@ def _step(program: Program, snapshot: Snapshot, item: Step | Parallel, scope: Ma
     )
 
 
-def _prompt(program: Program, snapshot: Snapshot, item: Step | Parallel, scope: Mapping[str, Any]) -> str:
-    parts = [placeholders.render(item.prompt, variables=scope)]
+def _prompt(
+    program: Program,
+    snapshot: Snapshot,
+    item: Step | Parallel,
+    scope: Mapping[str, Any],
+    filling: placeholders.Filling,
+) -> str:
+    parts = [filling.render(item.prompt)]
     if isinstance(item, Step):
         parts.extend(
-            placeholders.render(fragment.text, variables=scope)
+            filling.render(fragment.text)
             for fragment in item.fragments
             if conditions.evaluate(fragment.when, variables=scope, mode=program.conditions)
         )

@@ -4,19 +4,16 @@ They mean the same in every dialect. A branch without a target leads nowhere of 
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.conditions import describe, parse_activity_condition
 from workflows_app.engine.program import Activity, Condition, Program
-from workflows_app.engine.walker import TERMINAL_TARGETS
 from workflows_app.engine.walks import Position
 
 DEFAULT = "default"
-# The target that stands for the end where the workflow names none.
-THE_END = "end-workflow"
 _SPACE = re.compile(r"\s+")
 # How the original writes a test for being there: the value that the test does not have.
 _UNDEFINED = re.compile(r"\b(exists|notExists) undefined\b")
@@ -35,8 +32,9 @@ class Way:
     is_chosen: bool = False
     name: str = ""
 
-    def leads_to(self, target: str) -> bool:
-        return self.target == target or (is_terminal(self.target) and is_terminal(target))
+    def leads_to(self, target: str, *, ends: Collection[str]) -> bool:
+        """`ends` are the targets that end the run: they are one and the same."""
+        return self.target == target or (self.target in ends and target in ends)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +47,6 @@ class Exit:
     condition: str
     holds: bool
     is_open: bool = False
-
-
-def is_terminal(target: str) -> bool:
-    """The targets that end the run are one and the same."""
-    return target in TERMINAL_TARGETS
 
 
 def ways_from(activity: Activity) -> tuple[Way, ...]:
@@ -82,17 +75,17 @@ def _effects(activity: Activity) -> Iterator[Way]:
                 yield Way(target=option.effect.transition_to, name=f"checkpoint:{checkpoint.id}:{option.id}")
 
 
-def _with_end(activity: Activity) -> list[Way]:
+def _with_end(program: Program, activity: Activity) -> list[Way]:
     """Where no way is sure to be open, the workflow ends when none is."""
     declared = list(_declared(activity))
     if any(way.is_default or (way.condition is None and not way.is_chosen) for way in declared):
         return declared
-    return [*declared, Way(target=THE_END, is_default=True)]
+    return [*declared, Way(target=walker.end_name(program), is_default=True)]
 
 
-def valid_targets(activity: Activity) -> tuple[str, ...]:
+def valid_targets(program: Program, activity: Activity) -> tuple[str, ...]:
     """Everything that the activity may lead to, each once."""
-    return tuple(dict.fromkeys(way.target for way in (*_with_end(activity), *_effects(activity))))
+    return tuple(dict.fromkeys(way.target for way in (*_with_end(program, activity), *_effects(activity))))
 
 
 def exits(
@@ -102,7 +95,7 @@ def exits(
     closed: an activity that is skipped must itself lead on.
     """
     seen = on_leaving(program=program, activity=activity, variables=variables)
-    declared = _with_end(activity)
+    declared = _with_end(program, activity)
     held = {
         way.target
         for way in declared
@@ -136,7 +129,7 @@ def on_leaving(*, program: Program, activity: Activity, variables: Mapping[str, 
 
 def _leads(program: Program, position: Position | None, target: str, variables: Mapping[str, Any]) -> bool:
     if position is None or (not position.skipped_activities and not program.modes):
-        return is_terminal(target) or program.activity(target) is not None
+        return target in walker.end_names(program) or program.activity(target) is not None
     walk = walker.enter_activity(
         program=program, position=position, activity_id=target, variables=variables, by_hand=True
     )

@@ -76,6 +76,7 @@ JOIN sessions_app_snapshot s ON s.team_id = n.team_id AND s.digest = n.snapshot_
 """
 
 # All that a fork tells, in one round trip: the newest leaf, the successors, and what was noted on the way to the leaf.
+# A successor's own notes are looked up by the ids of what made them: in a condition with OR they would be filtered from all.
 _BENEATH = f"""{_BELOW}, path AS (
   SELECT l.id, l.parent_id, 0 AS depth FROM leaf l
   UNION ALL
@@ -96,9 +97,10 @@ SELECT 'leaf' AS part, l.event_index AS place, l.id, NULL::uuid AS other, l.kind
 FROM leaf l JOIN sessions_app_snapshot s ON s.team_id = %(team)s AND s.digest = l.snapshot_digest
 UNION ALL
 SELECT 'successor', x.event_index, x.id, NULL, x.kind, x.pending_key, x.pending_title,
-       (SELECT left(o.body, %(summary)s) FROM sessions_app_output o
-        WHERE o.channel = 'recap' AND (o.to_node_id = x.id OR o.to_node_id IN (
-          SELECT b.id FROM sessions_app_node b WHERE b.parent_id = x.id AND b.kind = 'checkpoint'))
+       (SELECT left(o.body, %(summary)s)
+        FROM (SELECT x.id UNION ALL
+              SELECT b.id FROM sessions_app_node b WHERE b.parent_id = x.id AND b.kind = 'checkpoint') mine
+        JOIN sessions_app_output o ON o.to_node_id = mine.id AND o.channel = 'recap'
         ORDER BY o.event_index DESC, o.id DESC LIMIT 1),
        NULL, false, 0
 FROM successor x

@@ -41,6 +41,7 @@ WITH RECURSIVE waiting AS (
 )
 """
 _WAITING = f"{_STAYING} SELECT id FROM waiting ORDER BY event_index DESC LIMIT 1"  # noqa: S608  two constants
+_STAYING_IDS = f"{_STAYING} SELECT id FROM waiting ORDER BY event_index DESC LIMIT 100"  # noqa: S608  as above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +119,12 @@ def waiting_node(*, team_id: UUID, request_id: UUID) -> UUID:
     return request_id if row is None else row[0]
 
 
+def staying_nodes(*, team_id: UUID, request_id: UUID) -> tuple[UUID, ...]:
+    """The node of a question and those that still wait at it, the newest first; none where a run is handed over."""
+    rows = prepared_cursor().execute(_STAYING_IDS, [request_id, team_id]).fetchall()
+    return tuple(row[0] for row in rows)
+
+
 def list_checkpoints(*, actor: Actor, page: PageRequest, wanted: Wanted, now: datetime) -> Page[CheckpointValue]:
     """The inbox of the team: what is due first comes first, then what was asked first."""
     actor.require(Permission.READ_RUNS)
@@ -125,7 +132,7 @@ def list_checkpoints(*, actor: Actor, page: PageRequest, wanted: Wanted, now: da
         find_run(actor, wanted.run_id)
     if wanted.session_id is not None and not team_sessions(actor).filter(pk=wanted.session_id).exists():
         raise no_session()
-    rows = _after(_wanted(actor, wanted, now), page.after).order_by("due_at", "id")
+    rows = position_after(_wanted(actor, wanted, now), page.after).order_by("due_at", "id")
     found = list(rows[: page.limit + 1])
     runs = _runs_of(found)
     return cut_page(
@@ -211,7 +218,7 @@ def _runs_of(rows: list[CheckpointRequest]) -> dict[UUID, Run]:
     return Run.objects.in_bulk({row.run_id for row in rows})
 
 
-def _after(rows: QuerySet[CheckpointRequest], position: str | None) -> QuerySet[CheckpointRequest]:
+def position_after(rows: QuerySet[Any], position: str | None) -> QuerySet[Any]:
     """Rows without a due time come last, as Postgres sorts them."""
     if position is None:
         return rows

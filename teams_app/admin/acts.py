@@ -8,10 +8,12 @@ from django.core.exceptions import BadRequest
 from teams_app.admin.pages import Act, Done, Order, Secret
 from teams_app.engine.actors import Permission, Role, Scope
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
-from teams_app.engine.webhooks import MAX_URL_CHARACTERS
-from teams_app.services import keys, members, teams, webhooks
+from teams_app.engine.webhooks import MAX_URL_CHARACTERS, NoticeKind
+from teams_app.services import deliveries, invitations, keys, members, resets, teams, webhooks
+from teams_app.services.addresses import join_address, reset_address
 
 _ROLES = [(role.value, role.value) for role in Role]
+_NOTICES = [(kind.value, kind.value.replace("_", " ")) for kind in NoticeKind]
 _SCOPES = [(scope.value, scope.value) for scope in Scope]
 
 
@@ -28,8 +30,16 @@ class WebhookForm(forms.Form):
     )
 
 
+class EndpointForm(WebhookForm):
+    kinds = forms.MultipleChoiceField(choices=_NOTICES, label="Notices", widget=forms.CheckboxSelectMultiple)
+
+
+class KindsForm(forms.Form):
+    kinds = forms.MultipleChoiceField(choices=_NOTICES, label="Notices", widget=forms.CheckboxSelectMultiple)
+
+
 class MemberForm(forms.Form):
-    username = forms.CharField(max_length=USERNAME_CHARACTERS, help_text="An account is made when there is none.")
+    username = forms.CharField(max_length=USERNAME_CHARACTERS, label="Login name")
     role = forms.ChoiceField(choices=_ROLES)
 
 
@@ -57,6 +67,36 @@ def _rename(order: Order) -> Done:
     return Done(message=f"The team is now called {team.name}.")
 
 
+def _add_endpoint(order: Order) -> Done:
+    done = webhooks.add_endpoint(actor=order.actor, url=order.values["url"], kinds=_kinds(order), now=order.now)
+    hint = "Whoever receives the notices checks with it that they come from here. It cannot be shown again."
+    return Done(message="Notices are sent there.", secret=Secret(label="Secret", text=done.secret, hint=hint))
+
+
+def _choose_notices(order: Order) -> Done:
+    webhooks.choose_notices(actor=order.actor, endpoint_id=_row_id(order), kinds=_kinds(order), now=order.now)
+    return Done(message="These notices are sent there from now on.")
+
+
+def _switch_on(order: Order) -> Done:
+    webhooks.switch_on(actor=order.actor, endpoint_id=_row_id(order), now=order.now)
+    return Done(message="Notices are sent there again.")
+
+
+def _remove_endpoint(order: Order) -> Done:
+    webhooks.remove_endpoint(actor=order.actor, endpoint_id=_row_id(order), now=order.now)
+    return Done(message="Nothing is sent there any more.")
+
+
+def _redeliver(order: Order) -> Done:
+    deliveries.redeliver(actor=order.actor, delivery_id=_row_id(order), now=order.now)
+    return Done(message="The notice is sent again.")
+
+
+def _kinds(order: Order) -> list[NoticeKind]:
+    return [NoticeKind(kind) for kind in order.values["kinds"]]
+
+
 def _set_webhook(order: Order) -> Done:
     done = webhooks.set_webhook(actor=order.actor, url=order.values["url"], now=order.now)
     hint = "Whoever receives the notices checks with it that they come from here. It cannot be shown again."
@@ -68,14 +108,24 @@ def _remove_webhook(order: Order) -> Done:
     return Done(message="Notices are sent nowhere now.")
 
 
-def _add(order: Order) -> Done:
+def _invite(order: Order) -> Done:
     username, role = order.values["username"], Role(order.values["role"])
-    added = members.add_member(actor=order.actor, username=username, role=role, now=order.now)
-    message = f"{added.member.username} was added."
-    if added.password is None:
-        return Done(message=message)
-    hint = "Give it to them by a safe way. They can change it after signing in."
-    return Done(message=message, secret=Secret(label="First password", text=added.password, hint=hint))
+    issued = invitations.invite(actor=order.actor, username=username, role=role, now=order.now)
+    hint = "Whoever opens it may join. Give it to them by a safe way; it works once, within 7 days, and is not shown again."
+    secret = Secret(label="Link", text=join_address(issued.link), hint=hint)
+    return Done(message=f"{issued.invitation.username} is invited.", secret=secret)
+
+
+def _withdraw(order: Order) -> Done:
+    invitations.withdraw_invitation(actor=order.actor, invitation_id=_row_id(order), now=order.now)
+    return Done(message="The invitation is withdrawn.")
+
+
+def _offer_reset(order: Order) -> Done:
+    issued = resets.offer_reset(actor=order.actor, member_id=_row_id(order), now=order.now)
+    hint = "Whoever opens it sets the password. It works once, within 24 hours, and is not shown again."
+    secret = Secret(label="Link", text=reset_address(issued.link), hint=hint)
+    return Done(message=f"A link for a new password of {issued.reset.username}.", secret=secret)
 
 
 def _change_role(order: Order) -> Done:
@@ -139,6 +189,48 @@ SET_WEBHOOK = Act(
     run=_set_webhook,
     form=WebhookForm,
 )
+ADD_ENDPOINT = Act(
+    slug="add",
+    label="Add an address",
+    question="The notices that you choose are sent there, signed with a secret that is shown to you once.",
+    needs=Permission.MANAGE_TEAM,
+    run=_add_endpoint,
+    form=EndpointForm,
+    on_row=False,
+    is_main=True,
+)
+CHOOSE_NOTICES = Act(
+    slug="notices",
+    label="Choose notices",
+    question="Only these are sent to the address from now on.",
+    needs=Permission.MANAGE_TEAM,
+    run=_choose_notices,
+    form=KindsForm,
+    initial=lambda row: {"kinds": row.kinds},
+)
+SWITCH_ON_ENDPOINT = Act(
+    slug="switch-on",
+    label="Switch on",
+    question="The address is called again, and what waited for it is sent.",
+    needs=Permission.MANAGE_TEAM,
+    run=_switch_on,
+    offered=lambda _actor, row: row.switched_off_at is not None,
+)
+REMOVE_ENDPOINT = Act(
+    slug="remove",
+    label="Remove",
+    question="Nothing is sent there any more, and what was sent is forgotten.",
+    needs=Permission.MANAGE_TEAM,
+    run=_remove_endpoint,
+    is_stop=True,
+)
+REDELIVER = Act(
+    slug="again",
+    label="Send again",
+    question="The same notice is sent to the same address once more.",
+    needs=Permission.MANAGE_TEAM,
+    run=_redeliver,
+)
 REMOVE_WEBHOOK = Act(
     slug="no-webhook",
     label="Send no notices",
@@ -146,14 +238,28 @@ REMOVE_WEBHOOK = Act(
     needs=Permission.MANAGE_TEAM,
     run=_remove_webhook,
 )
-ADD_MEMBER = Act(
-    slug="add-member",
-    label="Add a member",
-    question="They can sign in to the Studio with this role.",
+INVITE = Act(
+    slug="invite",
+    label="Invite",
+    question="They get a link, set their own password, and are in the team with this role when they accept.",
     needs=Permission.MANAGE_TEAM,
-    run=_add,
+    run=_invite,
     form=MemberForm,
     on_row=False,
+)
+WITHDRAW = Act(
+    slug="withdraw",
+    label="Withdraw",
+    question="The link that was handed out does not work any more.",
+    needs=Permission.MANAGE_TEAM,
+    run=_withdraw,
+)
+OFFER_RESET = Act(
+    slug="password-link",
+    label="Reset the password",
+    question="You get a link to hand to them. The password that they have holds until they set a new one.",
+    needs=Permission.MANAGE_TEAM,
+    run=_offer_reset,
 )
 CHANGE_ROLE = Act(
     slug="role",

@@ -1,7 +1,8 @@
 """What every Studio page of the house has in common.
 
-A registered model is read-only and shows the rows of one team. Whatever changes a row is an `Act`: a page that asks on
-GET, acts on POST, and makes one call of a service with the signed-in person as the actor.
+A registered model is read-only and shows the rows of one team. Whatever changes something is an `Act`, and there is no
+other way: a POST makes one call of a service with the signed-in person as the actor and leads on with a toast; a refusal
+stands on the page in its own words, beside what was typed. docs/studio/building.md says how to write one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,14 +19,17 @@ from django.contrib.admin import ModelAdmin
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from teams_app import selectors
+from teams_app.admin.parts import Crumb
+from teams_app.admin.queries import MAX_VALUE_CHARACTERS, Reader, declared_lookups, declared_query
 from teams_app.engine.actors import Actor, Door, Permission
-from teams_app.engine.errors import WorkrailError
+from teams_app.engine.errors import NotFoundError, WorkrailError
+from teams_app.engine.values import TeamValue
 
 if TYPE_CHECKING:
     # Generic only for the type checker.
@@ -51,7 +55,11 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
+    """What the toast says, what else has to be known, and where to go on; without `url` it is the list."""
+
     message: str
+    warnings: tuple[str, ...] = ()
+    url: str = ""
     secret: Secret | None = None
 
 
@@ -67,21 +75,44 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """`slug` is its address below the row or the list; `needs` only hides it, the service decides.
+    """`slug` is its address below the row or the list; `needs` and `offered` only hide it, the service decides.
 
     `initial` fills the form from the row. `details` is what the page shows beside the question, for a template of its own.
+    One that does not `ask` has no page: its form stands on the page of its row, and a refusal is shown there.
     """
 
     slug: str
     label: str
-    question: str
     needs: Permission
     run: Callable[[Order], Done]
+    question: str = ""
     form: type[forms.Form] = forms.Form
     initial: Callable[[Any], Mapping[str, Any]] | None = None
     details: Callable[[Actor, Any], Mapping[str, Any]] | None = None
+    offered: Callable[[Actor, Any], bool] | None = None
     template: str = "admin/studio_act.html"
+    not_now: str = "Not now"
     on_row: bool = True
+    asks: bool = True
+    is_main: bool = False
+    is_stop: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActLink:
+    label: str
+    url: str
+    is_main: bool
+    is_stop: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """An act that was not done: why, and what was typed, which is shown again."""
+
+    slug: str
+    words: str
+    typed: Mapping[str, str]
 
 
 class BoundedPaginator(_AnyPaginator):
@@ -102,24 +133,31 @@ def actor_of(request: HttpRequest) -> Actor:
 
 
 def find_actor(request: HttpRequest) -> Actor | None:
-    """As `actor_of`, for pages that strangers see too. Asked of the database once in a request."""
+    """As `actor_of`, for pages that strangers see too."""
+    found = _who_asks(request)
+    return None if found is None else found[0]
+
+
+def own_teams_of(request: HttpRequest) -> list[TeamValue]:
+    found = _who_asks(request)
+    return [] if found is None else found[1]
+
+
+def _who_asks(request: HttpRequest) -> tuple[Actor, list[TeamValue]] | None:
+    """Asked of the database once in a request."""
     if _ACTOR not in request.META:
         request.META[_ACTOR] = _read_actor(request)
-    found = request.META[_ACTOR]
-    return found if isinstance(found, Actor) else None
+    found: tuple[Actor, list[TeamValue]] | None = request.META[_ACTOR]
+    return found
 
 
-def _read_actor(request: HttpRequest) -> Actor | None:
+def _read_actor(request: HttpRequest) -> tuple[Actor, list[TeamValue]] | None:
     if not request.user.is_authenticated:
         return None
-    actor = selectors.person_actor_somewhere(
-        person_id=request.user.pk,
-        team_id=_chosen_team(request),
-        door=Door.STUDIO,
-    )
-    if actor is not None:
-        structlog.contextvars.bind_contextvars(actor=actor.id, door=actor.door.value)
-    return actor
+    found = selectors.person_teams(person_id=request.user.pk, team_id=_chosen_team(request), door=Door.STUDIO)
+    if found is not None:
+        structlog.contextvars.bind_contextvars(actor=found[0].id, door=found[0].door.value)
+    return found
 
 
 def choose_team(*, request: HttpRequest, team_id: UUID) -> None:
@@ -138,6 +176,8 @@ class StudioAdmin(_AnyModelAdmin):
     needs: ClassVar[Permission]
     team_field: ClassVar[str] = "team_id"
     acts: ClassVar[Sequence[Act]] = ()
+    # What an address of the list may ask for beside its search and its filters, each with what reads it.
+    lookups: ClassVar[Mapping[str, Reader]] = {}
 
     actions = None
     ordering = ("-id",)
@@ -150,6 +190,12 @@ class StudioAdmin(_AnyModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).filter(**{self.team_field: actor_of(request).team_id})
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        """None for what cannot be the name of a row: Django asks the database, or overflows, over some of that."""
+        if len(object_id) > MAX_VALUE_CHARACTERS or "\x00" in object_id:
+            return None
+        return super().get_object(request, object_id, from_field)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return self.has_view_permission(request)
@@ -171,9 +217,13 @@ class StudioAdmin(_AnyModelAdmin):
         """The acts come first: Django's own patterns would take an act's address for a row's."""
         return [self._act_path(act) for act in self.acts] + super().get_urls()
 
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:  # noqa: ARG002  Django's signature
+        return lookup in declared_lookups(self)
+
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        acts = self._links(request, on_row=False, arguments=())
-        return super().changelist_view(request, {**(extra_context or {}), "acts": acts})
+        self.take_declared(request)
+        shown = {"title": _titled(str(self.opts.verbose_name_plural)), "acts": self.links(request)}
+        return super().changelist_view(request, {**shown, **(extra_context or {})})
 
     def change_view(
         self,
@@ -182,8 +232,43 @@ class StudioAdmin(_AnyModelAdmin):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        acts = self._links(request, on_row=True, arguments=(object_id,))
-        return super().change_view(request, object_id, form_url, {**(extra_context or {}), "acts": acts})
+        row = self.get_object(request, object_id)
+        acts = [] if row is None else self.links(request, row)
+        shown = {"title": str(row), "acts": acts, "crumbs": [self.list_crumb()]}
+        return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
+
+    def take_declared(self, request: HttpRequest) -> None:
+        """What a list does not declare never reaches it, and is said aloud."""
+        request.GET, left_out = declared_query(request, admin=self)  # type: ignore[assignment]  # a QueryDict like any other
+        if left_out:
+            messages.warning(request, f"The list cannot be asked that; it was left out: {', '.join(left_out)}.")
+
+    def list_crumb(self) -> Crumb:
+        return Crumb(label=_titled(str(self.opts.verbose_name_plural)), url=self.list_url())
+
+    def list_url(self) -> str:
+        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
+
+    def act_url(self, act: Act, row_id: object = None) -> str:
+        return reverse(f"admin:{self._act_name(act)}", args=() if row_id is None else (row_id,))
+
+    def links(self, request: HttpRequest, row: Model | None = None) -> list[ActLink]:
+        """The acts with a page, of the list or of a row, as far as this person may and the row allows."""
+        actor = actor_of(request)
+        return [
+            ActLink(
+                label=act.label,
+                url=self.act_url(act, None if row is None else row.pk),
+                is_main=act.is_main,
+                is_stop=act.is_stop,
+            )
+            for act in self.acts
+            if act.asks and act.on_row is (row is not None) and offers(actor, act, row)
+        ]
+
+    def refused(self, request: HttpRequest, act: Act, row_id: UUID | None, refused: Refused) -> HttpResponse:
+        """For acts that do not ask: the page on which their form stands, with the refusal."""
+        raise NotImplementedError(f"{act.slug} has no page that could show: {refused.words} ({request.path}, {row_id})")
 
     def _act_path(self, act: Act) -> URLPattern:
         route = f"<uuid:row_id>/{act.slug}/" if act.on_row else f"{act.slug}/"
@@ -193,26 +278,24 @@ class StudioAdmin(_AnyModelAdmin):
     def _act_name(self, act: Act) -> str:
         return f"{self.opts.app_label}_{self.opts.model_name}_act_{act.slug}"
 
-    def _links(self, request: HttpRequest, *, on_row: bool, arguments: tuple[str, ...]) -> list[dict[str, str]]:
-        actor = actor_of(request)
-        return [
-            {"label": act.label, "url": reverse(f"admin:{self._act_name(act)}", args=arguments)}
-            for act in self.acts
-            if act.on_row is on_row and actor.may(act.needs)
-        ]
-
     def _act_view(self, request: HttpRequest, *, act: Act, row_id: UUID | None = None) -> HttpResponse:
         actor = actor_of(request)
         if not actor.may(act.needs):
             raise PermissionDenied
         row = None if row_id is None else self._row(request, row_id)
-        form = act.form(request.POST) if request.method == "POST" else act.form(initial=_initial(act, row))
+        if request.method != "POST" and not act.asks:
+            return HttpResponseNotAllowed(["POST"])
+        form = (
+            act.form(request.POST, request.FILES) if request.method == "POST" else act.form(initial=_initial(act, row))
+        )
         if request.method == "POST" and form.is_valid():
             order = Order(actor=actor, row_id=row_id, values=form.cleaned_data, now=timezone.now())
             done = _run(act, order, form)
             if done is not None:
                 return self._after(request, done)
-        return self._page(request, act, form, row)
+        if act.asks:
+            return self._page(request, act, form, row)
+        return self.refused(request, act, row_id, _refused(act, form))
 
     def _row(self, request: HttpRequest, row_id: UUID) -> Model:
         row = self.get_queryset(request).filter(pk=row_id).first()
@@ -221,11 +304,20 @@ class StudioAdmin(_AnyModelAdmin):
         raise Http404
 
     def _after(self, request: HttpRequest, done: Done) -> HttpResponse:
+        for warning in done.warnings:
+            messages.warning(request, warning)
         if done.secret is None:
             messages.success(request, done.message)
-            return HttpResponseRedirect(self._list_url())
-        shown = {**self.admin_site.each_context(request), "title": done.message, "secret": done.secret}
-        return TemplateResponse(request, "admin/studio_secret.html", {**shown, "back": self._list_url()})
+            return HttpResponseRedirect(done.url or self.list_url())
+        shown = {
+            **self.admin_site.each_context(request),
+            "title": done.message,
+            "secret": done.secret,
+            "crumbs": [self.list_crumb()],
+            "back": done.url or self.list_url(),
+            "back_label": "Go on" if done.url else "Back to the list",
+        }
+        return TemplateResponse(request, "admin/studio_secret.html", shown)
 
     def _page(self, request: HttpRequest, act: Act, form: forms.Form, row: Model | None) -> HttpResponse:
         shown = {
@@ -235,14 +327,13 @@ class StudioAdmin(_AnyModelAdmin):
             "form": form,
             "row": row,
             "opts": self.opts,
-            "back": self._list_url(),
+            "back": self.list_url(),
+            "crumbs": [self.list_crumb()],
+            "subtitle": str(row) if row is not None else "",
             **({} if act.details is None or row is None else act.details(actor_of(request), row)),
         }
         status = 400 if form.errors else 200
         return TemplateResponse(request, act.template, shown, status=status)
-
-    def _list_url(self) -> str:
-        return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
 
 
 def _initial(act: Act, row: Model | None) -> dict[str, Any]:
@@ -253,6 +344,26 @@ def _run(act: Act, order: Order, form: forms.Form) -> Done | None:
     """A refusal goes back to the form in its own words."""
     try:
         return act.run(order)
+    except NotFoundError:
+        raise Http404 from None
     except WorkrailError as refusal:
-        form.add_error(None, " ".join(filter(None, [refusal.message, refusal.suggestion])))
+        form.add_error(None, words_of(refusal))
         return None
+
+
+def words_of(refusal: WorkrailError) -> str:
+    return " ".join(filter(None, [refusal.message, refusal.suggestion]))
+
+
+def offers(actor: Actor, act: Act, row: Model | None) -> bool:
+    return actor.may(act.needs) and (act.offered is None or row is None or act.offered(actor, row))
+
+
+def _refused(act: Act, form: forms.Form) -> Refused:
+    said = [str(error) for errors in form.errors.values() for error in errors]
+    typed = {name: str(form[name].data or "") for name in form.fields}
+    return Refused(slug=act.slug, words=" ".join(said), typed=typed)
+
+
+def _titled(words: str) -> str:
+    return words[:1].upper() + words[1:]

@@ -8,7 +8,7 @@ endpoint: the OpenAPI document is made from them.
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
@@ -16,7 +16,8 @@ from uuid import UUID
 
 import msgspec
 from django.conf import settings
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.http import content_disposition_header
 from rest_framework.request import Request
@@ -48,9 +49,9 @@ class Listing(Shape, Generic[T], frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """An answer that is a file and not JSON."""
+    """An answer that is a file and not JSON. What comes in pieces is sent as it comes."""
 
-    data: bytes
+    data: bytes | Iterable[bytes]
     media_type: str
     filename: str
 
@@ -86,14 +87,14 @@ class Operation:
 
 def operation(
     *, summary: str, status: int = 200, answer: Any = None
-) -> Callable[[Callable[..., object]], Callable[..., HttpResponse]]:
+) -> Callable[[Callable[..., object]], Callable[..., HttpResponseBase]]:
     """`answer` describes what a handler answers that hands on JSON as it was recorded, as `msgspec.Raw`."""
 
-    def decorate(handler: Callable[..., object]) -> Callable[..., HttpResponse]:
+    def decorate(handler: Callable[..., object]) -> Callable[..., HttpResponseBase]:
         described = _describe(handler, summary, status, answer)
 
         @functools.wraps(handler)
-        def run(view: object, request: Request, **path: str) -> HttpResponse:
+        def run(view: object, request: Request, **path: str) -> HttpResponseBase:
             given = _arguments(described, type(view).__qualname__, request)
             return _answer(handler(view, **given, **path), described, type(view).__qualname__, request)
 
@@ -178,7 +179,7 @@ def _page_of(query: object, actor: Actor, purpose: str) -> PageRequest:
     return PageRequest(after=after, limit=query.limit)
 
 
-def _answer(answer: object, described: Operation, purpose: str, request: Request) -> HttpResponse:
+def _answer(answer: object, described: Operation, purpose: str, request: Request) -> HttpResponseBase:
     if isinstance(answer, Download):
         return _file(answer)
     value: object = answer
@@ -190,10 +191,11 @@ def _answer(answer: object, described: Operation, purpose: str, request: Request
     return HttpResponse(body, content_type="application/json", status=described.status, headers=headers)
 
 
-def _file(download: Download) -> HttpResponse:
+def _file(download: Download) -> HttpResponseBase:
     disposition = content_disposition_header(as_attachment=True, filename=download.filename)
     headers = {"Cache-Control": "no-store", "Content-Disposition": disposition or "attachment"}
-    return HttpResponse(download.data, content_type=download.media_type, headers=headers)
+    answer = HttpResponse if isinstance(download.data, bytes) else StreamingHttpResponse
+    return answer(download.data, content_type=download.media_type, headers=headers)
 
 
 def _next_cursor(page: Page[Any], actor: Actor, purpose: str) -> str | None:

@@ -9,9 +9,21 @@ from teams_app.api.endpoints import PageQuery, Shape
 from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, Scope
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
-from teams_app.engine.values import AuditValue, IssuedKey, KeyValue, MemberValue, SetWebhook, TeamValue, WebhookValue
-from teams_app.engine.webhooks import MAX_URL_CHARACTERS
-from teams_app.services.members import AddedMember
+from teams_app.engine.values import (
+    AuditValue,
+    DeliveryValue,
+    InvitationValue,
+    IssuedInvitation,
+    IssuedKey,
+    IssuedReset,
+    KeyValue,
+    MemberValue,
+    SetWebhook,
+    TeamValue,
+    WebhookValue,
+)
+from teams_app.engine.webhooks import MAX_URL_CHARACTERS, DeliveryState, NoticeKind
+from teams_app.services.addresses import join_address, reset_address
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_CHARACTERS)]
 Username = Annotated[str, msgspec.Meta(min_length=1, max_length=USERNAME_CHARACTERS)]
@@ -23,7 +35,7 @@ class TeamBody(Shape, frozen=True):
     name: Name
 
 
-class MemberBody(Shape, frozen=True):
+class InvitationBody(Shape, frozen=True):
     username: Username
     role: Role
 
@@ -40,6 +52,19 @@ class KeyBody(Shape, frozen=True):
 
 class WebhookBody(Shape, frozen=True):
     url: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_URL_CHARACTERS)]
+
+
+Kinds = Annotated[list[NoticeKind], msgspec.Meta(min_length=1, max_length=len(NoticeKind))]
+
+
+class EndpointBody(WebhookBody, frozen=True):
+    """`kinds` are the notices that are sent there; without them all are."""
+
+    kinds: Kinds = msgspec.field(default_factory=lambda: list(NoticeKind))
+
+
+class EndpointKindsBody(Shape, frozen=True):
+    kinds: Kinds
 
 
 class AuditQuery(PageQuery, frozen=True):
@@ -104,15 +129,49 @@ class MemberAnswer(Shape, frozen=True):
         )
 
 
-class AddedMemberAnswer(Shape, frozen=True):
-    """`password` is shown this once, and only when an account was made."""
-
-    member: MemberAnswer
-    password: str | None
+class InvitationAnswer(Shape, frozen=True):
+    id: str
+    username: str
+    role: Role
+    invited_by: str
+    created_at: Moment
+    expires_at: Moment
 
     @staticmethod
-    def of(value: AddedMember) -> "AddedMemberAnswer":
-        return AddedMemberAnswer(member=MemberAnswer.of(value.member), password=value.password)
+    def of(value: InvitationValue) -> "InvitationAnswer":
+        return InvitationAnswer(
+            id=to_text(Prefix.INVITATION, value.id),
+            username=value.username,
+            role=value.role,
+            invited_by=value.inviter_name,
+            created_at=value.created_at,
+            expires_at=value.expires_at,
+        )
+
+
+class IssuedInvitationAnswer(Shape, frozen=True):
+    """`link` is shown this once: whoever opens it may join. It is a path when the server does not know its own address."""
+
+    invitation: InvitationAnswer
+    link: str
+
+    @staticmethod
+    def of(value: IssuedInvitation) -> "IssuedInvitationAnswer":
+        return IssuedInvitationAnswer(invitation=InvitationAnswer.of(value.invitation), link=join_address(value.link))
+
+
+class ResetAnswer(Shape, frozen=True):
+    """`link` is shown this once: whoever opens it sets the password. A path, as in an invitation."""
+
+    username: str
+    expires_at: Moment
+    link: str
+
+    @staticmethod
+    def of(value: IssuedReset) -> "ResetAnswer":
+        return ResetAnswer(
+            username=value.reset.username, expires_at=value.reset.expires_at, link=reset_address(value.link)
+        )
 
 
 class KeyAnswer(Shape, frozen=True):
@@ -207,3 +266,74 @@ class SetWebhookAnswer(Shape, frozen=True):
     @staticmethod
     def of(value: SetWebhook) -> "SetWebhookAnswer":
         return SetWebhookAnswer(webhook=WebhookAnswer.of(value.webhook), secret=value.secret)
+
+
+class EndpointAnswer(Shape, frozen=True):
+    """`failure` is why the last notice was not taken; null when it was. One that is switched off is not called."""
+
+    id: str
+    url: str
+    kinds: list[NoticeKind]
+    set_at: Moment
+    delivered_at: Moment | None
+    failed_at: Moment | None
+    failure: str | None
+    switched_off_at: Moment | None
+
+    @staticmethod
+    def of(value: WebhookValue) -> "EndpointAnswer":
+        return EndpointAnswer(
+            id=to_text(Prefix.ENDPOINT, value.id),
+            url=value.url,
+            kinds=list(value.kinds),
+            set_at=value.set_at,
+            delivered_at=value.delivered_at,
+            failed_at=value.failed_at,
+            failure=value.failure or None,
+            switched_off_at=value.switched_off_at,
+        )
+
+
+class EndpointsAnswer(Shape, frozen=True):
+    items: list[EndpointAnswer]
+
+
+class AddedEndpointAnswer(Shape, frozen=True):
+    """`secret` signs every notice. It is shown this once."""
+
+    endpoint: EndpointAnswer
+    secret: str
+
+    @staticmethod
+    def of(value: SetWebhook) -> "AddedEndpointAnswer":
+        return AddedEndpointAnswer(endpoint=EndpointAnswer.of(value.webhook), secret=value.secret)
+
+
+class DeliveryAnswer(Shape, frozen=True):
+    """`notice` is the same for every delivery of one notice, wherever and however often it is sent."""
+
+    id: str
+    endpoint: str
+    notice: str
+    kind: NoticeKind
+    state: DeliveryState
+    tries: int
+    created_at: Moment
+    next_try_at: Moment | None
+    delivered_at: Moment | None
+    failure: str | None
+
+    @staticmethod
+    def of(value: DeliveryValue) -> "DeliveryAnswer":
+        return DeliveryAnswer(
+            id=to_text(Prefix.DELIVERY, value.id),
+            endpoint=to_text(Prefix.ENDPOINT, value.endpoint_id),
+            notice=str(value.notice_id),
+            kind=value.kind,
+            state=value.state,
+            tries=value.tries,
+            created_at=value.created_at,
+            next_try_at=value.next_try_at,
+            delivered_at=value.delivered_at,
+            failure=value.failure or None,
+        )

@@ -5,14 +5,16 @@ from rest_framework.views import APIView
 from teams_app import selectors
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.api.shapes import (
-    AddedMemberAnswer,
     AuditAnswer,
     AuditQuery,
+    InvitationAnswer,
+    InvitationBody,
+    IssuedInvitationAnswer,
     IssuedKeyAnswer,
     KeyAnswer,
     KeyBody,
     MemberAnswer,
-    MemberBody,
+    ResetAnswer,
     RoleBody,
     SetWebhookAnswer,
     TeamAnswer,
@@ -25,7 +27,7 @@ from teams_app.api.shapes import (
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix
 from teams_app.engine.pages import Page
-from teams_app.services import keys, members, teams, webhooks
+from teams_app.services import invitations, keys, members, resets, teams, webhooks
 
 
 class WhoamiView(APIView):
@@ -61,11 +63,6 @@ class MembersView(APIView):
     def get(self, *, call: Call) -> Page[MemberAnswer]:
         return selectors.list_members(actor=call.actor, page=call.page).map(MemberAnswer.of)
 
-    @operation(summary="Add a member, making an account when there is none", status=201)
-    def post(self, *, call: Call, body: MemberBody) -> AddedMemberAnswer:
-        added = members.add_member(actor=call.actor, username=body.username, role=body.role, now=call.now)
-        return AddedMemberAnswer.of(added)
-
 
 class MemberView(APIView):
     @operation(summary="One member")
@@ -83,6 +80,31 @@ class MemberView(APIView):
     def delete(self, *, call: Call, member: str) -> None:
         member_id = read_id(prefix=Prefix.MEMBERSHIP, text=member)
         members.remove_member(actor=call.actor, member_id=member_id, now=call.now)
+
+
+class PasswordLinkView(APIView):
+    @operation(summary="A one-time link by which a member sets a new password, shown this once. For owners", status=201)
+    def post(self, *, call: Call, member: str) -> ResetAnswer:
+        member_id = read_id(prefix=Prefix.MEMBERSHIP, text=member)
+        return ResetAnswer.of(resets.offer_reset(actor=call.actor, member_id=member_id, now=call.now))
+
+
+class InvitationsView(APIView):
+    @operation(summary="The invitations that wait for somebody, the newest first. For owners")
+    def get(self, *, call: Call) -> Page[InvitationAnswer]:
+        return selectors.list_invitations(actor=call.actor, page=call.page, now=call.now).map(InvitationAnswer.of)
+
+    @operation(summary="Invite somebody; the one-time link is shown this once. For owners", status=201)
+    def post(self, *, call: Call, body: InvitationBody) -> IssuedInvitationAnswer:
+        issued = invitations.invite(actor=call.actor, username=body.username, role=body.role, now=call.now)
+        return IssuedInvitationAnswer.of(issued)
+
+
+class InvitationView(APIView):
+    @operation(summary="Withdraw an invitation. For owners", status=204)
+    def delete(self, *, call: Call, invitation: str) -> None:
+        invitation_id = read_id(prefix=Prefix.INVITATION, text=invitation)
+        invitations.withdraw_invitation(actor=call.actor, invitation_id=invitation_id, now=call.now)
 
 
 class KeysView(APIView):

@@ -116,10 +116,11 @@ class Actor:
 
 # The team of an actor that founds one, before there is any.
 NO_TEAM = UUID(int=0)
+SYSTEM_ID = "system"
 
 
 def system_actor(*, team_id: UUID, door: Door) -> Actor:
-    return Actor(kind=ActorKind.SYSTEM, id="system", name="Workrail", team_id=team_id, door=door)
+    return Actor(kind=ActorKind.SYSTEM, id=SYSTEM_ID, name="Workrail", team_id=team_id, door=door)
 
 
 def person_id_of(*, actor: Actor) -> UUID:

@@ -16,6 +16,7 @@ class Prefix(StrEnum):
     PERSON = "per"
     TEAM = "team"
     MEMBERSHIP = "mem"
+    INVITATION = "inv"
     KEY = "key"
     AUDIT = "aud"
     WORKFLOW = "wfl"
@@ -28,6 +29,9 @@ class Prefix(StrEnum):
     CHECKPOINT = "cp"
     TRACE = "tr"
     HANDLE = "hold"
+    BUNDLE_JOB = "job"
+    ENDPOINT = "hook"
+    DELIVERY = "dlv"
 
 
 def uuid7(*, unix_ms: int, random: bytes) -> UUID:

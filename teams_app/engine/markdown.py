@@ -8,8 +8,8 @@ from html import unescape
 import nh3
 from markdown_it import MarkdownIt
 
-# Headings of a text stand below those of the page that shows it.
-_HEADINGS_BELOW = 3
+# Headings of a text stand below those of the page that shows it: its highest is this one.
+_HIGHEST_HEADING = 3
 _DEEPEST_HEADING = 6
 _TAGS = {
     "a",
@@ -17,6 +17,7 @@ _TAGS = {
     "br",
     "code",
     "em",
+    "h3",
     "h4",
     "h5",
     "h6",
@@ -45,9 +46,10 @@ def plain_words(text: str) -> str:
 def render_markdown(text: str) -> str:
     """Safe to be put into a page as it is. The same text always gives the same HTML."""
     tokens = _PARSER.parse(text)
-    for token in tokens:
-        if token.type in {"heading_open", "heading_close"}:
-            token.tag = f"h{min(int(token.tag[1:]) + _HEADINGS_BELOW, _DEEPEST_HEADING)}"
+    headings = [token for token in tokens if token.type in {"heading_open", "heading_close"}]
+    highest = min((int(token.tag[1:]) for token in headings), default=1)
+    for token in headings:
+        token.tag = f"h{min(int(token.tag[1:]) - highest + _HIGHEST_HEADING, _DEEPEST_HEADING)}"
     html: str = _PARSER.renderer.render(tokens, _PARSER.options, {})
     return nh3.clean(
         html,

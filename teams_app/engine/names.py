@@ -31,8 +31,13 @@ def read_name(text: str, *, field: str = "name") -> str:
     return name
 
 
+def fold_username(text: str) -> str:
+    """One spelling for all ways to write a login name: full-width and other compatible forms, and any case, are the same."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
 def read_username(text: str) -> str:
-    username = text.strip().lower()
+    username = fold_username(text)
     if len(username) <= USERNAME_CHARACTERS and _USERNAME.fullmatch(username):
         return username
     raise InvalidInputError(

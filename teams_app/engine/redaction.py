@@ -37,13 +37,29 @@ _WHOLE_NAMES = frozenset({"pwd", "pin", "auth", "bearer", "jwt"})
 # One look that tells whether the patterns need to look at all: most texts hold none of these. Looking for each in turn is thirty
 # times as quick as one pattern of alternatives.
 _SUSPECTS = (
-    *("wr_key_", "eyj", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "sk-", "akia", "asia"),
+    *(
+        "wr_key_",
+        "wr_link_",
+        "eyj",
+        "ghp_",
+        "gho_",
+        "ghu_",
+        "ghs_",
+        "ghr_",
+        "github_pat_",
+        "glpat-",
+        "xox",
+        "sk-",
+        "akia",
+        "asia",
+    ),
     *("private key", "bearer", "basic", "://", "passw", "secret", "apikey", "api_key", "token", "cookie", "sessionid"),
 )
 _VERSION = re.compile(r"\.\s*v[0-9]")
 _PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
     # An agent key keeps the eight characters by which people recognise it.
     (re.compile(r"(wr_key_[a-z2-7]{0,8})[a-z0-9]*", re.IGNORECASE), rf"\1{HIDDEN}"),
+    (re.compile(r"(wr_link_)[a-z0-9]+", re.IGNORECASE), rf"\1{HIDDEN}"),
     # st.v1.…, ack.v1.…, chk.v1.… and their kin keep kind and version, also when a chat put spaces around the dots.
     (
         re.compile(

@@ -3,16 +3,18 @@
 Every door uses it for what it is sent: a field that the type does not have is refused, with the field that was meant.
 """
 
-import difflib
 import re
 from typing import Any, TypeVar, get_args
 
 import msgspec
 
+from teams_app.engine.closest import closest
 from teams_app.engine.errors import InvalidInputError
 
 T = TypeVar("T")
 
+# What somebody sent comes back in the refusal, and not at any length.
+_SHOWN_CHARACTERS = 200
 _PLACE = re.compile(r" - at `(?:key in )?(\$[^`]*)`$")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(.*)`$")
 _MISSING = re.compile(r"^Object missing required field `(.*)`$")
@@ -29,12 +31,12 @@ def read_shape(value: Any, shape: type[T], *, lenient: bool = False) -> T:
 def _refusal(text: str, shape: type[Any]) -> InvalidInputError:
     place = _PLACE.search(text)
     problem = _PLACE.sub("", text)
-    path = place.group(1) if place else "$"
-    details = {"path": path, "problem": problem}
+    path = (place.group(1) if place else "$")[:_SHOWN_CHARACTERS]
+    details = {"path": path, "problem": problem[:_SHOWN_CHARACTERS]}
     if unknown := _UNKNOWN.match(problem):
         known = sorted(_field_names(shape))
         return InvalidInputError(
-            f"There is no field {unknown.group(1)!r} here{_where(path)}.",
+            f"There is no field {unknown.group(1)[:_SHOWN_CHARACTERS]!r} here{_where(path)}.",
             suggestion=_did_you_mean(unknown.group(1), known),
             details=details,
         )
@@ -44,7 +46,9 @@ def _refusal(text: str, shape: type[Any]) -> InvalidInputError:
             suggestion=f"Send {missing.group(1)!r}.",
             details=details,
         )
-    return InvalidInputError(f"{problem}{_where(path)}.", suggestion=f"Correct {path}.", details=details)
+    return InvalidInputError(
+        f"{problem[:_SHOWN_CHARACTERS]}{_where(path)}.", suggestion=f"Correct {path}.", details=details
+    )
 
 
 def _where(path: str) -> str:
@@ -52,9 +56,9 @@ def _where(path: str) -> str:
 
 
 def _did_you_mean(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    if close:
-        return f"Did you mean {close[0]!r}?"
+    close = closest(name, known)
+    if close is not None:
+        return f"Did you mean {close!r}?"
     if known:
         return f"Leave it out. The fields are: {', '.join(known)}."
     return "Leave it out. This takes no fields."

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from teams_app.engine.actors import ActorKind, Door, Role, Scope
+from teams_app.engine.webhooks import DeliveryState, NoticeKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,43 @@ class MemberValue:
     username: str
     role: Role
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationValue:
+    id: UUID
+    team_id: UUID
+    team_name: str
+    username: str
+    role: Role
+    inviter_name: str
+    created_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedInvitation:
+    """The only value that ever holds the text of the link; it is shown once and kept nowhere."""
+
+    invitation: InvitationValue
+    link: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetValue:
+    """`username` is shown to whoever holds the link: it is theirs."""
+
+    team_name: str
+    username: str
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedReset:
+    """As `IssuedInvitation`, for a forgotten password."""
+
+    reset: ResetValue
+    link: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +89,14 @@ class IssuedKey:
 class WebhookValue:
     """`failure` is why the last notice was not taken, if it was not."""
 
+    id: UUID
     url: str
+    kinds: tuple[NoticeKind, ...]
     set_at: datetime
     delivered_at: datetime | None
     failed_at: datetime | None
     failure: str
+    switched_off_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +105,20 @@ class SetWebhook:
 
     webhook: WebhookValue
     secret: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryValue:
+    id: UUID
+    endpoint_id: UUID
+    notice_id: UUID
+    kind: NoticeKind
+    state: DeliveryState
+    tries: int
+    created_at: datetime
+    next_try_at: datetime | None
+    delivered_at: datetime | None
+    failure: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """Who is in a team, and as what. A team always has an owner."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -13,36 +12,6 @@ from teams_app.engine.values import MemberValue
 from teams_app.models import Membership, Team
 from teams_app.selectors import member_value
 from teams_app.services.audit import record_audit
-from teams_app.services.ids import new_id
-from teams_app.services.people import find_or_create_account
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddedMember:
-    """`password` is there once, when an account had to be made."""
-
-    member: MemberValue
-    password: str | None
-
-
-@transaction.atomic(durable=True)
-def add_member(*, actor: Actor, username: str, role: Role, now: datetime) -> AddedMember:
-    actor.require(Permission.MANAGE_TEAM)
-    account = find_or_create_account(username=username, now=now)
-    # Two at once: the unique constraint lets one of them insert, and the other finds that row.
-    row, created = Membership.objects.select_related("person").get_or_create(
-        team_id=actor.team_id,
-        person_id=account.person_id,
-        defaults={"id": new_id(now=now), "role": role.value, "created_at": now},
-    )
-    if not created:
-        raise PreconditionFailedError(
-            f"{account.username} is in the team already, as {row.role}.",
-            suggestion="Change the role of the member instead.",
-            details={"member": to_text(Prefix.MEMBERSHIP, row.pk)},
-        )
-    _record(actor, "member.added", row, now, role=role.value)
-    return AddedMember(member=member_value(row), password=account.password)
 
 
 @transaction.atomic(durable=True)

@@ -1,4 +1,4 @@
-"""Accounts of people."""
+"""The account that the first run makes. Every other one is made by the person who accepts an invitation."""
 
 import secrets
 from dataclasses import dataclass

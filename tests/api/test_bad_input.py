@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from teams_app.engine.actors import Scope
+from teams_app.engine.actors import Role, Scope
 from teams_app.engine.ids import Prefix, to_text
 from tests.cast import NOW, issue, member_id, team_id
 
@@ -15,25 +15,30 @@ STRANGE_ID = "aaaaaaaaaaaaaaaaaaaaaaaaaa"
 WHOAMI, TEAMS, TEAM = "/api/v1/whoami", "/api/v1/teams", "/api/v1/teams/{team}"
 MEMBERS, MEMBER = "/api/v1/members", "/api/v1/members/{member}"
 KEYS, KEY, REVOKE = "/api/v1/keys", "/api/v1/keys/{key}", "/api/v1/keys/{key}/revoke"
+INVITATIONS, INVITATION = "/api/v1/invitations", "/api/v1/invitations/{invitation}"
+PASSWORD_LINK = "/api/v1/members/{member}/password-link"
 AUDIT = "/api/v1/audit"
 
-READS = [WHOAMI, TEAMS, TEAM, MEMBERS, MEMBER, KEYS, KEY, AUDIT]
-LISTS = [MEMBERS, KEYS, AUDIT]
+READS = [WHOAMI, TEAMS, TEAM, MEMBERS, MEMBER, INVITATIONS, KEYS, KEY, AUDIT]
+LISTS = [MEMBERS, INVITATIONS, KEYS, AUDIT]
 WRITES = {
     ("POST", TEAMS): {"name": "x"},
     ("PATCH", TEAM): {"name": "x"},
-    ("POST", MEMBERS): {"username": "x", "role": "viewer"},
+    ("POST", INVITATIONS): {"username": "x", "role": "viewer"},
+    ("POST", PASSWORD_LINK): {},
     ("PATCH", MEMBER): {"role": "viewer"},
     ("POST", KEYS): {"name": "x", "scopes": ["runs:read"]},
     ("POST", REVOKE): {},
 }
-EVERYTHING = [("GET", path) for path in READS] + [*WRITES, ("DELETE", MEMBER)]
+EVERYTHING = [("GET", path) for path in READS] + [*WRITES, ("DELETE", MEMBER), ("DELETE", INVITATION)]
 OF_A_ROW = [
     ("GET", TEAM),
     ("PATCH", TEAM),
     ("GET", MEMBER),
     ("PATCH", MEMBER),
     ("DELETE", MEMBER),
+    ("POST", PASSWORD_LINK),
+    ("DELETE", INVITATION),
     ("GET", KEY),
     ("POST", REVOKE),
 ]
@@ -54,8 +59,12 @@ BAD_BODIES = {
 
 @pytest.fixture
 def props(house):
+    from teams_app.services.invitations import invite
+
     issued = issue(house.alice.actor)
+    invited = invite(actor=house.alice.actor, username="dora", role=Role.VIEWER, now=NOW)
     return {
+        "invitation": to_text(Prefix.INVITATION, invited.invitation.id),
         "team": team_id(house.team),
         "member": member_id(house.bob),
         "key": to_text(Prefix.KEY, issued.key.id),
@@ -66,14 +75,15 @@ def props(house):
 @pytest.fixture
 def unchanged(props):
     """What the tables hold must be the same after the test as before it."""
-    from teams_app.models import AgentKey, AuditEntry, Membership, Person, Team
+    from teams_app.models import AgentKey, AuditEntry, Invitation, Membership, PasswordReset, Person, Team
 
     def contents():
+        links = [list(table.objects.order_by("id").values()) for table in (Invitation, PasswordReset)]
         keys = AgentKey.objects.order_by("id").values_list("id", "name", "revoked_at")
         members = Membership.objects.order_by("id").values_list("id", "role")
         teams = Team.objects.order_by("id").values_list("id", "name")
         people = Person.objects.order_by("id").values_list("id", "username")
-        return [list(table) for table in (keys, members, teams, people)], AuditEntry.objects.count()
+        return links, [list(table) for table in (keys, members, teams, people)], AuditEntry.objects.count()
 
     before = contents()
     yield

@@ -2,11 +2,14 @@
 
 import asyncio
 import json
+import threading
 from io import BytesIO
 
 import pytest
 
-from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, WsgiInAsgi
+from workrail_site import bodies, wsgi_in_asgi
+from workrail_site.bodies import BodyTooSlowError, read_body
+from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW, WsgiInAsgi
 
 
 def scope(path="/", *, method="GET", headers=(), **more):
@@ -203,3 +206,135 @@ def test_an_upload_beyond_the_limit_is_refused_in_the_form_of_the_house(settings
     assert (status, json.loads(body)["code"]) == (413, "PAYLOAD_TOO_LARGE")
     assert headers[b"content-type"] == b"application/problem+json"
     assert b"content-security-policy" in headers
+
+
+class Trickle:
+    """A client that sends a byte in each so many seconds of a clock that goes when somebody waits."""
+
+    def __init__(self, seconds_each):
+        self.seconds_each = seconds_each
+        self.sent = 0
+
+    async def __call__(self):
+        if self.seconds_each is None:
+            await asyncio.Event().wait()
+        await asyncio.sleep(self.seconds_each)
+        self.sent += 1
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+
+@pytest.mark.parametrize("seconds_each", [None, 0.002])
+def test_a_body_that_stops_or_trickles_is_given_up(seconds_each):
+    with pytest.raises(BodyTooSlowError):
+        asyncio.run(read_body(Trickle(seconds_each), max_bytes=10**9, patience_seconds=0.05))
+
+
+def test_a_long_body_that_keeps_coming_is_read(monkeypatch):
+    monkeypatch.setattr(bodies, "LEAST_BYTES_PER_SECOND", 100)
+    pieces = [b"x" * 10] * 30
+
+    async def receive():
+        await asyncio.sleep(0.004)
+        piece = pieces.pop()
+        return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
+
+    # Slower than its patience alone allows, and quicker than the least that is expected.
+    assert len(asyncio.run(read_body(receive, max_bytes=1_000, patience_seconds=0.05))) == 300
+
+
+def test_of_a_body_that_trickles_the_application_is_told_and_holds_no_thread(wsgi, monkeypatch):
+    monkeypatch.setattr(wsgi_in_asgi, "read_body", _impatient)
+    bridge = WsgiInAsgi(wsgi, threads=1, max_body_bytes=10**6)
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    async def play():
+        slow = [asyncio.ensure_future(bridge(scope(method="POST"), Trickle(None), send)) for _ in range(50)]
+        await asyncio.sleep(0)
+        await bridge(scope(), _nothing_more, send)
+        served_meanwhile = wsgi.environ.get("REQUEST_METHOD")
+        await asyncio.gather(*slow)
+        return served_meanwhile
+
+    assert asyncio.run(play()) == "GET"
+    assert wsgi.environ[BODY_TOO_SLOW] is True
+
+
+async def _impatient(receive, *, max_bytes):
+    return await read_body(receive, max_bytes=max_bytes, patience_seconds=0.05)
+
+
+async def _nothing_more():
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+class Long:
+    """An application that works until it is let go."""
+
+    def __init__(self):
+        self.stopped = threading.Event()
+        self.finished = []
+
+    def __call__(self, environ, start_response):
+        self.finished.append(self.stopped.wait(5))
+        start_response("200 OK", [])
+        return [b""]
+
+    def stopper(self):
+        return self.stopped.set
+
+
+@pytest.mark.parametrize(("method", "is_stopped"), [("GET", True), ("HEAD", True), ("POST", False)])
+def test_what_only_reads_is_stopped_when_its_client_leaves_and_what_writes_is_finished(monkeypatch, method, is_stopped):
+    monkeypatch.setattr(wsgi_in_asgi, "WATCHED_AFTER_SECONDS", 0.01)
+    long = Long()
+    bridge = WsgiInAsgi(long, threads=1, max_body_bytes=10, stopper=long.stopper)
+    messages = [{"type": "http.request", "body": b"", "more_body": False}, {"type": "http.disconnect"}]
+    sent = []
+
+    async def receive():
+        return messages.pop(0)
+
+    async def send(message):
+        sent.append(message)
+
+    async def play():
+        task = asyncio.ensure_future(bridge(scope(method=method), receive, send))
+        await asyncio.sleep(0.1)
+        seen = long.stopped.is_set()
+        long.stopped.set()
+        await task
+        return seen
+
+    assert asyncio.run(play()) is is_stopped
+    assert long.finished == [True]
+
+
+def test_whether_the_process_lives_is_answered_while_every_thread_is_taken():
+    from workrail_site.asgi import Shell
+
+    long = Long()
+    bridge = WsgiInAsgi(long, threads=2, max_body_bytes=10)
+    shell = Shell(django=bridge, mcp=None)
+    answered = []
+
+    async def send(message):
+        answered.append(message)
+
+    async def ask(path):
+        await shell(scope(path), _nothing_more, send)
+
+    async def play():
+        crowd = [asyncio.ensure_future(ask("/api/v1/runs")) for _ in range(8)]
+        await asyncio.sleep(0.02)
+        await ask("/healthz")
+        alive = list(answered)
+        long.stopped.set()
+        await asyncio.gather(*crowd)
+        return alive
+
+    alive = asyncio.run(play())
+    assert told(alive)[0] == 200
+    assert json.loads(told(alive)[2]) == {"status": "ok"}

@@ -109,21 +109,46 @@ def test_the_members_of_the_team_are_listed_and_no_other(house, as_person):
     assert told["nextCursor"] is None
 
 
-def test_a_member_is_added_read_promoted_and_removed(house, as_person):
+def test_a_person_is_invited_joins_is_read_promoted_and_removed(house, as_person, client):
     alice = as_person(house.alice)
 
-    added = alice.post("/api/v1/members", {"username": "dora", "role": "viewer"})
-    path = f"/api/v1/members/{added.json()['member']['id']}"
-    read = alice.get(path)
+    invited = alice.post("/api/v1/invitations", {"username": "dora", "role": "viewer"})
+    waiting = alice.get("/api/v1/invitations").json()["items"]
+    password = {"new_password": "correct horse battery", "again": "correct horse battery"}
+    client.post(invited.json()["link"], {"way": "new", **password})
+    (dora,) = [each for each in alice.get("/api/v1/members").json()["items"] if each["username"] == "dora"]
+    path = f"/api/v1/members/{dora['id']}"
     promoted = alice("PATCH", path, {"role": "author"})
+    reset = alice.post(f"{path}/password-link")
     removed = alice("DELETE", path)
 
-    assert (added.status_code, bool(added.json()["password"])) == (201, True)
-    assert read.json()["role"] == "viewer"
+    assert (invited.status_code, invited.json()["invitation"]) == (201, waiting[0])
+    assert alice.get("/api/v1/invitations").json()["items"] == []
+    assert dora["role"] == "viewer"
     assert promoted.json()["role"] == "author"
+    assert (reset.status_code, reset.json()["username"]) == (201, "dora")
     assert (removed.status_code, removed.content) == (204, b"")
-    assert alice.get(path).status_code == 404
-    assert audited(house.team) == ["member.added", "member.role_changed", "member.removed"]
+    assert client.get(reset.json()["link"]).status_code == 404
+    assert audited(house.team) == [
+        "member.invited",
+        "member.joined",
+        "member.role_changed",
+        "password.reset_offered",
+        "member.removed",
+    ]
+
+
+def test_an_invitation_is_withdrawn_once(house, as_person, client):
+    alice = as_person(house.alice)
+    invited = alice.post("/api/v1/invitations", {"username": "dora", "role": "viewer"}).json()
+    path = f"/api/v1/invitations/{invited['invitation']['id']}"
+
+    assert [alice("DELETE", path).status_code for _ in range(2)] == [204, 404]
+    assert client.get(invited["link"]).status_code == 404
+
+
+def test_nobody_is_added_without_being_asked(house, as_person):
+    assert as_person(house.alice).post("/api/v1/members", {"username": "charlie", "role": "viewer"}).status_code == 405
 
 
 def test_the_last_owner_stays(house, as_person):

@@ -115,3 +115,23 @@ def test_guessing_a_password_is_slowed_down(house, client, settings):
     answers = [client.post("/studio/login/", form).status_code for _ in range(6)]
 
     assert 429 in answers
+
+
+def test_pages_of_the_studio_count_against_the_same_limits(house, settings):
+    from django.test import Client
+
+    settings.THROTTLE_ACTOR_PER_MINUTE = 2
+    client = Client()
+    client.force_login(house.alice.person)
+
+    answers = [client.get("/studio/") for _ in range(6)]
+
+    refused = next(answer for answer in answers if answer.status_code == 429)
+    assert answers[0].status_code == 200
+    assert 1 <= int(refused["Retry-After"]) <= 60
+
+
+@pytest.mark.parametrize("limit", ["THROTTLE_ACTOR_PER_MINUTE", "THROTTLE_TEAM_PER_MINUTE"])
+def test_the_limits_that_are_set_bite_below_what_one_machine_bears(settings, limit):
+    """On two cores about 200 advances a second are answered; a limit above that is none."""
+    assert 0 < getattr(settings, limit) / 60 <= 100

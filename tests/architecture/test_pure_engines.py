@@ -10,6 +10,8 @@ APPS = ("teams_app", "workflows_app", "sessions_app", "traces_app")
 
 # The computing libraries, and of the standard library what only computes.
 MAY_BE_IMPORTED = {
+    "cryptography.exceptions", "cryptography.hazmat.primitives.asymmetric.ed25519",
+    "cryptography.hazmat.primitives.serialization",
     "base64", "binascii", "bisect", "collections", "collections.abc", "copy", "dataclasses", "datetime", "decimal",
     "difflib", "enum", "fractions", "functools", "hashlib", "heapq", "hmac", "html", "io", "ipaddress", "itertools", "json",
     "jsonschema_rs", "markdown_it", "math", "msgspec", "msgspec.json", "msgspec.structs", "nh3", "operator", "orjson",

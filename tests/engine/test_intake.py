@@ -176,9 +176,7 @@ def test_paths_come_out_in_one_normal_form():
     [
         ("a", "a"),
         ("a", "./a"),
-        ("Plan.toon", "plan.toon"),
         ("é", unicodedata.normalize("NFD", "é")),
-        ("STRASSE", "straße"),
         ("a", "a/b"),
         ("A", "a/b/c"),
     ],
@@ -186,6 +184,12 @@ def test_paths_come_out_in_one_normal_form():
 def test_paths_that_are_one_on_some_system_are_refused(paths):
     for filename, data in packed_in_every_way([(path, b"x") for path in paths]):
         assert codes(refused(data, filename)) == ["duplicate_path"]
+
+
+@pytest.mark.parametrize("paths", [("README.md", "readme.md"), ("a/Plan.toon", "A/plan.toon"), ("STRASSE", "straße")])
+def test_names_that_only_some_systems_take_for_one_are_two_files(paths):
+    for filename, data in packed_in_every_way([(path, path.encode()) for path in (*paths, "x/y")]):
+        assert unpack(data=data, filename=filename) == ({path: path.encode() for path in (*paths, "x/y")}, ())
 
 
 # Kinds

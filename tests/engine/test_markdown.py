@@ -13,7 +13,7 @@ def test_what_notes_are_made_of_is_shown():
         "# Done\n\n**Read** the `diff`:\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\ncode <b>\n```"
     )
 
-    assert "<h4>Done</h4>" in html
+    assert "<h3>Done</h3>" in html
     assert "<strong>Read</strong> the <code>diff</code>" in html
     assert "<li>one</li>" in html
     assert "<td>1</td>" in html
@@ -21,7 +21,7 @@ def test_what_notes_are_made_of_is_shown():
 
 
 def test_headings_stand_below_those_of_the_page():
-    assert re.findall(r"<h(\d)>", render_markdown("# a\n## b\n### c\n#### d")) == ["4", "5", "6", "6"]
+    assert re.findall(r"<h(\d)>", render_markdown("# a\n## b\n### c\n#### d")) == ["3", "4", "5", "6"]
 
 
 def test_a_link_leads_out_without_telling_where_it_came_from():
@@ -30,7 +30,7 @@ def test_a_link_leads_out_without_telling_where_it_came_from():
     )
 
 
-WORDS = "a blockquote br code em h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul"
+WORDS = "a blockquote br code em h3 h4 h5 h6 hr li ol p pre strong table tbody td th thead tr ul"
 KNOWN = set(WORDS.split())
 HOSTILE = [
     "<script>alert(1)</script>",

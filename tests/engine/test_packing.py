@@ -43,10 +43,29 @@ def test_a_folder_inside_a_workflow_is_part_of_it():
     assert split(files) == ({"a": ["examples/workflow.toon", "workflow.toon"]}, ())
 
 
-def test_documents_outside_of_folders_are_workflows_by_their_name_alone():
-    files = {"a.json": b"{}", "deep/b.json": b"{}", "c/workflow.toon": b"", "c/d.json": b"{}"}
+def test_documents_of_steps_outside_of_folders_are_workflows():
+    steps_of_one = b'{"steps": []}'
+    files = {"a.json": steps_of_one, "deep/b.json": steps_of_one, "c/workflow.toon": b"", "c/d.json": steps_of_one}
 
     assert split(files) == ({"a.json": ["a.json"], "deep/b.json": ["b.json"], "c": ["d.json", "workflow.toon"]}, ())
+
+
+@pytest.mark.parametrize("beside", ["c/workflow.yaml", "real.json"])
+@pytest.mark.parametrize("stray", [b"{}", b"[]", b'{"note": "triage"}', b"not json", b"\xff", b"[" * 10_000])
+def test_a_stray_document_beside_a_workflow_is_ignored_and_told(beside, stray):
+    workflows, ignored = split({beside: b'{"steps": []}', "notes/stray.json": stray})
+
+    assert (len(workflows), ignored) == (1, ("notes/stray.json",))
+
+
+def test_a_broken_workflow_beside_another_is_not_ignored():
+    workflows, ignored = split({"c/workflow.yaml": b"", "broken.json": b'{"id": "team.x", "steps": [}'})
+
+    assert (sorted(workflows), ignored) == (["broken.json", "c"], ())
+
+
+def test_a_document_alone_is_a_workflow_whatever_it_says():
+    assert split({"a.json": b"{}"}) == ({"a.json": ["a.json"]}, ())
 
 
 @pytest.mark.parametrize(

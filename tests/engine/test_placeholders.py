@@ -1,6 +1,16 @@
 import pytest
 
-from workflows_app.engine.placeholders import MAX_VALUE_CHARS, expressions_in, names_in, render, render_single
+from workflows_app.engine import placeholders
+from workflows_app.engine.placeholders import (
+    MAX_SHOWN_CHARS,
+    MAX_VALUE_CHARS,
+    MAX_WRITTEN_CHARS,
+    Filling,
+    expressions_in,
+    names_in,
+    render,
+    render_single,
+)
 
 
 @pytest.mark.parametrize(
@@ -71,3 +81,47 @@ def test_expressions_are_listed_for_the_author():
 
 def test_a_value_that_is_no_json_does_not_stop_a_prompt():
     assert render("{{a}}", variables={"a": [float("nan")]}) == "[NaN]"
+
+
+def watch_writing(monkeypatch):
+    written, write = [], placeholders._as_json
+
+    def watched(value):
+        written.append(write(value))
+        return written[-1]
+
+    monkeypatch.setattr(placeholders, "_as_json", watched)
+    return written
+
+
+def test_a_value_that_is_named_a_thousand_times_is_written_once_and_shown_within_bounds(monkeypatch):
+    written = watch_writing(monkeypatch)
+    prompt = "{{a}}" * 1_600
+
+    rendered = render(prompt, variables={"a": list(range(45_000))})
+
+    assert len(written) == 1
+    assert len(rendered) <= MAX_SHOWN_CHARS + len(prompt) + 1_600 * len("[left out: a]")
+    assert rendered.endswith("[left out: a]")
+
+
+@pytest.mark.parametrize("dots", [0, 30])
+def test_many_names_of_long_values_are_written_within_bounds(monkeypatch, dots):
+    written = watch_writing(monkeypatch)
+    inner = list(range(45_000))
+    for _ in range(60):
+        inner = {"x": inner, "y": 1}
+    names = [".".join(["a", *["x"] * level]) for level in range(dots, 60)]
+
+    render(" ".join(f"{{{{{name}}}}}" for name in names), variables={"a": inner})
+
+    assert sum(map(len, written)) <= MAX_WRITTEN_CHARS + len(written[0])
+
+
+def test_the_texts_of_one_step_share_what_is_shown_of_their_values():
+    filling = Filling({"a": "x" * MAX_VALUE_CHARS, "b": "short"})
+
+    shown = [filling.render("{{a}}") for _ in range(6)]
+
+    assert [len(text) == MAX_VALUE_CHARS for text in shown] == [True] * 4 + [False] * 2
+    assert filling.render("{{b}} {{c}}") == "[left out: b] [unset: c]"

@@ -37,7 +37,7 @@ def test_a_later_screen_has_no_secret_to_show():
 
     assert "Password" not in screen
     assert "wr_key_" not in screen
-    assert "./workrail changepassword owner" in screen
+    assert "./workrail members reset owner" in screen
 
 
 def test_secrets_of_a_first_run_that_failed_are_not_lost():

@@ -1,4 +1,4 @@
-"""The parts of MCP that need no server: names that were meant, documents in pieces, keys that are at hand."""
+"""The parts of MCP that need no server: documents in pieces, keys that are at hand."""
 
 from datetime import timedelta
 
@@ -6,16 +6,6 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.cast import NOW
-
-
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [("state_token", "stateToken"), ("STATETOKEN", "stateToken"), ("ackTocken", "ackToken"), ("elephant", None)],
-)
-def test_another_way_to_write_a_name_finds_it(written, meant):
-    from workrail_site.mcp.arguments import closest
-
-    assert closest(written, ["stateToken", "ackToken", "output"]) == meant
 
 
 @given(texts=st.lists(st.text(max_size=300), min_size=1, max_size=5), room=st.integers(60, 400))

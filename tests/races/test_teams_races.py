@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from teams_app.engine.actors import NO_TEAM, Door, Role, system_actor
-from teams_app.engine.errors import PreconditionFailedError
+from teams_app.engine.errors import WorkrailError
 from tests.cast import LATER, NOW, audited, issue, play
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -24,7 +24,7 @@ def together(*calls):
         try:
             line.wait(timeout=10)
             return call()
-        except PreconditionFailedError as refusal:
+        except WorkrailError as refusal:
             return refusal
         finally:
             connections.close_all()
@@ -34,7 +34,7 @@ def together(*calls):
 
 
 def refused(results):
-    return [result for result in results if isinstance(result, PreconditionFailedError)]
+    return [result for result in results if isinstance(result, WorkrailError)]
 
 
 def owners(team):
@@ -75,18 +75,56 @@ def test_two_owners_who_leave_at_once_leave_one(house):
     assert owners(house.team) == 1
 
 
-def test_one_person_who_is_added_twice_at_once_is_a_member_once(house):
+def test_one_link_that_is_used_twice_at_once_makes_one_member(house):
     from teams_app.models import Membership, Person
-    from teams_app.services.members import add_member
+    from teams_app.services.invitations import accept_with_new_account, invite
+
+    link = invite(actor=house.alice.actor, username="dora", role=Role.VIEWER, now=NOW).link
 
     results = together(
-        *[lambda: add_member(actor=house.alice.actor, username="dora", role=Role.VIEWER, now=NOW) for _ in range(4)]
+        *[
+            lambda n=n: accept_with_new_account(
+                link=link, password=f"correct horse battery {n}", door=Door.STUDIO, now=NOW
+            )
+            for n in range(4)
+        ]
     )
 
     assert len(refused(results)) == 3
     assert Person.objects.filter(username="dora").count() == 1
     assert Membership.objects.filter(person__username="dora").count() == 1
-    assert audited(house.team) == ["member.added"]
+    assert audited(house.team) == ["member.invited", "member.joined"]
+
+
+def test_two_invitations_of_one_name_at_once_leave_one_link_that_works(house):
+    from teams_app import selectors
+    from teams_app.services.invitations import invite
+
+    issued = together(
+        *[lambda: invite(actor=house.alice.actor, username="dora", role=Role.VIEWER, now=NOW) for _ in range(4)]
+    )
+
+    assert len([each for each in issued if selectors.find_invitation(link=each.link, now=NOW)]) == 1
+
+
+def test_two_teams_that_invite_one_new_name_end_with_one_account(house):
+    from teams_app.models import Person
+    from teams_app.services.invitations import accept_with_new_account, invite
+
+    links = [
+        invite(actor=actor, username="dora", role=Role.VIEWER, now=NOW).link
+        for actor in (house.alice.actor, house.charlie.actor)
+    ]
+
+    results = together(
+        *[
+            lambda link=link: accept_with_new_account(link=link, password=link[-20:], door=Door.STUDIO, now=NOW)
+            for link in links
+        ]
+    )
+
+    assert len(refused(results)) == 1
+    assert Person.objects.filter(username="dora").count() == 1
 
 
 def test_a_key_that_is_revoked_twice_at_once_is_on_record_once(house):

@@ -321,7 +321,7 @@ def test_a_step_that_a_person_approves_waits_when_its_work_is_told_of(dialect):
 
 
 def test_what_was_approved_is_what_stands_whatever_is_told_of_it_afterwards():
-    desk, at, waiting = waits_for_approval()
+    desk, waiting = waits_for_approval()
     answer(desk.person, CheckpointRequest.objects.get(), "approve", now=LATER)
 
     entered(desk, waiting["session_token"], "end-workflow", "one", output="Something else.", now=LATER)
@@ -330,7 +330,7 @@ def test_what_was_approved_is_what_stands_whatever_is_told_of_it_afterwards():
 
 
 def test_work_that_is_sent_back_is_told_of_again_and_asked_again():
-    desk, at, waiting = waits_for_approval()
+    desk, waiting = waits_for_approval()
     answer(desk.person, CheckpointRequest.objects.get(), "send_back", reason="No tests.", now=LATER)
 
     again = entered(desk, waiting["session_token"], "end-workflow", "one", output="With tests.", now=LATER)
@@ -342,7 +342,7 @@ def test_work_that_is_sent_back_is_told_of_again_and_asked_again():
 
 
 def test_work_that_is_rejected_ends_the_run():
-    desk, at, waiting = waits_for_approval()
+    desk, waiting = waits_for_approval()
     answer(desk.person, CheckpointRequest.objects.get(), "reject", reason="Not this way.", now=LATER)
 
     with pytest.raises(RunEndedError, match="Not this way"):
@@ -373,7 +373,7 @@ def waits_for_approval():
     published(desk, notes_free("one", requireConfirmation={"kind": "human_approval"}), workflow_id="team.steps")
     held = begun(desk, workflow_id="team.steps").held
     at = entered(desk, held.token, "main")
-    return desk, at, entered(desk, at["session_token"], "end-workflow", "one")
+    return desk, entered(desk, at["session_token"], "end-workflow", "one")
 
 
 def set_action(name, value):

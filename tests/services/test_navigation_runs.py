@@ -15,6 +15,7 @@ from sessions_app.services.runs import Beginning
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, equals, folder, step
 from tests.checkpoint_cast import answer
+from tests.key_turns import rotate_long_ago
 from tests.run_cast import published as published_steps
 from tests.workflow_cast import NOW, publish
 from workflows_app.engine.source import Source, SourceFormat
@@ -275,18 +276,10 @@ def test_an_approval_takes_a_steered_run_on_and_its_driver_is_told(desk):
 
 
 def test_what_was_replayed_after_two_rotations_is_signed_anew(desk):
-    from sessions_app.services.keys import rotate_keys
-    from teams_app.engine.actors import Door, system_actor
-
     published(desk, activity(steps=[step("do"), step("look")]))
     value = start(desk)
     first = act(desk, value, CompleteStep(step_id="do"))
-    for minute in (1, 2):
-        rotate_keys(
-            actor=system_actor(team_id=desk.team_id, door=Door.CLI),
-            now=NOW + timedelta(minutes=minute),
-            entropy=os.urandom,
-        )
+    rotate_long_ago(2)
 
     again = act(desk, value, CompleteStep(step_id="do"))
 

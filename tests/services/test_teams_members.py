@@ -46,38 +46,6 @@ def test_renaming_a_team_to_its_own_name_records_nothing(house):
     assert audited(house.team) == []
 
 
-def test_a_new_member_gets_an_account_and_a_password_that_is_shown_once(house):
-    from teams_app.models import Person
-    from teams_app.services.members import add_member
-
-    added = add_member(actor=house.alice.actor, username="Dora", role=Role.VIEWER, now=NOW)
-
-    person = Person.objects.get(username="dora")
-    assert added.member.role is Role.VIEWER
-    assert person.check_password(added.password)
-    assert person.password.startswith("argon2")
-    assert roles(house.team)["dora"] == "viewer"
-    assert audited(house.team) == ["member.added"]
-
-
-def test_a_member_with_an_account_keeps_their_password(house):
-    from teams_app.services.members import add_member
-
-    added = add_member(actor=house.alice.actor, username="charlie", role=Role.AUTHOR, now=NOW)
-
-    assert added.password is None
-    assert roles(house.team)["charlie"] == "author"
-
-
-def test_a_member_is_not_added_twice(house):
-    from teams_app.services.members import add_member
-
-    with pytest.raises(PreconditionFailedError, match="already"):
-        add_member(actor=house.alice.actor, username="bob", role=Role.OWNER, now=NOW)
-
-    assert roles(house.team)["bob"] == "operator"
-
-
 def test_a_role_is_changed_and_recorded_with_the_one_before(house):
     from teams_app.models import AuditEntry
     from teams_app.services.members import change_role
@@ -163,7 +131,7 @@ def test_a_member_of_another_team_is_the_same_as_none(house):
     assert roles(house.team)["bob"] == "operator"
 
 
-@pytest.mark.parametrize("act", ["found", "rename", "add", "change"])
+@pytest.mark.parametrize("act", ["found", "rename", "change"])
 def test_only_an_owner_manages(house, act):
     from teams_app.services import members, teams
 
@@ -171,7 +139,6 @@ def test_only_an_owner_manages(house, act):
     acts = {
         "found": lambda: teams.found_team(actor=bob, name="x", now=NOW),
         "rename": lambda: teams.rename_team(actor=bob, name="x", now=NOW),
-        "add": lambda: members.add_member(actor=bob, username="x", role=Role.VIEWER, now=NOW),
         "change": lambda: members.change_role(
             actor=bob,
             member_id=house.bob.membership.pk,

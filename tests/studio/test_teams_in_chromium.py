@@ -22,7 +22,7 @@ LISTS = [
     "/studio/teams_app/agentkey/",
     "/studio/teams_app/auditentry/",
 ]
-FORMS = ["/studio/teams_app/agentkey/issue/", "/studio/teams_app/membership/add-member/", "/studio/password_change/"]
+FORMS = ["/studio/teams_app/agentkey/issue/", "/studio/teams_app/membership/invite/", "/studio/password_change/"]
 
 
 class Visit:
@@ -46,7 +46,7 @@ class Visit:
         self.open("/studio/")
         self.page.fill("#id_username", name)
         self.page.fill("#id_password", password)
-        self.page.click("input[type=submit]")
+        self.page.click("#login-form button[type=submit]")
         self.page.wait_for_selector("#user-tools")
 
 
@@ -106,12 +106,12 @@ def test_a_key_is_issued_and_revoked_by_hand(house, password, live_server):
         visit.page.click("text=Issue a key")
         visit.page.fill("#id_name", "Claude")
         visit.page.check("input[value='runs:read']")
-        visit.page.click("input.default")
+        visit.page.click("button.default")
         shown = visit.page.inner_text(".workrail-secret code")
         visit.page.click("text=Back to the list")
         visit.page.click("#result_list tbody a >> nth=0")
         visit.page.click("text=Revoke")
-        visit.page.click("input.default")
+        visit.page.click("button.default")
         return shown, visit.page.inner_text(".messagelist")
 
     (shown, said), complaints = browse(live_server.url, work)

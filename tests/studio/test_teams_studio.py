@@ -48,7 +48,8 @@ def acts_of(house):
     return {
         f"{TEAMS}found/": {"name": "Second"},
         f"{TEAMS}{house.team.pk}/rename/": {"name": "Renamed"},
-        f"{MEMBERS}add-member/": {"username": "dora", "role": "viewer"},
+        f"{MEMBERS}invite/": {"username": "dora", "role": "viewer"},
+        f"{MEMBERS}{member}/password-link/": {},
         f"{MEMBERS}{member}/role/": {"role": "owner"},
         f"{MEMBERS}{member}/remove/": {},
         f"{KEYS}issue/": {"name": "Claude", "scopes": ["runs:read"]},
@@ -150,7 +151,8 @@ def test_every_act_of_an_owner_is_done_and_recorded_as_theirs(house, alice):
     assert list(done) == [
         "team.created",
         "team.renamed",
-        "member.added",
+        "member.invited",
+        "password.reset_offered",
         "member.role_changed",
         "member.removed",
         "key.issued",
@@ -242,7 +244,7 @@ def test_a_form_that_is_wrong_comes_back_with_words_and_issues_nothing(house, al
     refused = alice.post(f"{KEYS}issue/", form)
 
     assert refused.status_code == 400
-    assert 'class="errorlist' in text(refused)
+    assert re.search(r'class="(?:errorlist|banner is-stop)', text(refused))
     assert not AgentKey.objects.exists()
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.run_cast import begin, make_desk, notes_free
+from tests.studio_pages import content_of
 from tests.trace_calls import at_ms, made, write
 from tests.workflow_cast import NOW
 
@@ -85,7 +86,7 @@ def test_a_timeline_is_a_picture_and_a_table(desk, reply, sign_in):
     page = shown(sign_in(desk.viewer).get(timeline_of(reply)))
 
     assert "<svg" in page
-    assert page.count("<rect") == 2
+    assert content_of(page).count("<rect") == 2
     assert "plan: 2 calls in 1 min 35 s, 1 refused" in page
     assert "<td>plan</td>" in page
 

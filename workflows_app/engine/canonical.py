@@ -14,6 +14,8 @@ import rfc8785
 
 MAX_SAFE_INTEGER = 2**53 - 1
 DEFAULT_MAX_DEPTH = 64
+# What one request may hold. A mebibyte has room for half a million zeros, each of which is looked at several times.
+MAX_VALUES = 100_000
 _SORTED = orjson.OPT_SORT_KEYS
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
@@ -52,7 +54,9 @@ def canonical_digest(value: Any) -> str:
     return digest(canonical_bytes(value))
 
 
-def loads_strict(data: bytes | str, *, max_bytes: int, max_depth: int = DEFAULT_MAX_DEPTH) -> Any:
+def loads_strict(
+    data: bytes | str, *, max_bytes: int, max_depth: int = DEFAULT_MAX_DEPTH, max_values: int | None = None
+) -> Any:
     """Read JSON that may be stored: UTF-8, no duplicate key, no NaN, no lone surrogate, no NUL, bounded."""
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     if len(raw) > max_bytes:
@@ -71,15 +75,19 @@ def loads_strict(data: bytes | str, *, max_bytes: int, max_depth: int = DEFAULT_
         if isinstance(error, UnreadableJsonError):
             raise
         raise UnreadableJsonError("not_json", f"Not JSON: {error}.") from error
-    check_storable(value, max_depth=max_depth)
+    check_storable(value, max_depth=max_depth, max_values=max_values)
     return value
 
 
-def check_storable(value: Any, *, max_depth: int = DEFAULT_MAX_DEPTH) -> None:
-    """Refuse what Postgres or the canonical form cannot hold: NUL, lone surrogates, NaN, depth."""
+def check_storable(value: Any, *, max_depth: int = DEFAULT_MAX_DEPTH, max_values: int | None = None) -> None:
+    """Refuse what Postgres or the canonical form cannot hold (NUL, lone surrogates, NaN, depth), or what is too much."""
     stack: list[tuple[Any, int]] = [(value, 0)]
+    seen = 0
     while stack:
         item, depth = stack.pop()
+        seen += 1
+        if max_values is not None and seen > max_values:
+            raise UnreadableJsonError("too_many_values", f"The document has more than {max_values:,} values.")
         if isinstance(item, str):
             _check_text(item)
         elif isinstance(item, float):

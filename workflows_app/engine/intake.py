@@ -60,13 +60,9 @@ def _keep(kept: Files, path: str, data: bytes) -> None:
 
 
 def _clashes(files: Files) -> list[Problem]:
-    """Paths that are one on a file system that folds case, and files that are also folders."""
-    first: dict[str, str] = {}
-    problems = []
-    for path in sorted(files):
-        earlier = first.setdefault(same_file(path), path)
-        if earlier != path:
-            problems.append(_clash(path, f"On some systems this is the same file as {shown_path(earlier)}."))
+    """Files that are also folders, on this system or another. Two names that some system takes for one are two here."""
+    first = {same_file(path): path for path in sorted(files, reverse=True)}
+    problems: list[Problem] = []
     for path in sorted(files):
         segments = same_file(path).split("/")
         folders = ("/".join(segments[:depth]) for depth in range(1, len(segments)))

@@ -46,15 +46,21 @@ def detect_format(files: Mapping[str, bytes]) -> SourceFormat:
 
 
 def split_workflows(files: Mapping[str, bytes], *, origin: Origin, strictness: Strictness) -> Split:
-    """Every folder with an entry file is a workflow, and so is every JSON file outside of such a folder."""
+    """Every folder with an entry file is a workflow, and so is every JSON file outside of such a folder.
+
+    Beside a workflow, a JSON file that does not look like one belongs to none: archives bring all sorts of things along.
+    """
     roots = _roots(files)
+    loose = [path for path in files if path.endswith(".json") and not any(path.startswith(root) for root in roots)]
+    likely = {path for path in loose if _looks_like_steps(files[path])}
+    documents = likely if roots or likely else set(loose)
     parts: dict[str, dict[str, bytes]] = {root: {} for root in roots}
     ignored: list[str] = []
     for path in sorted(files):
         root = next((root for root in roots if path.startswith(root)), None)
         if root is not None:
             parts[root][path[len(root) :]] = files[path]
-        elif path.endswith(".json"):
+        elif path in documents:
             parts[path] = {PurePosixPath(path).name: files[path]}
         else:
             ignored.append(path)
@@ -133,6 +139,15 @@ def _roots(files: Mapping[str, bytes]) -> list[str]:
         if not any(root.startswith(outer) for outer in roots):
             roots.append(root)
     return sorted(roots)
+
+
+def _looks_like_steps(data: bytes) -> bool:
+    """Whether this is a workflow of steps, if only one that cannot be read."""
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return b'"steps"' in data
+    return isinstance(document, dict) and "steps" in document
 
 
 def _format_at(place: str, roots: list[str]) -> SourceFormat:

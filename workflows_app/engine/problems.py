@@ -1,10 +1,11 @@
 """What is wrong with a workflow, as data. Compilation returns problems; it raises nothing for anything that it reads."""
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from teams_app.engine.closest import closest
 
 
 class Severity(StrEnum):
@@ -104,9 +105,9 @@ class Problem:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A suggestion for a misspelt word, or the first few known ones; empty when nothing is known."""
     candidates = sorted(set(known))
-    close = difflib.get_close_matches(word, candidates, n=1, cutoff=0.6)
-    if close:
-        return f"Did you mean {close[0]!r}?"
+    close = closest(word, candidates)
+    if close is not None:
+        return f"Did you mean {close!r}?"
     if not candidates:
         return ""
     shown = ", ".join(candidates[:8])

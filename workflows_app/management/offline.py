@@ -28,9 +28,18 @@ class FileResult:
         return any(problem.severity is Severity.ERROR for problem in self.problems)
 
 
-def compile_paths(*, paths: Sequence[Path], origin: Origin, strictness: Strictness) -> list[FileResult]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileResults:
+    """`ignored` are files at the paths that belong to no workflow."""
+
+    results: tuple[FileResult, ...]
+    ignored: tuple[str, ...]
+
+
+def compile_paths(*, paths: Sequence[Path], origin: Origin, strictness: Strictness) -> FileResults:
     """Every workflow at the paths: a JSON document, a folder of one or of many, an archive."""
     bundled = read_bundled()
+    ignored: list[str] = []
     found: list[tuple[str, Source]] = []
     refused: list[FileResult] = []
     for path in paths:
@@ -38,12 +47,14 @@ def compile_paths(*, paths: Sequence[Path], origin: Origin, strictness: Strictne
         if problems:
             refused.append(FileResult(place=str(path), problems=problems))
         split = split_workflows(files, origin=_origin_at(path, origin), strictness=strictness)
+        ignored += [_place(path, name) for name in split.ignored]
         found += [(_place(path, item.place), item.source) for item in split.workflows]
         if not problems and not split.workflows:
             raise CommandError(f"There is no workflow at {path}: no workflow.toon or workflow.yaml, and no JSON file.")
     library = with_sources(bundled.library, {authored_id(source): source for _, source in found})
     compiled = [(place, compile_with(source=source, library=library)) for place, source in found]
-    return [*refused, *(FileResult(place=place, problems=item.problems, compiled=item) for place, item in compiled)]
+    results = (FileResult(place=place, problems=item.problems, compiled=item) for place, item in compiled)
+    return FileResults(results=(*refused, *results), ignored=tuple(ignored))
 
 
 def read_path(path: Path) -> tuple[dict[str, bytes], tuple[Problem, ...]]:

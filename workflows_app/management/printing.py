@@ -17,6 +17,10 @@ def problem_line(problem: Problem, *, place: str) -> str:
     return f"{where}:{path} {problem.severity} [{problem.code}] {problem.message}{hint}"
 
 
+def ignored_line(path: str) -> str:
+    return f"{path}: not read; it belongs to no workflow"
+
+
 def workflow_line(item: WorkflowValue) -> str:
     published = f"revision {item.published_number}" if item.published_number else "-"
     counts = f"{item.error_count} errors, {item.warning_count} warnings"

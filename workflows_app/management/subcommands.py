@@ -18,7 +18,7 @@ from workflows_app.engine.simulate import Outcome, simulate
 from workflows_app.engine.source import Origin, Strictness
 from workflows_app.engine.values import Include, Saved, WorkflowState, WorkflowValue
 from workflows_app.management import printing
-from workflows_app.management.offline import FileResult, compile_paths, read_path
+from workflows_app.management.offline import FileResults, compile_paths, read_path
 from workflows_app.selectors.details import read_workflow
 from workflows_app.selectors.sources import diff_revisions, read_program
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
@@ -74,6 +74,7 @@ def diff_command(options: Options) -> Report:
 
 def import_command(options: Options) -> Report:
     imported: list[Saved] = []
+    ignored: list[str] = []
     for path in options["paths"]:
         files, problems = read_path(Path(path))
         if problems:
@@ -86,6 +87,7 @@ def import_command(options: Options) -> Report:
         )
         done = import_files(actor=_actor(options), files=files, options=import_options, now=timezone.now())
         imported += done.workflows
+        ignored += done.ignored
     lines = [
         line
         for saved in imported
@@ -97,19 +99,20 @@ def import_command(options: Options) -> Report:
             ),
         )
     ]
+    lines += [printing.ignored_line(path) for path in ignored]
     return Report(lines=lines, data=imported, failed=any(saved.workflow.error_count for saved in imported))
 
 
 def validate_command(options: Options) -> Report:
     """Fails on errors."""
-    results = _compiled(options)
-    return _checked(results, failed=any(result.has_errors for result in results))
+    found = _compiled(options)
+    return _checked(found, failed=any(result.has_errors for result in found.results))
 
 
 def lint_command(options: Options) -> Report:
     """Fails on warnings too."""
-    results = _compiled(options)
-    return _checked(results, failed=any(result.problems for result in results))
+    found = _compiled(options)
+    return _checked(found, failed=any(result.problems for result in found.results))
 
 
 def publish_command(options: Options) -> Report:
@@ -164,7 +167,7 @@ def _all_pages(actor: Actor, filters: WorkflowFilters) -> list[WorkflowValue]:
     return items
 
 
-def _compiled(options: Options) -> list[FileResult]:
+def _compiled(options: Options) -> FileResults:
     return compile_paths(
         paths=[Path(path) for path in options["paths"]],
         origin=Origin(options["origin"]),
@@ -172,7 +175,8 @@ def _compiled(options: Options) -> list[FileResult]:
     )
 
 
-def _checked(results: list[FileResult], *, failed: bool) -> Report:
+def _checked(found: FileResults, *, failed: bool) -> Report:
+    results = found.results
     lines = [printing.problem_line(problem, place=result.place) for result in results for problem in result.problems]
     sound = sum(not result.has_errors for result in results)
     data = [
@@ -184,6 +188,7 @@ def _checked(results: list[FileResult], *, failed: bool) -> Report:
         }
         for result in results
     ]
+    lines += [printing.ignored_line(path) for path in found.ignored]
     return Report(lines=[*lines, f"{sound} of {len(results)} workflows compile"], data=data, failed=failed)
 
 
@@ -201,7 +206,7 @@ def _program(options: Options) -> Program:
     path = Path(options["workflow"])
     if not path.exists():
         return read_program(actor=_actor(options), workflow_id=options["workflow"], number=options["revision"])
-    results = compile_paths(paths=[path], origin=Origin.TEAM, strictness=_strictness(options))
+    results = compile_paths(paths=[path], origin=Origin.TEAM, strictness=_strictness(options)).results
     if len(results) != 1:
         raise CommandError(f"There are {len(results)} workflows at {path}; simulate one.")
     compiled = results[0].compiled

@@ -1,11 +1,13 @@
 """Programs and what they attach, by digest. No actor: a digest is reached only over a run or a revision, which have one."""
 
+from dataclasses import dataclass
+
 import msgspec
 
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.program import Program, program_from_bytes
 from workflows_app.engine.source import Content, ContentKind
-from workflows_app.models import Content as ContentRow, Program as ProgramRow
+from workflows_app.models import Content as ContentRow, Program as ProgramRow, ProgramContent
 from workflows_app.selectors.cache import ByteBoundedCache, CacheInfo
 
 # Counted in canonical bytes; the decoded tree takes a few times as much.
@@ -14,6 +16,16 @@ CONTENT_CACHE_BYTES = 16 * 1024 * 1024
 
 _programs: ByteBoundedCache[str, Program] = ByteBoundedCache(max_bytes=PROGRAM_CACHE_BYTES)
 _contents: ByteBoundedCache[str, Content] = ByteBoundedCache(max_bytes=CONTENT_CACHE_BYTES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredContent:
+    """`document` is JSON text in the author's order."""
+
+    kind: ContentKind
+    digest: str
+    text: str
+    document: str | None
 
 
 def load_program(workflow_hash: str) -> Program:
@@ -36,6 +48,21 @@ def program_bytes(workflow_hash: str) -> bytes:
             suggestion="Read the workflow for the hash of its published revision.",
         )
     return bytes(data)
+
+
+def attached_contents(workflow_hash: str) -> tuple[StoredContent, ...]:
+    """All that a program attaches, as it is stored, in one order."""
+    held = ProgramContent.objects.filter(program_id=workflow_hash).values("content_id")
+    rows = ContentRow.objects.filter(pk__in=held).order_by("kind", "digest")
+    return tuple(
+        StoredContent(
+            kind=ContentKind(row.kind),
+            digest=row.digest,
+            text=row.text,
+            document=None if row.document is None else bytes(row.document).decode(),
+        )
+        for row in rows
+    )
 
 
 def load_content(digest: str) -> Content:

@@ -184,6 +184,12 @@ async def _clients(stage: Stage, door: Door, clients: int, seconds: float) -> tu
     return [ms for latencies in results for ms in latencies], time.perf_counter() - begun
 
 
+async def open_client(stage: Stage, door: Door, *, begins: bool = True) -> "_Client":
+    if begins:
+        return await _Client.begun(stage, door)
+    return _Client(stage, door, await asyncio.open_connection("127.0.0.1", _PORT))
+
+
 class _Client:
     """One connection that is kept, one run that goes on and on."""
 
@@ -196,7 +202,7 @@ class _Client:
     @classmethod
     async def begun(cls, stage: Stage, door: Door) -> "_Client":
         client = cls(stage, door, await asyncio.open_connection("127.0.0.1", _PORT))
-        await client._call(door.begin(stage))
+        await client.call(door.begin(stage))
         return client
 
     async def work(self, until: float) -> list[float]:
@@ -209,15 +215,16 @@ class _Client:
     async def step(self) -> float:
         """The milliseconds of one call that counts."""
         while not (ask := self._door.go_on(self._answer)).counts:
-            await self._call(ask)
+            await self.call(ask)
         begun = time.perf_counter()
-        await self._call(ask)
+        await self.call(ask)
         return (time.perf_counter() - begun) * 1e3
 
     def close(self) -> None:
         self._writer.close()
 
-    async def _call(self, ask: Ask) -> None:
+    async def call(self, ask: Ask) -> int:
+        """The status of the answer, which is kept."""
         data = json.dumps(ask.body).encode()
         headers = {
             "Host": f"127.0.0.1:{_PORT}",
@@ -228,10 +235,14 @@ class _Client:
         }
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         self._writer.write(f"POST {ask.path} HTTP/1.1\r\n{lines}\r\n".encode() + data)
-        self._answer = await self._read()
+        status, self._answer = await self._read()
+        return status
 
-    async def _read(self) -> bytes:
+    async def _read(self) -> tuple[int, bytes]:
         head = await self._reader.readuntil(b"\r\n\r\n")
+        return int(head.split(b" ", 2)[1]), await self._read_body(head)
+
+    async def _read_body(self, head: bytes) -> bytes:
         length = re.search(rb"(?i)content-length: *(\d+)", head)
         if length is not None:
             return await self._reader.readexactly(int(length[1]))

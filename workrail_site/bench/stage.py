@@ -7,11 +7,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from django.contrib.auth import get_user_model
 from django.db import connection
 from django.utils import timezone
 
 from sessions_app.services import upkeep
 from teams_app.engine.actors import NO_TEAM, Actor, ActorKind, Door, Role, system_actor
+from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.first_run import prepare_first_run
 from teams_app.services.keys import authenticate_key
 from workflows_app.engine.source import Source, SourceFormat
@@ -36,6 +38,7 @@ class Stage:
     """`workflow_id` has steps in a loop, `activities_id` two activities that lead to each other."""
 
     actor: Actor
+    owner: Actor
     key: str
     workflow_id: str
     activities_id: str
@@ -106,10 +109,12 @@ def set_stage() -> Stage:
     if first.key is None:
         raise RuntimeError("The benchmark's database already has a team.")
     actor = authenticate_key(text=first.key, door=Door.REST, now=now)
-    author = replace(actor, kind=ActorKind.PERSON, role=Role.OWNER, scopes=frozenset())
+    person = to_text(Prefix.PERSON, get_user_model().objects.get().pk)
+    author = replace(actor, kind=ActorKind.PERSON, id=person, role=Role.OWNER, scopes=frozenset())
     document = json.dumps(endless_document()).encode()
     return Stage(
         actor=actor,
+        owner=author,
         key=first.key,
         workflow_id=_published(author, Source(format=SourceFormat.STEPS_JSON, files={"endless.json": document}), now),
         activities_id=_published(author, Source(format=SourceFormat.ACTIVITY_FOLDER, files=two_activities()), now),
@@ -123,7 +128,7 @@ def _published(author: Actor, source: Source, now: datetime) -> str:
     return workflow_id
 
 
-def server_environment(database: str) -> dict[str, str]:
+def server_environment(database: str, *, has_limits: bool = False) -> dict[str, str]:
     """What a web server needs to serve the benchmark's database."""
     settings = connection.settings_dict
     host, port = str(settings["HOST"]), str(settings["PORT"])
@@ -131,4 +136,4 @@ def server_environment(database: str) -> dict[str, str]:
     place = f"?host={host}" if host.startswith("/") else ""
     authority = "" if host.startswith("/") else f"{host}{f':{port}' if port else ''}"
     url = f"postgresql://{settings['USER']}{password}@{authority}/{database}{place}"
-    return {**os.environ, **_WITHOUT_LIMITS, "DATABASE_URL": url, "WORKRAIL_ENV": "development"}
+    return {**os.environ, **({} if has_limits else _WITHOUT_LIMITS), "DATABASE_URL": url, "WORKRAIL_ENV": "development"}

@@ -21,6 +21,7 @@ def first_screen(outcome: Outcome, *, url: str) -> str:
             *_clients(url, outcome.key),
             "",
             f"  Next       curl -H 'Authorization: Bearer {outcome.key}' {url}/api/v1/whoami",
+            "  Demo       ./workrail demo makes a team with two weeks of work to look at",
             "  Stop       Ctrl-C",
             "",
         ]
@@ -35,7 +36,7 @@ def later_screen(outcome: Outcome, *, url: str) -> str:
             "",
             f"  Studio     {url}{outcome.studio_path}",
             f"  MCP        {url}{MCP_PATH}   (agent keys are made in the Studio)",
-            f"  Account    {outcome.username}   (a new password: ./workrail changepassword {outcome.username})",
+            f"  Account    {outcome.username}   (a new password: ./workrail members reset {outcome.username})",
             "  Stop       Ctrl-C",
             "",
         ]

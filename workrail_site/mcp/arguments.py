@@ -1,20 +1,22 @@
 """Arguments of a tool: read by its model; what is wrong with them is said so that the next call is right."""
 
-import difflib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from teams_app.engine.closest import closest
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import canonical
 
-_LIKE_ENOUGH = 0.6
 _SHOWN_CHARACTERS = 200
 _MOST_SHOWN = 12
+# Errors that are looked at: enough to know which of the arguments are wrong.
+_MOST_READ = 200
 
 
 def read_arguments(
@@ -26,25 +28,15 @@ def read_arguments(
     """
     sent = {name: _unquoted(schema, name, value) for name, value in given.items() if value is not None}
     _check_storable(sent)
-    unknown = [name for name in sent if name not in schema["properties"]]
+    known = {name: value for name, value in sent.items() if name in schema["properties"]}
+    unknown = _Unknown.of(sent, schema["properties"])
     try:
-        read = model.model_validate({name: value for name, value in sent.items() if name not in unknown})
+        read = model.model_validate(known)
     except ValidationError as error:
-        raise _refusal(tool, schema, sent, unknown, error.errors(include_url=False)) from None
-    if unknown:
-        raise _refusal(tool, schema, sent, unknown, [])
+        raise _refusal(tool, schema, sent, unknown, _Wrong.of(error)) from None
+    if unknown.count:
+        raise _refusal(tool, schema, sent, unknown, _Wrong(count=0, errors=[]))
     return {name: getattr(read, name) for name in type(read).model_fields}
-
-
-def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant: another way to write it, or one misspelt."""
-    names = {_folded(name): name for name in known}
-    found = difflib.get_close_matches(_folded(word), names, n=1, cutoff=_LIKE_ENOUGH)
-    return names[found[0]] if found else None
-
-
-def _folded(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _unquoted(schema: Mapping[str, Any], name: str, value: Any) -> Any:
@@ -61,43 +53,71 @@ def _unquoted(schema: Mapping[str, Any], name: str, value: Any) -> Any:
 
 def _check_storable(sent: Mapping[str, Any]) -> None:
     try:
-        canonical.check_storable(sent)
+        canonical.check_storable(sent, max_values=canonical.MAX_VALUES)
     except canonical.UnreadableJsonError as error:
         raise InvalidInputError(
             f"The arguments cannot be read. {error.message}",
-            suggestion="Send plain JSON values: text without U+0000, finite numbers, little nesting.",
+            suggestion="Send plain JSON values: text without U+0000, finite numbers, little nesting, and a file's path instead of its contents.",
             details={"reason": error.reason},
         ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wrong:
+    """Values that do not fit: how many, and as many as are worth a word. Of a list of 50,000 wrong items each is one."""
+
+    count: int
+    errors: Sequence[ErrorDetails]
+
+    @classmethod
+    def of(cls, error: ValidationError) -> "_Wrong":
+        return cls(count=error.error_count(), errors=error.errors(include_url=False, include_input=False)[:_MOST_READ])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unknown:
+    """Names that the tool does not have: how many, and the first few, each with the one that was probably meant."""
+
+    count: int
+    meant: Mapping[str, str | None]
+
+    @classmethod
+    def of(cls, sent: Mapping[str, Any], properties: Mapping[str, Any]) -> "_Unknown":
+        names = [name for name in sent if name not in properties]
+        return cls(count=len(names), meant={name: closest(name, properties) for name in names[:_MOST_SHOWN]})
 
 
 def _refusal(
     tool: str,
     schema: Mapping[str, Any],
     sent: Mapping[str, Any],
-    unknown: Sequence[str],
-    errors: Sequence[ErrorDetails],
+    unknown: _Unknown,
+    wrong: _Wrong,
 ) -> InvalidInputError:
-    properties = schema["properties"]
-    meant = {name: closest(name, properties) for name in unknown}
-    issues = [{"path": name[:_SHOWN_CHARACTERS], "message": _no_such("argument", name, properties)} for name in unknown]
+    meant, properties = unknown.meant, schema["properties"]
+    issues = [
+        {"path": name[:_SHOWN_CHARACTERS], "message": _no_such("argument", near, properties)}
+        for name, near in meant.items()
+    ]
     # An argument that was only misspelt is not missing as well.
-    found = [error for error in errors if not _is_missing(error) or _path(error["loc"]) not in meant.values()]
-    issues.extend({"path": _path(error["loc"]), "message": _words(error, schema)} for error in found)
+    found = [error for error in wrong.errors if not _is_missing(error) or _path(error["loc"]) not in meant.values()]
+    issues.extend({"path": _path(error["loc"]), "message": _words(error, schema)} for error in found[:_MOST_SHOWN])
+    count = unknown.count + wrong.count - (len(wrong.errors) - len(found))
     first = f"{issues[0]['path']}: {issues[0]['message']}"
-    more = f" ({len(issues) - 1} more in details.validationErrors)" if len(issues) > 1 else ""
+    more = f" ({count - 1} more in details.validationErrors)" if 1 < count <= _MOST_SHOWN else ""
+    many = f" ({count - 1} more, the first of them in details.validationErrors)" if count > _MOST_SHOWN else ""
     return InvalidInputError(
-        f"{tool} was not called: its arguments are not right. {first}{more}",
+        f"{tool} was not called: its arguments are not right. {first}{more}{many}",
         suggestion="Call it again with arguments like details.correctTemplate.",
         details={
             "validationErrors": issues[:_MOST_SHOWN],
-            "suggestions": [*_renamings(meant), *_suggestions(found, schema)][:_MOST_SHOWN],
+            "suggestions": [*_renamings(meant), *_suggestions(found[:_MOST_SHOWN], schema)][:_MOST_SHOWN],
             "correctTemplate": _mended(schema, sent, {_path(error["loc"]) for error in found if _is_known(error)}),
         },
     )
 
 
-def _no_such(what: str, name: str, known: Iterable[str]) -> str:
-    near = closest(name, known)
+def _no_such(what: str, near: str | None, known: Iterable[str]) -> str:
     hint = f"Did you mean {near!r}?" if near else f"Known: {', '.join(known)}."
     return f"There is no such {what}. {hint}"
 
@@ -127,7 +147,8 @@ def _words(error: ErrorDetails, schema: Mapping[str, Any]) -> str:
     if _is_missing(error):
         return "Required, and missing."
     if error["type"] == "extra_forbidden":
-        return _no_such("key", str(error["loc"][-1]), _node_at(schema, error["loc"][:-1]).get("properties", {}))
+        known = _node_at(schema, error["loc"][:-1]).get("properties", {})
+        return _no_such("key", closest(str(error["loc"][-1]), known), known)
     if "enum" in node:
         return f"One of: {', '.join(map(str, node['enum']))}."
     return f"{error['msg']}."
@@ -160,7 +181,7 @@ def _mended(node: Mapping[str, Any], value: Any, wrong: set[str], path: str = ""
         return _placeholder(path.rpartition(".")[2], node)
     properties = node.get("properties", {})
     if isinstance(value, Mapping) and properties:
-        named = {name: child for key, child in value.items() if (name := _right_name(key, properties))}
+        named = _rightly_named(value, properties)
         wanted = [name for name in properties if name in named or name in node.get("required", ())]
         return {
             name: _mended(properties[name], named[name], wrong, f"{path}.{name}".removeprefix("."))
@@ -170,11 +191,22 @@ def _mended(node: Mapping[str, Any], value: Any, wrong: set[str], path: str = ""
         }
     if any(place.startswith(path) for place in wrong):
         return _placeholder(path.rpartition(".")[2], node)
-    return value if len(str(value)) <= _SHOWN_CHARACTERS else "<as you sent it>"
+    return value if _is_short(value) else "<as you sent it>"
 
 
-def _right_name(name: str, known: Iterable[str]) -> str | None:
-    return name if name in known else closest(name, known)
+def _is_short(value: Any) -> bool:
+    """Short things are told from long ones without writing the long ones out."""
+    if isinstance(value, Sequence | Mapping) and len(value) > _SHOWN_CHARACTERS:
+        return False
+    return len(str(value)) <= _SHOWN_CHARACTERS
+
+
+def _rightly_named(value: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
+    """What is known by its name, and of the rest the first few by the name that was probably meant."""
+    right = {name: child for name, child in value.items() if name in properties}
+    strange = islice(((name, child) for name, child in value.items() if name not in properties), _MOST_SHOWN)
+    guessed = {near: child for name, child in strange if (near := closest(name, properties))}
+    return guessed | right
 
 
 def _placeholder(name: str, node: Mapping[str, Any]) -> Any:

@@ -3,6 +3,7 @@
 A refusal at the door is an HTTP status with a JSON-RPC error as its body, which clients show to their users.
 """
 
+import asyncio
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -16,14 +17,31 @@ from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
 from teams_app.engine.actors import Actor, Door as Entrance
-from teams_app.engine.errors import ForbiddenError, InvalidInputError, UnauthenticatedError, WorkrailError
+from teams_app.engine.errors import (
+    ForbiddenError,
+    InvalidInputError,
+    RateLimitedError,
+    UnauthenticatedError,
+    WorkrailError,
+)
 from workrail_site import admission, metrics
-from workrail_site.errors import ERRORS, MethodNotAllowedError, PayloadTooLargeError, retry_after_seconds
+from workrail_site.bodies import (
+    BodyTooLargeError,
+    BodyTooSlowError,
+    ClientGoneError,
+    Message,
+    Receive,
+    Scope,
+    read_body,
+)
+from workrail_site.errors import ERRORS, MethodNotAllowedError, PayloadTooLargeError, retry_after_seconds, too_slow
+from workrail_site.lanes import REFUSAL_SECONDS
 from workrail_site.mcp.answers import protocol_error, refusal_of
 from workrail_site.mcp.calling import Caller, calls_as
 from workrail_site.mcp.workers import Workers
-from workrail_site.request_context import request_id_from
-from workrail_site.wsgi_in_asgi import AsgiApplication, Message, Receive, Scope, Send
+from workrail_site.parties import Parties
+from workrail_site.request_ids import request_id_from
+from workrail_site.wsgi_in_asgi import AsgiApplication, Send
 
 log = structlog.get_logger("workrail.request")
 
@@ -36,14 +54,11 @@ _NO_STATUS = 0
 Headers = Mapping[str, str]
 
 
-class ClientGoneError(Exception):
-    """The client left before it had sent its request."""
-
-
 class Door:
     def __init__(self, application: AsgiApplication, *, workers: Workers) -> None:
         self._application = application
         self._workers = workers
+        self._parties = Parties()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -60,7 +75,10 @@ class Door:
         except ClientGoneError:
             return
         except Exception as error:  # noqa: BLE001  the outermost: what fails is a refusal, logged when it is a defect
-            await _refuse(refusal_of(error), answer)
+            refusal = refusal_of(error)
+            if isinstance(refusal, RateLimitedError):
+                await asyncio.sleep(REFUSAL_SECONDS)
+            await _refuse(refusal, answer)
         finally:
             _tell(scope, answer.status, time.perf_counter() - began)
 
@@ -68,7 +86,7 @@ class Door:
         actor = await self._caller_of(scope, headers)
         structlog.contextvars.bind_contextvars(actor=actor.id, door=actor.door.value)
         calls_as(Caller(actor=actor, text_only=headers.get(REPLY_HEADER) == TEXT_ONLY))
-        body = await read_body(receive, max_bytes=settings.MAX_BODY_BYTES)
+        body = await _read_body(receive)
         scope["workrail.actor"], scope["workrail.body"] = actor, body
         await self._application(scope, _replaying(body, receive), send)
 
@@ -87,42 +105,38 @@ class Door:
         known = admission.admit_remembered_key(text=key, door=Entrance.MCP, now=now)
         if known is not None:
             return known
-        return await self._workers.run(partial(admission.admit_key, text=key, door=Entrance.MCP, now=now))
+        admit = partial(admission.admit_key, text=key, door=Entrance.MCP, now=now)
+        actor = await self._workers.run(admit, party=self._parties.of(scope))
+        self._parties.learn(scope, actor)
+        return actor
 
 
 class _Answer:
-    """`send`, which knows the status afterwards and puts the request's id on the answer."""
+    """`send`, which knows the status afterwards and puts on the answer what every answer carries."""
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send = send
-        self._header = (b"x-request-id", request_id.encode("ascii"))
+        self._headers = ((b"x-request-id", request_id.encode("ascii")), (b"x-content-type-options", b"nosniff"))
         self.status = _NO_STATUS
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = int(message["status"])
-            message = {**message, "headers": [*message.get("headers", ()), self._header]}
+            message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
         await self._send(message)
 
 
-async def read_body(receive: Receive, *, max_bytes: int) -> bytes:
-    parts: list[bytes] = []
-    length = 0
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGoneError
-        parts.append(message.get("body", b""))
-        length += len(parts[-1])
-        if length > max_bytes:
-            raise PayloadTooLargeError(
-                f"The request has more than {max_bytes} bytes.",
-                suggestion="Send less at once: keep large material in the workspace and pass its path.",
-                details={"maxBytes": max_bytes},
-            )
-        more = message.get("more_body", False)
-    return b"".join(parts)
+async def _read_body(receive: Receive) -> bytes:
+    try:
+        return await read_body(receive, max_bytes=settings.MAX_BODY_BYTES)
+    except BodyTooSlowError:
+        raise too_slow() from None
+    except BodyTooLargeError:
+        raise PayloadTooLargeError(
+            f"The request has more than {settings.MAX_BODY_BYTES} bytes.",
+            suggestion="Send less at once: keep large material in the workspace and pass its path.",
+            details={"maxBytes": settings.MAX_BODY_BYTES},
+        ) from None
 
 
 def _replaying(body: bytes, receive: Receive) -> Receive:

@@ -5,8 +5,8 @@ schema and its docstring what the model reads of it; it answers a `ToolReply` or
 """
 
 import pkgutil
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
@@ -16,20 +16,24 @@ import orjson
 from mcp.server import Server, ServerRequestContext
 from mcp.server.mcpserver.tools import Tool as SdkTool, ToolManager
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel
 
-from teams_app.engine.errors import NotFoundError
+from teams_app.engine.closest import closest
+from teams_app.engine.errors import NotFoundError, WorkrailError
 from workrail_site import dialects
+from workrail_site.dialects.introductions import VERSION, Introduction
 from workrail_site.errors import JsonRpc
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
-from workrail_site.mcp.arguments import closest, read_arguments
-from workrail_site.mcp.calling import caller
+from workrail_site.mcp.arguments import read_arguments
+from workrail_site.mcp.calling import acting, caller
+from workrail_site.mcp.faults import Faults
 from workrail_site.mcp.library import ToolsetMeta
 from workrail_site.mcp.schemas import input_schema
 from workrail_site.mcp.tracing import TracedCall
 from workrail_site.mcp.workers import Workers
+from workrail_site.parties import party_of
 
-_VERSION = "1"
 _HINTS = "_tool_hints"
 
 
@@ -40,6 +44,8 @@ class Hints:
     title: str
     read_only: bool = False
     idempotent: bool = False
+    # What else a dialect's contract declares of the tool.
+    declares: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,23 +57,34 @@ class Tool:
     schema: Mapping[str, Any]
     arguments: type[BaseModel]
     method: Callable[..., ToolReply]
+    # Other names that an argument is known by; they are read, and not advertised.
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def call(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """In a worker's thread. Every refusal and every defect becomes a result or a protocol error."""
+        try:
+            return result_of(self.reply(given), text_only=caller().text_only)
+        except Exception as error:  # noqa: BLE001  the outermost: a defect is logged and answered in words that tell nothing
+            return refused(refusal_of(error))
+
+    def reply(self, given: Mapping[str, Any]) -> ToolReply:
+        """The reply itself. Raises a refusal, and nothing else: a defect is logged, and told in words that tell nothing."""
         traced = TracedCall(dialect=self.dialect, tool=self.name, given=given)
         try:
-            arguments = read_arguments(tool=self.name, model=self.arguments, schema=self.schema, given=given)
+            known = {self.renamed.get(name, name): value for name, value in given.items()}
+            arguments = read_arguments(tool=self.name, model=self.arguments, schema=self.schema, given=known)
             reply = self.method(**arguments)
-            result = result_of(reply, text_only=caller().text_only)
-        except Exception as error:  # noqa: BLE001  the outermost: a defect is logged and answered in words that tell nothing
+        except Exception as error:  # noqa: BLE001  the outermost of a tool
             refusal = refusal_of(error)
             traced.ended(reply=None, error_code=refusal.code)
-            return refused(refusal)
+            raise refusal from None
         traced.ended(reply=reply.value)
-        return result
+        return reply
 
     def declaration(self) -> dict[str, Any]:
-        """As `tools/list` prints it. There is no output schema: some clients hold even a refusal against it."""
+        """As `tools/list` prints it. A tool has an output schema only where its contract asks for it: some clients hold even
+        a refusal against one.
+        """
         return {
             "name": self.name,
             "title": self.hints.title,
@@ -80,16 +97,18 @@ class Tool:
                 "idempotentHint": self.hints.idempotent,
                 "openWorldHint": False,
             },
+            **self.hints.declares,
         }
 
 
 class DialectServer:
     """The tools of one dialect."""
 
-    def __init__(self, *, name: str, title: str, instructions: str) -> None:
-        self.name = name
-        self._title = title
-        self._instructions = instructions
+    def __init__(self, introduction: Introduction, *, faults: Faults | None = None) -> None:
+        """With `faults` the dialect has errors of JSON-RPC of its own, and its tools are methods as well."""
+        self.name = introduction.name
+        self.faults = faults
+        self._introduction = introduction
         self._tools: dict[str, Tool] = {}
 
     def register_mcptoolset(self, toolset: Any) -> None:
@@ -106,36 +125,49 @@ class DialectServer:
                 schema=input_schema(declared.fn_metadata.arg_model),
                 arguments=declared.fn_metadata.arg_model,
                 method=method,
+                renamed=getattr(toolset, "renamed", {}).get(declared.name, {}),
             )
 
     def tools(self) -> tuple[Tool, ...]:
         return tuple(self._tools[name] for name in sorted(self._tools))
 
     def for_sdk(self, *, workers: Workers) -> Server[Any]:
-        declarations = mcp_types.ListToolsResult.model_validate(
-            {"tools": [tool.declaration() for tool in self.tools()]}
-        )
+        declarations = _declared([tool.declaration() for tool in self.tools()])
+        # A client that holds a result against its schema would miss the JSON that a caller has asked to be left out.
+        without_schemas = _declared([_without_output_schema(tool.declaration()) for tool in self.tools()])
 
         async def list_tools(
             _context: ServerRequestContext[Any, Any], _params: mcp_types.PaginatedRequestParams | None
         ) -> mcp_types.ListToolsResult:
-            return declarations
+            return without_schemas if caller().text_only else declarations
 
-        async def call_tool(_context: ServerRequestContext[Any, Any], params: mcp_types.CallToolRequestParams) -> Any:
+        async def call_tool(context: ServerRequestContext[Any, Any], params: mcp_types.CallToolRequestParams) -> Any:
             tool = self._tools.get(params.name)
             if tool is None:
                 raise self._no_such_tool(params.name)
-            return await workers.run(partial(tool.call, params.arguments or {}))
+            modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+            work = partial(self.answer, tool, params.arguments or {}, as_faults=not modern)
+            return await workers.run(work, party=party_of(acting()))
 
-        return Server(
+        server: Server[Any] = Server(
             f"workrail-{self.name}",
-            title=self._title,
-            version=_VERSION,
-            instructions=self._instructions,
+            title=self._introduction.title,
+            version=VERSION,
+            instructions=self._introduction.instructions,
             on_list_tools=list_tools,
             on_call_tool=call_tool,
             get_tool_input_schema=self._schema_of,
         )
+        if self.faults is not None:
+            for tool in self.tools():
+                server.add_request_handler(tool.name, mcp_types.RequestParams, _as_method(tool, self.faults, workers))
+        return server
+
+    def answer(self, tool: Tool, given: Mapping[str, Any], *, as_faults: bool) -> dict[str, Any]:
+        """The result of a call. Where the dialect has errors of its own, and the revision has room for them, a refusal is one."""
+        if self.faults is None or not as_faults:
+            return tool.call(given)
+        return result_of(reply_or_fault(tool, self.faults, given), text_only=caller().text_only)
 
     def _schema_of(self, name: str) -> Mapping[str, Any] | None:
         tool = self._tools.get(name)
@@ -155,6 +187,42 @@ class _Declarations(ToolManager):
 
     def add_tool(self, fn: Callable[..., Any], *args: Any, **options: Any) -> SdkTool:
         return super().add_tool(fn, *args, **{**options, "structured_output": False})
+
+
+def _declared(tools: Sequence[dict[str, Any]]) -> mcp_types.ListToolsResult:
+    """MCP has no place for examples but the metadata."""
+    moved = [
+        {**{key: value for key, value in tool.items() if key != "examples"}, "_meta": {"examples": tool["examples"]}}
+        if "examples" in tool
+        else tool
+        for tool in tools
+    ]
+    return mcp_types.ListToolsResult.model_validate({"tools": moved})
+
+
+def _without_output_schema(declaration: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in declaration.items() if key != "outputSchema"}
+
+
+def reply_or_fault(tool: Tool, faults: Faults, given: Mapping[str, Any]) -> ToolReply:
+    try:
+        return tool.reply(given)
+    except WorkrailError as refusal:
+        fault = faults(refusal, given)
+        raise MCPError(code=fault.code, message=fault.message, data=dict(fault.data)) from None
+
+
+def _as_method(
+    tool: Tool, faults: Faults, workers: Workers
+) -> Callable[[ServerRequestContext[Any, Any], mcp_types.RequestParams], Awaitable[dict[str, Any]]]:
+    """The tool as a method by its own name, whose result is the bare value."""
+
+    async def handle(context: ServerRequestContext[Any, Any], _params: mcp_types.RequestParams) -> dict[str, Any]:
+        given = {name: value for name, value in (context.params or {}).items() if name != "_meta"}
+        reply = await workers.run(partial(reply_or_fault, tool, faults, given), party=party_of(acting()))
+        return reply.value
+
+    return handle
 
 
 def hinted(hints: Hints) -> Callable[[Callable[..., ToolReply]], Callable[..., ToolReply]]:

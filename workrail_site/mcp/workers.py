@@ -1,15 +1,15 @@
 """Threads for what touches the database: a bounded number, each with one connection to Postgres that it keeps."""
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from functools import partial
 from typing import TypeVar
 
 from django.db import close_old_connections, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+
+from workrail_site.lanes import Lanes
 
 T = TypeVar("T")
 
@@ -23,20 +23,20 @@ class _Thread(threading.local):
 
 class Workers:
     def __init__(self, *, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="mcp")
+        self._lanes = Lanes(threads=threads, name="mcp")
         self._thread = _Thread()
         self._connections: set[BaseDatabaseWrapper] = set()
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """In a thread, with the context variables of whoever asks. Work that has begun is finished, also when the
-        one who asked for it has left: what it records is answered to the same call when it comes again.
+    async def run(self, work: Callable[[], T], *, party: str) -> T:
+        """In a thread, with the context variables of whoever asks, when it is the turn of its party. Work that has begun
+        is finished, also when the one who asked for it has left: what it records is answered to the same call when it
+        comes again.
         """
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, copy_context().run, self._run, work)
+        return await self._lanes.run(party, partial(self._run, work))
 
     def close(self) -> None:
         """Waits for what is under way, then ends the threads and their connections."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._lanes.close()
         for connection in self._connections:
             connection.inc_thread_sharing()
             connection.close()

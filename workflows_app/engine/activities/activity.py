@@ -43,12 +43,16 @@ def read_activity(
 ) -> ReadActivity:
     """`artifact_prefix` is the number in the file's name. Variables that only this activity writes may be declared in it."""
     shape.raw("id")
+    shape.raw("$schema")
     body, checkpoints = read_body(shape, around=around)
     primary, supporting = _skills(shape, around)
     variables, reads = _variables(shape)
     if shape.has("artifactPrefix"):
         message = "The prefix is the number in the file's name; what stands here is not read."
         shape.warn(ProblemCode.IGNORED_FIELD, "artifactPrefix", message)
+    if shape.has("bundleTechniques"):
+        message = "Techniques are handed out one by one, when a step asks for its own; what stands here is not read."
+        shape.warn(ProblemCode.IGNORED_FIELD, "bundleTechniques", message)
     activity = Activity(
         id=activity_id,
         title=shape.text("name", required=True, default=activity_id),
@@ -85,7 +89,7 @@ def _skills(shape: Shape, around: Surroundings) -> tuple[str, tuple[str, ...]]:
     if isinstance(shape.raw("skills"), list):
         supporting = (*_required(shape, "skills", around), *supporting)
     elif (skills := shape.shape("skills")) is not None:
-        primary = skills.text("primary")
+        primary = around.skill_named(skills.text("primary"))
         if primary:
             around.skills.require(primary, at=skills, key="primary", home=around.home)
         supporting = (*_required(skills, "supporting", around), *supporting)
@@ -94,7 +98,7 @@ def _skills(shape: Shape, around: Surroundings) -> tuple[str, tuple[str, ...]]:
 
 
 def _required(shape: Shape, key: str, around: Surroundings) -> tuple[str, ...]:
-    references = shape.texts(key)
+    references = tuple(around.skill_named(reference) for reference in shape.texts(key))
     for index, reference in enumerate(references):
         around.skills.require(reference, at=shape, key=f"{key}[{index}]", home=around.home)
     return references

@@ -7,12 +7,13 @@ are (`kind: technique | action | checkpoint | loop`) and stand in the order in w
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, assert_never
+from typing import assert_never
 
 import msgspec
 
+from workflows_app.engine.activities.fragments import FragmentIndex
 from workflows_app.engine.activities.parts import (
     read_actions,
     read_checkpoint,
@@ -39,14 +40,17 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What an activity may refer to. `home` is the workflow that it was borrowed from, `fragments` are checkpoints that
-    the workflow keeps for its activities.
-    """
+    """What an activity may refer to. `home` is the workflow that it was borrowed from."""
 
     skills: Skills
+    activity: str
     activity_ids: frozenset[str]
-    fragments: Mapping[str, Any] = field(default_factory=dict)
+    fragments: FragmentIndex
     home: str = ""
+
+    def skill_named(self, reference: str) -> str:
+        """The name as the program has it, which says the group that a bare name leaves out."""
+        return self.skills.named(reference, group=self.activity, home=self.home)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -112,6 +116,7 @@ class _Reader:
         title = shape.text("name", required=not inline, default=step_id)
         description, checkpoint = shape.text("description"), shape.text("checkpoint")
         actions, triggers = read_actions(shape, "actions"), read_triggers(shape)
+        use = replace(use, name=self._around.skill_named(use.name))
         prompt = step_prompt(
             title=title,
             description=description,
@@ -155,12 +160,14 @@ class _Reader:
     def _completed(self, shape: Shape) -> Shape:
         """A checkpoint that refers to a fragment of the workflow has what the fragment says and it does not."""
         reference = shape.text("ref")
-        fragment = self._around.fragments.get(reference)
-        if isinstance(fragment, dict):
+        if not reference:
+            return shape
+        home = self._around.home
+        fragment = self._around.fragments.checkpoint(reference, home=home)
+        if fragment is not None:
             return shape.over(fragment)
-        if reference:
-            hint = shape.findings.hint(reference, self._around.fragments)
-            shape.problem(ProblemCode.UNKNOWN_REF, "ref", f"No fragment {reference[:80]!r} is known.", suggestion=hint)
+        hint = shape.findings.hint(reference, self._around.fragments.checkpoint_names(home=home))
+        shape.problem(ProblemCode.UNKNOWN_REF, "ref", f"No fragment {reference[:80]!r} is known.", suggestion=hint)
         return shape
 
     def _loop(self, shape: Shape, number: int, type_key: str) -> _Draft:

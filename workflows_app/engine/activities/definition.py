@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER
+from workflows_app.engine.activities.fragments import FragmentIndex
 from workflows_app.engine.activities.shape import Shape
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import ArtifactLocation, Mode, RoleDefinition, Variable, VariableType
@@ -44,15 +45,14 @@ class Definition:
     initial_activity: str
     activities_folder: str
     listed: tuple[Any, ...]
-    checkpoint_fragments: Mapping[str, Any]
     exits: Mapping[str, Mapping[str, Any]]
     extra: dict[str, Any]
 
 
-def read_definition(shape: Shape) -> Definition:
+def read_definition(shape: Shape, *, fragments: FragmentIndex) -> Definition:
     shape.raw("$schema")
-    fragments = shape.mapping("fragments")
-    rules, inherited_rules = _rules(shape, _object(fragments, "rules"))
+    _check_fragments(shape)
+    rules, inherited_rules = _rules(shape, fragments)
     primary_skill, skill_ids = _skills(shape)
     techniques = shape.shape("techniques")
     listed = shape.raw("activities")
@@ -75,12 +75,17 @@ def read_definition(shape: Shape) -> Definition:
         skill_ids=(*skill_ids, *_closing_texts(techniques, "workflow")),
         inherited_skills=_closing_texts(techniques, "activity", last=True),
         initial_activity=shape.text("initialActivity"),
-        activities_folder=shape.text("activitiesDir", default=ACTIVITIES_FOLDER).strip("/") or ACTIVITIES_FOLDER,
+        activities_folder=activities_folder(shape.text("activitiesDir")),
         listed=tuple(listed) if isinstance(listed, list) else (),
-        checkpoint_fragments=_object(fragments, "checkpoints"),
         exits={key: value for key, value in shape.mapping("graph").items() if isinstance(value, dict)},
         extra=shape.extra(),
     )
+
+
+def activities_folder(named: Any) -> str:
+    """The folder that `activitiesDir` names, from the top of the workflow's own."""
+    folder = named.removeprefix("./").strip("/") if isinstance(named, str) else ""
+    return folder or ACTIVITIES_FOLDER
 
 
 def read_version(shape: Shape) -> str:
@@ -123,7 +128,22 @@ def _is(value: Any, kind: VariableType) -> bool:
     return isinstance(value, _TYPES[kind]) and (kind is VariableType.BOOLEAN or not isinstance(value, bool))
 
 
-def _rules(shape: Shape, fragments: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _check_fragments(shape: Shape) -> None:
+    """Fragments are read where something refers to them; here only their form is."""
+    fragments = shape.shape("fragments")
+    if fragments is None:
+        return
+    rules, checkpoints = fragments.mapping("rules"), fragments.mapping("checkpoints")
+    for name, value in rules.items():
+        if not isinstance(value, str) and not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
+            fragments.problem(ProblemCode.WRONG_TYPE, f"rules.{name}", "A rule fragment is a text or a list of texts.")
+    for name, value in checkpoints.items():
+        if not isinstance(value, dict):
+            fragments.problem(ProblemCode.WRONG_TYPE, f"checkpoints.{name}", "A checkpoint fragment is an object.")
+    fragments.extra()
+
+
+def _rules(shape: Shape, fragments: FragmentIndex) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The workflow's rules, and those that each activity inherits where rules are parted by whom they are for."""
     if not isinstance(shape.raw("rules"), dict):
         return tuple(_rule_texts(shape, "rules", fragments)), ()
@@ -133,7 +153,7 @@ def _rules(shape: Shape, fragments: Mapping[str, Any]) -> tuple[tuple[str, ...],
     return (*own, *both), (*inherited, *both)
 
 
-def _rule_texts(shape: Shape, key: str, fragments: Mapping[str, Any]) -> Iterator[str]:
+def _rule_texts(shape: Shape, key: str, fragments: FragmentIndex) -> Iterator[str]:
     """Rules as written, and in the place of `{ref: name}` those of that fragment."""
     value = shape.raw(key)
     items = value if isinstance(value, list) else []
@@ -142,15 +162,28 @@ def _rule_texts(shape: Shape, key: str, fragments: Mapping[str, Any]) -> Iterato
         return
     for index, item in enumerate(items):
         reference = item.get("ref") if isinstance(item, dict) else None
-        fragment = fragments.get(reference) if isinstance(reference, str) else None
+        texts = fragments.rule(reference) if isinstance(reference, str) else None
         if isinstance(item, str):
             yield item
-        elif isinstance(fragment, list):
-            yield from (rule for rule in fragment if isinstance(rule, str))
+        elif texts is not None:
+            yield from texts
+        elif isinstance(reference, str):
+            _tell_missing(shape, f"{key}[{index}]", reference, fragments)
         else:
             message = "A rule is text, or `ref` and the name of a fragment."
-            hint = shape.findings.hint(str(reference), fragments)
-            shape.problem(ProblemCode.UNKNOWN_REF, f"{key}[{index}]", message, suggestion=hint)
+            shape.problem(ProblemCode.UNKNOWN_REF, f"{key}[{index}]", message)
+
+
+def _tell_missing(shape: Shape, place: str, reference: str, fragments: FragmentIndex) -> None:
+    """What another workflow keeps may come later, as its skills may; a name that should be here is a mistake."""
+    absent = fragments.absent_owner(reference)
+    if absent:
+        message = f"The rule {reference[:80]!r} is left out: the workflow {absent[:80]!r} is not here."
+        shape.warn(ProblemCode.UNKNOWN_REF, place, message, f"Import {absent[:80]!r} as well, then this one again.")
+        return
+    hint = shape.findings.hint(reference, fragments.rule_names())
+    message = f"No rule fragment {reference[:80]!r} is known."
+    shape.problem(ProblemCode.UNKNOWN_REF, place, message, suggestion=hint)
 
 
 def _skills(shape: Shape) -> tuple[str, tuple[str, ...]]:
@@ -222,8 +255,3 @@ def _location(shape: Shape) -> ArtifactLocation:
         gitignored=shape.flag("gitignored", default=False),
         extra=shape.extra(),
     )
-
-
-def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}

@@ -8,13 +8,17 @@ from pathlib import PurePosixPath
 
 from workflows_app.engine.activities.documents import MARKDOWN, STRUCTURED, suffix_of
 from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
+from workflows_app.engine.safe_paths import same_file, shown_path
 
 ACTIVITIES_FOLDER = "activities"
 TECHNIQUE_CONTRACT = "TECHNIQUE"
 
 _RULES_STEM = "rules"
 _INDEXED = re.compile(r"([0-9]{1,9})-(.+)")
-_DOCUMENTATION = re.compile(r"(?:readme|licen[cs]e|notice|changelog|copying)(?:[.-].*)?", re.IGNORECASE)
+# For people, not for agents. What only begins so, like `readme-layout.md`, is a file like any other.
+_DOCUMENTATION = re.compile(r"(?:readme|licen[cs]e|notice|changelog|copying)(?:\.[a-z]+)?", re.IGNORECASE)
+# The documentation of a folder is README.md; in small letters it is a resource that agents ask for by that name.
+_RESOURCE_NAME = "readme.md"
 _RESOURCES = "resources"
 _LEGACY_RESOURCES = "guides"
 
@@ -23,6 +27,8 @@ class Part(StrEnum):
     WORKFLOW = "workflow"
     RULES = "rules"
     ACTIVITY = "activity"
+    # In a folder below the activities: no part of the workflow, but others, and the workflow itself, may list it.
+    LENT_ACTIVITY = "lent_activity"
     SKILL = "skill"
     TECHNIQUE = "technique"
     RESOURCE = "resource"
@@ -40,11 +46,14 @@ _FOLDERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """`file` is the path as problems name it, `path` that inside the folder; `index` is the NN of the name as written."""
+    """`file` is the path as problems name it, `path` that inside the folder, `place` that inside the folder of its part;
+    `index` is the NN of the name as written.
+    """
 
     part: Part
     file: str
     path: str
+    place: str
     index: str
     name: str
     data: bytes
@@ -66,8 +75,9 @@ class Folder:
         return (entry for entry in self.entries if entry.part in parts)
 
     def named(self, file_name: str) -> Entry | None:
-        """The activity whose file has this name, with or without its ending."""
-        return next((e for e in self.of(Part.ACTIVITY) if file_name in {e.path.rpartition("/")[2], _stem(e)}), None)
+        """The activity whose file has this name, with or without its ending; one below the activities by its path there."""
+        entries = self.of(Part.ACTIVITY, Part.LENT_ACTIVITY)
+        return next((e for e in entries if file_name in {e.place, e.place.removesuffix(e.suffix)}), None)
 
 
 def sort_files(
@@ -92,7 +102,21 @@ def sort_files(
             entries.append(found)
         elif found is not None:
             problems.append(found)
+    problems.extend(_twins(files, prefix))
     return Folder(owner=owner, entries=tuple(sorted(entries, key=_order)), problems=tuple(problems))
+
+
+def _twins(files: Mapping[str, bytes], prefix: str) -> Iterator[Problem]:
+    first: dict[str, str] = {}
+    for path in sorted(files):
+        earlier = first.setdefault(same_file(path), path)
+        if earlier != path:
+            yield Problem(
+                code=ProblemCode.DUPLICATE_PATH,
+                message=f"On some systems this is the same file as {shown_path(earlier)}; both are read here.",
+                severity=Severity.WARNING,
+                file=f"{prefix}{path}",
+            )
 
 
 def order_of_index(index: str) -> int:
@@ -104,13 +128,13 @@ def _sorted_in(
     path: str, data: bytes, prefix: str, entry: str | None, folders: Mapping[str, Part]
 ) -> Entry | Problem | None:
     name = path.rpartition("/")[2]
-    if _DOCUMENTATION.fullmatch(name):
+    part, rest = _part_at(path, folders)
+    if _DOCUMENTATION.fullmatch(name) and (part, name) != (Part.RESOURCE, _RESOURCE_NAME):
         return None
-    top, _, rest = path.partition("/")
-    if not rest:
+    if "/" not in path:
         return _at_top(path, data, prefix, entry)
-    part = folders.get(top)
     if part is None:
+        top = path.partition("/")[0]
         if suffix_of(path) not in STRUCTURED:
             return None
         return _ignored(prefix, path, f"No folder {top!r} is known.", did_you_mean(top, folders))
@@ -118,17 +142,27 @@ def _sorted_in(
     if reason:
         return _ignored(prefix, path, reason, "")
     index, stem = _split_name(part, rest)
-    return Entry(part=part, file=f"{prefix}{path}", path=path, index=index, name=stem, data=data)
+    if part is Part.ACTIVITY and "/" in rest:
+        part = Part.LENT_ACTIVITY
+    return Entry(part=part, file=f"{prefix}{path}", path=path, place=rest, index=index, name=stem, data=data)
+
+
+def _part_at(path: str, folders: Mapping[str, Part]) -> tuple[Part | None, str]:
+    """The part of the folder that the file is in, and its path there."""
+    for folder, part in folders.items():
+        if path.startswith(f"{folder}/"):
+            return part, path.removeprefix(f"{folder}/")
+    return None, ""
 
 
 def _at_top(path: str, data: bytes, prefix: str, entry: str | None) -> Entry | Problem | None:
     stem = PurePosixPath(path).stem
     if path == entry:
-        return Entry(part=Part.WORKFLOW, file=f"{prefix}{path}", path=path, index="", name=stem, data=data)
+        return Entry(part=Part.WORKFLOW, file=f"{prefix}{path}", path=path, place=path, index="", name=stem, data=data)
     if suffix_of(path) not in STRUCTURED:
         return None
     if stem == _RULES_STEM:
-        return Entry(part=Part.RULES, file=f"{prefix}{path}", path=path, index="", name=stem, data=data)
+        return Entry(part=Part.RULES, file=f"{prefix}{path}", path=path, place=path, index="", name=stem, data=data)
     reason = f"The workflow is described by {entry}." if entry else "A workflow is described by workflow.toon."
     return _ignored(prefix, path, reason, "")
 
@@ -136,7 +170,7 @@ def _at_top(path: str, data: bytes, prefix: str, entry: str | None) -> Entry | P
 def _refusal(part: Part, rest: str) -> str:
     """Why a file in a known folder is not one of its kind; empty when it is."""
     endings = _ENDINGS[part]
-    if "/" in rest and part is not Part.TECHNIQUE:
+    if "/" in rest and part not in {Part.TECHNIQUE, Part.ACTIVITY}:
         return "Files in folders below this one are not read."
     if endings and suffix_of(rest) not in endings:
         return f"Only {', '.join(endings)} files are read here."
@@ -147,6 +181,7 @@ def _refusal(part: Part, rest: str) -> str:
 
 _ENDINGS: dict[Part, tuple[str, ...]] = {
     Part.ACTIVITY: STRUCTURED,
+    Part.LENT_ACTIVITY: STRUCTURED,
     Part.SKILL: (*STRUCTURED, MARKDOWN),
     Part.TECHNIQUE: (MARKDOWN,),
     Part.RESOURCE: (*STRUCTURED, MARKDOWN),
@@ -179,7 +214,3 @@ def _order(entry: Entry) -> tuple[str, int, int, str, str]:
     """By number; of two files with one number TOON comes before YAML, and Markdown last."""
     form = STRUCTURED.index(entry.suffix) if entry.suffix in STRUCTURED else len(STRUCTURED)
     return (entry.part, order_of_index(entry.index), form, entry.name, entry.path)
-
-
-def _stem(entry: Entry) -> str:
-    return PurePosixPath(entry.path).stem

@@ -1,8 +1,15 @@
 """The other workflow folders that one may refer to. A folder is sorted, and a skill read, when something first asks."""
 
+from collections.abc import Mapping
+from typing import Any
+
+from workflows_app.engine.activities.definition import activities_folder
+from workflows_app.engine.activities.documents import read_document
 from workflows_app.engine.activities.folder import Folder, sort_files
+from workflows_app.engine.activities.fragments import Fragments, fragments_of
 from workflows_app.engine.activities.skills import Shelf
-from workflows_app.engine.source import Library, Strictness
+from workflows_app.engine.packing import entry_file
+from workflows_app.engine.source import Library, Source, SourceFormat, Strictness
 
 
 class Neighbours:
@@ -11,13 +18,20 @@ class Neighbours:
         self._strictness = strictness
         self._folders: dict[str, Folder] = {}
         self._shelves: dict[str, Shelf] = {}
+        self._documents: dict[str, Mapping[str, Any]] = {}
+        self._fragments: dict[str, Fragments] = {}
 
     def folder(self, owner: str) -> Folder | None:
         files = self._library.folders.get(owner)
         if files is None:
             return None
         if owner not in self._folders:
-            self._folders[owner] = sort_files(files=files, owner=owner, prefix=f"{owner}/")
+            self._folders[owner] = sort_files(
+                files=files,
+                owner=owner,
+                prefix=f"{owner}/",
+                activities_folder=activities_folder(self._document(owner).get("activitiesDir")),
+            )
         return self._folders[owner]
 
     def shelf(self, owner: str) -> Shelf | None:
@@ -27,3 +41,23 @@ class Neighbours:
         if owner not in self._shelves:
             self._shelves[owner] = Shelf(folder, strictness=self._strictness)
         return self._shelves[owner]
+
+    def fragments(self, owner: str) -> Fragments | None:
+        if owner not in self._library.folders:
+            return None
+        if owner not in self._fragments:
+            self._fragments[owner] = fragments_of(self._document(owner))
+        return self._fragments[owner]
+
+    def _document(self, owner: str) -> Mapping[str, Any]:
+        """What describes the workflow. What is wrong with it is told where that folder is compiled, not here."""
+        if owner not in self._documents:
+            self._documents[owner] = self._read(self._library.folders[owner])
+        return self._documents[owner]
+
+    def _read(self, files: Mapping[str, bytes]) -> Mapping[str, Any]:
+        path = entry_file(Source(format=SourceFormat.ACTIVITY_FOLDER, files=files))
+        if path is None:
+            return {}
+        document, _ = read_document(data=files[path], file=path, strictness=self._strictness)
+        return document.value if document is not None and isinstance(document.value, dict) else {}

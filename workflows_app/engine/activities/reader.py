@@ -7,15 +7,17 @@ from workflows_app.engine import names
 from workflows_app.engine.activities.activity import Inherited, ReadActivity, read_activity
 from workflows_app.engine.activities.body import Surroundings
 from workflows_app.engine.activities.definition import Definition, read_definition
-from workflows_app.engine.activities.documents import as_warning, read_document
+from workflows_app.engine.activities.documents import Document, as_warning, read_document
 from workflows_app.engine.activities.findings import Findings
-from workflows_app.engine.activities.folder import Entry, Folder, Part, sort_files
+from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER, Entry, Folder, Part, sort_files
+from workflows_app.engine.activities.fragments import FragmentIndex, fragments_of
+from workflows_app.engine.activities.held import Held
 from workflows_app.engine.activities.library import Neighbours
 from workflows_app.engine.activities.lint import Places, leads_on, lint
-from workflows_app.engine.activities.references import META
+from workflows_app.engine.activities.references import META, owner_named
 from workflows_app.engine.activities.resources import Resources, read_rules, read_templates
 from workflows_app.engine.activities.shape import Shape
-from workflows_app.engine.activities.skills import Held, Shelf, Skills
+from workflows_app.engine.activities.skills import Shelf, Skills
 from workflows_app.engine.packing import entry_file
 from workflows_app.engine.problems import Problem, ProblemCode, Severity
 from workflows_app.engine.program import (
@@ -45,19 +47,31 @@ class _Authored:
 def compile_folder(*, source: Source, library: Library) -> Compilation:
     """The program of a workflow folder, or what is wrong with it. Reads any bytes and raises nothing."""
     findings = Findings(strictness=source.strictness)
-    shape = _entry(source, findings)
-    if shape is None:
+    document = _entry(source, findings)
+    if document is None:
         return Compilation(program=None, workflow_id="", problems=findings.listed())
-    definition = read_definition(shape)
+    shape = Shape(document.value, findings=findings, file=document.file)
+    neighbours = Neighbours(library=library, strictness=source.strictness)
+    fragments = FragmentIndex(own=shape.text("id"), held=fragments_of(document.value), of=neighbours.fragments)
+    definition = read_definition(shape, fragments=fragments)
     if definition.id:
         problems = names.check_id(workflow_id=definition.id, origin=source.origin)
         findings.take(replace(problem, file=shape.file) for problem in problems)
     else:
         shape.problem(ProblemCode.MISSING_KEY, "id", "The key 'id' is missing.", severity=Severity.ERROR)
-    return _Compiler(source, library, shape, definition, findings).compilation()
+    compiler = _Compiler(
+        source=source,
+        library=library,
+        neighbours=neighbours,
+        fragments=fragments,
+        shape=shape,
+        definition=definition,
+        findings=findings,
+    )
+    return compiler.compilation()
 
 
-def _entry(source: Source, findings: Findings) -> Shape | None:
+def _entry(source: Source, findings: Findings) -> Document | None:
     """The object that describes the workflow."""
     path = entry_file(source)
     if path is None:
@@ -71,17 +85,27 @@ def _entry(source: Source, findings: Findings) -> Shape | None:
     if not isinstance(document.value, dict):
         findings.add(_no_object(path, "A workflow"))
         return None
-    return Shape(document.value, findings=findings, file=path)
+    return document
 
 
 class _Compiler:
     """One compilation: the folder, what surrounds it, and what was found wrong so far."""
 
     def __init__(
-        self, source: Source, library: Library, shape: Shape, definition: Definition, findings: Findings
+        self,
+        *,
+        source: Source,
+        library: Library,
+        neighbours: Neighbours,
+        fragments: FragmentIndex,
+        shape: Shape,
+        definition: Definition,
+        findings: Findings,
     ) -> None:
         self._source = source
         self._library = library
+        self._neighbours = neighbours
+        self._fragments = fragments
         self._shape = shape
         self._definition = definition
         self._findings = findings
@@ -91,7 +115,6 @@ class _Compiler:
             entry=shape.file,
             activities_folder=definition.activities_folder,
         )
-        self._neighbours = Neighbours(library=library, strictness=source.strictness)
         shelf = Shelf(self._folder, strictness=source.strictness)
         self._skills = Skills(own=shelf, shelf_of=self._neighbours.shelf, findings=findings)
         self._provenance: list[Provenance] = []
@@ -134,10 +157,27 @@ class _Compiler:
                 self._keep(found, _Authored(id=shape.id(default=f"activity-{index + 1}"), shape=shape))
             else:
                 self._shape.problem(ProblemCode.WRONG_TYPE, place, "An activity is an object or the name of a file.")
+        self._tell_lent(found)
         if not found and not any(self._folder.of(Part.ACTIVITY)) and not self._definition.listed:
             message = "The workflow has no activity."
             self._shape.problem(ProblemCode.MISSING_KEY, "activities", message, severity=Severity.ERROR)
         return found
+
+    def _tell_lent(self, found: dict[str, _Authored]) -> None:
+        taken = {authored.source for authored in found.values()}
+        for entry in self._folder.of(Part.LENT_ACTIVITY):
+            if entry.file not in taken:
+                message = "The activity is no part of this workflow; others may list it as one of theirs."
+                hint = f"List {entry.place[:80]!r} under `activities` where it belongs to this one."
+                self._findings.add(
+                    Problem(
+                        code=ProblemCode.UNKNOWN_FILE,
+                        message=message,
+                        severity=Severity.WARNING,
+                        file=entry.file,
+                        suggestion=hint,
+                    ),
+                )
 
     def _from_file(self, entry: Entry, *, home: str) -> _Authored | None:
         document, problems = read_document(data=entry.data, file=entry.file, strictness=self._source.strictness)
@@ -167,29 +207,41 @@ class _Compiler:
 
     def _borrow(self, found: dict[str, _Authored], reference: str, place: str) -> None:
         """A file of the folder is there already; one of another workflow comes from the library, unless its id is taken."""
-        owner, _, name = reference.rpartition("/")
-        home = owner.removesuffix(f"/{self._definition.activities_folder}")
-        if self._folder.named(name) is not None and home in {
-            "",
-            self._definition.id,
-            self._definition.activities_folder,
-        }:
-            return
-        folder = self._neighbours.folder(home) if home else None
-        entry = None if folder is None else folder.named(name)
+        home, entry = self._listed_file(reference)
         if entry is None:
             message = f"No activity file {reference[:80]!r} is in this folder or in another workflow."
-            hint = self._findings.hint(name, _file_names(folder or self._folder))
+            folder = self._neighbours.folder(home) if home else None
+            hint = self._findings.hint(reference.rpartition("/")[2], _file_names(folder or self._folder))
             self._shape.problem(ProblemCode.UNKNOWN_ACTIVITY, place, message, severity=Severity.ERROR, suggestion=hint)
             return
+        if not home and entry.part is Part.ACTIVITY:
+            return
         authored = self._from_file(entry, home=home)
-        if authored is not None and authored.id not in found:
-            found[authored.id] = authored
+        if authored is None or authored.id in found:
+            return
+        found[authored.id] = authored
+        if home:
             self._provenance.append(
                 Provenance(
                     at=authored.id, kind=ProvenanceKind.BORROWED, source=authored.source, digest=authored.digest
                 ),
             )
+
+    def _listed_file(self, reference: str) -> tuple[str, Entry | None]:
+        """The workflow that a listed file is borrowed from, empty for this one, and the file."""
+        activities = f"{self._definition.activities_folder}/"
+        own = self._folder.named(reference.removeprefix("./").removeprefix(activities))
+        if own is not None:
+            return "", own
+        home, _, rest = reference.removeprefix("../").partition("/")
+        if not rest:
+            return "", None
+        if owner_named(home, self._definition.id) == self._definition.id:
+            return "", self._folder.named(rest.removeprefix(activities))
+        folder = self._neighbours.folder(home)
+        if folder is None:
+            return home, None
+        return home, folder.named(rest) or folder.named(rest.removeprefix(f"{ACTIVITIES_FOLDER}/"))
 
     def _read(self, authored: dict[str, _Authored]) -> list[ReadActivity]:
         definition = self._definition
@@ -201,8 +253,9 @@ class _Compiler:
                 activity_id=one.id,
                 around=Surroundings(
                     skills=self._skills,
+                    activity=one.id,
                     activity_ids=frozenset(authored),
-                    fragments=definition.checkpoint_fragments,
+                    fragments=self._fragments,
                     home=one.home,
                 ),
                 inherited=Inherited(
@@ -228,7 +281,10 @@ class _Compiler:
         skills = self._skills.close()
         for skill in skills:
             for index, reference in enumerate(skill.attachment.resources):
-                resources.refer(reference, file=skill.file, path=f"resources[{index}]", home=skill.attachment.owner)
+                home = skill.attachment.owner
+                # What a technique of another folder links to is that folder's matter.
+                told = home == self._definition.id or skill.attachment.format != "md"
+                resources.refer(reference, file=skill.file, path=f"resources[{index}]", home=home, told=told)
         for index, mode in enumerate(self._definition.modes):
             if mode.resource:
                 resources.refer(mode.resource, file=self._shape.file, path=f"modes[{index}].resource")
@@ -323,7 +379,7 @@ def _unique(contents: list[Content]) -> tuple[Content, ...]:
 
 
 def _file_names(folder: Folder) -> Iterator[str]:
-    return (entry.path.rpartition("/")[2] for entry in folder.of(Part.ACTIVITY))
+    return (entry.place for entry in folder.of(Part.ACTIVITY, Part.LENT_ACTIVITY))
 
 
 def _no_object(file: str, what: str) -> Problem:

@@ -12,17 +12,24 @@ def skill_candidates(
 ) -> list[tuple[str, str]]:
     """The (owner, id) pairs to try. `home` is the folder that a borrowed activity came from.
 
-    `wf/id` is that workflow's; a bare id and `group::operation` are looked for in the workflow itself, then in `home`, then
+    `wf/id` is that workflow's; a bare id and `group::operation` are looked for in `home`, then in the workflow itself, then
     in `meta`; `wf::group::operation` names a workflow when one of `owners` has its first part as id.
     """
     owner, slash, name = reference.partition("/")
     if slash:
-        return [(_owner(owner, own), name)]
-    places = [(place, reference) for place in _places(own, home)]
+        return [(owner_named(owner, own), name)]
+    places = [(place, reference) for place in _places(home, own)]
     first, colons, rest = reference.partition("::")
-    if colons and (first in owners or _owner(first, own) == own):
-        places.append((_owner(first, own), rest))
+    if colons and (first in owners or owner_named(first, own) == own):
+        places.append((owner_named(first, own), rest))
     return places
+
+
+def group_candidates(reference: str, group: str, own: str, home: str = "") -> list[tuple[str, str]]:
+    """Where a bare name may be an operation of the group that is called like the activity which asks."""
+    if not reference or "::" in reference or "/" in reference:
+        return []
+    return [(place, f"{group}::{reference}") for place in _places(home, own)]
 
 
 def resource_candidates(reference: str, *, own: str, home: str = "") -> list[tuple[str, str]]:
@@ -30,7 +37,7 @@ def resource_candidates(reference: str, *, own: str, home: str = "") -> list[tup
     wanted = reference.partition("#")[0].removesuffix(".md")
     owner, slash, name = wanted.partition("/")
     if slash and owner not in {"resources", ".."}:
-        return [(_owner(owner, own), name.rpartition("/")[2])]
+        return [(owner_named(owner, own), name.rpartition("/")[2])]
     return [(place, wanted.rpartition("/")[2]) for place in _places(own, home)]
 
 
@@ -64,10 +71,10 @@ def find_resource(*, program: Program, reference: str, home: str = "") -> Attach
     return next((held[key] for key in wanted if key in held), None)
 
 
-def _places(own: str, home: str) -> list[str]:
-    return list(dict.fromkeys(place for place in (own, home, META) if place))
+def _places(*owners: str) -> list[str]:
+    return list(dict.fromkeys(owner for owner in (*owners, META) if owner))
 
 
-def _owner(name: str, own: str) -> str:
+def owner_named(name: str, own: str) -> str:
     """A workflow that was renamed into a namespace still answers to its old name within its own folder."""
     return own if name in {own, own.rpartition(".")[2]} else name

@@ -12,8 +12,8 @@ from workflows_app.engine.activities.documents import (
 )
 from workflows_app.engine.activities.findings import Findings
 from workflows_app.engine.activities.folder import Entry, Folder, Part
+from workflows_app.engine.activities.held import Held
 from workflows_app.engine.activities.references import resource_candidates, resource_keys, wanted_keys
-from workflows_app.engine.activities.skills import Held
 from workflows_app.engine.problems import Problem, ProblemCode, Severity
 from workflows_app.engine.program import Attachment
 from workflows_app.engine.source import Content, ContentKind, Strictness
@@ -33,13 +33,15 @@ class Resources:
         self._index: dict[str, dict[str, Held]] = {}
         self._referred: dict[tuple[str, str], Held] = {}
 
-    def refer(self, reference: str, *, file: str, path: str, home: str = "") -> None:
-        """Note that something refers to a resource; one that leads nowhere is a warning."""
+    def refer(self, reference: str, *, file: str, path: str, home: str = "", told: bool = True) -> None:
+        """Note that something refers to a resource; one that leads nowhere is a warning, where it is to be told."""
         for owner, name in resource_candidates(reference, own=self._own.owner, home=home):
             held = self._find(owner, name)
             if held is not None:
                 self._referred[owner, held.file] = held
                 return
+        if not told:
+            return
         self._findings.add(
             Problem(
                 code=ProblemCode.UNKNOWN_RESOURCE,

@@ -1,37 +1,24 @@
 """Skills: documents of a folder, or Markdown techniques; found by name here, in the home of a borrowed activity, or in meta."""
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from workflows_app.engine import canonical
 from workflows_app.engine.activities.documents import (
     MARKDOWN,
     Document,
-    Markdown,
     as_warning,
     read_document,
     read_markdown,
 )
 from workflows_app.engine.activities.findings import Findings
 from workflows_app.engine.activities.folder import TECHNIQUE_CONTRACT, Entry, Folder, Part, order_of_index
-from workflows_app.engine.activities.references import META, skill_candidates
+from workflows_app.engine.activities.held import Held
+from workflows_app.engine.activities.references import META, group_candidates, skill_candidates
 from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.activities.techniques import read_technique, rules_technique
 from workflows_app.engine.problems import Problem, ProblemCode, Severity
 from workflows_app.engine.program import Attachment
 from workflows_app.engine.source import Content, ContentKind, Strictness
-
-_CAPABILITY = re.compile(r"^##[ \t]+Capability[ \t]*\n+([^\n#][^\n]*)", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """A skill or resource as a program refers to it, with its content and the file it came from."""
-
-    attachment: Attachment
-    content: Content
-    file: str
 
 
 class Shelf:
@@ -60,6 +47,13 @@ class Shelf:
     def get(self, name: str) -> Held | None:
         return self._look(name)[0]
 
+    def rules(self, name: str) -> Held | None:
+        """Some rules of a technique, as `technique::rule` or `technique::beginning-of-its-rules` asks for them."""
+        base, colons, rule = name.rpartition("::")
+        entry = self._entries.get(base) if colons else None
+        held = self.get(base) if entry is not None and entry.suffix == MARKDOWN else None
+        return None if held is None else rules_technique(of=held, name=name, rule=rule)
+
     def all(self) -> Iterator[tuple[str, Held]]:
         for name in self._entries:
             held = self.get(name)
@@ -82,7 +76,10 @@ class Shelf:
     def _load(self, entry: Entry) -> tuple[Held | None, tuple[Problem, ...]]:
         if entry.suffix == MARKDOWN:
             text, problems = read_markdown(data=entry.data, file=entry.file)
-            return (None if text is None else _technique(entry, text, self.owner, self._contracts(entry))), problems
+            if text is None:
+                return None, problems
+            contracts = self._contracts(entry)
+            return read_technique(entry=entry, text=text, owner=self.owner, contracts=contracts), problems
         document, problems = read_document(data=entry.data, file=entry.file, strictness=self._strictness)
         if document is None:
             return None, problems
@@ -108,6 +105,13 @@ class Skills:
         self._asked: dict[Shelf, None] = {}
         self._others: dict[tuple[str, str], Held] = {}
 
+    def named(self, reference: str, *, group: str, home: str = "") -> str:
+        """A bare name is first that of a technique in the group which is called like the activity."""
+        found = (
+            (self._shelf(owner), name) for owner, name in group_candidates(reference, group, self._own.owner, home)
+        )
+        return next((name for shelf, name in found if shelf is not None and shelf.has(name)), reference)
+
     def find(self, reference: str, *, home: str = "") -> Held | None:
         """The skill. What was asked of another folder becomes part of the program."""
         for shelf, name in self._places(reference, home):
@@ -115,6 +119,14 @@ class Skills:
             if held is not None:
                 if shelf is not self._own:
                     self._others[shelf.owner, name] = held
+                return held
+        return self._rules(reference, home)
+
+    def _rules(self, reference: str, home: str) -> Held | None:
+        for shelf, name in self._candidates(reference, home):
+            held = shelf.rules(name)
+            if held is not None:
+                self._others[shelf.owner, name] = held
                 return held
         return None
 
@@ -149,12 +161,17 @@ class Skills:
 
     def _places(self, reference: str, home: str) -> Iterator[tuple[Shelf, str]]:
         """The shelves that have a file of the name, in the order in which they count."""
+        for shelf, name in self._candidates(reference, home):
+            if shelf.has(name):
+                self._asked[shelf] = None
+                yield shelf, name
+
+    def _candidates(self, reference: str, home: str) -> Iterator[tuple[Shelf, str]]:
         first = reference.partition("::")[0]
         owners = (first,) if "::" in reference and self._shelf(first) else ()
         for owner, name in skill_candidates(reference, own=self._own.owner, home=home, owners=owners):
             shelf = self._shelf(owner)
-            if shelf is not None and shelf.has(name):
-                self._asked[shelf] = None
+            if shelf is not None:
                 yield shelf, name
 
     def _broken(self, reference: str, home: str) -> str:
@@ -197,35 +214,6 @@ def _skill(
     )
     content = Content(kind=ContentKind.SKILL, digest=document.digest, text=document.text, document=document.value)
     return Held(attachment=attachment, content=content, file=entry.file), findings.listed()
-
-
-def _technique(entry: Entry, text: Markdown, owner: str, contracts: list[str]) -> Held:
-    capability = _CAPABILITY.search(text.body)
-    said = text.meta.get("metadata")
-    meta = {**(said if isinstance(said, dict) else {}), **text.meta}
-    version = _word(meta.get("version"))
-    summary = capability.group(1).strip() if capability else text.heading
-    document = {
-        "id": entry.name,
-        "version": version,
-        "capability": summary,
-        "inherits": contracts,
-        "body": text.body.strip(),
-    }
-    digest = canonical.canonical_digest(document)
-    attachment = Attachment(
-        id=entry.name,
-        digest=digest,
-        owner=owner,
-        index=entry.index,
-        version=version,
-        title=_word(meta.get("title")) or _word(meta.get("name")) or text.heading,
-        summary=summary,
-        format=MARKDOWN.removeprefix("."),
-        resources=_resources(meta),
-    )
-    content = Content(kind=ContentKind.SKILL, digest=digest, text=text.text, document=document)
-    return Held(attachment=attachment, content=content, file=entry.file)
 
 
 def _resources(value: Mapping[str, Any]) -> tuple[str, ...]:

@@ -1,10 +1,10 @@
-"""Measures, in one run and as ratios: `bench compile`, `bench advance`."""
+"""Measures, in one run and as ratios: `bench compile`, `bench advance`, `bench neighbours`; in seconds and memory: `bench bundle`."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from workrail_site.bench import compiling, doors, figures, limit, service, stage
+from workrail_site.bench import bundles, compiling, doors, figures, limit, neighbours, service, stage
 
 # Calls of each of two ways that take turns, so that both meet the same machine.
 _TURNS = 400
@@ -14,22 +14,45 @@ class Command(BaseCommand):
     help = __doc__ or ""
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("what", choices=["compile", "advance"])
+        parser.add_argument("what", choices=["compile", "advance", "neighbours", "bundle"])
         parser.add_argument("--seconds", type=int, default=5, help="for each figure")
         parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 32])
+        parser.add_argument("--events", type=int, default=10_000, help="how long the session of `bench bundle` is")
         parser.add_argument("--workers", type=int, default=1, help="processes of the web server; `up` starts one")
 
     def handle(self, *_args: Any, **options: Any) -> None:
-        if options["what"] == "compile":
-            self._compile()
-        else:
-            self._advance(options["clients"], options["seconds"], options["workers"])
+        match options["what"]:
+            case "compile":
+                self._compile()
+            case "neighbours":
+                self._neighbours(max(options["clients"]), options["seconds"], options["workers"])
+            case "bundle":
+                self._bundle(options["events"])
+            case _:
+                self._advance(options["clients"], options["seconds"], options["workers"])
+
+    def _bundle(self, events: int) -> None:
+        with stage.own_database():
+            self.stdout.write(bundles.bundle_report(stage=stage.set_stage(), events=events))
 
     def _compile(self) -> None:
         self.stdout.write(compiling.compile_report())
         with stage.own_database():
             set_up = stage.set_stage()
             self.stdout.write(compiling.load_report(actor=set_up.actor, workflow_id=set_up.workflow_id))
+
+    def _neighbours(self, clients: int, seconds: int, workers: int) -> None:
+        with stage.own_database() as database:
+            quiet = stage.set_stage()
+            loud = neighbours.second_team(quiet)
+            environment = stage.server_environment(database, has_limits=True)
+            for door in (doors.RestDoor(), doors.McpDoor()):
+                with doors.web_server(environment, workers=workers, threads=4) as _:
+                    found, noise = neighbours.measure_neighbours(
+                        quiet=quiet, loud=loud, door=door, clients=clients, seconds=seconds
+                    )
+                self.stdout.write(figures.table(found, base=found[0].name))
+                self.stdout.write(f"The flood of {clients} clients was answered {noise.told()}.")
 
     def _advance(self, clients: list[int], seconds: int, workers: int) -> None:
         program = limit.find_pgbench()

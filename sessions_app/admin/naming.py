@@ -1,0 +1,37 @@
+"""How things are called on a page. An id is never a title."""
+
+import re
+
+from sessions_app.admin.states import APPROVE
+from sessions_app.selectors.checkpoints import CheckpointValue
+from teams_app.engine.markdown import plain_words
+
+_MOST_CHARACTERS = 160
+_SENTENCE = re.compile(r"^(.{3,}?[?!.])(?:\s|$)")
+
+
+def run_name(*, goal: str, session_title: str = "", workflow_title: str = "") -> str:
+    return cut(goal) or cut(session_title) or workflow_title or "A run"
+
+
+def question_name(value: CheckpointValue) -> str:
+    """An approval is named by its step, any other question by how it begins."""
+    if any(option.id == APPROVE for option in value.options):
+        title = value.title or value.checkpoint_id
+        return title if title.endswith("?") else f"Approve “{title}”?"
+    said = plain_words(value.message)
+    first = _SENTENCE.match(said)
+    asked = first[1] if first else said
+    if asked and len(asked) <= _MOST_CHARACTERS:
+        return asked
+    return value.title or value.checkpoint_id
+
+
+def option_label(value: CheckpointValue) -> str:
+    return next((option.label for option in value.options if option.id == value.option_id), value.option_id)
+
+
+def cut(text: str, *, characters: int = _MOST_CHARACTERS) -> str:
+    """The first words, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= characters else f"{line[:characters].rstrip()}…"

@@ -1,0 +1,39 @@
+"""Checks a bundle without a server or a database: every digest, the chain of each log, and who signed it."""
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from sessions_app.services.bundles import open_bundle, verify_bundle
+from teams_app.engine.errors import WorkrailError
+
+
+class Command(BaseCommand):
+    help = __doc__ or ""
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, help="a bundle, or a gzipped one")
+        parser.add_argument("--signer", default="", help="the public key that must have signed it")
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        try:
+            with options["file"].open("rb") as file, open_bundle(file) as source:
+                found = verify_bundle(source=source)
+        except WorkrailError as error:
+            raise CommandError(f"{error.code}: {error.message} {error.suggestion or ''}".strip()) from error
+        except OSError as error:
+            raise CommandError(f"{options['file']} cannot be read: {error.strerror}.") from error
+        producer = found.preamble.producer
+        self.stdout.write(
+            f"{found.preamble.bundle_id}: {len(found.sessions)} sessions with {found.event_count} events, exported "
+            f"{found.preamble.exported_at} by {producer.application} {producer.version}."
+        )
+        for session in found.sessions:
+            self.stdout.write(
+                f"{session.head.session_id} ends at event {session.at.next_index - 1}, {session.at.digest}"
+            )
+        self.stdout.write(f"Signed by {found.seal.signer}")
+        if options["signer"] and options["signer"] != found.seal.signer:
+            raise CommandError(f"It was not signed by {options['signer']}.")

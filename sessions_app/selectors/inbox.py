@@ -1,0 +1,198 @@
+"""Questions as the inbox lists them: each with its run, what came with it, and how often it was asked."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce, JSONObject
+
+from sessions_app.engine.checkpoints import Authority, CheckpointState
+from sessions_app.engine.runs import OutputChannel
+from sessions_app.models import CheckpointRequest, Gap, Output, Run, WorkSession
+from sessions_app.selectors.checkpoints import MOST_COUNTED, CheckpointValue, checkpoint_value, position_after
+from sessions_app.selectors.evidence import SEND_BACK
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.pages import Page, PageRequest, cut_page
+
+MOST_WALKED = 1_000
+
+
+class InboxView(StrEnum):
+    """`mine`: claimed by whoever looks, or for people only and free."""
+
+    OPEN = "open"
+    MINE = "mine"
+    CLAIMED = "claimed"
+    ANSWERED = "answered"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboxRow:
+    """`asked` counts how often it was asked, `sent_back_by` who sent the last one back, `with_it` what came with it."""
+
+    value: CheckpointValue
+    session_title: str
+    ticket: str
+    started_by: str
+    asked: int
+    sent_back_by: str
+    open_gaps: int
+    with_it: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboxCounts:
+    open: int
+    mine: int
+    claimed: int
+    overdue: int
+
+
+_COUNTS = """
+SELECT count(*),
+       count(*) FILTER (WHERE claimed_by = %(me)s OR (claimed_by = '' AND authority = 'human')),
+       count(*) FILTER (WHERE claimed_by <> ''),
+       count(*) FILTER (WHERE due_at < %(now)s)
+FROM (SELECT claimed_by, authority, due_at FROM sessions_app_checkpointrequest
+      WHERE team_id = %(team)s AND state = 'open' LIMIT %(most)s) q
+"""
+
+
+def count_inbox(*, actor: Actor, now: datetime) -> InboxCounts:
+    """As far as anybody counts. One query."""
+    actor.require(Permission.READ_RUNS)
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNTS, {"me": actor.id, "now": now, "team": actor.team_id, "most": MOST_COUNTED})
+        row = cursor.fetchone()
+    return InboxCounts(open=row[0], mine=row[1], claimed=row[2], overdue=row[3])
+
+
+def list_inbox(*, actor: Actor, view: InboxView, page: PageRequest, run_id: UUID | None = None) -> Page[InboxRow]:
+    """What is due first comes first; what was answered, the latest first. Two queries."""
+    actor.require(Permission.READ_RUNS)
+    rows = _asked(actor).filter(_in_view(actor, view))
+    if run_id is not None:
+        rows = rows.filter(run_id=run_id)
+    if view is InboxView.ANSWERED:
+        return _answered(actor, rows, page)
+    found = cut_page(
+        rows=position_after(rows, page.after).order_by("due_at", "id")[: page.limit + 1],
+        limit=page.limit,
+        value_of=lambda row: row,
+        position_of=lambda row: f"{row.due_at.isoformat() if row.due_at else ''} {to_text(Prefix.CHECKPOINT, row.id)}",
+    )
+    return _with_earlier(actor, found)
+
+
+def rows_of(*, actor: Actor, ids: Iterable[UUID]) -> tuple[InboxRow, ...]:
+    """Some questions of the team, in the order of the inbox. Two queries."""
+    actor.require(Permission.READ_RUNS)
+    rows = list(_asked(actor).filter(pk__in=list(ids)).order_by("due_at", "id"))
+    return tuple(_with_earlier(actor, Page(items=tuple(rows), next_position=None)).items)
+
+
+def walk_ids(*, actor: Actor) -> tuple[UUID, ...]:
+    """The open questions that the actor may answer, in the order of the inbox. One query."""
+    actor.require(Permission.READ_RUNS)
+    rows = CheckpointRequest.objects.filter(
+        team_id=actor.team_id, state=CheckpointState.OPEN.value, claimed_by__in=["", actor.id]
+    )
+    return tuple(rows.order_by("due_at", "id").values_list("id", flat=True)[:MOST_WALKED])
+
+
+def _in_view(actor: Actor, view: InboxView) -> Q:
+    is_open = Q(state=CheckpointState.OPEN.value)
+    match view:
+        case InboxView.OPEN:
+            return is_open
+        case InboxView.MINE:
+            return is_open & (Q(claimed_by=actor.id) | Q(claimed_by="", authority=Authority.HUMAN.value))
+        case InboxView.CLAIMED:
+            return is_open & ~Q(claimed_by="")
+        case InboxView.ANSWERED:
+            return Q(state=CheckpointState.ANSWERED.value)
+        case InboxView.ALL:
+            return Q()
+
+
+def _asked(actor: Actor) -> QuerySet[Any]:
+    run = Run.objects.filter(pk=OuterRef("run_id")).values(
+        found=JSONObject(title=F("workflow_title"), goal=F("goal"), dialect=F("dialect"), by=F("created_by"))
+    )
+    session = WorkSession.objects.filter(pk=OuterRef("session_id")).values(
+        found=JSONObject(title=F("title"), ticket=F("ticket"))
+    )
+    closes = Gap.objects.filter(run_id=OuterRef("run_id"), resolved_by_id=OuterRef("pk"))
+    gaps = Gap.objects.filter(~Exists(closes), run_id=OuterRef("run_id"), resolved_by_id__isnull=True)
+    brought = Output.objects.filter(
+        Q(to_node_id=OuterRef("pk")) | Q(node_id=OuterRef("pk")),
+        run_id=OuterRef("run_id"),
+        channel=OutputChannel.ARTIFACT.value,
+    )
+    return CheckpointRequest.objects.filter(team_id=actor.team_id).annotate(
+        of_run=Subquery(run[:1]),
+        of_session=Subquery(session[:1]),
+        open_gaps=_count(gaps),
+        with_it=_count(brought),
+    )
+
+
+def _count(rows: QuerySet[Any]) -> Coalesce:
+    counted = rows.order_by().annotate(count=Func(F("pk"), function="count")).values("count")
+    return Coalesce(Subquery(counted), 0, output_field=IntegerField())
+
+
+def _answered(actor: Actor, rows: QuerySet[Any], page: PageRequest) -> Page[InboxRow]:
+    if page.after is not None:
+        at, _, row_id = page.after.partition(" ")
+        moment = datetime.fromisoformat(at)
+        rows = rows.filter(Q(answered_at__lt=moment) | Q(answered_at=moment, id__lt=UUID(row_id)))
+    found = cut_page(
+        rows=rows.order_by("-answered_at", "-id")[: page.limit + 1],
+        limit=page.limit,
+        value_of=lambda row: row,
+        position_of=lambda row: f"{row.answered_at.isoformat()} {row.id}",
+    )
+    return _with_earlier(actor, found)
+
+
+def _with_earlier(actor: Actor, found: Page[Any]) -> Page[InboxRow]:
+    earlier = _earlier(actor, found.items)
+    return found.map(lambda row: _inbox_row(row, earlier.get((row.run_id, row.instance_key), ())))
+
+
+def _earlier(actor: Actor, rows: Iterable[Any]) -> Mapping[tuple[UUID, str], list[tuple[int, str, str]]]:
+    """When the same was asked in the runs of these questions and sent back, or has changed, and what was answered by whom."""
+    runs = {row.run_id for row in rows}
+    gone = Q(option_id=SEND_BACK) | Q(state=CheckpointState.STALE.value)
+    same = CheckpointRequest.objects.filter(gone, team_id=actor.team_id, run_id__in=runs).order_by("event_index")
+    found: dict[tuple[UUID, str], list[tuple[int, str, str]]] = {}
+    for run_id, key, index, option, by in same.values_list(
+        "run_id", "instance_key", "event_index", "option_id", "answered_by"
+    ):
+        found.setdefault((run_id, key), []).append((index, option, by))
+    return found
+
+
+def _inbox_row(row: Any, same: Iterable[tuple[int, str, str]]) -> InboxRow:
+    before = [entry for entry in same if entry[0] < row.event_index]
+    last = before[-1] if before else (0, "", "")
+    return InboxRow(
+        value=checkpoint_value(
+            row, Run(workflow_title=row.of_run["title"], goal=row.of_run["goal"], dialect=row.of_run["dialect"])
+        ),
+        session_title=row.of_session["title"],
+        ticket=row.of_session["ticket"],
+        started_by=row.of_run["by"],
+        asked=1 + len(before),
+        sent_back_by=last[2] if last[1] == SEND_BACK else "",
+        open_gaps=row.open_gaps,
+        with_it=row.with_it,
+    )

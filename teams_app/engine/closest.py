@@ -1,0 +1,34 @@
+"""The known name that somebody probably meant, at a price that does not depend on what they sent.
+
+Whoever sends many or long names decides how often this is asked; each question looks at a bounded number of characters.
+"""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from itertools import islice
+
+LONGEST_WORD = 64
+MOST_CANDIDATES = 256
+_LIKE_ENOUGH = 0.6
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like the word: another way to write it, or one misspelt."""
+    if len(word) > LONGEST_WORD:
+        return None
+    names = {_folded(name): name for name in islice(known, MOST_CANDIDATES) if len(name) <= LONGEST_WORD}
+    wanted = _folded(word)
+    if wanted in names:
+        return names[wanted]
+    found = difflib.get_close_matches(wanted, _promising(wanted, list(names)), n=1, cutoff=_LIKE_ENOUGH)
+    return names[found[0]] if found else None
+
+
+def _folded(name: str) -> str:
+    return "".join(character for character in name.lower() if character.isalnum())
+
+
+def _promising(word: str, names: Sequence[str]) -> list[str]:
+    """Those that share enough characters with the word to be like it at all; the comparison proper costs far more."""
+    letters = set(word)
+    return [name for name in names if 2 * len(letters & set(name)) >= _LIKE_ENOUGH * (len(letters) + len(set(name)))]

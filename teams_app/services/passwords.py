@@ -1,0 +1,63 @@
+"""What a password must be, and the one place where it is set."""
+
+from datetime import datetime
+
+from django.contrib.auth.hashers import check_password, make_password
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from teams_app.engine.actors import Actor, person_id_of
+from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.passwords import holds_name
+from teams_app.models import PasswordReset, Person
+from teams_app.services.sign_ins import record_in_teams
+
+
+class NameInPassword:
+    """A validator in the form that Django's settings ask for."""
+
+    def validate(self, password: str, user: Person | None = None) -> None:
+        if user is not None and holds_name(password=password, username=user.username):
+            raise ValidationError(self.get_help_text(), code="password_holds_name")
+
+    def get_help_text(self) -> str:
+        return "The password holds the login name or a part of it."
+
+
+def require_good_password(*, username: str, password: str) -> None:
+    try:
+        validate_password(password, user=Person(username=username))
+    except ValidationError as error:
+        raise InvalidInputError(
+            " ".join(error.messages),
+            suggestion="Choose a longer password that is not in a list of common ones and does not hold the login name.",
+        ) from None
+
+
+def is_password_of(*, person: Person | None, password: str) -> bool:
+    """Takes as long when there is no such person, so that nobody learns it from the time."""
+    if person is None or not person.is_active:
+        make_password(password)
+        return False
+    return check_password(password, person.password)
+
+
+@transaction.atomic(durable=True)
+def change_password(*, actor: Actor, old: str, new: str, now: datetime) -> None:
+    """The person's own. Whoever is signed in elsewhere with the old one is signed out."""
+    # The row is the lock: of two changes at once the second one finds its old password gone.
+    person = Person.objects.select_for_update(no_key=True).get(pk=person_id_of(actor=actor))
+    if not is_password_of(person=person, password=old):
+        raise InvalidInputError("That is not your password.", suggestion="Type the one that you signed in with.")
+    set_password(person=person, password=new, now=now)
+    record_in_teams(person_id=person.pk, action="password.changed", door=actor.door, now=now)
+
+
+def set_password(*, person: Person, password: str, now: datetime) -> None:
+    """Inside the caller's transaction. A link for a new password that was not used holds no longer."""
+    require_good_password(username=person.username, password=password)
+    person.password = make_password(password)
+    person.save(update_fields=["password"])
+    unused = PasswordReset.objects.filter(person=person, used_at__isnull=True, withdrawn_at__isnull=True)
+    unused.update(withdrawn_at=now)

@@ -1,0 +1,51 @@
+"""What happens to an account is told to the audit log of every team that its person is in: an account is of no team."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID
+
+from django.db import transaction
+
+from teams_app.engine.actors import Door, system_actor
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.names import fold_username
+from teams_app.models import Membership
+from teams_app.selectors import actor_of_membership
+from teams_app.services.audit import record_audit
+
+
+@transaction.atomic
+def record_sign_in(*, person_id: UUID, address: str, door: Door, now: datetime) -> None:
+    record_in_teams(person_id=person_id, action="person.signed_in", door=door, now=now, details={"address": address})
+
+
+@transaction.atomic
+def record_sign_out(*, person_id: UUID, address: str, door: Door, now: datetime) -> None:
+    record_in_teams(person_id=person_id, action="person.signed_out", door=door, now=now, details={"address": address})
+
+
+@transaction.atomic
+def record_refused_sign_in(*, username: str, address: str, door: Door, now: datetime) -> None:
+    """Of a name that nobody has nothing is kept: there is no team to tell. Who tried is not known to be the person."""
+    for row in Membership.objects.filter(person__username=fold_username(username)).order_by("id"):
+        record_audit(
+            actor=system_actor(team_id=row.team_id, door=door),
+            action="person.sign_in_refused",
+            target=to_text(Prefix.PERSON, row.person_id),
+            now=now,
+            details={"username": fold_username(username), "address": address},
+        )
+
+
+def record_in_teams(
+    *, person_id: UUID, action: str, door: Door, now: datetime, details: Mapping[str, str] | None = None
+) -> None:
+    """Inside the caller's transaction, as done by the person."""
+    for row in Membership.objects.filter(person_id=person_id).select_related("person").order_by("id"):
+        record_audit(
+            actor=actor_of_membership(membership=row, door=door),
+            action=action,
+            target=to_text(Prefix.PERSON, person_id),
+            now=now,
+            details={"username": row.person.username, **(details or {})},
+        )

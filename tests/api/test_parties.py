@@ -1,0 +1,49 @@
+"""Whose turn a request takes: its team's, once its key or session was admitted; its address's until then."""
+
+import pytest
+
+from tests.cast import issue
+from workrail_site.parties import Parties, address_of, party_of
+
+
+def scope(**headers):
+    given = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    return {"headers": given, "client": ("192.0.2.7", 1)}
+
+
+def test_a_credential_counts_for_its_team_from_its_first_admission_on(house):
+    parties = Parties()
+    key = scope(authorization=f"Bearer {issue(house.alice.actor).text}")
+    session = scope(cookie="theme=dark; sessionid=abc")
+
+    before = parties.of(key), parties.of(session)
+    parties.learn(key, house.alice.actor)
+    parties.learn(session, house.charlie.actor)
+
+    assert before == ("address 192.0.2.7",) * 2
+    assert parties.of(key) == party_of(house.alice.actor)
+    assert parties.of(scope(cookie="sessionid=abc")) == party_of(house.charlie.actor)
+
+
+@pytest.mark.parametrize("actor", [None, "somebody", object()])
+def test_who_was_not_admitted_makes_no_party(actor):
+    parties = Parties()
+
+    for number in range(3):
+        parties.learn(scope(authorization=f"Bearer invented-{number}"), actor)
+
+    assert parties.of(scope(authorization="Bearer invented-1")) == "address 192.0.2.7"
+
+
+def test_only_what_our_proxy_saw_is_an_address(settings):
+    forwarded = scope(x_forwarded_for="6.6.6.6, 198.51.100.9")
+
+    settings.BEHIND_PROXY = False
+    assert address_of(forwarded) == "192.0.2.7"
+    settings.BEHIND_PROXY = True
+    assert address_of(forwarded) == "198.51.100.9"
+
+
+@pytest.mark.parametrize("cookie", ["", "sessionid", "=;=;", "\x7f=\x7f", "sessionid=" + "x" * 5_000])
+def test_no_cookie_breaks_it(cookie):
+    assert Parties().of(scope(cookie=cookie)) == "address 192.0.2.7"

@@ -1,0 +1,41 @@
+"""A real browser for the tests of the Studio: signed in, and with an ear for all that it complains of."""
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+PASSWORD = "correct horse battery"
+
+
+def browse(base, person, do, **context):
+    """What `do(page)` gives, and the complaints. In a thread of its own: the browser's loop and Django's connections do
+    not share one.
+    """
+    person.set_password(PASSWORD)
+    person.save(update_fields=["password"])
+    complaints = []
+
+    def visit():
+        from playwright.sync_api import sync_playwright
+
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+            try:
+                page = browser.new_page(base_url=base, **context)
+                page.on("console", lambda said: complaints.append(said.text) if said.type != "log" else None)
+                page.on("pageerror", lambda error: complaints.append(str(error)))
+                sign_in(page, person.username)
+                return do(page)
+            finally:
+                browser.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(visit).result(), complaints
+
+
+def sign_in(page, name):
+    page.goto("/studio/")
+    page.fill("#id_username", name)
+    page.fill("#id_password", PASSWORD)
+    page.click("#login-form button[type=submit]")
+    page.wait_for_selector("#user-tools", state="attached")

@@ -1,0 +1,225 @@
+"""What the newest folders share: fragments, borrowed activities, techniques of a group, and files beside each other."""
+
+import pytest
+
+from tests.activity_folders import codes, compiled, only, program_of
+from workflows_app.engine.activities.references import find_resource, find_skill
+from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.program import Step, walk_items
+from workflows_app.engine.source import ContentKind, Library, Strictness
+
+SURE = b"    sure: {message: Sure?, options: [{id: 'yes', label: 'Yes'}, {id: 'no', label: 'No'}]}\n"
+
+
+def yaml_folder(*activities, about=b"", **files):
+    made = {"workflow.yaml": b"id: team.own\nversion: 1.0.0\ntitle: Own\n" + about}
+    for number, body in enumerate(activities, 1):
+        head = f"id: a{number}\nversion: 1.0.0\nname: A{number}\n".encode()
+        made[f"activities/{number:02}-a{number}.yaml"] = head + body
+    return made | {path.replace("__", "/"): data for path, data in files.items()}
+
+
+def of(**folders):
+    return Library(folders={name.replace("_", "-"): files for name, files in folders.items()})
+
+
+def steps_of(activity):
+    return [item for item in walk_items(activity.body) if isinstance(item, Step)]
+
+
+def rules_of(entry, *, own=b"", **folders):
+    about = b"rules:\n  workflow:\n    - " + entry + b"\nfragments:\n  rules:\n    mine: Mine\n" + own
+    return compiled(yaml_folder(b"", about=about), library=of(**folders))
+
+
+META = {"workflow.yaml": b"id: meta\nfragments:\n  rules: {shared: [One, Two], mine: Theirs}\n"}
+SIDE = {"workflow.yaml": b"id: side\nfragments:\n  rules: {single: Of the side}\n  checkpoints:\n" + SURE}
+
+
+@pytest.mark.parametrize(
+    ("entry", "texts"),
+    [
+        (b"{ref: mine}", ("Mine",)),
+        (b"{ref: shared}", ("One", "Two")),
+        (b"{ref: meta::mine}", ("Theirs",)),
+        (b"{ref: side::single}", ("Of the side",)),
+        (b"{ref: own::mine}", ("Mine",)),
+        (b"{ref: team.own::mine}", ("Mine",)),
+        (b"As written", ("As written",)),
+    ],
+)
+def test_a_rule_may_be_a_fragment_of_this_workflow_of_meta_or_of_a_named_one(entry, texts):
+    compilation = rules_of(entry, meta=META, side=SIDE)
+    assert compilation.problems == ()
+    assert compilation.program.rules == texts
+
+
+@pytest.mark.parametrize(
+    "entry", [b"{ref: nowhere}", b"{ref: side::shared}", b"{ref: own::shared}", b"{ref: 7}", b"[x]"]
+)
+def test_a_rule_that_should_be_here_and_is_not_is_an_error(entry):
+    assert codes(rules_of(entry, meta=META, side=SIDE).errors) in (["unknown_ref"], ["wrong_type"])
+
+
+def test_a_rule_of_a_workflow_that_is_not_here_is_left_out_and_told():
+    compilation = rules_of(b"{ref: far::rule}", meta=META)
+    problem = only(compilation.problems, ProblemCode.UNKNOWN_REF)
+    assert (compilation.errors, compilation.program.rules, problem.path) == ((), (), "rules.workflow[0]")
+    assert "'far'" in problem.suggestion
+
+
+def test_a_fragment_of_another_form_is_an_error_where_it_stands():
+    about = b"fragments:\n  rules: {odd: 7}\n  checkpoints: {flat: text}\n  other: {}\n"
+    compilation = compiled(yaml_folder(b"", about=about))
+    assert {(p.path, p.code.value) for p in compilation.problems} == {
+        ("fragments.rules.odd", "wrong_type"),
+        ("fragments.checkpoints.flat", "wrong_type"),
+        ("fragments.other", "unknown_key"),
+    }
+
+
+@pytest.mark.parametrize("reference", ["sure", "side::sure"])
+def test_a_borrowed_activity_finds_the_fragments_of_its_own_workflow(reference):
+    lent = (
+        f"id: lent\nversion: 1.0.0\nname: Lent\nsteps: [{{kind: checkpoint, id: ask, ref: '{reference}'}}]\n".encode()
+    )
+    side = {**SIDE, "activities/01-lent.yaml": lent}
+    about = b"activities: [side/01-lent.yaml]\nfragments:\n  checkpoints:\n" + SURE.replace(b"Sure?", b"Mine?")
+    compilation = compiled(yaml_folder(b"", about=about), library=of(side=side))
+    assert compilation.errors == ()
+    lent = compilation.program.activity("lent")
+    assert (lent.checkpoints[0].message, lent.borrowed_from) == ("Sure?", "side")
+
+
+def test_an_own_activity_may_ask_what_another_workflow_or_meta_keeps():
+    body = b"steps:\n  - {kind: checkpoint, id: one, ref: 'side::sure'}\n  - {kind: checkpoint, id: two, ref: sure}\n"
+    meta = {"workflow.yaml": b"id: meta\nfragments:\n  checkpoints:\n" + SURE.replace(b"Sure?", b"Meta?")}
+    program = program_of(yaml_folder(body), library=of(side=SIDE, meta=meta))
+    assert [checkpoint.message for checkpoint in program.activities[0].checkpoints] == ["Sure?", "Meta?"]
+
+
+# Techniques
+
+
+def technique(name):
+    return f"## Capability\n\nDoes {name}.\n".encode()
+
+
+def test_a_bare_technique_is_first_that_of_the_group_named_like_the_activity():
+    steps = b"".join(b"  - {kind: technique, technique: %s}\n" % name for name in (b"a1", b"cut", b"paste", b"a1::cut"))
+    files = {
+        "techniques/a1/TECHNIQUE.md": technique("group"),
+        "techniques/a1/a1.md": technique("a1 of a1"),
+        "techniques/a1/cut.md": technique("cut of a1"),
+        "techniques/cut.md": technique("cut alone"),
+        "techniques/paste.md": technique("paste alone"),
+    }
+    body = b"techniques: [cut]\nsteps:\n" + steps
+    compilation = compiled({**yaml_folder(body), **files})
+    program, activity = compilation.program, compilation.program.activities[0]
+    assert "unknown_skill" not in codes(compilation.problems)
+    assert [step.skill for step in steps_of(activity)] == ["a1::a1", "a1::cut", "paste", "a1::cut"]
+    assert activity.supporting_skills == ("a1::cut",)
+    assert find_skill(program=program, reference="a1::a1").summary == "Does a1 of a1."
+
+
+def test_the_group_of_a_borrowed_activity_is_where_it_came_from():
+    side = {
+        **SIDE,
+        "activities/01-lent.yaml": b"id: lent\nversion: 1.0.0\nname: L\nsteps: [{kind: technique, technique: cut}]\n",
+        "techniques/lent/cut.md": technique("the lender's"),
+    }
+    files = yaml_folder(b"", about=b"activities: [side/01-lent.yaml]\n", **{"techniques__cut.md": technique("my own")})
+    program = program_of(files, library=of(side=side))
+    (step,) = steps_of(program.activity("lent"))
+    assert step.skill == "lent::cut"
+    assert find_skill(program=program, reference=step.skill, home="side").summary == "Does the lender's."
+
+
+def test_a_technique_may_be_asked_for_some_of_its_rules():
+    conduct = b"## Capability\n\nConduct.\n\n## Rules\n\n### worker-one\n\nW1\n\n### leader-one\n\nL1\n\n### leader-two\n\nL2\n"
+    about = b"techniques: {workflow: ['conduct::leader', 'conduct::worker-one', 'conduct::nobody']}\n"
+    meta = {"workflow.yaml": b"id: meta\n", "techniques/conduct.md": conduct}
+    compilation = compiled(yaml_folder(b"", about=about), library=of(meta=meta))
+    assert "conduct::nobody" in only(compilation.problems, ProblemCode.UNKNOWN_SKILL).message
+    texts = {c.document["id"]: c.text for c in compilation.contents if c.kind is ContentKind.SKILL}
+    assert ("L1" in texts["conduct::leader"], "W1" in texts["conduct::leader"]) == (True, False)
+    assert "W1" in texts["conduct::worker-one"]
+    assert find_skill(program=compilation.program, reference="conduct::leader").owner == "meta"
+
+
+def test_resources_that_techniques_link_to_come_along_from_wherever_they_are():
+    files = {
+        **yaml_folder(b""),
+        "techniques/deep/op.md": b"[a](../../resources/mine.md#part) [b](../../../side/resources/theirs.md) [c](https://x.example/resources/no.md)",
+        "techniques/flat.md": b"[gone](../resources/gone.md)",
+        "resources/mine.md": b"# Mine",
+    }
+    side = {**SIDE, "resources/theirs.md": b"# Theirs", "resources/other.md": b"# Other"}
+    compilation = compiled(files, library=of(side=side))
+    assert {(one.owner, one.id) for one in compilation.program.resources} == {("team.own", "mine"), ("side", "theirs")}
+    assert only(compilation.problems, ProblemCode.UNKNOWN_RESOURCE).file == "techniques/flat.md"
+
+
+# Files
+
+
+def test_activities_below_the_activities_are_lent_and_no_part_of_their_own_workflow():
+    lent = b"id: lent\nversion: 1.0.0\nname: Lent\n"
+    side = {**SIDE, "activities/patterns/01-lent.yaml": lent}
+    for reference in (
+        "side/patterns/01-lent.yaml",
+        "side/activities/patterns/01-lent.yaml",
+        "../side/patterns/01-lent",
+    ):
+        files = yaml_folder(b"", about=f"activities: [01-a1.yaml, {reference}]\n".encode())
+        assert [one.id for one in program_of(files, library=of(side=side)).activities] == ["a1", "lent"]
+    own = yaml_folder(b"", **{"activities__patterns__01-lent.yaml": lent})
+    compilation = compiled(own)
+    assert [one.id for one in compilation.program.activities] == ["a1"]
+    assert "patterns/01-lent.yaml" in only(compilation.problems, ProblemCode.UNKNOWN_FILE).suggestion
+    listed = yaml_folder(
+        b"", about=b"activities: [patterns/01-lent.yaml]\n", **{"activities__patterns__01-lent.yaml": lent}
+    )
+    compilation = compiled(listed)
+    assert (compilation.problems, [one.id for one in compilation.program.activities]) == ((), ["a1", "lent"])
+    assert compilation.program.activity("lent").borrowed_from == ""
+
+
+def test_a_lender_may_keep_its_activities_elsewhere():
+    side = {
+        "workflow.yaml": b"id: side\nactivitiesDir: phases\n",
+        "phases/01-lent.yaml": b"id: lent\nversion: 1.0.0\nname: Lent\n",
+    }
+    files = yaml_folder(b"", about=b"activities: [side/01-lent.yaml]\n")
+    assert program_of(files, library=of(side=side)).activity("lent") is not None
+
+
+@pytest.mark.parametrize(
+    "name", ["readme-seed", "readme.notes", "license-check", "changelog-format", "notice_board", "readme"]
+)
+def test_resources_whose_name_begins_like_documentation_are_resources(name):
+    files = yaml_folder(b"", **{f"resources__{name}.md": b"# Text"})
+    assert find_resource(program=program_of(files), reference=name) is not None
+
+
+@pytest.mark.parametrize(
+    "path", ["README.md", "resources/README.md", "techniques/README.md", "activities/readme.md", "LICENSE"]
+)
+def test_documentation_is_no_part_of_a_workflow(path):
+    compilation = compiled({**yaml_folder(b""), path: b"# About"})
+    assert (compilation.problems, compilation.program.resources, compilation.program.skills) == ((), (), ())
+
+
+def test_files_whose_names_differ_in_case_are_two_and_told():
+    files = yaml_folder(b"", **{"resources__README.md": b"# About", "resources__readme.md": b"# Pointer"})
+    compilation = compiled(files)
+    assert [one.id for one in compilation.program.resources] == ["readme"]
+    assert only(compilation.problems, ProblemCode.DUPLICATE_PATH).file == "resources/readme.md"
+
+
+@pytest.mark.parametrize("strictness", list(Strictness))
+def test_keys_for_editors_and_for_other_servers_are_no_mistakes(strictness):
+    body = b"$schema: ../../schemas/activity.schema.json\nbundleTechniques: {maxChars: 1200}\n"
+    compilation = compiled(yaml_folder(body, about=b"$schema: x\n"), strictness=strictness)
+    assert [p.code.value for p in compilation.problems] == ["ignored_field"]

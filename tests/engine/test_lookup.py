@@ -1,0 +1,130 @@
+"""What comes next for a client that keeps its own place."""
+
+from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step
+from tests.step_documents import loop, program_of as program, step as work, workflow
+from workflows_app.engine.lookup import find_item, find_next, unknown_steps
+from workflows_app.engine.step_documents import issues_of, next_json, workflow_document
+
+
+def keys(found, context=None, *, most=20):
+    """Every key that is told when each is added to the completed ones."""
+    completed = []
+    while len(completed) < most:
+        ahead = find_next(program=found, completed=completed, context=context or {})
+        if ahead.item is None:
+            return completed
+        completed.append(ahead.key)
+    return completed
+
+
+def test_steps_come_in_order_and_a_condition_that_does_not_hold_passes_one_over():
+    found = program(workflow(work("one"), work("two", runCondition={"var": "big", "equals": True}), work("three")))
+
+    assert keys(found) == ["one", "three"]
+    assert keys(found, {"big": True}) == ["one", "two", "three"]
+
+
+def test_steps_that_are_done_out_of_their_order_are_done():
+    found = program(workflow(work("one"), work("two"), work("three")))
+
+    assert find_next(program=found, completed=["two"], context={}).key == "one"
+    assert find_next(program=found, completed=["two", "one"], context={}).key == "three"
+
+
+def test_steps_of_a_loop_are_named_with_their_round():
+    each = loop("each", [work("fix", prompt="Fix {{file}}.")], type="forEach", items="files", itemVar="file")
+    found = program(workflow(each, work("last")))
+
+    assert keys(found, {"files": ["a", "b"]}) == ["each@0::fix", "each@1::fix", "last"]
+    second = find_next(program=found, completed=["each@0::fix"], context={"files": ["a", "b"]})
+    assert next_json(found, second)["step"]["prompt"] == "Fix b."
+
+
+def test_a_loop_whose_id_is_completed_is_left():
+    decided = {"kind": "artifact_contract", "contractRef": "wr.contracts.loop_control"}
+    asked = work("try", outputContract={"contractRef": "wr.contracts.loop_control"})
+    again = loop("again", [asked], type="while", conditionSource=decided)
+    found = program(workflow(again, work("last")))
+
+    assert find_next(program=found, completed=["again@0::try"], context={}).key == "again@1::try"
+    assert find_next(program=found, completed=["again@0::try", "again"], context={}).key == "last"
+
+
+def test_a_loop_that_lacks_its_list_says_which_variable():
+    each = loop("each", [work("fix", prompt="Fix {{file}}.")], type="forEach", items="files", itemVar="file")
+
+    ahead = find_next(program=program(workflow(each)), completed=[], context={})
+
+    assert ahead.item is None
+    assert ahead.failure.keys == ("files",)
+
+
+def activities():
+    return program_of(
+        folder(
+            activity(
+                "plan",
+                steps=[step("think")],
+                checkpoints=[
+                    checkpoint(
+                        "go",
+                        options=[
+                            {"id": "yes", "label": "Yes", "effect": {"setVariable": {"agreed": "yes"}}},
+                            {"id": "no", "label": "No"},
+                        ],
+                    )
+                ],
+                transitions=[
+                    {"to": "build", "condition": equals("agreed", "yes")},
+                    {"to": "workflow-end", "isDefault": True},
+                ],
+            ),
+            activity("build", steps=[step("make")]),
+        )
+    )
+
+
+def test_an_activity_workflow_is_walked_with_the_answers_that_the_context_gives():
+    found = activities()
+
+    refused = keys(found, {"go": "no"})
+    agreed = keys(found, {"go": "yes"})
+
+    assert [key.partition("@")[0] for key in refused] == ["plan", "plan"]
+    assert agreed[-1] == "build@0::make"
+    asked = next(
+        told["step"]
+        for count in range(2)
+        if (told := next_json(found, find_next(program=found, completed=agreed[:count], context={})))["step"].get(
+            "requireConfirmation"
+        )
+    )
+    assert "- yes: Yes" in asked["prompt"]
+    assert '{"go": "<option id>"}' in asked["prompt"]
+
+
+def test_the_keys_of_a_definition_are_those_of_its_steps():
+    found = activities()
+
+    told = [each["id"] for each in workflow_document(found)["steps"]]
+
+    assert set(keys(found, {"go": "yes"})) == set(told)
+    assert unknown_steps(program=found, named=[*told, "plan@7::think", "nowhere"]) == ("nowhere",)
+    assert find_item(program=found, step_id="build@0::make").id == "make"
+
+
+def test_the_output_of_a_step_is_held_against_its_rules_and_its_contract():
+    rule = {"type": "contains", "value": "tests", "message": "Say which tests ran.", "condition": {"var": "big"}}
+    found = program(
+        workflow(
+            work("one", validationCriteria=[rule]),
+            work("two", outputContract={"contractRef": "wr.contracts.loop_control"}),
+        )
+    )
+    one, two = (find_item(program=found, step_id=name) for name in ("one", "two"))
+
+    assert issues_of(program=found, item=one, output="Nothing.", context={}) == ()
+    assert issues_of(program=found, item=one, output="Nothing.", context={"big": True}) == ("Say which tests ran.",)
+    assert issues_of(program=found, item=one, output=" ", context={}) == ("The output is empty.",)
+    assert issues_of(program=found, item=two, output="stop", context={})
+    assert issues_of(program=found, item=two, output='{"kind":"wr.loop_control","decision":"stop"}', context={}) == ()

@@ -1,0 +1,182 @@
+"""Exports and imports by a worker: done once, whoever dies, and kept for a day."""
+
+import io
+import random
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from sessions_app.engine.bundles import BundleJobState, BundleTooLargeError
+from sessions_app.models import BundleJob, BundlePart, Event, WorkSession
+from sessions_app.selectors.bundle_jobs import list_bundle_jobs, read_bundle_file, read_bundle_job
+from sessions_app.selectors.integrity import verify_session
+from sessions_app.services import bundle_jobs
+from sessions_app.services.bundle_jobs import SILENCE
+from sessions_app.services.bundles import open_bundle, verify_bundle
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.errors import ForbiddenError, NotFoundError
+from teams_app.engine.pages import PageRequest
+from tests import run_cast
+from tests.bundle_play import export
+from tests.run_cast import NOW, advanced, begin, plain_steps, session_id
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SYSTEM = system_actor(team_id=NO_TEAM, door=Door.TASK)
+SEEDS = 20
+
+
+@pytest.fixture
+def desk():
+    return run_cast.make_desk()
+
+
+@pytest.fixture
+def value(desk):
+    return advanced(desk.agent, begin(desk, *plain_steps(3)))
+
+
+@pytest.fixture
+def _no_worker(settings):
+    """What is asked for waits in the queue."""
+    settings.CELERY_TASK_ALWAYS_EAGER = False
+
+
+class Killed(BaseException):
+    """As the kernel does it: nothing of ours catches it."""
+
+
+def dies(chance):
+    """A worker that dies at one of the places that it passes, or at none."""
+    left = chance.randrange(1, 8)
+
+    def fail(_place):
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise Killed
+
+    return fail
+
+
+def test_an_export_is_done_by_a_worker_and_its_file_is_a_bundle(desk, value):
+    asked = bundle_jobs.ask_to_export(actor=desk.viewer, session_id=session_id(value), now=NOW)
+    done = read_bundle_job(actor=desk.viewer, job_id=asked.id)
+    assert done.state is BundleJobState.DONE
+    file = read_bundle_file(actor=desk.viewer, job_id=asked.id, now=NOW)
+    data = b"".join(file.pieces)
+    assert len(data) == done.size_bytes
+    with open_bundle(io.BytesIO(data)) as source:
+        assert verify_bundle(source=source).event_count == Event.objects.count()
+
+
+def test_an_import_is_done_by_a_worker_as_whoever_asked(desk, value):
+    data = export(desk.person, session_id(value))
+    asked = bundle_jobs.ask_to_import(actor=desk.person, pieces=[data], now=NOW, max_bytes=10**6)
+    done = read_bundle_job(actor=desk.person, job_id=asked.id)
+    assert done.state is BundleJobState.DONE
+    assert len(done.result["sessions"]) == 1
+    assert WorkSession.objects.count() == 2
+    assert WorkSession.objects.filter(created_by=desk.person.id).count() == 1
+
+
+def test_a_file_that_is_no_bundle_is_a_failed_job_with_its_code(desk):
+    asked = bundle_jobs.ask_to_import(actor=desk.person, pieces=[b"hello\n"], now=NOW, max_bytes=10**6)
+    done = read_bundle_job(actor=desk.person, job_id=asked.id)
+    assert done.state is BundleJobState.FAILED
+    assert done.result["code"] == "BUNDLE_INVALID_FORMAT"
+
+
+def test_what_is_too_large_is_not_kept(desk):
+    with pytest.raises(BundleTooLargeError):
+        bundle_jobs.ask_to_import(actor=desk.person, pieces=[b"x" * 2000], now=NOW, max_bytes=1000)
+    assert not BundleJob.objects.exists()
+    assert not BundlePart.objects.exists()
+
+
+def test_agents_and_viewers_import_nothing_and_strangers_see_no_job(desk, value):
+    for actor in (desk.agent, desk.viewer):
+        with pytest.raises(ForbiddenError):
+            bundle_jobs.ask_to_import(actor=actor, pieces=[b"x"], now=NOW, max_bytes=10)
+    asked = bundle_jobs.ask_to_export(actor=desk.viewer, session_id=session_id(value), now=NOW)
+    stranger = replace(desk.owner, team_id=desk.stranger.team_id)
+    with pytest.raises(NotFoundError):
+        bundle_jobs.ask_to_export(actor=stranger, session_id=session_id(value), now=NOW)
+    with pytest.raises(NotFoundError):
+        read_bundle_job(actor=stranger, job_id=asked.id)
+    assert list_bundle_jobs(actor=stranger, page=PageRequest()).items == ()
+
+
+def test_a_file_expires_and_is_deleted(desk, value):
+    asked = bundle_jobs.ask_to_export(actor=desk.viewer, session_id=session_id(value), now=NOW)
+    later = read_bundle_job(actor=desk.viewer, job_id=asked.id).expires_at
+    with pytest.raises(NotFoundError):
+        read_bundle_file(actor=desk.viewer, job_id=asked.id, now=later)
+    assert bundle_jobs.forget_expired(actor=SYSTEM, now=later) == 1
+    assert not BundlePart.objects.exists()
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_job_whose_request_was_lost_is_asked_for_again(desk, value, redis_client):
+    bundle_jobs.ask_to_export(actor=desk.viewer, session_id=session_id(value), now=NOW)
+    redis_client.flushdb()
+    assert bundle_jobs.ask_again(actor=SYSTEM, now=NOW) == 0
+    assert bundle_jobs.ask_again(actor=SYSTEM, now=NOW + timedelta(minutes=2)) == 1
+    assert redis_client.llen("celery") == 1
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize("kind", ["export", "import"])
+@pytest.mark.parametrize("seed", [pytest.param(n, marks=[] if n < 3 else [pytest.mark.slow]) for n in range(SEEDS)])
+def test_a_worker_that_dies_anywhere_loses_and_doubles_nothing(desk, value, kind, seed):
+    chance = random.Random(f"{kind} {seed}")
+    if kind == "export":
+        asked = bundle_jobs.ask_to_export(actor=desk.person, session_id=session_id(value), now=NOW)
+    else:
+        data = export(desk.person, session_id(value))
+        asked = bundle_jobs.ask_to_import(actor=desk.person, pieces=[data], now=NOW, max_bytes=10**6)
+    now, state, tries = NOW, BundleJobState.WAITING, 0
+    while state is not BundleJobState.DONE:
+        tries += 1
+        assert tries < 20
+        try:
+            state = bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=asked.id, now=now, fail=dies(chance))
+        except Killed:
+            now += SILENCE + timedelta(seconds=1)
+    sessions = list(WorkSession.objects.values_list("id", flat=True))
+    assert len(sessions) == (1 if kind == "export" else 2)
+    assert [str(finding) for each in sessions for finding in verify_session(each)] == []
+    if kind == "export":
+        data = b"".join(read_bundle_file(actor=desk.person, job_id=asked.id, now=now).pieces)
+        with open_bundle(io.BytesIO(data)) as source:
+            assert verify_bundle(source=source).event_count == Event.objects.count()
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_job_that_is_under_way_is_not_begun_by_a_second_worker(desk, value):
+    data = export(desk.person, session_id(value))
+    asked = bundle_jobs.ask_to_import(actor=desk.person, pieces=[data], now=NOW, max_bytes=10**6)
+    seen = []
+
+    def meanwhile(_place):
+        seen.append(bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=asked.id, now=NOW))
+
+    assert bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=asked.id, now=NOW, fail=meanwhile) is BundleJobState.DONE
+    assert set(seen) <= {BundleJobState.RUNNING, BundleJobState.DONE}
+    assert WorkSession.objects.count() == 2
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_worker_that_was_thought_dead_writes_nothing_after_another_has_taken_over(desk, value):
+    data = export(desk.person, session_id(value))
+    asked = bundle_jobs.ask_to_import(actor=desk.person, pieces=[data], now=NOW, max_bytes=10**6)
+    later = NOW + SILENCE + timedelta(seconds=1)
+
+    def slow(place):
+        if place == "fetched":
+            assert bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=asked.id, now=later) is BundleJobState.DONE
+
+    bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=asked.id, now=NOW, fail=slow)
+    assert WorkSession.objects.count() == 2
+    assert read_bundle_job(actor=desk.person, job_id=asked.id).state is BundleJobState.DONE

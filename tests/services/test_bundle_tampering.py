@@ -1,0 +1,297 @@
+"""Whatever is changed in a bundle, it is refused with a code, and nothing of it is written."""
+
+import gzip
+import io
+import random
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from sessions_app.engine import bundle_reader, bundles
+from sessions_app.engine.bundle_checks import examine_bundle
+from sessions_app.engine.bundle_reader import read_bundle
+from sessions_app.engine.bundles import (
+    BundleContentInvalidError,
+    BundleEventOrderInvalidError,
+    BundleIntegrityFailedError,
+    BundleInvalidFormatError,
+    BundleMissingPinnedWorkflowError,
+    BundleMissingSnapshotError,
+    BundleSignatureInvalidError,
+    BundleTooLargeError,
+    BundleUnsupportedVersionError,
+)
+from sessions_app.models import Event, Handle, Node, Output, Run, Snapshot, WorkSession
+from sessions_app.services.bundles import open_bundle
+from teams_app.engine.errors import WorkrailError
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.models import AuditEntry
+from tests import handover_cast, run_cast
+from tests.bundle_play import Forged, examine, export, pinned_with, take_in
+from tests.checkpoint_cast import at_question
+from tests.run_cast import advanced, begin, session_id
+from tests.step_documents import step
+from workflows_app.engine import canonical
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CHANGES = 2000
+
+
+@pytest.fixture
+def desk():
+    return run_cast.make_desk()
+
+
+@pytest.fixture
+def bundle(desk):
+    value = begin(desk, step("first-step"), step("next-step"))
+    value = advanced(desk.agent, value, "Ünïcode, and \U0001f600.", artifacts=[{"kind": "own.a", "n": 1.5}])
+    return export(desk.person, session_id(value))
+
+
+@pytest.fixture
+def asked(desk):
+    return export(desk.person, session_id(at_question(desk, authority="human")))
+
+
+def counts():
+    tables = (WorkSession, Run, Node, Event, Output, Handle, Snapshot, AuditEntry)
+    return {table.__name__: table.objects.count() for table in tables}
+
+
+def changed(data, chance):
+    """One change of any kind, anywhere."""
+    at = chance.randrange(len(data))
+    match chance.randrange(5):
+        case 0:
+            return data[:at] + bytes([data[at] ^ (1 << chance.randrange(8))]) + data[at + 1 :]
+        case 1:
+            return data[:at] + data[at + 1 :]
+        case 2:
+            return data[:at] + bytes([chance.randrange(32, 127)]) + data[at:]
+        case 3:
+            return data[:at]
+        case _:
+            lines = data.splitlines(keepends=True)
+            first, second = sorted(chance.sample(range(len(lines)), 2))
+            lines[first], lines[second] = lines[second], lines[first]
+            return b"".join(lines)
+
+
+def test_every_single_change_is_refused_with_a_code(bundle):
+    chance = random.Random(20261118)
+    accepted, codes = [], {}
+    for _ in range(CHANGES):
+        other = changed(bundle, chance)
+        if other == bundle:
+            continue
+        try:
+            examine(other)
+        except WorkrailError as error:
+            codes[error.code] = codes.get(error.code, 0) + 1
+        else:
+            accepted.append(other)
+    assert accepted == []
+    assert set(codes) > {"BUNDLE_INVALID_FORMAT", "BUNDLE_INTEGRITY_FAILED", "BUNDLE_SIGNATURE_INVALID"}
+    assert all(code.startswith("BUNDLE_") for code in codes)
+
+
+def test_a_field_of_a_record_cannot_be_changed_and_made_to_fit(bundle):
+    """Somebody who cannot sign as we do changes one event and makes all digests right: the signature is no longer ours."""
+    forged = Forged.of(bundle)
+    forged.sessions[0].events[0]["data"]["title"] = "Another title"
+    assert examine(forged.signed()).seal.signer != examine(bundle).seal.signer
+    ours = bundle.splitlines(keepends=True)[-1]
+    theirs = forged.signed().splitlines(keepends=True)[:-1]
+    with pytest.raises(BundleSignatureInvalidError):
+        examine(b"".join([*theirs, ours]))
+
+
+def drop_snapshot(forged):
+    forged.sessions[0].snapshots.pop()
+
+
+def drop_program(forged):
+    forged.pinned.clear()
+
+
+def other_program(forged):
+    forged.pinned = [pinned_with(item, title="Another") for item in forged.pinned]
+
+
+def no_program(forged):
+    forged.pinned = [
+        replace(item, program=b'{"id":"x"}', workflow_hash=canonical.digest(b'{"id":"x"}')) for item in forged.pinned
+    ]
+
+
+def swap_events(forged):
+    events = forged.sessions[0].events
+    events[1], events[2] = events[2], events[1]
+
+
+def drop_first_event(forged):
+    del forged.sessions[0].events[0]
+
+
+def unknown_kind(forged):
+    forged.sessions[0].events[3]["kind"] = "gate_passed_by_magic"
+
+
+def node_elsewhere(forged):
+    node = next(event for event in forged.sessions[0].events if event["kind"] == "node_created")
+    node["data"]["pending"] = "next-step"
+
+
+def parent_elsewhere(forged):
+    nodes = [event for event in forged.sessions[0].events if event["kind"] == "node_created"]
+    nodes[1]["data"]["parentNodeId"] = to_text(Prefix.NODE, session_id_of_somebody())
+
+
+def session_id_of_somebody():
+    return WorkSession.objects.order_by("id").values_list("id", flat=True)[0]
+
+
+def said_twice(forged):
+    events = forged.sessions[0].events
+    events.append(dict(events[1]))
+
+
+def moment_beyond(forged):
+    forged.sessions[0].events[-1]["timestampMs"] = 10**17
+
+
+def moment_of_text(forged):
+    forged.sessions[0].events[-1]["timestampMs"] = "now"
+
+
+def not_a_state(forged):
+    data = b'{"position":{"nowhere":true},"v":1}'
+    forged.sessions[0].snapshots.append((canonical.digest(data), data))
+
+
+def no_runs(forged):
+    head = forged.sessions[0].head
+    forged.sessions[0].head = bundles.BundledSession(
+        session_id=head.session_id, created_at=head.created_at, head=head.head, runs=()
+    )
+
+
+def session_twice(forged):
+    forged.sessions.append(forged.sessions[0])
+
+
+def other_root(forged):
+    forged.preamble = bundles.Preamble(
+        bundle_schema_version=1,
+        bundle_id=forged.preamble.bundle_id,
+        exported_at=forged.preamble.exported_at,
+        producer=forged.preamble.producer,
+        root=to_text(Prefix.SESSION, session_id_of_somebody().__class__(int=1 << 100)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("forge", "error"),
+    [
+        (drop_snapshot, BundleMissingSnapshotError),
+        (drop_program, BundleMissingPinnedWorkflowError),
+        (other_program, BundleMissingPinnedWorkflowError),
+        (no_program, BundleContentInvalidError),
+        (swap_events, BundleContentInvalidError),
+        (drop_first_event, BundleContentInvalidError),
+        (unknown_kind, BundleContentInvalidError),
+        (node_elsewhere, BundleContentInvalidError),
+        (parent_elsewhere, BundleContentInvalidError),
+        (said_twice, BundleContentInvalidError),
+        (moment_beyond, BundleContentInvalidError),
+        (moment_of_text, BundleContentInvalidError),
+        (not_a_state, BundleContentInvalidError),
+        (no_runs, BundleContentInvalidError),
+        (session_twice, BundleContentInvalidError),
+        (other_root, BundleContentInvalidError),
+    ],
+)
+def test_what_cannot_be_is_refused_whoever_signed_it(desk, bundle, forge, error):
+    forged = Forged.of(bundle)
+    forge(forged)
+    before = counts()
+    with pytest.raises(error):
+        take_in(desk.person, forged.signed())
+    assert counts() == before
+
+
+def test_a_log_that_is_no_chain_is_refused(desk, bundle):
+    forged = Forged.of(bundle)
+    forged.sessions[0].events[2]["previousDigest"] = "sha256:" + "0" * 64
+    with pytest.raises(BundleEventOrderInvalidError):
+        take_in(desk.person, forged.signed(chained=False))
+
+
+def test_a_log_that_is_cut_short_is_refused(desk, bundle):
+    forged = Forged.of(bundle)
+    forged.sessions[0].events.pop()
+    with pytest.raises(BundleIntegrityFailedError):
+        take_in(desk.person, forged.signed(chained=False))
+
+
+def test_a_bundle_of_another_version_is_refused_by_its_version(bundle):
+    with pytest.raises(BundleUnsupportedVersionError):
+        examine(bundle.replace(b'"bundleSchemaVersion":1', b'"bundleSchemaVersion":2', 1))
+
+
+def test_depth_is_refused_before_anything_recurses(bundle):
+    deep = b'{"a":' * 5000 + b"1" + b"}" * 5000
+    lines = bundle.splitlines(keepends=True)
+    lines[0] = deep + b",\n"
+    with pytest.raises(BundleInvalidFormatError):
+        examine(b"".join(lines))
+
+
+def test_a_line_without_an_end_is_not_read_to_its_end(monkeypatch):
+    monkeypatch.setattr(bundle_reader, "MAX_LINE_BYTES", 4096)
+    endless = io.BytesIO(b"x" * 100_000)
+    with pytest.raises(BundleTooLargeError):
+        examine_bundle(read_bundle(read_line=endless.readline))
+    assert endless.tell() <= 4097
+
+
+def test_a_gzip_bomb_is_refused_before_it_is_unpacked():
+    packed = gzip.compress(b"\n" * 50_000_000, mtime=0)
+    with open_bundle(io.BytesIO(packed)) as source, pytest.raises(WorkrailError):
+        examine_bundle(read_bundle(read_line=source.readline, max_bytes=1_000_000))
+
+
+def test_a_bundle_may_be_gzipped_and_a_broken_gzip_is_refused(desk, bundle):
+    packed = gzip.compress(bundle, mtime=0)
+    with open_bundle(io.BytesIO(packed)) as source:
+        assert examine_bundle(read_bundle(read_line=source.readline)).event_count
+    for broken in (packed[:-9], packed[:40], packed[:60] + b"\x00" * 20 + packed[80:]):
+        with pytest.raises(BundleInvalidFormatError), open_bundle(io.BytesIO(broken)) as source:
+            examine_bundle(read_bundle(read_line=source.readline))
+
+
+def test_an_answer_in_a_persons_name_is_no_shorter_way_past_a_gate(desk, asked):
+    """The log of the file says that the node stands at the question; its snapshot must say so too."""
+    forged = Forged.of(asked)
+    node = [event for event in forged.sessions[0].events if event["kind"] == "node_created"][-1]
+    node["data"]["pending"] = ""
+    with pytest.raises(BundleContentInvalidError):
+        take_in(desk.person, forged.signed())
+
+
+def test_a_parent_outside_of_the_bundle_leads_nowhere_after_the_import(desk):
+    """A child alone, whose file names a run of this team as its parent: the new child is nobody's."""
+    held = handover_cast.handed(desk, handover_cast.triggering())
+    handover_cast.publish_folder(desk, handover_cast.child_files(), "team.child")
+    handover_cast.entered(desk, held.token, "plan")
+    child = handover_cast.begun(desk, workflow_id="team.child", parent_token=held.token).held
+    data = export(desk.person, child.handle.session_id)
+    empty = orjson.loads(data)
+    assert empty["root"] == to_text(Prefix.SESSION, child.handle.session_id)
+    done = take_in(desk.person, data)
+    (row,) = Handle.objects.filter(session_id__in=done.session_ids)
+    assert not Run.objects.filter(pk=row.parent_run_id).exists()
+    assert WorkSession.objects.get(pk=done.session_ids[0]).parent_id is None

@@ -1,0 +1,210 @@
+"""Invitations, forgotten passwords and sign-ins, on the pages that people see."""
+
+import logging
+import re
+
+import pytest
+
+from teams_app.engine.actors import Role
+from tests.cast import audited, play
+
+pytestmark = pytest.mark.django_db
+
+MEMBERS = "/studio/teams_app/membership/"
+GOOD = "correct horse battery"
+NEW = {"way": "new", "new_password": GOOD, "again": GOOD}
+
+
+@pytest.fixture
+def alice(house):
+    from django.test import Client
+
+    browser = Client()
+    browser.force_login(house.alice.person)
+    return browser
+
+
+def text(response):
+    return response.content.decode()
+
+
+def link_in(response):
+    return re.search(r"/studio/(?:join|password)/wr_link_[a-z2-7]{40}/", text(response)).group(0)
+
+
+def invite(alice, username="dora", role="author"):
+    return link_in(alice.post(f"{MEMBERS}invite/", {"username": username, "role": role}))
+
+
+def give_password(player):
+    player.person.set_password(GOOD)
+    player.person.save(update_fields=["password"])
+
+
+def test_a_new_person_opens_the_link_sets_a_password_and_is_in(house, alice, client):
+    link = invite(alice)
+
+    page = client.get(link)
+    answer = client.post(link, NEW)
+
+    assert (page.status_code, answer["Location"]) == (200, "/studio/")
+    assert "Alice&#x27;s team" in text(client.get("/studio/"))
+    assert "dora" in text(client.get(MEMBERS))
+    assert client.get(link).status_code == 404
+
+
+def test_the_page_of_a_link_is_the_same_for_names_that_exist_and_those_that_do_not(house, alice, client):
+    def page(username):
+        shown = text(client.get(invite(alice, username)))
+        return re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", shown).replace(username, "NAME")
+
+    assert page("charlie") == page("nobody7")
+
+
+def test_a_link_acts_on_no_get(house, alice, client):
+    link = invite(alice)
+    before = audited(house.team)
+
+    for _ in range(2):
+        assert client.get(link).status_code == 200
+    client.head(link)
+
+    assert audited(house.team) == before
+
+
+def test_a_person_with_an_account_joins_with_their_password_or_signed_in(house, alice, client):
+    give_password(house.charlie)
+    link = invite(alice, "charlie")
+
+    wrong = client.post(link, {"way": "known", "password": "a wrong one 1234"})
+    right = client.post(link, {"way": "known", "password": GOOD})
+
+    assert (wrong.status_code, right["Location"]) == (400, "/studio/")
+    assert "You cannot join as charlie in this way." in text(wrong)
+
+
+def test_who_is_signed_in_under_the_name_joins_with_one_button(house, alice, client):
+    client.force_login(house.charlie.person)
+    link = invite(alice, "charlie")
+
+    assert "Join as charlie" in text(client.get(link))
+    assert client.post(link, {"way": "signed-in"})["Location"] == "/studio/"
+    assert "bob" in text(client.get(MEMBERS))
+
+
+def test_who_is_signed_in_under_another_name_does_not_join_by_that(house, alice, client):
+    client.force_login(house.charlie.person)
+    link = invite(alice, "dora")
+
+    assert client.post(link, {"way": "signed-in"}).status_code == 400
+    assert "charlie" not in text(alice.get(MEMBERS))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"way": "new"},
+        {"way": "other"},
+        {"way": "new", "new_password": GOOD, "again": "something else 12"},
+        {"way": "new", "new_password": "short", "again": "short"},
+        {"way": "new", "new_password": "dora is my name", "again": "dora is my name"},
+        {"way": "known"},
+        {"way": "signed-in"},
+    ],
+)
+def test_a_form_that_is_wrong_comes_back_and_the_link_is_still_good(house, alice, client, form):
+    link = invite(alice)
+
+    assert client.post(link, form).status_code in {200, 400}
+    assert client.post(link, NEW).status_code == 302
+
+
+def test_a_link_is_in_no_log_and_no_cache(house, alice, client, caplog):
+    caplog.set_level(logging.INFO)
+    link = invite(alice)
+
+    response = client.get(link)
+
+    assert "no-store" in response["Cache-Control"]
+    assert response["Referrer-Policy"] == "same-origin"
+    from workrail_site.redaction import Redactor
+
+    lines = [Redactor()(None, "", record.msg) for record in caplog.records if isinstance(record.msg, dict)]
+    assert lines
+    assert link.split("/")[3] not in repr(lines)
+
+
+def test_an_owner_hands_out_a_link_and_the_person_sets_a_new_password(house, alice, client):
+    give_password(house.bob)
+    link = link_in(alice.post(f"{MEMBERS}{house.bob.membership.pk}/password-link/"))
+
+    assert "bob" in text(client.get(link))
+    done = client.post(link, {"new_password": "another good one", "again": "another good one"})
+    signed_in = client.post("/studio/login/", {"username": "bob", "password": "another good one"})
+
+    assert (done["Location"], signed_in.status_code) == ("/studio/login/", 302)
+    assert client.get(link).status_code == 404
+
+
+def test_a_person_changes_their_password_with_the_one_they_have_and_stays_signed_in(house, client):
+    give_password(house.bob)
+    client.force_login(house.bob.person)
+    path = "/studio/password_change/"
+    new = {"new_password": "another good one", "again": "another good one"}
+
+    assert client.post(path, {"old_password": "a wrong one 1234", **new}).status_code == 400
+    assert client.post(path, {"old_password": GOOD, **new}).status_code == 302
+    assert client.get(MEMBERS).status_code == 200
+    assert audited(house.team) == ["password.changed"]
+
+
+def test_sign_ins_refusals_and_sign_outs_are_in_the_log_of_each_team(house, client):
+    from teams_app.models import AuditEntry
+
+    give_password(play("rita", house.team, Role.VIEWER))
+    play("rita", house.other_team, Role.VIEWER)
+
+    client.post("/studio/login/", {"username": "rita", "password": "wrong"})
+    client.post("/studio/login/", {"username": "Rita", "password": "wrong again"})
+    client.post("/studio/login/", {"username": " Rita ", "password": GOOD})
+    client.post("/studio/logout/")
+
+    expected = ["person.sign_in_refused", "person.signed_in", "person.signed_out"]
+    assert (audited(house.team), audited(house.other_team)) == (expected, expected)
+    assert AuditEntry.objects.filter(action="person.signed_in").first().details["address"] == "127.0.0.1"
+
+
+@pytest.mark.parametrize("spelling", ["BOB", "ｂｏｂ", "Ｂｏｂ", " bob "])
+def test_all_ways_to_write_a_login_name_share_one_limit(house, client, settings, spelling):
+    settings.BEHIND_PROXY = True
+    settings.THROTTLE_SIGN_IN_PER_MINUTE = 2
+
+    def sign_in(username, address):
+        form = {"username": username, "password": "wrong"}
+        return client.post("/studio/login/", form, headers={"X-Forwarded-For": address}).status_code
+
+    # Whichever minute it is, of six one is over the limit of two, and so is the next one.
+    told = [sign_in("bob", "10.0.0.1") for _ in range(6)]
+    assert 429 in told
+    assert 429 in [sign_in(spelling, "10.0.0.1") for _ in range(3)]
+
+
+def test_whoever_guesses_at_a_link_is_slowed_down(house, alice, client, settings):
+    settings.THROTTLE_SIGN_IN_PER_MINUTE = 2
+    link = invite(alice, "charlie")
+
+    told = [client.post(link, {"way": "known", "password": f"guess number {n}"}).status_code for n in range(6)]
+
+    assert 429 in told
+
+
+def test_an_invitation_is_listed_and_withdrawn(house, alice, client):
+    from teams_app.models import Invitation
+
+    link = invite(alice)
+    path = "/studio/teams_app/invitation/"
+
+    assert "dora" in text(alice.get(path))
+    assert alice.post(f"{path}{Invitation.objects.get().pk}/withdraw/").status_code == 302
+    assert client.get(link).status_code == 404

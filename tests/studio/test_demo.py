@@ -1,0 +1,52 @@
+"""`./workrail demo`: what it leaves, and that it does so once."""
+
+import io
+from datetime import timedelta
+
+import pytest
+
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from tests.cast import NOW
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def played(house):
+    from workrail_site.demo.play import play_demo
+
+    return play_demo(system=system_actor(team_id=NO_TEAM, door=Door.CLI), now=NOW)
+
+
+def test_the_demo_has_work_of_every_kind(house, played):
+    from sessions_app.models import CheckpointRequest, Gap, Handle, Node, Run
+    from sessions_app.selectors.integrity import verify_session
+    from teams_app.models import Team
+    from traces_app.models import TraceEvent
+    from workflows_app.models import Workflow
+
+    team = Team.objects.get(name="Demo")
+    runs = Run.objects.filter(team_id=team.pk)
+
+    assert played.owner == "alice"
+    assert runs.count() > 20
+    assert {"in_progress", "complete", "complete_with_gaps"} <= set(runs.values_list("status", flat=True))
+    assert {"rail", "navigation"} == set(runs.values_list("dialect", flat=True))
+    assert {"steps", "activities"} == set(Workflow.objects.filter(team=team).values_list("family", flat=True))
+    assert len(set(runs.values_list("created_by", flat=True))) == 4
+    assert Node.objects.filter(run_id__in=runs, kind="blocked_attempt").exists()
+    assert Gap.objects.filter(run_id__in=runs).exists()
+    assert {"open", "answered"} <= set(
+        CheckpointRequest.objects.filter(team_id=team.pk).values_list("state", flat=True)
+    )
+    assert Handle.objects.filter(team_id=team.pk, parent_run_id__isnull=False).exists()
+    assert TraceEvent.objects.filter(team_id=team.pk).exclude(error_code="").exists()
+    assert runs.filter(started_at__lt=NOW - timedelta(days=10)).exists()
+    assert [found for run in runs for found in verify_session(run.session_id)] == []
+
+
+def test_the_demo_is_made_once(house, played):
+    from django.core.management import CommandError, call_command
+
+    with pytest.raises(CommandError, match="There is a team Demo already"):
+        call_command("demo", stdout=io.StringIO())

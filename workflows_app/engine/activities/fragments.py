@@ -1,0 +1,79 @@
+"""Fragments: rule texts and checkpoints that a workflow keeps once, for its own places and for those of other workflows."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from workflows_app.engine.activities.references import META, owner_named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fragments:
+    """The fragments of one workflow by name, as authored: a rule is one text or a list of them, a checkpoint an object."""
+
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    checkpoints: Mapping[str, Any] = field(default_factory=dict)
+
+
+_NONE = Fragments()
+
+
+class FragmentIndex:
+    """What a `ref` means. `name` is looked for where it stands, then in `meta`; `workflow::name` in that workflow only."""
+
+    def __init__(self, *, own: str, held: Fragments, of: Callable[[str], Fragments | None]) -> None:
+        self._own = own
+        self._held = held
+        self._of = of
+
+    def rule(self, reference: str) -> tuple[str, ...] | None:
+        """The texts of a rule fragment; None where there is none of that name."""
+        found = (fragments.rules.get(name) for name, fragments in self._candidates(reference, ""))
+        return next((texts for value in found if (texts := _texts(value)) is not None), None)
+
+    def checkpoint(self, reference: str, *, home: str = "") -> Mapping[str, Any] | None:
+        """The body of a checkpoint fragment. `home` is the workflow that the referring activity was borrowed from."""
+        found = (fragments.checkpoints.get(name) for name, fragments in self._candidates(reference, home))
+        return next((value for value in found if isinstance(value, dict)), None)
+
+    def rule_names(self) -> Iterable[str]:
+        return (*self._held.rules, *self._in(META).rules)
+
+    def checkpoint_names(self, *, home: str = "") -> Iterable[str]:
+        return (*self._in(home or self._own).checkpoints, *self._in(META).checkpoints)
+
+    def absent_owner(self, reference: str) -> str:
+        """The workflow that the reference names and that is not at hand; empty where it is, or where none is named."""
+        owner, colons, _ = reference.partition("::")
+        known = not colons or owner_named(owner, self._own) == self._own or self._of(owner) is not None
+        return "" if known else owner
+
+    def _candidates(self, reference: str, home: str) -> Iterator[tuple[str, Fragments]]:
+        owner, colons, name = reference.partition("::")
+        if colons:
+            yield name, self._in(owner_named(owner, self._own))
+            return
+        for place in dict.fromkeys((home or self._own, META)):
+            yield reference, self._in(place)
+
+    def _in(self, owner: str) -> Fragments:
+        return self._held if owner == self._own else self._of(owner) or _NONE
+
+
+def fragments_of(document: Mapping[str, Any]) -> Fragments:
+    """Those of the document that describes a workflow; what is no object holds none."""
+    fragments = document.get("fragments")
+    held = fragments if isinstance(fragments, dict) else {}
+    return Fragments(rules=_object(held.get("rules")), checkpoints=_object(held.get("checkpoints")))
+
+
+def _texts(value: Any) -> tuple[str, ...] | None:
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, list):
+        return tuple(text for text in value if isinstance(text, str))
+    return None
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

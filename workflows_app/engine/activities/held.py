@@ -1,0 +1,13 @@
+"""What a program attaches: a skill, resource or template with its content and the file it came from."""
+
+from dataclasses import dataclass
+
+from workflows_app.engine.program import Attachment
+from workflows_app.engine.source import Content
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    attachment: Attachment
+    content: Content
+    file: str

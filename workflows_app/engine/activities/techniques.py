@@ -1,0 +1,125 @@
+"""Techniques: skills in Markdown, the rules that can be asked for by themselves, and the resources that their text links to."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from workflows_app.engine import canonical
+from workflows_app.engine.activities.documents import MARKDOWN, Markdown
+from workflows_app.engine.activities.folder import Entry
+from workflows_app.engine.activities.held import Held
+from workflows_app.engine.program import Attachment
+from workflows_app.engine.source import Content, ContentKind
+
+_CAPABILITY = re.compile(r"^##[ \t]+Capability[ \t]*\n+([^\n#][^\n]*)", re.MULTILINE)
+_RULES = re.compile(r"^##[ \t]+Rules[ \t]*$(.*?)(?=^##?[ \t]|\Z)", re.MULTILINE | re.DOTALL)
+_RULE = re.compile(r"^###[ \t]+([^\n]+?)[ \t]*$(.*?)(?=^###[ \t]|\Z)", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^()\s#]*resources/[^()\s#]+\.md)(?:#[^()\s]*)?\)")
+_MAX_LINKS = 200
+
+
+def read_technique(*, entry: Entry, text: Markdown, owner: str, contracts: Iterable[str]) -> Held:
+    """`contracts` are the techniques whose inputs and rules this one inherits."""
+    capability = _CAPABILITY.search(text.body)
+    said = text.meta.get("metadata")
+    meta = {**(said if isinstance(said, dict) else {}), **text.meta}
+    version = _word(meta.get("version"))
+    summary = capability.group(1).strip() if capability else text.heading
+    document = {
+        "id": entry.name,
+        "version": version,
+        "capability": summary,
+        "inherits": list(contracts),
+        "body": text.body.strip(),
+    }
+    digest = canonical.canonical_digest(document)
+    attachment = Attachment(
+        id=entry.name,
+        digest=digest,
+        owner=owner,
+        index=entry.index,
+        version=version,
+        title=_word(meta.get("title")) or _word(meta.get("name")) or text.heading,
+        summary=summary,
+        format=MARKDOWN.removeprefix("."),
+        resources=tuple(dict.fromkeys((*_listed(meta), *_linked(text.body, entry.path, owner)))),
+    )
+    content = Content(kind=ContentKind.SKILL, digest=digest, text=text.text, document=document)
+    return Held(attachment=attachment, content=content, file=entry.file)
+
+
+def rules_technique(*, of: Held, name: str, rule: str) -> Held | None:
+    """A technique of nothing but the rules that are called `rule` or begin with it and a hyphen; None without any."""
+    section = _RULES.search(of.content.text)
+    found = _RULE.findall(section.group(1)) if section else []
+    wanted = [(title, body.strip()) for title, body in found if title == rule or title.startswith(f"{rule}-")]
+    if not wanted:
+        return None
+    rules = "\n\n".join(f"### {title}\n\n{body}" for title, body in wanted)
+    attachment = of.attachment
+    body = f"## Capability\n\n{attachment.summary}\n\n## Rules\n\n{rules}"
+    document = {
+        "id": name,
+        "version": attachment.version,
+        "capability": attachment.summary,
+        "inherits": [],
+        "body": body,
+    }
+    digest = canonical.canonical_digest(document)
+    return replace(
+        of,
+        attachment=_renamed(attachment, name, digest),
+        content=Content(kind=ContentKind.SKILL, digest=digest, text=f"{body}\n", document=document),
+    )
+
+
+def _renamed(attachment: Attachment, name: str, digest: str) -> Attachment:
+    return Attachment(
+        id=name,
+        digest=digest,
+        owner=attachment.owner,
+        version=attachment.version,
+        title=attachment.title,
+        summary=attachment.summary,
+        format=attachment.format,
+    )
+
+
+def _listed(meta: Mapping[str, Any]) -> Iterable[str]:
+    listed = meta.get("resources")
+    named = listed if isinstance(listed, list) else [meta.get("resource")]
+    return (word for word in map(_word, named) if word)
+
+
+def _linked(body: str, path: str, owner: str) -> Iterable[str]:
+    """Each linked resource as `workflow/name`, as seen from the file: above the workflow's own folder stand its siblings."""
+    for number, found in enumerate(_LINK.finditer(body)):
+        if number >= _MAX_LINKS:
+            return
+        target = found.group(1)
+        if "://" in target or target.startswith("/"):
+            continue
+        segments = _resolved([*PurePosixPath(path).parent.parts], target)
+        if segments is not None and len(segments) > 2 and segments[1] == "resources":
+            yield f"{segments[0] or owner}/{segments[-1].removesuffix(MARKDOWN)}"
+
+
+def _resolved(folder: list[str], target: str) -> list[str] | None:
+    """The path from the folder of all workflows; the workflow's own folder is the empty name."""
+    segments = ["", *folder]
+    for segment in target.split("/"):
+        if segment == "..":
+            if not segments:
+                return None
+            segments.pop()
+        elif segment not in {"", "."}:
+            segments.append(segment)
+    return segments
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    return str(value)

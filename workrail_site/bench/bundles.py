@@ -1,0 +1,80 @@
+"""How long a long session takes to leave as a file and to come back, and how much memory that takes."""
+
+import os
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, BinaryIO, cast
+
+from django.utils import timezone
+
+from sessions_app.engine.submissions import Submission
+from sessions_app.selectors.sessions import read_session
+from sessions_app.services import runs
+from sessions_app.services.bundles import export_session, import_bundle
+from sessions_app.services.runs import Beginning
+from teams_app.engine.actors import ActorKind, Role
+from teams_app.engine.ids import Prefix, from_text
+from workrail_site.bench.stage import NOTES, Stage
+
+_MEBIBYTE = 1024 * 1024
+
+
+def bundle_report(*, stage: Stage, events: int) -> str:
+    session_id, count = _long_session(stage, events)
+    author = replace(stage.actor, kind=ActorKind.PERSON, role=Role.OWNER, scopes=frozenset())
+    with tempfile.TemporaryFile() as file:
+        source = cast("BinaryIO", file)
+        before = _most_memory()
+        export = _seconds(
+            lambda: export_session(actor=author, session_id=session_id, write=source.write, now=timezone.now())
+        )
+        size = source.tell()
+        taken_in = _seconds(lambda: import_bundle(actor=author, source=source, now=timezone.now()))
+        grown = _most_memory() - before
+    return "\n".join(
+        [
+            f"A session of {count} events, a bundle of {size / _MEBIBYTE:.1f} MiB:",
+            f"  export                   {export:8.2f} s",
+            f"  import, checked twice    {taken_in:8.2f} s",
+            f"  memory beyond before     {grown / _MEBIBYTE:8.1f} MiB",
+        ],
+    )
+
+
+def _long_session(stage: Stage, events: int) -> tuple[Any, int]:
+    """Advanced until its log is so long."""
+    now = timezone.now()
+    beginning = Beginning(workflow_id=stage.workflow_id, goal="Leave as a file")
+    value = runs.start_run(actor=stage.actor, beginning=beginning, now=now, entropy=os.urandom).value
+    session_id = from_text(Prefix.SESSION, value["session"]["sessionId"])
+    if session_id is None:
+        raise RuntimeError("A start answers with the id of its session.")
+    count = 0
+    while count < events:
+        for _ in range(100):
+            now += timedelta(seconds=1)
+            value = runs.advance_run(
+                actor=stage.actor,
+                state_token=value["stateToken"],
+                ack_token=value["ackToken"],
+                submission=Submission(notes=NOTES),
+                preferences=None,
+                now=now,
+                entropy=os.urandom,
+            ).value
+        count = read_session(actor=stage.actor, session_id=session_id).event_count
+    return session_id, count
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    work()
+    return time.perf_counter() - begun
+
+
+def _most_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

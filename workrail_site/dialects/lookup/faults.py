@@ -1,0 +1,69 @@
+"""Refusals as the errors of JSON-RPC that the contract of the lookup dialect lists, each with its data."""
+
+from collections.abc import Mapping
+from enum import IntEnum
+from typing import Any
+
+from teams_app.engine.errors import WorkrailError
+from workrail_site.mcp.faults import Fault
+
+
+class LookupCode(IntEnum):
+    PARSE_ERROR = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL = -32603
+    SERVER = -32000
+    WORKFLOW_NOT_FOUND = -32001
+    INVALID_WORKFLOW = -32002
+    STEP_NOT_FOUND = -32003
+
+
+MESSAGES = {
+    LookupCode.PARSE_ERROR: "Parse error",
+    LookupCode.INVALID_REQUEST: "Invalid Request",
+    LookupCode.METHOD_NOT_FOUND: "Method not found",
+    LookupCode.INVALID_PARAMS: "Invalid params",
+    LookupCode.INTERNAL: "Internal error",
+    LookupCode.SERVER: "Server error",
+    LookupCode.WORKFLOW_NOT_FOUND: "Workflow not found",
+    LookupCode.INVALID_WORKFLOW: "Invalid workflow",
+    LookupCode.STEP_NOT_FOUND: "Step not found",
+}
+
+
+def fault_of(error: WorkrailError, given: Mapping[str, Any]) -> Fault:
+    match error.code:
+        case "VALIDATION_ERROR":
+            return made(LookupCode.INVALID_PARAMS, details=_wrong_arguments(error))
+        case "NOT_FOUND":
+            return made(LookupCode.WORKFLOW_NOT_FOUND, workflowId=_named(error, given))
+        case "STEP_NOT_FOUND":
+            return made(LookupCode.STEP_NOT_FOUND, stepId=error.details.get("stepId", ""))
+        case "PRECONDITION_FAILED":
+            return made(LookupCode.INVALID_WORKFLOW, workflowId=_named(error, given), details=error.message)
+        case "INTERNAL_ERROR":
+            return made(LookupCode.INTERNAL, details=error.message, requestId=error.details.get("requestId", ""))
+        case _:
+            return made(LookupCode.SERVER, details=error.message, code=error.code)
+
+
+def made(code: LookupCode, /, **data: Any) -> Fault:
+    return Fault(code=code.value, message=MESSAGES[code], data=data)
+
+
+def _named(error: WorkrailError, given: Mapping[str, Any]) -> str:
+    asked = given.get("workflowId") or given.get("id")
+    return str(error.details.get("workflowId") or asked or "")
+
+
+def _wrong_arguments(error: WorkrailError) -> str:
+    issues = error.details.get("validationErrors")
+    if not issues:
+        return error.message
+    return "; ".join(f"{issue['path']} {_said(issue['message'])}" for issue in issues)
+
+
+def _said(message: str) -> str:
+    return "is required" if message.startswith("Required") else f"is not right: {message}"

@@ -1,0 +1,167 @@
+"""The tools of the lookup dialect, by the names of its contract. The client keeps its place; nothing is begun here."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, assert_never
+
+import orjson
+
+from sessions_app.engine.steering_refusals import StepNotFoundError
+from teams_app.engine.errors import PreconditionFailedError
+from workflows_app.engine import lookup, step_documents
+from workflows_app.engine.budgets import fit_bytes
+from workflows_app.engine.problems import Problem, did_you_mean
+from workflows_app.engine.program import Program
+from workflows_app.engine.source import Source, SourceFormat
+from workflows_app.engine.values import WorkflowValue
+from workflows_app.selectors.catalog import list_published, read_published
+from workflows_app.services.workflows import validate_source
+from workrail_site.dialects.introductions import INTRODUCTIONS
+from workrail_site.dialects.lookup import declared, parameters as given
+from workrail_site.dialects.lookup.faults import fault_of
+from workrail_site.dialects.lookup.sessions import check_session
+from workrail_site.mcp.answers import MAX_REPLY_BYTES, ToolReply
+from workrail_site.mcp.calling import acting
+from workrail_site.mcp.library import MCPToolset
+from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
+
+_DESCRIPTION_BYTES = 300
+_NO_CATEGORY = "default"
+_ADJUST = "Change the output so that it does what the step asks for, then validate it again."
+
+server = DialectServer(INTRODUCTIONS["lookup"], faults=fault_of)
+
+
+class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
+    mcp_server = server
+    renamed: ClassVar[Mapping[str, Mapping[str, str]]] = {"workflow_get": {"workflowId": "id"}}
+
+    @hinted(Hints(title="List workflows", read_only=True, idempotent=True, declares=declared.LIST))
+    def workflow_list(self, *, session_id: given.SessionId = None) -> ToolReply:
+        """Lists all available workflows"""
+        check_session(session_id)
+        return _told({"workflows": [_summary(each) for each in list_published(actor=acting())]})
+
+    @hinted(Hints(title="Read a workflow", read_only=True, idempotent=True, declares=declared.GET))
+    def workflow_get(
+        self, *, id_: given.Id, mode: given.GetMode = given.Mode.FULL, session_id: given.SessionId = None
+    ) -> ToolReply:
+        """Retrieves a specific workflow by ID"""
+        check_session(session_id)
+        program = read_published(actor=acting(), workflow_id=id_)
+        match mode:
+            case given.Mode.FULL:
+                whole = _told(step_documents.workflow_document(program))
+                return whole if len(whole.text.encode()) <= MAX_REPLY_BYTES else _shortened(program)
+            case given.Mode.PREVIEW:
+                return _told(step_documents.workflow_preview(program))
+            case given.Mode.METADATA:
+                return _told({**step_documents.overview(program), "totalSteps": step_documents.count_steps(program)})
+            case _:
+                assert_never(mode)
+
+    @hinted(Hints(title="The next step", read_only=True, idempotent=True, declares=declared.NEXT))
+    def workflow_next(
+        self,
+        *,
+        workflow_id: given.WorkflowId,
+        completed_steps: given.CompletedSteps,
+        current_step: given.CurrentStep = None,
+        context: given.Context = None,
+        session_id: given.SessionId = None,
+    ) -> ToolReply:
+        """Gets the next step guidance based on workflow state"""
+        check_session(session_id)
+        program = read_published(actor=acting(), workflow_id=workflow_id)
+        named = completed_steps if current_step is None else [*completed_steps, current_step]
+        _check_steps(program, lookup.unknown_steps(program=program, named=named))
+        ahead = lookup.find_next(program=program, completed=completed_steps, context=context or {})
+        if ahead.failure is not None:
+            raise PreconditionFailedError(
+                ahead.failure.message,
+                suggestion="Add what is missing to context, or the loop's ID to completedSteps.",
+                details={"workflowId": workflow_id, "missingContext": list(ahead.failure.keys)},
+            )
+        return _told(step_documents.next_json(program, ahead))
+
+    @hinted(Hints(title="Check a step's output", read_only=True, idempotent=True, declares=declared.VALIDATE))
+    def workflow_validate(
+        self,
+        *,
+        workflow_id: given.WorkflowId,
+        step_id: given.StepId,
+        output: given.StepOutput,
+        context: given.Context = None,
+        session_id: given.SessionId = None,
+    ) -> ToolReply:
+        """Validates step output against workflow requirements"""
+        check_session(session_id)
+        program = read_published(actor=acting(), workflow_id=workflow_id)
+        item = lookup.find_item(program=program, step_id=step_id)
+        if item is None:
+            raise _no_step(program, step_id)
+        issues = step_documents.issues_of(program=program, item=item, output=output, context=context or {})
+        suggestions = [_ADJUST, *step_documents.expected_of(program, item)] if issues else []
+        return _told({"valid": not issues, "issues": list(issues), "suggestions": suggestions})
+
+    @hinted(Hints(title="Check a workflow", read_only=True, idempotent=True, declares=declared.VALIDATE_JSON))
+    def workflow_validate_json(
+        self, *, workflow_json: given.WorkflowJson, session_id: given.SessionId = None
+    ) -> ToolReply:
+        """Validates a whole workflow of steps, given as the text of its JSON, without saving it"""
+        check_session(session_id)
+        source = Source(format=SourceFormat.STEPS_JSON, files={"workflow.json": workflow_json.encode()})
+        checked = validate_source(actor=acting(), source=source)
+        suggestions = dict.fromkeys(problem.suggestion for problem in checked.problems if problem.suggestion)
+        return _told(
+            {
+                "valid": checked.workflow_hash is not None,
+                "issues": [_issue(problem) for problem in checked.problems],
+                "suggestions": list(suggestions),
+            }
+        )
+
+    @hinted(Hints(title="The form of a workflow", read_only=True, idempotent=True, declares=declared.GET_SCHEMA))
+    def workflow_get_schema(self, *, session_id: given.SessionId = None) -> ToolReply:
+        """Tells the JSON Schema that a workflow of steps is written to"""
+        check_session(session_id)
+        return _told({"schema": declared.WORKFLOW_SCHEMA, "version": declared.WORKFLOW_SCHEMA_VERSION})
+
+
+def _told(value: Mapping[str, Any]) -> ToolReply:
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2)
+    return ToolReply(
+        text=(text if len(text) <= MAX_REPLY_BYTES else orjson.dumps(value)).decode("utf-8"), value=dict(value)
+    )
+
+
+def _shortened(program: Program) -> ToolReply:
+    """Too long for a reply: its steps by name. Their prompts come one by one with workflow_next."""
+    return _told({**step_documents.workflow_stubs(program), "summarized": True})
+
+
+def _summary(workflow: WorkflowValue) -> dict[str, Any]:
+    return {
+        "id": workflow.workflow_id,
+        "name": workflow.title,
+        "description": fit_bytes(workflow.description, max_bytes=_DESCRIPTION_BYTES),
+        "category": workflow.tags[0] if workflow.tags else _NO_CATEGORY,
+        "version": workflow.version,
+    }
+
+
+def _check_steps(program: Program, unknown: tuple[str, ...]) -> None:
+    if unknown:
+        raise _no_step(program, unknown[0])
+
+
+def _no_step(program: Program, step_id: str) -> StepNotFoundError:
+    known = lookup.step_ids(program)
+    return StepNotFoundError(
+        f"The workflow {program.id} has no step {step_id!r}.",
+        suggestion=did_you_mean(step_id, known) or "workflow_get names its steps.",
+        details={"workflowId": program.id, "stepId": step_id},
+    )
+
+
+def _issue(problem: Problem) -> str:
+    return f"{problem.path}: {problem.message}" if problem.path else problem.message

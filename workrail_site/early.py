@@ -1,0 +1,45 @@
+"""Answers that are given on the event loop, before a thread is taken: that the process lives, and what is refused there."""
+
+import msgspec
+
+from teams_app.engine.errors import WorkrailError
+from workrail_site.bodies import Message, Scope
+from workrail_site.errors import ERRORS, PROBLEM_JSON, problem_of, retry_after_seconds
+
+_ALIVE = b'{"status": "ok"}'
+_ALIVE_AT = "/healthz"
+_SAFE = frozenset({"GET", "HEAD"})
+_FOR_ALL = (
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"same-origin"),
+)
+
+
+def asks_whether_alive(scope: Scope) -> bool:
+    return scope["type"] == "http" and scope["path"] == _ALIVE_AT and scope["method"] in _SAFE
+
+
+def alive(scope: Scope) -> tuple[Message, Message]:
+    """A process whose threads are all busy is alive: who asks must not have to wait for one of them."""
+    return _answer(200, b"application/json", _ALIVE if scope["method"] == "GET" else b"")
+
+
+def refusal(scope: Scope, error: WorkrailError, *, request_id: str) -> tuple[Message, Message]:
+    problem = problem_of(error=error, instance=str(scope["path"]), request_id=request_id)
+    seconds = retry_after_seconds(error)
+    more = () if seconds is None else ((b"retry-after", str(seconds).encode()),)
+    more = (*more, (b"x-request-id", request_id.encode()))
+    if scope["path"].startswith("/api/"):
+        return _answer(problem.status, PROBLEM_JSON.encode(), msgspec.json.encode(problem), *more)
+    words = f"{ERRORS[error.code].title}\n\n{error.message} {error.suggestion or ''}\n"
+    return _answer(problem.status, b"text/plain; charset=utf-8", words.encode(), *more)
+
+
+def _answer(status: int, kind: bytes, body: bytes, *headers: tuple[bytes, bytes]) -> tuple[Message, Message]:
+    start = {
+        "type": "http.response.start",
+        "status": status,
+        "headers": [(b"content-type", kind), (b"content-length", str(len(body)).encode()), *_FOR_ALL, *headers],
+    }
+    return start, {"type": "http.response.body", "body": body}

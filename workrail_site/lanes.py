@@ -1,0 +1,161 @@
+"""Threads that parties share fairly: a cheap queue for each party before them, and a turn for each in order.
+
+A party is a team, or an address while nobody knows the team. However much one asks at once, one thread stays free for
+another, and while there is another it holds a quarter of them. What waits is taken in turns, one of each party.
+"""
+
+import asyncio
+import contextlib
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from typing import Any, TypeVar
+
+from teams_app.engine.errors import RateLimitedError, retry_after
+from workrail_site.errors import ServiceUnavailableError
+
+T = TypeVar("T")
+
+MOST_WAITING = 64
+MOST_WAITING_OF_ALL = 1_000
+# Whoever is refused at once asks again at once. A pause costs the server nothing, and makes a flood slower.
+REFUSAL_SECONDS = 1.0
+# How long after its last request a party counts as being there.
+CONTESTED_SECONDS = 10.0
+_RETRY_MS = 1_000
+
+
+class Lanes:
+    """All state is touched on the event loop alone, so nothing here needs a lock."""
+
+    def __init__(self, *, threads: int, name: str, most_waiting: int = MOST_WAITING) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix=name)
+        self._free = threads
+        self._threads = threads
+        self._latest_party = ""
+        self._contested_until = 0.0
+        self._most_waiting = most_waiting
+        self._running: dict[str, int] = {}
+        # In the order of turns: a party that has had its turn goes to the end.
+        self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._waiting = 0
+
+    async def run(self, party: str, work: Callable[[], T]) -> T:
+        """In a thread, with the context variables of whoever asks. Work that has begun is finished, and holds its
+        thread until then, also when the one who asked for it has left.
+
+        Raises RateLimitedError when too much of this party waits, and ServiceUnavailableError when too much of all does.
+        """
+        loop = asyncio.get_running_loop()
+        self._note(party, loop.time())
+        if self._free and not self._queues and self._running.get(party, 0) < self._share():
+            self._take(party)
+        else:
+            await self._wait_for_turn(party)
+        done: asyncio.Future[T] = loop.create_future()
+
+        def tell(finished: Future[T]) -> None:
+            # The loop may have ended before the work did.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._finish, party, finished, done)
+
+        self._pool.submit(copy_context().run, work).add_done_callback(tell)
+        return await done
+
+    def close(self) -> None:
+        """Waits for what is under way, then ends the threads."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    async def _wait_for_turn(self, party: str) -> None:
+        await self._refuse_too_much(party)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(party, deque()).append(turn)
+        self._waiting += 1
+        self._give_turns()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            self._leave(party, turn)
+            raise
+
+    async def _refuse_too_much(self, party: str) -> None:
+        if len(self._queues.get(party, ())) >= self._most_waiting:
+            await asyncio.sleep(REFUSAL_SECONDS)
+            raise RateLimitedError(
+                f"{self._most_waiting} requests of this team wait already.",
+                suggestion="Ask for less at once: wait for answers before you send more.",
+                details={"limitWaiting": self._most_waiting},
+                retry=retry_after(ms=_RETRY_MS),
+            )
+        if self._waiting >= MOST_WAITING_OF_ALL:
+            await asyncio.sleep(REFUSAL_SECONDS)
+            raise ServiceUnavailableError(
+                "More is asked of this server than it can answer.", suggestion="Try again in a moment."
+            )
+
+    def _leave(self, party: str, turn: "asyncio.Future[None]") -> None:
+        if turn.done() and not turn.cancelled():
+            # Its turn had come already.
+            self._give_back(party)
+            return
+        queue = self._queues.get(party)
+        if queue is not None and turn in queue:
+            queue.remove(turn)
+            self._waiting -= 1
+            if not queue:
+                del self._queues[party]
+
+    def _finish(self, party: str, finished: "Future[Any]", done: "asyncio.Future[Any]") -> None:
+        self._give_back(party)
+        if done.cancelled():
+            return
+        if finished.cancelled():
+            done.cancel()
+            return
+        error = finished.exception()
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(finished.result())
+
+    def _note(self, party: str, now: float) -> None:
+        if party != self._latest_party:
+            if self._latest_party:
+                self._contested_until = now + CONTESTED_SECONDS
+            self._latest_party = party
+
+    def _share(self) -> int:
+        """The most threads that one party holds at once."""
+        is_contested = asyncio.get_running_loop().time() < self._contested_until
+        return max(1, self._threads // 4 if is_contested else self._threads - 1)
+
+    def _take(self, party: str) -> None:
+        self._free -= 1
+        self._running[party] = self._running.get(party, 0) + 1
+
+    def _give_back(self, party: str) -> None:
+        self._free += 1
+        left = self._running[party] - 1
+        if left:
+            self._running[party] = left
+        else:
+            del self._running[party]
+        self._give_turns()
+
+    def _give_turns(self) -> None:
+        while self._free and (party := self._next_party()) is not None:
+            queue = self._queues[party]
+            turn = queue.popleft()
+            self._waiting -= 1
+            if queue:
+                self._queues.move_to_end(party)
+            else:
+                del self._queues[party]
+            if not turn.done():
+                self._take(party)
+                turn.set_result(None)
+
+    def _next_party(self) -> str | None:
+        share = self._share()
+        return next((party for party in self._queues if self._running.get(party, 0) < share), None)

@@ -1,0 +1,60 @@
+"""Which team a request is of, before anybody has proved it: what its key or its session was the last time.
+
+It decides whose turn it is, and nothing else. A credential that is not known counts for the address that it comes from.
+"""
+
+import hashlib
+from collections import OrderedDict
+from http.cookies import CookieError, SimpleCookie
+
+from django.conf import settings
+
+from teams_app.engine.actors import Actor
+from workrail_site.bodies import Scope
+
+_MOST_KNOWN = 10_000
+
+
+class Parties:
+    def __init__(self) -> None:
+        self._teams: OrderedDict[bytes, str] = OrderedDict()
+
+    def of(self, scope: Scope) -> str:
+        credential = _credential(scope)
+        return self._teams.get(credential, "") or f"address {address_of(scope)}"
+
+    def learn(self, scope: Scope, actor: object) -> None:
+        """`actor` is who was admitted, if anybody was."""
+        if not isinstance(actor, Actor):
+            return
+        self._teams[_credential(scope)] = party_of(actor)
+        if len(self._teams) > _MOST_KNOWN:
+            self._teams.popitem(last=False)
+
+
+def party_of(actor: Actor) -> str:
+    return f"team {actor.team_id}"
+
+
+def address_of(scope: Scope) -> str:
+    """The last address that was forwarded is the one that our proxy saw; those before it are the client's to invent."""
+    forwarded = _header(scope, b"x-forwarded-for") if settings.BEHIND_PROXY else ""
+    client = scope.get("client") or ("", 0)
+    return forwarded.rpartition(",")[2].strip() or str(client[0])
+
+
+def _credential(scope: Scope) -> bytes:
+    said = _header(scope, b"authorization") or _session(_header(scope, b"cookie"))
+    return hashlib.blake2b(said.encode(), digest_size=16).digest()
+
+
+def _session(cookies: str) -> str:
+    try:
+        found = SimpleCookie(cookies).get(settings.SESSION_COOKIE_NAME)
+    except CookieError:
+        return ""
+    return "" if found is None else found.value
+
+
+def _header(scope: Scope, wanted: bytes) -> str:
+    return next((value.decode("latin-1") for name, value in scope["headers"] if name == wanted), "")

@@ -1,0 +1,104 @@
+"""Signing in and out of the Studio: slowed down for whoever guesses, and told to the audit log."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils import timezone
+
+from teams_app.admin.pages import find_actor
+from teams_app.engine.actors import Door
+from teams_app.engine.errors import RateLimitedError
+from teams_app.engine.names import fold_username
+from teams_app.services.sign_ins import record_refused_sign_in, record_sign_in, record_sign_out
+from workrail_site import throttle
+from workrail_site.refusals import refuse
+
+_SHOWN_CHARACTERS = 100
+
+
+class SignIn(LoginView):
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        refusal = slow_down_guessing(request, account=request.POST.get("username", ""))
+        return refusal or super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_valid(form)
+        record_sign_in(
+            person_id=form.get_user().pk, address=address_of(self.request), door=Door.STUDIO, now=timezone.now()
+        )
+        return response
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        _tell_of_refusal(self.request)
+        return super().form_invalid(form)
+
+
+def slowed_down(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """For pages on which a stranger who holds a link types a password."""
+
+    @wraps(view)
+    def run(request: HttpRequest, link: str) -> HttpResponseBase:
+        refusal = slow_down_guessing(request, account=link) if request.method == "POST" else None
+        return refusal or view(request, link)
+
+    return run
+
+
+def within_limits(view: Callable[..., Any]) -> Callable[..., Any]:
+    """For pages of those who have signed in: each counts for its person and team, as a call of REST does."""
+
+    @wraps(view)
+    def run(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+        actor = find_actor(request)
+        if actor is not None:
+            try:
+                throttle.spend_for(actor=actor, now=timezone.now())
+            except RateLimitedError as refusal:
+                return refuse(request=request, error=refusal)
+        return view(request, *args, **kwargs)
+
+    return run
+
+
+def tell_of_sign_out(request: HttpRequest) -> None:
+    if request.user.is_authenticated:
+        record_sign_out(person_id=request.user.pk, address=address_of(request), door=Door.STUDIO, now=timezone.now())
+
+
+def slow_down_guessing(request: HttpRequest, *, account: str) -> HttpResponse | None:
+    """Neither many words for one account, nor many accounts from one place; and a stranger locks nobody out.
+
+    The refusal, when there is one. Whichever way the name is written counts as the same name.
+    """
+    limit = settings.THROTTLE_SIGN_IN_PER_MINUTE
+    name = fold_username(account)[:_SHOWN_CHARACTERS]
+    address = address_of(request)
+    limits = {f"{name} {address}": limit, f"from {address}": 5 * limit, f"to {name}": 10 * limit}
+    now = timezone.now()
+    try:
+        for bucket, most in limits.items():
+            throttle.spend(bucket=f"sign-in {bucket}", limit=most, now=now)
+    except RateLimitedError as refusal:
+        return refuse(request=request, error=refusal)
+    return None
+
+
+def address_of(request: HttpRequest) -> str:
+    """The last address is the one that our proxy saw; those before it are the client's to invent."""
+    forwarded = request.headers.get("X-Forwarded-For", "") if settings.BEHIND_PROXY else ""
+    return (forwarded.rpartition(",")[2].strip() or str(request.META.get("REMOTE_ADDR", "")))[:_SHOWN_CHARACTERS]
+
+
+def _tell_of_refusal(request: HttpRequest) -> None:
+    """Once a minute for a name, so that nobody fills a team's log by guessing."""
+    name, now = fold_username(request.POST.get("username", "")), timezone.now()
+    try:
+        throttle.spend(bucket=f"told of refusal {name[:_SHOWN_CHARACTERS]}", limit=1, now=now)
+    except RateLimitedError:
+        return
+    record_refused_sign_in(username=name, address=address_of(request), door=Door.STUDIO, now=now)
