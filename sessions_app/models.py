@@ -17,7 +17,8 @@ from sessions_app.engine.checkpoints import Authority, CheckpointState
 from sessions_app.engine.ledger import EntryKind
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
 from sessions_app.engine.reasons import GapCategory, GapSeverity
-from sessions_app.engine.runs import AttemptKind, Dialect, OutputChannel, RunStatus
+from sessions_app.engine.runs import ENDED, AttemptKind, Dialect, OutputChannel, RunStatus
+from teams_app.engine.webhooks import NoticeKind
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
 _DIGEST_CHARACTERS = 71
@@ -47,6 +48,8 @@ class WorkSession(models.Model):
     ticket = models.CharField(max_length=128, blank=True)
     autonomy = models.CharField(max_length=32)
     risk_policy = models.CharField(max_length=16)
+    # The person who had runs of this session never stop.
+    waived_by = models.CharField(max_length=128, blank=True, default="", db_default="")
     created_by = models.CharField(max_length=128)
     created_at = models.DateTimeField()
     last_activity_at = models.DateTimeField()
@@ -109,9 +112,8 @@ class Run(models.Model):
             _known("status", RunStatus, "run_status_known"),
             _known("dialect", Dialect, "run_dialect_known"),
             models.CheckConstraint(
-                condition=Q(completed_at__isnull=True)
-                | Q(status__in=[RunStatus.COMPLETE.value, RunStatus.COMPLETE_WITH_GAPS.value]),
-                name="run_completed_when_complete",
+                condition=Q(completed_at__isnull=True) | Q(status__in=sorted(status.value for status in ENDED)),
+                name="run_completed_when_ended",
             ),
         ]
         indexes: ClassVar = [
@@ -338,6 +340,7 @@ class CheckpointRequest(models.Model):
     # The node that the answer made.
     to_node_id = models.UUIDField(null=True)
     announced_at = models.DateTimeField(null=True)
+    overdue_told_at = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name = "checkpoint"
@@ -354,6 +357,12 @@ class CheckpointRequest(models.Model):
             models.Index(fields=["team_id", "state", "due_at", "id"], name="checkpoint_inbox"),
             models.Index(fields=["team_id", "due_at", "id"], name="checkpoint_by_due"),
             models.Index(fields=["run_id"], name="checkpoint_of_run"),
+            # Of all teams: whoever tells of what is overdue asks every few seconds.
+            models.Index(
+                fields=["due_at"],
+                name="checkpoint_untold",
+                condition=Q(state=CheckpointState.OPEN.value, due_at__isnull=False, overdue_told_at__isnull=True),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -394,6 +403,25 @@ class Handle(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent_id or 'an agent'} of {self.run_id}"
+
+
+class Announcement(models.Model):
+    """The outbox: written in the statement of the transition that it tells of, and removed when its notices are queued."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    session_id = models.UUIDField()
+    run_id = models.UUIDField(null=True)
+    request_id = models.UUIDField(null=True)
+    kind = models.CharField(max_length=32)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [_known("kind", NoticeKind, "announcement_kind_known")]
+        indexes: ClassVar = [models.Index(fields=["at", "id"], name="announcement_order")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.run_id}"
 
 
 class Ledger(models.Model):
@@ -514,6 +542,7 @@ class TeamPreferences(models.Model):
     team_id = models.UUIDField(primary_key=True)
     autonomy = models.CharField(max_length=32)
     risk_policy = models.CharField(max_length=16)
+    waived_by = models.CharField(max_length=128, blank=True, default="", db_default="")
     updated_at = models.DateTimeField()
 
     class Meta:

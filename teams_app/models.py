@@ -10,12 +10,13 @@ from django.db.models import F, Q
 from teams_app.engine.actors import ActorKind, Door, Role, Scope
 from teams_app.engine.keys import DIGEST_BYTES
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS, fold_username
-from teams_app.engine.webhooks import MAX_URL_CHARACTERS
+from teams_app.engine.webhooks import MAX_URL_CHARACTERS, DeliveryState, NoticeKind
 
 _DIGEST_CHARACTERS = 71
 _SEAL_CHARACTERS = 64
 _ROLES = [role.value for role in Role]
 _SCOPES = [scope.value for scope in Scope]
+_NOTICES = [kind.value for kind in NoticeKind]
 _DOORS = [door.value for door in Door]
 _ACTOR_KINDS = [kind.value for kind in ActorKind]
 
@@ -150,24 +151,70 @@ class PasswordReset(models.Model):
         return f"a new password for {self.person_id}"
 
 
-class Webhook(models.Model):
-    """Where notices of a team are sent. The secret signs them; it is shown once, when the address is set."""
+class Endpoint(models.Model):
+    """Where notices of a team are sent, and which. The secret signs them; it is shown once. The one that is named as its
+    team is the team's main one.
+    """
 
-    team = models.OneToOneField(Team, on_delete=models.PROTECT, primary_key=True, related_name="webhook")
+    id = models.UUIDField(primary_key=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="endpoints")
     url = models.CharField(max_length=MAX_URL_CHARACTERS)
+    kinds = ArrayField(models.CharField(max_length=32))
     secret = models.CharField(max_length=64)
     set_at = models.DateTimeField()
     delivered_at = models.DateTimeField(null=True)
     failed_at = models.DateTimeField(null=True)
     failure = models.CharField(max_length=512, blank=True)
+    failing_since = models.DateTimeField(null=True)
+    switched_off_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name = "address of notices"
+        verbose_name_plural = "addresses of notices"
         constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(url__startswith="https://"), name="webhook_is_https"),
+            models.CheckConstraint(condition=Q(url__startswith="https://"), name="endpoint_is_https"),
+            models.CheckConstraint(condition=Q(kinds__contained_by=_NOTICES, kinds__len__gt=0), name="endpoint_kinds"),
         ]
 
     def __str__(self) -> str:
         return f"notices of {self.team_id}"
+
+
+class NoticeDelivery(models.Model):
+    """A notice on its way to one address: what waits is sent when its time has come, and tried again."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
+    notice_id = models.UUIDField()
+    kind = models.CharField(max_length=32)
+    body = models.BinaryField()
+    state = models.CharField(max_length=16)
+    tries = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField()
+    next_try_at = models.DateTimeField(null=True)
+    delivered_at = models.DateTimeField(null=True)
+    failure = models.CharField(max_length=512, blank=True)
+
+    class Meta:
+        verbose_name = "delivery"
+        verbose_name_plural = "deliveries"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(kind__in=_NOTICES), name="delivery_kind_known"),
+            models.CheckConstraint(
+                condition=Q(state=DeliveryState.WAITING.value, next_try_at__isnull=False)
+                | Q(state__in=[DeliveryState.DELIVERED.value, DeliveryState.GIVEN_UP.value], next_try_at__isnull=True),
+                name="delivery_waits_for_a_time",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["next_try_at"], name="delivery_due", condition=Q(next_try_at__isnull=False)),
+            models.Index(fields=["endpoint", "-id"], name="delivery_of_endpoint"),
+            models.Index(fields=["team_id", "-id"], name="delivery_list"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.state}"
 
 
 class AgentKey(models.Model):

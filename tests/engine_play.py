@@ -7,8 +7,8 @@ from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Advance, Bookmark, ChangePreferences, Place, PreferenceChange, Start
 from sessions_app.engine.drafts import session_draft
 from sessions_app.engine.log import Head, seal
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.state import Preferences, snapshot_from_bytes
+from sessions_app.engine.submissions import Submission
 from tests.step_documents import program_of as compiled_program, workflow
 from workflows_app.engine.program import (
     Activity,
@@ -24,6 +24,8 @@ from workflows_app.engine.program import (
 
 SESSION, RUN = UUID(int=1 << 80), UUID(int=2)
 NEVER_STOP = PreferenceChange(autonomy=Autonomy.NEVER_STOP)
+# A person who steers the run has it never stop; an agent that asks for it waives nobody's approval.
+WAIVED = PreferenceChange(autonomy=Autonomy.NEVER_STOP, person="person_alice")
 STOP_ON_USER = PreferenceChange(autonomy=Autonomy.STOP_ON_USER_DEPS)
 BALANCED = PreferenceChange(risk_policy=RiskPolicy.BALANCED)
 AGGRESSIVE = PreferenceChange(risk_policy=RiskPolicy.AGGRESSIVE)

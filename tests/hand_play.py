@@ -4,6 +4,7 @@ from uuid import UUID
 
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Place, Start, Steer
+from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Preferences
 
 ITEMS = ("one", "two")
@@ -22,7 +23,7 @@ def place(number=0):
 
 
 def begun(program, **variables):
-    start = Start(goal="", context=variables, baseline=Preferences(), by_hand=True)
+    start = Start(goal="", context=variables, baseline=Preferences(), drive=Drive.STEERED)
     return decide(program=program, snapshot=None, command=start, place=place()).snapshot
 
 

@@ -2,8 +2,7 @@
 
 from hypothesis import strategies as st
 
-from sessions_app.engine.handover import HandOver
-from sessions_app.engine.handover_answers import Mode, Resolve
+from sessions_app.engine.decisions import Answer, AnswerMode, EnterActivity
 from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
 
 STEPS = ["draft", "first", "deep", "deeper", "last", "review", "free", "make", "ship", "tidy"]
@@ -26,7 +25,7 @@ ENTRIES = st.builds(
 TARGETS = rarely(st.sampled_from(["workflow-end", "nowhere", ""]), st.sampled_from(["plan", "build", "ask"]))
 OUTCOMES = st.builds(ActivityOutcome, activity_id=TARGETS, outcome=WORDS, transition_condition=WORDS)
 MOVES = st.builds(
-    HandOver,
+    EnterActivity,
     activity_id=TARGETS,
     claim=rarely(UNSTORABLE, st.none() | WORDS, among=60),
     manifest=rarely(st.none(), st.lists(ENTRIES, min_size=1, max_size=12).map(tuple), among=5),
@@ -35,8 +34,8 @@ MOVES = st.builds(
 )
 YIELDS = st.sampled_from(["sure", "soft", "human", "ship", "nothing"])
 RESOLVES = st.builds(
-    Resolve,
-    mode=st.sampled_from(list(Mode)),
+    Answer,
+    mode=st.sampled_from(list(AnswerMode)),
     checkpoint_id=st.sampled_from(["", "sure", "soft", "human", "ship"]),
     option_id=st.sampled_from(["yes", "leads", "approve", "no"]),
 )

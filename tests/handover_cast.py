@@ -3,8 +3,9 @@
 import os
 from datetime import timedelta
 
-from sessions_app.engine.handover import HandOver
-from sessions_app.engine.handover_answers import Mode
+import pytest
+
+from sessions_app.engine.decisions import AnswerMode, EnterActivity
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import handles, handover
@@ -97,18 +98,35 @@ def entries(*names, output="Did it."):
     return tuple(ManifestEntry(step_id=name, output=f"{output} ({name})") for name in names)
 
 
-def entered(desk, token, activity_id, *done, claim=None, dialect=Dialect.SESSION, now=NOW, actor=None):
-    """The reply's value."""
-    command = HandOver(
+def entered(
+    desk,
+    token,
+    activity_id,
+    *done,
+    claim=None,
+    dialect=Dialect.SESSION,
+    now=NOW,
+    actor=None,
+    output="Did it.",
+    refused=None,
+):
+    """The reply's value; None where it is refused as expected."""
+    if refused is not None:
+        with pytest.raises(refused):
+            entered(desk, token, activity_id, *done, claim=claim, dialect=dialect, now=now, actor=actor, output=output)
+        return None
+    command = EnterActivity(
         activity_id=activity_id,
         claim=claim,
-        manifest=entries(*done) if done else None,
+        manifest=entries(*done, output=output) if done else None,
         asks_on_entry=dialect is Dialect.SESSION,
     )
     return handover.enter_activity(call(desk, token, dialect=dialect, now=now, actor=actor), command).reply.value
 
 
-def answered(desk, token, name="", *, option="yes", mode=Mode.OPTION, dialect=Dialect.SESSION, now=LATER, actor=None):
+def answered(
+    desk, token, name="", *, option="yes", mode=AnswerMode.OPTION, dialect=Dialect.SESSION, now=LATER, actor=None
+):
     at = call(desk, token, dialect=dialect, now=now, actor=actor)
     return handover.respond_checkpoint(at, checkpoint_id=name, mode=mode, option_id=option).reply.value
 

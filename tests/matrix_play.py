@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from sessions_app.engine.actions import AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
-from sessions_app.engine.handover import HandOver
-from sessions_app.engine.handover_answers import Mode
+from sessions_app.engine.decisions import AnswerMode, EnterActivity
 from sessions_app.engine.handover_refusals import ConditionHoldsError
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.manifests import ManifestEntry
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.projections import project
 from sessions_app.engine.runs import Dialect, OutputChannel
+from sessions_app.engine.submissions import Submission
 from sessions_app.models import CheckpointRequest, Event, Run
 from sessions_app.services import checkpoints, handover, navigation, runs
 from sessions_app.services.handles import read_held
@@ -25,8 +24,7 @@ from sessions_app.services.runs import Beginning
 from tests.handover_cast import answered, begun, call, yielded
 from tests.workflow_cast import NOW
 from workflows_app.engine import walker
-from workflows_app.engine.conditions import evaluate
-from workflows_app.engine.program import ConfirmationKind, Gate, Loop, LoopKind, walk_items
+from workflows_app.engine.program import Gate, Loop, LoopKind, walk_items
 from workflows_app.engine.simulate import Outcome, simulate
 
 MAX_CALLS = 200
@@ -202,18 +200,24 @@ def by_rail(desk, workflow_id, program, script):
     for at, deed in enumerate(story):
         persons_answer(desk, run.id, clock)
         submission = _submission(program, script, story, at)
-        value = runs.advance_run(
-            actor=desk.agent,
-            state_token=value["stateToken"],
-            ack_token=value["ackToken"],
-            submission=submission,
-            preferences=None,
-            now=clock(),
-            entropy=os.urandom,
-        ).value
+        value = _advanced(desk, value, submission, clock)
+        if value["kind"] == "blocked" and persons_answer(desk, run.id, clock):
+            value = _advanced(desk, value, Submission(), clock)
         assert value["kind"] == "ok", (deed, value["blockers"])
     assert value["isComplete"], value["pending"]
     return run, []
+
+
+def _advanced(desk, value, submission, clock):
+    return runs.advance_run(
+        actor=desk.agent,
+        state_token=value["stateToken"],
+        ack_token=value["ackToken"],
+        submission=submission,
+        preferences=None,
+        now=clock(),
+        entropy=os.urandom,
+    ).value
 
 
 def _started(desk, workflow_id, script, clock, dialect):
@@ -240,15 +244,15 @@ def by_navigation(desk, workflow_id, program, script):
     story, clock = story_of(program, script), Clock()
     value = _started(desk, workflow_id, script, clock, Dialect.NAVIGATION)
     run = run_of(workflow_id)
-    for at, deed in enumerate(story):
+    for at in range(len(story)):
         for action in _ways_to(program, story, at):
             if not isinstance(action, AdvanceLoop):
                 value = _past_empty_loops(desk, value, action, clock)
             value = _steered(desk, value, action, clock)
-        value = _past_empty_loops(desk, value, _done_by(deed), clock)
+        value = _past_empty_loops(desk, value, None, clock)
         if persons_answer(desk, run.id, clock):
             value = navigation.read_situation(actor=desk.agent, state_token=value["state"]).value
-        value = _steered(desk, value, _done_by(deed), clock)
+        value = _steered(desk, value, _done_by(program, script, story, at), clock, run)
     for action in _ways_out_of(program, story[-1], []):
         value = _steered(desk, value, action, clock)
     if not value.get("complete"):
@@ -257,10 +261,12 @@ def by_navigation(desk, workflow_id, program, script):
     return run, []
 
 
-def _steered(desk, value, action, clock):
+def _steered(desk, value, action, clock, run=None):
     reply = navigation.steer_run(
         actor=desk.agent, state_token=value["state"], action=action, now=clock(), entropy=os.urandom
     ).value
+    if run is not None and "blockers" in reply and persons_answer(desk, run.id, clock):
+        reply = navigation.read_situation(actor=desk.agent, state_token=reply["state"]).value
     assert reply["success"], (action, reply)
     return reply
 
@@ -275,10 +281,14 @@ def _past_empty_loops(desk, value, wanted, clock):
     return value
 
 
-def _done_by(deed):
+def _done_by(program, script, story, at):
+    deed = story[at]
     if deed.option:
         return RespondToCheckpoint(checkpoint_id=deed.item, option_id=deed.option)
-    return CompleteStep(step_id=deed.item)
+    artifacts = tuple(artifacts_of(program, story, at))
+    return CompleteStep(
+        step_id=deed.item, submission=Submission(artifacts=artifacts, context=script.learns.get(deed.item))
+    )
 
 
 def _ways_to(program, story, at):
@@ -341,7 +351,7 @@ def _handed_over(desk, workflow_id, program, script, dialect, settle):
     story, clock = story_of(program, script), Clock()
     token = begun(desk, dialect=dialect, workflow_id=workflow_id, agent_id="agent", now=clock()).held.token
     run = run_of(workflow_id)
-    hands = _Hands(desk=desk, run=run, program=program, dialect=dialect, clock=clock)
+    hands = _Hands(desk=desk, run=run, program=program, dialect=dialect, clock=clock, story=story, script=script)
     done, warnings = (), []
     for deeds in visits_of(story):
         token, said = hands.enter(token, deeds[0].activity, done)
@@ -359,23 +369,42 @@ class _Hands:
     program: Any
     dialect: Dialect
     clock: Clock
+    story: list[Deed]
+    script: Any
 
     def enter(self, token, activity_id, done):
-        manifest = tuple(ManifestEntry(step_id=deed.item, output=notes_of(self.program, deed)) for deed in done)
-        command = HandOver(
+        """What waits for a person is told of up to there; when they have agreed, what follows is."""
+        reply = self._entered(token, activity_id, done)
+        while reply["status"] == "waiting":
+            assert persons_answer(self.desk, self.run.id, self.clock)
+            done = done[reply["recorded_steps"] :]
+            reply = self._entered(reply["session_token"], activity_id, done)
+        return reply["session_token"], reply["warnings"]
+
+    def _entered(self, token, activity_id, done):
+        manifest = tuple(self._entry(deed) for deed in done)
+        command = EnterActivity(
             activity_id=activity_id,
             manifest=manifest or None,
             asks_on_entry=self.dialect is Dialect.SESSION,
         )
         at = call(self.desk, token, dialect=self.dialect, now=self.clock())
-        reply = handover.enter_activity(at, command).reply.value
-        return reply["session_token"], reply["warnings"]
+        return handover.enter_activity(at, command).reply.value
+
+    def _entry(self, deed):
+        artifacts = tuple(artifacts_of(self.program, self.story, self.story.index(deed)))
+        return ManifestEntry(
+            step_id=deed.item,
+            output=notes_of(self.program, deed),
+            artifacts=artifacts,
+            context=self.script.learns.get(deed.item),
+        )
 
     def read(self, token):
         return read_held(actor=self.desk.agent, token=token, dialect=self.dialect)
 
     def answer(self, token, name, option):
-        mode = Mode.OPTION if option else Mode.NOT_MET
+        mode = AnswerMode.OPTION if option else AnswerMode.NOT_MET
         return answered(self.desk, token, name, option=option, mode=mode, dialect=self.dialect, now=self.clock())[
             "session_token"
         ]
@@ -402,23 +431,12 @@ def _settled(hands, token, name, option):
 
 
 def _as_they_come(hands, token, deeds):
-    """The worker yields where a question stands, or where a person has to agree to the step."""
+    """The worker yields where a question stands."""
     for deed in deeds:
         if deed.option:
             handle = yielded(hands.desk, token, deed.item, now=hands.clock())["checkpoint_handle"]
             token = hands.answer(handle, "", deed.option)
-        elif _needs_person(hands, token, deed):
-            token = yielded(hands.desk, token, deed.item, now=hands.clock())["session_token"]
-            persons_answer(hands.desk, hands.run.id, hands.clock)
-            token = hands.read(token).token
     return token
-
-
-def _needs_person(hands, token, deed):
-    asked = item_of(hands.program, deed).confirmation
-    if asked is None or asked.confirms is not ConfirmationKind.HUMAN_APPROVAL:
-        return False
-    return evaluate(asked.condition, variables=hands.read(token).snapshot.variables, mode=hands.program.conditions)
 
 
 DIALECTS = {

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from sessions_app.engine.obligations import Submission
+from sessions_app.engine.submissions import Submission
 from sessions_app.services import runs
 from sessions_app.services.keys import forget_keys
 from sessions_app.services.runs import Beginning

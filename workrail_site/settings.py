@@ -73,6 +73,8 @@ def _token_key(given: bytes | None, secret_key: str) -> bytes:
 
 SECRET_KEY = _secret_key(ENVIRONMENT.text("WORKRAIL_SECRET_KEY"))
 TOKEN_KEY = _token_key(ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY", length=_TOKEN_KEY_BYTES), SECRET_KEY)
+# As long as an agent may be idle: what a key has signed is trusted for so long after the next one began.
+TOKEN_TRUST_DAYS = ENVIRONMENT.integer("WORKRAIL_TOKEN_TRUST_DAYS", default=60, minimum=1)
 TOKEN_KEY_PREVIOUS = ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY_PREVIOUS", length=_TOKEN_KEY_BYTES)
 
 
@@ -166,6 +168,8 @@ WEB_THREADS = ENVIRONMENT.integer("WORKRAIL_WEB_THREADS", default=4, minimum=1)
 
 # Threads of each web process in which tools run; each keeps a connection to Postgres.
 MCP_THREADS = ENVIRONMENT.integer("WORKRAIL_MCP_THREADS", default=4, minimum=1)
+# The caller of `manage.py mcp`, which serves one client by lines.
+AGENT_KEY = ENVIRONMENT.text("WORKRAIL_KEY")
 
 # Templates
 

@@ -8,11 +8,10 @@ from uuid import UUID
 import msgspec
 
 from sessions_app.engine.decisions import PreferenceChange
-from sessions_app.engine.obligations import MAX_ARTIFACTS, Submission
 from sessions_app.engine.presets import Preset, read_preferences
 from sessions_app.engine.resume import MAX_TEXT_CHARACTERS, ResumeQuery
 from sessions_app.engine.runs import ObservationKey, RunStatus
-from sessions_app.engine.submissions import read_submission
+from sessions_app.engine.submissions import MAX_ARTIFACTS, Submission, read_submission
 from sessions_app.services.runs import Beginning
 from teams_app.api.endpoints import PageQuery, Shape
 from teams_app.engine.errors import InvalidInputError

@@ -36,24 +36,28 @@ def checkpoint_of(program: Program, snapshot: Snapshot, gate: Gate) -> Checkpoin
 
 
 def answer(findings: Findings, checkpoint: Checkpoint, artifacts: Sequence[Artifact], *, by_person: bool) -> None:
-    """What was chosen. An agent relays its user's answer, save where only a signed-in person may give one."""
+    """What was chosen. An agent relays its user's answer, save where only a signed-in person may give one.
+
+    An answer that names another checkpoint is none to this one.
+    """
     options = {option.id: option for option in checkpoint.options}
-    said = [artifact.get("optionId") for artifact in artifacts if artifact.get("kind") == ANSWER_KIND]
+    answers = [artifact for artifact in artifacts if artifact.get("kind") == ANSWER_KIND]
+    said = [each.get("optionId") for each in answers if each.get("checkpointId", checkpoint.id) == checkpoint.id]
     chosen = options.get(said[-1]) if said and isinstance(said[-1], str) else None
     if chosen is not None and (by_person or not checkpoint.human):
         findings.answer = chosen
         return
-    findings.reasons.append(_only_a_person(checkpoint) if checkpoint.human else _no_option(checkpoint, said))
-    if not checkpoint.human:
-        findings.unanswered = options.get(checkpoint.default_option)
+    findings.unanswered = None if checkpoint.human else options.get(checkpoint.default_option)
+    if answers and not said:
+        findings.reasons.append(_another(checkpoint))
+    else:
+        findings.reasons.append(_only_a_person(checkpoint) if checkpoint.human else _no_option(checkpoint, said))
 
 
 def asked_of(
     program: Program, snapshot: Snapshot, item: Step | Parallel, *, scope: Mapping[str, Any]
 ) -> ConfirmationKind | None:
     """Who must confirm the pending step: whom it asks itself, or whom a loop asks that begins with it."""
-    if snapshot.is_approved:
-        return None
     asked = [item.confirmation, *_entered_with(program, snapshot, scope)]
     holding = [
         confirmation.confirms
@@ -79,14 +83,17 @@ def approve(
         return
     findings.approved = by_person
     if not by_person:
-        findings.reasons.append(
-            Reason(
-                detail=Detail.NEEDS_USER_APPROVAL,
-                pointer=step_pointer(item.id),
-                message="This step is done when a signed-in person has approved it; an agent cannot approve for them.",
-                fix="Tell the user that the step waits for their approval in the Studio, and do not go on without it.",
-            ),
-        )
+        findings.reasons.append(needs_approval(item.id))
+
+
+def needs_approval(step_id: str) -> Reason:
+    return Reason(
+        detail=Detail.NEEDS_USER_APPROVAL,
+        pointer=step_pointer(step_id),
+        message="This step is done when a signed-in person has approved it; an agent cannot approve for them.",
+        fix="Tell the user that the step waits for their approval in the Studio, and do not go on without it.",
+        needs_person=True,
+    )
 
 
 def _entered_with(program: Program, snapshot: Snapshot, scope: Mapping[str, Any]) -> Iterator[Confirmation | None]:
@@ -106,9 +113,11 @@ def _holds(program: Program, item: Item, scope: Mapping[str, Any]) -> bool:
 
 
 def _asked_before(snapshot: Snapshot, step_id: str) -> bool:
-    """Context that came with a blocked attempt does not lift the question that it was blocked by."""
+    """Context that came with an attempt does not lift the question that it was blocked by, or sent back with."""
     before = snapshot.blocked.blockers if snapshot.blocked else ()
     pointer = step_pointer(step_id)
+    if snapshot.answered is not None and snapshot.answered.content and snapshot.answered.checkpoint == step_id:
+        return True
     return any(blocker.code is BlockerCode.USER_ONLY_DEPENDENCY and blocker.pointer == pointer for blocker in before)
 
 
@@ -118,6 +127,17 @@ def _only_a_person(checkpoint: Checkpoint) -> Reason:
         pointer=step_pointer(checkpoint.id),
         message=f"Checkpoint {checkpoint.id} is answered by a signed-in person only.",
         fix="Ask your user to answer it in the Studio, then retry.",
+        needs_person=True,
+    )
+
+
+def _another(checkpoint: Checkpoint) -> Reason:
+    return Reason(
+        detail=Detail.NEEDS_USER_CHOICE,
+        pointer=step_pointer(checkpoint.id),
+        message=f"The answer names another checkpoint; {checkpoint.id} is the one that waits.",
+        fix=f"Show the question of {checkpoint.id} to the user, and retry with what they choose there.",
+        needs_person=checkpoint.human,
     )
 
 

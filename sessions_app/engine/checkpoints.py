@@ -8,13 +8,14 @@ from typing import Any
 from uuid import UUID
 
 from sessions_app.engine import approvals, prompts
-from sessions_app.engine.state import Asked, Snapshot
+from sessions_app.engine.state import OpenQuestion, Snapshot
 from teams_app.engine.errors import WorkrailError, retry_after
-from teams_app.engine.ids import birth_ms
 from workflows_app.engine import canonical, walker
 from workflows_app.engine.program import Checkpoint, ConfirmationKind, Gate, Program, walk_items
 
 APPROVE = "approve"
+SEND_BACK = "send_back"
+REJECT = "reject"
 MAX_REASON_CHARACTERS = 2000
 _MAX_TITLE_CHARACTERS = 256
 
@@ -91,20 +92,22 @@ class Shown:
     options: tuple[Choice, ...]
     authority: Authority
     due_ms: int | None = None
+    # The outputs that were handed in for the step whose approval is asked.
+    handed_in: tuple[str, ...] = ()
 
     @property
     def digest(self) -> str:
-        return canonical.digest(
-            canonical.canonical_bytes(
-                {
-                    "authority": self.authority.value,
-                    "checkpointId": self.checkpoint_id,
-                    "instance": self.instance,
-                    "message": self.message,
-                    "options": [option.as_json() for option in self.options],
-                },
-            ),
-        )
+        """Of all that an answer is bound to: the words, the options, and what was handed in."""
+        said: dict[str, Any] = {
+            "authority": self.authority.value,
+            "checkpointId": self.checkpoint_id,
+            "instance": self.instance,
+            "message": self.message,
+            "options": [option.as_json() for option in self.options],
+        }
+        if self.handed_in:
+            said["handedIn"] = list(self.handed_in)
+        return canonical.digest(canonical.canonical_bytes(said))
 
     def as_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -116,6 +119,8 @@ class Shown:
             "authority": self.authority.value,
             "digest": self.digest,
         }
+        if self.handed_in:
+            body["handedIn"] = list(self.handed_in)
         return body if self.due_ms is None else {**body, "dueMs": self.due_ms}
 
     def due_at(self, presented_ms: int) -> datetime | None:
@@ -156,16 +161,7 @@ def shown_at(*, program: Program, snapshot: Snapshot, default_due_ms: int | None
         if checkpoint is None:
             return None
         return shown_of(checkpoint, instance=snapshot.position.pending, scope=scope, default_due_ms=default_due_ms)
-    if approvals.asked_of(program, snapshot, item, scope=scope) is not ConfirmationKind.HUMAN_APPROVAL:
-        return None
-    pending = prompts.pending_of(program=program, snapshot=snapshot)
-    return approval_of(
-        item_id=item.id,
-        title=pending.title if pending else item.title,
-        message=pending.prompt if pending else "",
-        instance=snapshot.position.pending,
-        due_ms=default_due_ms,
-    )
+    return approval_at(program=program, snapshot=snapshot, due_ms=default_due_ms) if snapshot.work is not None else None
 
 
 def shown_of(
@@ -185,16 +181,27 @@ def shown_of(
     )
 
 
-def approval_of(*, item_id: str, title: str, message: str, instance: str, due_ms: int | None) -> Shown:
-    """The question whether a step that asks for a person's approval may be finished."""
+APPROVALS = (
+    Choice(id=APPROVE, label="Approve", description="The step is done with what was handed in, and the run goes on."),
+    Choice(id=SEND_BACK, label="Send back", description="The step is open again, and the agent is told your reason."),
+    Choice(id=REJECT, label="Reject", description="The run ends here, with your reason."),
+)
+
+
+def approval_at(*, program: Program, snapshot: Snapshot, due_ms: int | None) -> Shown | None:
+    """The question whether the pending step is done with what was handed in for it."""
+    pending = prompts.pending_of(program=program, snapshot=snapshot)
+    if pending is None:
+        return None
     return Shown(
-        checkpoint_id=item_id,
-        instance=instance,
-        title=title[:_MAX_TITLE_CHARACTERS],
-        message=message,
-        options=(Choice(id=APPROVE, label="Approve", description="The step may be finished."),),
+        checkpoint_id=pending.step_id,
+        instance=snapshot.position.pending,
+        title=pending.title[:_MAX_TITLE_CHARACTERS],
+        message=pending.prompt,
+        options=APPROVALS,
         authority=Authority.HUMAN,
         due_ms=due_ms,
+        handed_in=tuple(handed.output for handed in snapshot.handed_in),
     )
 
 
@@ -208,13 +215,9 @@ def may_ask(program: Program) -> bool:
     )
 
 
-def refuse_too_early(*, asked: Asked, at_ms: int, min_response_ms: int) -> None:
+def refuse_too_early(*, asked: OpenQuestion, at_ms: int, min_response_ms: int) -> None:
     """Whoever passes an answer on has shown the question to somebody, who has read it."""
-    refuse_unread(presented_ms=birth_ms(UUID(hex=asked.node)), at_ms=at_ms, min_response_ms=min_response_ms)
-
-
-def refuse_unread(*, presented_ms: int, at_ms: int, min_response_ms: int) -> None:
-    left_ms = min_response_ms - (at_ms - presented_ms)
+    left_ms = min_response_ms - (at_ms - asked.presented_ms)
     if left_ms <= 0:
         return
     raise CheckpointTooEarlyError(

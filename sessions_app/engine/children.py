@@ -1,11 +1,10 @@
 """Runs that another run's activity triggers: what they are given, and what they give back when they are complete."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
-from sessions_app.engine.decisions import Decision, Outcome, Place
+from sessions_app.engine.decisions import Decision, Outcome, Place, Suspend, TakeBack
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.outputs import merge_context
@@ -31,34 +30,38 @@ def passed_on(trigger: Trigger, parent: Snapshot) -> dict[str, Any]:
 
 
 def given_back(*, parent: Program, trigger: Trigger | None, before: Snapshot, child: Snapshot) -> dict[str, Any]:
-    """What the child leaves in the variables that it was given or that the parent declares, where it is another value."""
+    """What the child leaves in the variables that it was given or that the parent declares, where it is another value.
+
+    A run that a person has stopped leaves nothing, and what an answer has set in the parent stays.
+    """
+    if child.stop is not None:
+        return {}
     shared = {variable.name for variable in parent.variables} | set(trigger.pass_context if trigger else ())
     return {
         name: child.variables[name]
-        for name in sorted(shared & child.variables.keys())
+        for name in sorted((shared & child.variables.keys()) - set(before.settled))
         if before.variables.get(name) != child.variables[name]
     }
 
 
-def suspended(*, program: Program, snapshot: Snapshot, run: str, place: Place) -> Decision:
-    """The parent waits for the run."""
-    waiting = tuple(sorted({*snapshot.waits_for, run}))
+def suspend(*, program: Program, snapshot: Snapshot, command: Suspend, place: Place) -> Decision:
+    waiting = tuple(sorted({*snapshot.waits_for, command.run}))
     return _node(Journal(place, asked=snapshot.asked), program, replace(snapshot, waits_for=waiting))
 
 
-def resumed(*, program: Program, snapshot: Snapshot, run: str, returned: Mapping[str, Any], place: Place) -> Decision:
-    """The run is complete; the parent goes on with what it gave back."""
+def take_back(*, program: Program, snapshot: Snapshot, command: TakeBack, place: Place) -> Decision:
     journal = Journal(place, asked=snapshot.asked)
-    if returned:
-        journal.context(returned, source="child_run")
-    waiting = tuple(other for other in snapshot.waits_for if other != run)
-    variables = merge_context(snapshot.variables, returned)
+    if command.returned:
+        journal.context(command.returned, source="child_run")
+    waiting = tuple(other for other in snapshot.waits_for if other != command.run)
+    variables = merge_context(snapshot.variables, command.returned)
     after = replace(snapshot, waits_for=waiting, variables=variables, returned=snapshot.returned + 1)
     return _node(journal, program, after)
 
 
 def _node(journal: Journal, program: Program, snapshot: Snapshot) -> Decision:
-    """The same work is pending; the questions of a run that is handed over are kept apart."""
+    """The same work is pending."""
     journal.advance_recorded(Outcome.ADVANCED, ())
-    following = snapshot if snapshot.is_handed_over else journal.ask(program, snapshot, stays=True)
-    return journal.decision(outcome=Outcome.ADVANCED, snapshot=following, node_kind=NodeKind.STEP)
+    return journal.decision(
+        outcome=Outcome.ADVANCED, snapshot=journal.ask(program, snapshot, stays=True), node_kind=NodeKind.STEP
+    )

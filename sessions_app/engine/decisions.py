@@ -10,37 +10,57 @@ from uuid import UUID
 from sessions_app.engine.actions import Action
 from sessions_app.engine.checkpoints import NOBODY, Closing, Shown, Voice
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventDraft, NodeKind
-from sessions_app.engine.obligations import Submission
+from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
 from sessions_app.engine.reasons import Gap
-from sessions_app.engine.runs import OutputChannel, RunStatus
-from sessions_app.engine.state import Preferences, Snapshot
-from workflows_app.engine.program import Autonomy, RiskPolicy
+from sessions_app.engine.runs import Drive, OutputChannel, RunStatus, StopKind
+from sessions_app.engine.state import OpenQuestion, Preferences, Snapshot, Stop
+from sessions_app.engine.submissions import Submission
+from workflows_app.engine.program import Autonomy, Option, RiskPolicy
 
 
 class PreferenceSource(StrEnum):
     USER = "user"
+    AGENT = "agent"
     WORKFLOW_RECOMMENDATION = "workflow_recommendation"
     SYSTEM = "system"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreferenceChange:
+    """`person` is the signed-in person whose choice it is; empty where an agent chose."""
+
     autonomy: Autonomy | None = None
     risk_policy: RiskPolicy | None = None
+    person: str = ""
+
+    @property
+    def source(self) -> PreferenceSource:
+        return PreferenceSource.USER if self.person else PreferenceSource.AGENT
 
     def applied_to(self, preferences: Preferences) -> Preferences:
+        autonomy = self.autonomy or preferences.autonomy
         return Preferences(
-            autonomy=self.autonomy or preferences.autonomy,
+            autonomy=autonomy,
             risk_policy=self.risk_policy or preferences.risk_policy,
+            waived_by=self._waiver(preferences) if autonomy is Autonomy.NEVER_STOP else "",
         )
+
+    def _waiver(self, preferences: Preferences) -> str:
+        """An agent that asks for what a person chose before takes nothing back, and adds nothing."""
+        if self.person and self.autonomy is Autonomy.NEVER_STOP:
+            return preferences.waived_by or self.person
+        return preferences.waived_by
+
+
+UNCHANGED = PreferenceChange()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
     """Begin a run: `goal` is the user's words, `baseline` what the session's preferences begin with.
 
-    `bundled` says whose the workflow is, `trigger` through which door the run was begun. By hand the walk decides nothing
-    that its driver may decide; a run whose activities are handed over begins before the first of them.
+    `bundled` says whose the workflow is, `trigger` through which door the run was begun. A run whose activities are handed
+    over begins before the first of them.
     """
 
     goal: str
@@ -49,8 +69,7 @@ class Start:
     preferences: PreferenceChange | None = None
     bundled: bool = False
     trigger: str = ""
-    by_hand: bool = False
-    handed_over: bool = False
+    drive: Drive = Drive.LED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,19 +96,88 @@ class ChangePreferences:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steer:
-    """One action of an agent that drives the run by hand."""
+    """One action of an agent that steers the run."""
 
     action: Action
+    by_person: bool = False
+    voice: Voice = NOBODY
+
+
+class AnswerMode(StrEnum):
+    """How a question is settled: by what somebody chose, by its default in time, or since its condition is false."""
+
+    OPTION = "option_id"
+    AUTO_ADVANCE = "auto_advance"
+    NOT_MET = "condition_not_met"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerCheckpoint:
-    """A person's answer to the question that is open here. `digest` is that of what they were shown."""
+class Answer:
+    """`request` names the question by its row, else `checkpoint_id` by its name; with neither the only one is meant.
 
-    option_id: str
-    digest: str
+    A person's answer comes with the digest of what they were shown.
+    """
+
+    mode: AnswerMode = AnswerMode.OPTION
+    checkpoint_id: str = ""
+    request: str = ""
+    option_id: str = ""
+    voice: Voice = NOBODY
+    digest: str = ""
+
+    @property
+    def by_person(self) -> bool:
+        return bool(self.digest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnterActivity:
+    """Leave the activity at hand with what was done in it, and enter another. `manifest` tells what was done,
+    `asks_on_entry` whether all questions of the new one are asked at once.
+    """
+
+    activity_id: str
+    claim: str | None = None
+    manifest: tuple[ManifestEntry, ...] | None = None
+    outcomes: tuple[ActivityOutcome, ...] | None = None
+    asks_on_entry: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskQuestion:
+    """A worker comes to a checkpoint of the activity that was handed over to it, and stops there."""
+
+    checkpoint_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspend:
+    """The run waits for another one, which its activity triggered."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeBack:
+    """The run that was waited for has ended; this one goes on with what that one leaves."""
+
+    run: str
+    returned: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRun:
+    """A person pauses the run or ends it."""
+
+    kind: StopKind
     voice: Voice
-    by_hand: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoOn:
+    """A person lets a paused run go on."""
+
+    voice: Voice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +188,20 @@ class NewlyAsked:
     shown: Shown
 
 
-Command = Start | Advance | Bookmark | ChangePreferences | Steer | AnswerCheckpoint
+Move = (
+    Advance
+    | Bookmark
+    | ChangePreferences
+    | Steer
+    | EnterActivity
+    | AskQuestion
+    | Answer
+    | Suspend
+    | TakeBack
+    | StopRun
+    | GoOn
+)
+Command = Start | Move
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +223,10 @@ class Place:
     at_ms: int = 0
     min_response_ms: int = 0
     due_ms: int | None = None
+    # That a person has stopped the run, wherever in its tree this place is.
+    stop: Stop | None = None
+    # Ids for the nodes before the last, of a command that makes several.
+    more_nodes: tuple[UUID, ...] = ()
 
     @property
     def attempt_id(self) -> UUID:
@@ -172,15 +277,29 @@ class Outcome(StrEnum):
     BOOKMARKED = "bookmarked"
     PREFERENCES_CHANGED = "preferences_changed"
     ANSWERED = "answered"
+    STOPPED = "stopped"
+    RESUMED = "resumed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """What became of a question: the option, or None where a condition dismissed it."""
+
+    question: OpenQuestion
+    option: Option | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """`drafts` are in the order of the log; the outputs among them belong to the node that was acknowledged.
+    """One node that is made, and where. `drafts` are in the order of the log; the outputs among them belong to the node that
+    was acknowledged.
 
     `asked` are the questions that are asked at the new node, `closings` what became of those that were open before.
+    `earlier` are the nodes that the same command made before this one, `told` what its reply is to say besides, `recorded` how
+    many steps of a manifest were taken when the rest waits.
     """
 
+    place: Place
     outcome: Outcome
     snapshot: Snapshot
     snapshot_data: bytes
@@ -197,14 +316,14 @@ class Decision:
     step_context: Mapping[str, Any] | None = None
     asked: tuple[NewlyAsked, ...] = ()
     closings: tuple[Closing, ...] = ()
+    earlier: tuple["Decision", ...] = ()
+    told: tuple[str, ...] = ()
+    settled: Settled | None = None
+    recorded: int = 0
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One node of what a call makes, and where it lands."""
-
-    place: Place
-    decision: Decision
+    @property
+    def nodes(self) -> tuple["Decision", ...]:
+        return (*self.earlier, self)
 
 
 def derive_id(label: str, *parts: bytes) -> UUID:

@@ -26,6 +26,7 @@ def as_reason(failure: Failure) -> Reason:
         pointer=_pointer(failure),
         message=failure.message,
         fix=remedy(failure),
+        needs_person=failure.needs_person,
     )
 
 

@@ -4,66 +4,63 @@ What it tells becomes the same nodes that a run gets which is led step by step: 
 that disagree with the workflow are warned of and stop nothing. Open questions and what only a person may do stop the run.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace as at_place
+from collections.abc import Sequence
+from dataclasses import replace as at_place, replace as with_facts
 from typing import Any
-from uuid import UUID
 
 from msgspec.structs import replace
 
-from sessions_app.engine import failures, manifests, obligations, outputs, questions, warnings as warned
-from sessions_app.engine.decisions import Outcome, Part, Place, Warned, WarningCode
+from sessions_app.engine import (
+    approvals,
+    checkpoints,
+    endings,
+    failures,
+    guards,
+    manifests,
+    obligations,
+    outputs,
+    questions,
+    settling,
+    warnings as warned,
+)
+from sessions_app.engine.decisions import (
+    AskQuestion,
+    Decision,
+    EnterActivity,
+    IdentifiedGap,
+    Outcome,
+    OutputDraft,
+    Place,
+    Warned,
+    WarningCode,
+)
 from sessions_app.engine.handover_refusals import (
     CheckpointOpenError,
+    StepNotDoneError,
     SuspendedError,
     leads_nowhere,
+    no_activity,
     refuse_complete,
     unknown_activity,
 )
 from sessions_app.engine.journal import Journal
+from sessions_app.engine.judging import Judgement, judge
 from sessions_app.engine.log import NodeKind
-from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
-from sessions_app.engine.obligations import Submission
-from sessions_app.engine.reasons import Gap, GapSeverity, gap_of
-from sessions_app.engine.state import Answered, Snapshot
-from sessions_app.engine.steering import set_by_actions
-from sessions_app.engine.transitions import ways_from
+from sessions_app.engine.manifests import ManifestEntry
+from sessions_app.engine.reasons import Gap, GapSeverity, weigh
+from sessions_app.engine.runs import Drive
+from sessions_app.engine.state import Blocked, Blocker, HandedIn, Snapshot, Work
+from sessions_app.engine.submissions import Submission
+from sessions_app.engine.ways import on_leaving, ways_from
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import aiming, walker, walks
-from workflows_app.engine.program import Parallel, Program, Step
+from workflows_app.engine.program import Program
 from workflows_app.engine.walks import Note, Position
 
-# A run that no activity has been entered in is pending there.
-BEGINNING = "begin"
+_BEGIN = "begin"
+# Where a run stands that no activity has been entered in.
+BEGINNING = Position(activity="", pending=_BEGIN)
 MAX_MANIFEST_ENTRIES = 500
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HandOver:
-    """Enter an activity. `manifest` tells what was done in the one that is left, `asks_on_entry` whether all questions of
-    the new one are asked at once.
-    """
-
-    activity_id: str
-    claim: str | None = None
-    manifest: tuple[ManifestEntry, ...] | None = None
-    outcomes: tuple[ActivityOutcome, ...] | None = None
-    asks_on_entry: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Handing:
-    parts: tuple[Part, ...]
-    warnings: tuple[str, ...]
-
-    @property
-    def snapshot(self) -> Snapshot:
-        return self.parts[-1].decision.snapshot
-
-
-def begin(*, variables: Mapping[str, Any]) -> Snapshot:
-    """The state of a run before its first activity."""
-    return Snapshot(position=Position(activity="", pending=BEGINNING), variables=dict(variables))
 
 
 def stays(*, program: Program, snapshot: Snapshot, activity_id: str) -> bool:
@@ -74,23 +71,47 @@ def stays(*, program: Program, snapshot: Snapshot, activity_id: str) -> bool:
     return activity_id != snapshot.led_to and not any(way.target == activity_id for way in ways_from(activity))
 
 
-def hand_over(
-    *, program: Program, snapshot: Snapshot, command: HandOver, place: Place, nodes: Sequence[UUID]
-) -> Handing:
-    """`nodes` are the ids of the nodes to be made; there are at least two more than entries in the manifest."""
+def enter_activity(*, program: Program, snapshot: Snapshot, command: EnterActivity, place: Place) -> Decision:
+    """The nodes of what the manifest tells, and the one at which the next activity begins.
+
+    What a person has to approve first is shown to them as it was told, and the run stays until they have answered.
+    """
     refuse_complete(snapshot)
     refuse_waiting(snapshot, command)
     _refuse_unstorable(command)
     if command.activity_id not in walker.TERMINAL_TARGETS and program.activity(command.activity_id) is None:
         raise unknown_activity(program, command.activity_id)
     told = warnings_of(program=program, snapshot=snapshot, command=command)
-    visit = _Visit(program, snapshot, place, nodes)
+    visit = _Visit(program, snapshot, place)
     told = (*told, *visit.take(command.manifest or ()))
+    if visit.waits:
+        return visit.decision((*told, *visit.waiting()))
+    visit.refuse_evasion(command.activity_id)
     visit.leave(command)
-    return Handing(parts=tuple(visit.parts), warnings=(*told, *_passed_over(program, visit.snapshot, command)))
+    return visit.decision((*told, *_passed_over(program, visit.snapshot, command)))
 
 
-def warnings_of(*, program: Program, snapshot: Snapshot, command: HandOver) -> tuple[str, ...]:
+def ask_question(*, program: Program, snapshot: Snapshot, command: AskQuestion, place: Place) -> Decision:
+    """A worker comes to a question and hands it up; until it is answered the run does not move."""
+    refuse_complete(snapshot)
+    activity = program.activity(snapshot.position.activity)
+    if activity is None:
+        raise no_activity()
+    if snapshot.questions:
+        raise CheckpointOpenError.to_yield(snapshot, command.checkpoint_id)
+    shown = questions.on_demand(activity=activity, snapshot=snapshot, name=command.checkpoint_id, due_ms=place.due_ms)
+    if shown is None:
+        raise questions.unknown_checkpoint(program, activity, snapshot, command.checkpoint_id)
+    journal = Journal(place)
+    journal.advance_recorded(Outcome.ADVANCED, ())
+    return journal.decision(
+        outcome=Outcome.ADVANCED,
+        snapshot=replace(snapshot, questions=(journal.present(shown),), answered=None),
+        node_kind=NodeKind.STEP,
+    )
+
+
+def warnings_of(*, program: Program, snapshot: Snapshot, command: EnterActivity) -> tuple[str, ...]:
     """What the server does not find as the agent claims it."""
     told = manifests.validate(
         program=program,
@@ -100,7 +121,7 @@ def warnings_of(*, program: Program, snapshot: Snapshot, command: HandOver) -> t
         claim=command.claim,
         manifest=command.manifest,
         outcomes=command.outcomes,
-        skipped=_needless(program, snapshot),
+        skipped=(*_needless(program, snapshot), *snapshot.position.done),
     )
     if snapshot.led_to and not _same_end(program, snapshot.led_to, command.activity_id):
         message = f"The option that was chosen leads to {snapshot.led_to!r}, and {command.activity_id!r} was entered."
@@ -114,7 +135,7 @@ def _needless(program: Program, snapshot: Snapshot) -> tuple[str, ...]:
     return tuple(item.id for item in activity.body) if activity else ()
 
 
-def warnings_of_staying(*, program: Program, snapshot: Snapshot, command: HandOver) -> tuple[str, ...]:
+def warnings_of_staying(*, program: Program, snapshot: Snapshot, command: EnterActivity) -> tuple[str, ...]:
     """What is to be said of entering the activity at hand once more: nothing is left, so nothing is recorded."""
     told = warnings_of(program=program, snapshot=snapshot, command=command)
     if not command.manifest:
@@ -126,7 +147,7 @@ def warnings_of_staying(*, program: Program, snapshot: Snapshot, command: HandOv
     return (*told, message)
 
 
-def _refuse_unstorable(command: HandOver) -> None:
+def _refuse_unstorable(command: EnterActivity) -> None:
     """What names no step is kept as well, so all of it must be such that the log can hold it."""
     entries = command.manifest or ()
     if len(entries) > MAX_MANIFEST_ENTRIES:
@@ -142,14 +163,12 @@ def _refuse_unstorable(command: HandOver) -> None:
 
 
 def _on_leaving(program: Program, snapshot: Snapshot) -> dict[str, Any]:
-    """The variables as the conditions of the ways out see them."""
     activity = program.activity(snapshot.position.activity)
-    actions = activity.exit_actions if activity else ()
-    added = walker.set_by(program=program, actions=actions, variables=snapshot.variables)
-    return {**snapshot.variables, **added}
+    variables = snapshot.variables
+    return dict(variables) if activity is None else on_leaving(program=program, activity=activity, variables=variables)
 
 
-def refuse_waiting(snapshot: Snapshot, command: HandOver) -> None:
+def refuse_waiting(snapshot: Snapshot, command: EnterActivity) -> None:
     """Nothing moves while somebody is asked, or while another run has to end first."""
     if snapshot.questions:
         raise CheckpointOpenError.to_move(snapshot, command.activity_id, by_handle=not command.asks_on_entry)
@@ -157,7 +176,7 @@ def refuse_waiting(snapshot: Snapshot, command: HandOver) -> None:
         raise SuspendedError.of(snapshot)
 
 
-def _passed_over(program: Program, entered: Snapshot, command: HandOver) -> tuple[str, ...]:
+def _passed_over(program: Program, entered: Snapshot, command: EnterActivity) -> tuple[str, ...]:
     """That the run is not where it was sent, since that activity is left out of it."""
     position = entered.position
     arrived = position.activity == command.activity_id and not position.complete
@@ -174,29 +193,49 @@ def _same_end(program: Program, first: str, second: str) -> bool:
 class _Visit:
     """The rest of one visit of an activity, as its manifest tells it, and the step into the next one."""
 
-    def __init__(self, program: Program, snapshot: Snapshot, place: Place, nodes: Sequence[UUID]) -> None:
+    def __init__(self, program: Program, snapshot: Snapshot, place: Place) -> None:
         self.program = program
         self.snapshot = snapshot
         self.place = place
-        self.nodes = iter(nodes)
-        self.parts: list[Part] = []
+        self.nodes = iter((*place.more_nodes, place.next_node))
+        self.made: list[Decision] = []
         self.activity = program.activity(snapshot.position.activity)
         self.listed: list[str] = []
         # The entry that is done when the activity is left, and what of the manifest names no step that can be done.
         self.last: ManifestEntry | None = None
         self.unlisted: list[ManifestEntry] = []
+        self.waits = False
+        self.taken = 0
+        # Who was not asked, since a person has had the run never stop.
+        self.waived: list[str] = []
+
+    def decision(self, told: tuple[str, ...]) -> Decision:
+        recorded = self.taken if self.waits else 0
+        return with_facts(self.made[-1], earlier=tuple(self.made[:-1]), told=told, recorded=recorded)
 
     def take(self, manifest: Sequence[ManifestEntry]) -> tuple[str, ...]:
         """A node for each entry but the last, whose node is that of the next activity. Returns what is to be warned of."""
-        for entry in manifest:
+        before = frozenset(self.snapshot.position.done)
+        for number, entry in enumerate(manifest):
+            self.taken = number
             aimed = self._aim(entry)
-            if aimed is None:
-                self.unlisted.append(entry)
-            else:
+            if aimed is not None and self._waits_at_last():
+                return ()
+            if aimed is not None:
+                self._pass_to(aimed)
                 self._reach(aimed)
+            elif entry.step_id not in before:
+                self.unlisted.append(entry)
+            if aimed is not None:
                 self.last = entry
                 self.listed.append(entry.step_id)
-        return self._unasked()
+        self.taken = len(manifest)
+        return () if self._waits_at_last() else self._unasked()
+
+    def _waits_at_last(self) -> bool:
+        if self.last is not None and self._judged(self.last).waits_for_approval:
+            self._wait(self.last)
+        return self.waits
 
     def _aim(self, entry: ManifestEntry) -> Position | None:
         """Where the entry is done: behind the one before it, if that is still to be done."""
@@ -208,35 +247,75 @@ class _Visit:
         """The pending entry is finished and this one is pending; or, before the first, the run is set on it."""
         if self.last is not None:
             journal, after, gaps = self._finished(self.last)
-            self._written(journal, replace(after, position=aimed), self._notes_at(aimed), gaps, self.last.output)
+            self._written(journal, replace(after, position=aimed), self._notes_at(aimed), gaps, self.last)
         elif aimed.pending != self.snapshot.position.pending:
             self._written(self._journal(), replace(self.snapshot, position=aimed), self._notes_at(aimed))
 
-    def _finished(self, entry: ManifestEntry) -> tuple[Journal, Snapshot, tuple[Gap, ...]]:
-        """The pending step is done: what it sets is set, and what it lacks is a gap."""
+    def _judged(self, entry: ManifestEntry) -> Judgement:
+        """The entry against what the program asks of its step, as in a run that is led."""
         item = walker.item_at(self.program, self.snapshot.position)
-        self._refuse_unapproved(item)
-        gaps = (*self._undemanded(entry), *self._beyond())
-        added = set_by_actions(program=self.program, item=item, variables=self.snapshot.variables)
-        return self._journal(), replace(self.snapshot, variables={**self.snapshot.variables, **added}), gaps
-
-    def _refuse_unapproved(self, item: object) -> None:
-        if self.activity is None or not isinstance(item, Step | Parallel):
-            return
-        missing = questions.unapproved(program=self.program, activity=self.activity, item=item, snapshot=self.snapshot)
-        if missing:
-            raise CheckpointOpenError.to_approve(missing)
-
-    def _undemanded(self, entry: ManifestEntry) -> tuple[Gap, ...]:
-        """What a run that is led would have been asked for. A person's approval was seen to before."""
-        approved = Answered(checkpoint="", option="", label="", approves=self.snapshot.position.pending)
         findings = obligations.examine(
             program=self.program,
-            snapshot=replace(self.snapshot, answered=approved),
-            submission=Submission(notes=entry.output),
-            variables=self.snapshot.variables,
+            snapshot=self.snapshot,
+            submission=_handed_in(entry),
+            variables=self._found_out(entry),
         )
-        return tuple(gap_of(reason, GapSeverity.INFO) for reason in findings.reasons)
+        judged = judge(
+            program=self.program,
+            item=item,
+            findings=findings,
+            preferences=self.snapshot.preferences,
+            drive=Drive.HANDED_OVER,
+        )
+        if judged.stops:
+            raise StepNotDoneError.of(entry.step_id, judged.verdict.blockers)
+        return judged
+
+    def _finished(self, entry: ManifestEntry) -> tuple[Journal, Snapshot, tuple[Gap, ...]]:
+        """The pending step is done: what it sets is set, and what it lacks is a gap."""
+        judged = self._judged(entry)
+        gaps = (*judged.verdict.gaps, *judged.told, *judged.findings.gaps, *self._beyond())
+        variables = self._left_by(entry)
+        journal = self._journal()
+        if entry.context:
+            journal.context(entry.context, source="agent_delta")
+        return journal, replace(self.snapshot, variables=variables), gaps
+
+    def _left_by(self, entry: ManifestEntry) -> dict[str, Any]:
+        """The variables when the pending step is done."""
+        item = walker.item_at(self.program, self.snapshot.position)
+        variables = self._found_out(entry)
+        scope = walker.scope_at(program=self.program, position=self.snapshot.position, variables=variables)
+        return {**variables, **endings.set_by_actions(program=self.program, item=item, variables=scope)}
+
+    def _found_out(self, entry: ManifestEntry) -> dict[str, Any]:
+        variables = outputs.merge_context(self.snapshot.variables, entry.context)
+        settling.refuse_overwritten(self.snapshot, variables)
+        return variables
+
+    def _wait(self, entry: ManifestEntry) -> None:
+        """What was told of the step is shown to a person, at a node of its own."""
+        self.waits = True
+        judged = self._judged(entry)
+        journal = self._journal(Outcome.BLOCKED, judged.verdict.blockers)
+        if entry.context:
+            journal.context(entry.context, source="agent_delta")
+        handed_in = journal.prepare_outputs(_handed_in(entry), self.snapshot.handed_in)
+        kept = tuple(HandedIn(output=out.output_id.hex, artifact_kind=out.artifact_kind) for out in handed_in)
+        blocked = Blocked(retryable=True, blockers=judged.verdict.blockers, outputs=kept)
+        work = Work(content=_handed_in(entry).digest)
+        waiting = replace(self.snapshot, variables=self._found_out(entry), blocked=blocked, work=work)
+        shown = checkpoints.approval_at(program=self.program, snapshot=waiting, due_ms=self.place.due_ms)
+        asked = () if shown is None else (journal.present(shown),)
+        self._make(journal, replace(waiting, questions=asked), NodeKind.BLOCKED_ATTEMPT, outputs=handed_in)
+
+    def waiting(self) -> tuple[str, ...]:
+        names = ", ".join(question.checkpoint for question in self.snapshot.questions)
+        said = (
+            f"{names} waits for a person's approval of what you told of it; what came up to there was recorded. "
+            "When they have approved, tell of what follows and go on."
+        )
+        return (said,)
 
     def _beyond(self) -> tuple[Gap, ...]:
         """Rounds past the limit of a loop are counted once, when its first step is done."""
@@ -258,18 +337,37 @@ class _Visit:
         unasked = questions.unasked(
             program=self.program, activity=self.activity, snapshot=self.snapshot, listed=frozenset(self.listed)
         )
-        persons = [checkpoint.id for checkpoint in unasked if checkpoint.human]
-        if persons:
-            raise CheckpointOpenError.to_approve(persons)
         return tuple(
             f"Checkpoint {checkpoint.id!r} of {self.activity.id!r} was passed without being asked. "
-            "Yield it before the work that follows it."
+            "Ask it before the work that follows it."
             for checkpoint in unasked
+            if not checkpoint.human
         )
 
-    def leave(self, command: HandOver) -> None:
+    def refuse_evasion(self, target: str) -> None:
+        """Nobody is passed by who has to be asked: neither in the activity that is left, nor on a way around another."""
+        self._pass_to(None)
+        guarding = guards.evaded(program=self.program, snapshot=self.snapshot, target=target)
+        if guarding and not self.snapshot.preferences.waives_people:
+            raise CheckpointOpenError.to_enter(guarding, target)
+
+    def _pass_to(self, aimed: Position | None) -> None:
+        """Whom the way to there leaves out; a person who had the run never stop has waived it."""
+        position = self.snapshot.position
+        passed = guards.passage(
+            program=self.program,
+            snapshot=self.snapshot if self.last is None else replace(self.snapshot, variables=self._left_by(self.last)),
+            position=aiming.past(position) if self.last is not None else position,
+            until=aimed,
+        )
+        self.snapshot = guards.with_used(self.snapshot, passed)
+        if passed.left_out and not self.snapshot.preferences.waives_people:
+            raise CheckpointOpenError.to_approve(list(dict.fromkeys(passed.left_out)))
+        self.waived.extend(passed.left_out)
+
+    def leave(self, command: EnterActivity) -> None:
         """The last entry is finished, and the next activity entered."""
-        journal, gaps, output = self._last_finished()
+        journal, gaps = self._last_finished()
         walk = walker.enter_activity(
             program=self.program,
             position=self._left(),
@@ -288,22 +386,28 @@ class _Visit:
             answers={},
             led_to="",
             entered_ms=self.place.at_ms,
+            settled=settling.settled_after(program=self.program, before=self.snapshot, position=walk.position),
         )
-        self._written(journal, self._met(journal, entered, command), walk.notes, gaps, self._with_unlisted(output))
+        entry = self._with_unlisted()
+        self._written(journal, self._met(journal, entered, command), walk.notes, (*gaps, *self._waived()), entry)
 
-    def _last_finished(self) -> tuple[Journal, tuple[Gap, ...], str]:
+    def _waived(self) -> tuple[Gap, ...]:
+        reasons = (approvals.needs_approval(name) for name in self.waived)
+        return weigh(reasons=reasons, preferences=self.snapshot.preferences).gaps
+
+    def _last_finished(self) -> tuple[Journal, tuple[Gap, ...]]:
         if self.last is None:
-            return self._journal(), (), ""
+            return self._journal(), ()
         journal, after, gaps = self._finished(self.last)
         self.snapshot = replace(after, position=aiming.past(after.position))
-        return journal, gaps, self.last.output
+        return journal, gaps
 
-    def _met(self, journal: Journal, entered: Snapshot, command: HandOver) -> Snapshot:
+    def _met(self, journal: Journal, entered: Snapshot, command: EnterActivity) -> Snapshot:
         """The new activity begins, and its questions are asked."""
         activity = self.program.activity(entered.position.activity)
         if activity is None or entered.position.complete or not command.asks_on_entry:
             return entered
-        shown = questions.on_entry(program=self.program, activity=activity, snapshot=entered, due_ms=self.place.due_ms)
+        shown = questions.on_entry(activity=activity, snapshot=entered, due_ms=self.place.due_ms)
         return replace(entered, questions=tuple(journal.present(each) for each in shown))
 
     def _left(self) -> Position:
@@ -313,17 +417,19 @@ class _Visit:
         finished = dict.fromkeys((*position.completed_activities, self.activity.id))
         return replace(position, completed_activities=tuple(finished), frames=())
 
-    def _with_unlisted(self, output: str) -> str:
+    def _with_unlisted(self) -> ManifestEntry:
         """What was said of no step of the activity is kept with the last of it."""
+        last = self.last or ManifestEntry(step_id="", output="")
         said = [f"{entry.step_id}: {entry.output}" for entry in self.unlisted if entry.output.strip()]
-        return "\n\n".join(part for part in (output, *said) if part.strip())
+        output = "\n\n".join(part for part in (last.output, *said) if part.strip())
+        return with_facts(last, output=output)
 
     # Writing it down
 
-    def _journal(self) -> Journal:
+    def _journal(self, outcome: Outcome = Outcome.ADVANCED, blockers: Sequence[Blocker] = ()) -> Journal:
         self.place = at_place(self.place, next_node=next(self.nodes))
         journal = Journal(self.place)
-        journal.advance_recorded(Outcome.ADVANCED, ())
+        journal.advance_recorded(outcome, blockers)
         return journal
 
     def _written(
@@ -332,23 +438,37 @@ class _Visit:
         after: Snapshot,
         notes: tuple[Note, ...],
         gaps: tuple[Gap, ...] = (),
-        output: str = "",
+        entry: ManifestEntry | None = None,
     ) -> None:
         identified = journal.gaps(gaps)
         journal.trace(notes)
-        handed_in = journal.prepare_outputs(Submission(notes=output))
-        told = tuple(found for found in identified if found.gap.severity is not GapSeverity.INFO)
+        submission = Submission() if entry is None else _handed_in(entry)
+        handed_in = journal.prepare_outputs(submission, self.snapshot.handed_in)
+        warnings = (*warned.of_gaps(identified), *self._cut(submission.notes))
+        following = replace(after, answered=None, blocked=None, consecutive_blocks=0, work=None)
+        self._make(journal, following, NodeKind.STEP, outputs=handed_in, gaps=identified, warnings=warnings)
+
+    def _make(
+        self,
+        journal: Journal,
+        snapshot: Snapshot,
+        kind: NodeKind,
+        *,
+        outputs: tuple[OutputDraft, ...],
+        gaps: tuple[IdentifiedGap, ...] = (),
+        warnings: tuple[Warned, ...] = (),
+    ) -> None:
         decision = journal.decision(
-            outcome=Outcome.ADVANCED,
-            snapshot=replace(after, answered=None, blocked=None, consecutive_blocks=0, asked=None),
-            node_kind=NodeKind.STEP,
-            outputs=handed_in,
-            gaps=identified,
-            warnings=(*warned.of_gaps(told), *self._cut(output)),
+            outcome=Outcome.ADVANCED if snapshot.blocked is None else Outcome.BLOCKED,
+            snapshot=snapshot,
+            node_kind=kind,
+            outputs=outputs,
+            gaps=gaps,
+            warnings=warnings,
         )
-        self.parts.append(Part(place=self.place, decision=decision))
+        self.made.append(decision)
         self.snapshot = decision.snapshot
-        critical = any(found.gap.severity is GapSeverity.CRITICAL for found in identified)
+        critical = any(found.gap.severity is GapSeverity.CRITICAL for found in gaps)
         self.place = at_place(
             self.place,
             node_id=self.place.next_node,
@@ -359,9 +479,9 @@ class _Visit:
     def _cut(self, output: str) -> tuple[Warned, ...]:
         if outputs.cut_notes(output) == output:
             return ()
-        of = self.last.step_id if self.last else self.snapshot.position.activity or BEGINNING
+        of = self.last.step_id if self.last else self.snapshot.position.activity or _BEGIN
         message = (
-            f"What the step_manifest tells of {of!r} has more than {outputs.MAX_NOTES_BYTES} bytes and was cut there. "
+            f"What was told of {of!r} has more than {outputs.MAX_NOTES_BYTES} bytes and was cut there. "
             "Keep long texts in files and name their paths."
         )
         return (Warned(code=WarningCode.NOTES_TRUNCATED, message=message),)
@@ -370,6 +490,10 @@ class _Visit:
         return (
             Note(kind=walks.NoteKind.SELECTED_NEXT_STEP, summary=f"Next is {aimed.pending}.", item=aimed.pending_item),
         )
+
+
+def _handed_in(entry: ManifestEntry) -> Submission:
+    return Submission(notes=entry.output, artifacts=entry.artifacts, context=entry.context)
 
 
 def _told(gap: Gap) -> Gap:

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
-from sessions_app.engine.state import Snapshot
+from sessions_app.engine.state import Blocker, Snapshot
 from sessions_app.engine.steering_refusals import (
     ActivityNotFoundError,
     InvalidTransitionError,
     RunCompleteError,
     RunSuspendedError,
 )
-from sessions_app.engine.transitions import ways_from
+from sessions_app.engine.ways import ways_from
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Program
@@ -57,8 +57,32 @@ class CheckpointOpenError(WorkrailError):
     def to_approve(cls, names: Sequence[str]) -> Self:
         return cls(
             f"A signed-in person has to agree first: {', '.join(names)}.",
-            suggestion="Have it asked (yield_checkpoint with that id, where the tool exists), and wait for the answer in the Studio.",
+            suggestion="Tell of that step or ask that checkpoint, and go on when a person has answered it in the Studio.",
             details={"needsPerson": list(names)},
+        )
+
+    @classmethod
+    def to_enter(cls, guarding: Sequence[str], target: str) -> Self:
+        return cls(
+            f"{target!r} lies behind an activity in which a signed-in person has to agree: {', '.join(guarding)}.",
+            suggestion="Go by the activities that the workflow leads through.",
+            details={"needsPerson": list(guarding), "activity": target},
+        )
+
+
+class StepNotDoneError(WorkrailError):
+    """What was told of a step lacks something that the workflow asks for."""
+
+    code: ClassVar[str] = "STEP_NOT_DONE"
+
+    @classmethod
+    def of(cls, step_id: str, blockers: Sequence[Blocker]) -> Self:
+        missing = " ".join(blocker.message for blocker in blockers)
+        return cls(
+            f"Step {step_id!r} is not done. {missing}",
+            suggestion=next((blocker.suggested_fix for blocker in blockers if blocker.suggested_fix), "")
+            or "Do what it asks, then tell of it again.",
+            details={"step": step_id, "blockers": [blocker.as_json() for blocker in blockers]},
         )
 
 

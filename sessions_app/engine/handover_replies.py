@@ -6,8 +6,7 @@ from typing import Any
 import orjson
 
 from sessions_app.engine import tokens
-from sessions_app.engine.handover import Handing
-from sessions_app.engine.handover_answers import Resolved
+from sessions_app.engine.decisions import Decision
 from sessions_app.engine.navigation import effect_json
 from sessions_app.engine.state import OpenQuestion, Snapshot
 from sessions_app.engine.tokens import Keyring, TokenKind
@@ -19,12 +18,16 @@ _TOKENS = ("session_token", "checkpoint_handle")
 STRETCH = "stretch"
 
 
-def entered(*, program: Program, before: Snapshot, handing: Handing, token: str, now_ms: int) -> dict[str, Any]:
-    """The activity at which the run stands now, which is another than was asked for where that one is passed over."""
-    snapshot = handing.snapshot
-    warnings = [*handing.warnings, *(said.message for part in handing.parts for said in part.decision.warnings)]
+def entered(*, program: Program, before: Snapshot, decision: Decision, token: str, now_ms: int) -> dict[str, Any]:
+    """The activity at which the run stands now, which is another than was asked for where that one is passed over, or where
+    the one that is left waits for a person.
+    """
+    snapshot = decision.snapshot
+    warnings = [*decision.told, *(said.message for node in decision.nodes for said in node.warnings)]
     body = activity_entered(program=program, snapshot=snapshot, token=token, warnings=warnings)
-    if before.position.activity:
+    if snapshot.work is not None:
+        body["recorded_steps"] = decision.recorded
+    elif before.position.activity:
         body[STRETCH] = {"activity": before.position.activity, "from_ms": before.entered_ms, "until_ms": now_ms}
     return body
 
@@ -37,7 +40,7 @@ def activity_entered(*, program: Program, snapshot: Snapshot, token: str, warnin
     return {
         "activity_id": activity.id,
         "name": activity.title or activity.id,
-        "status": "active",
+        "status": "waiting" if snapshot.work is not None else "active",
         "session_token": token,
         "pending_checkpoints": [question.checkpoint for question in snapshot.questions],
         "warnings": [*warnings],
@@ -70,21 +73,24 @@ def answered_before(*, checkpoint_id: str, option: str, token: str) -> dict[str,
     return {**body, "resolved_option": option} if option else {**body, "dismissed": True}
 
 
-def resolved(*, outcome: Resolved, token: str) -> dict[str, Any]:
+def resolved(*, decision: Decision, token: str) -> dict[str, Any]:
+    settled = decision.settled
+    if settled is None:
+        raise ValueError("No question was answered.")
     body: dict[str, Any] = {
-        "checkpoint_id": outcome.question.checkpoint,
+        "checkpoint_id": settled.question.checkpoint,
         "resolved": True,
         "session_token": token,
         "checkpoint_handle": token,
-        "remaining_checkpoints": [question.checkpoint for question in outcome.decision.snapshot.questions],
+        "remaining_checkpoints": [question.checkpoint for question in decision.snapshot.questions],
     }
-    if outcome.option is None:
+    if settled.option is None:
         body["dismissed"] = True
     else:
-        body["resolved_option"] = outcome.option.id
-    if outcome.effect is not None:
-        body["effect"] = effect_json(outcome.effect)
-    return {**body, "warnings": [*outcome.warnings]}
+        body["resolved_option"] = settled.option.id
+        if settled.option.effect is not None:
+            body["effect"] = effect_json(settled.option.effect)
+    return {**body, "warnings": [*decision.told]}
 
 
 def person_answered(*, question: str, snapshot: Snapshot, token: str) -> dict[str, Any]:

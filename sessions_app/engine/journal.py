@@ -22,18 +22,18 @@ from sessions_app.engine.decisions import (
 )
 from sessions_app.engine.findings import Artifact, Findings, Graded
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventDraft, EventKind, NodeKind
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.reasons import Gap, GapSeverity
-from sessions_app.engine.runs import OutputChannel, RunStatus
+from sessions_app.engine.runs import OutputChannel, RunStatus, status_of
 from sessions_app.engine.state import (
-    Asked,
     CapabilityProvenance,
     HandedIn,
     OpenQuestion,
     Preferences,
     Snapshot,
+    Stop,
     snapshot_bytes,
 )
+from sessions_app.engine.submissions import Submission
 from teams_app.engine.ids import Prefix, to_text, uuid7
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Program
@@ -47,7 +47,7 @@ MAX_TRACE_SUMMARY_BYTES = 512
 class Journal:
     """Collects the drafts of one decision in the order in which they stand in the log."""
 
-    def __init__(self, place: Place, *, asked: Asked | None = None, voice: Voice = checkpoints.NOBODY) -> None:
+    def __init__(self, place: Place, *, asked: OpenQuestion | None = None, voice: Voice = checkpoints.NOBODY) -> None:
         """`asked` is the question that is open where the decision is taken, `voice` whoever may answer it with it."""
         self.place = place
         self.asked = asked
@@ -105,7 +105,7 @@ class Journal:
         delta = [
             {"key": key, "value": value}
             for key, value in now.as_json().items()
-            if source is PreferenceSource.SYSTEM or before.as_json()[key] != value
+            if source is PreferenceSource.SYSTEM or before.as_json().get(key) != value
         ]
         data = {
             "changeId": f"pref_{self.attempt}",
@@ -127,10 +127,10 @@ class Journal:
         *,
         contract: str = "",
         retried: bool = False,
-        answered_by: str = "relayed",
+        answered_by: Authority | None = Authority.RELAYED,
     ) -> None:
         """What was handed in said. `retried` tells that the attempt before this one failed a check; `answered_by` on
-        whose authority an answer is taken, empty when it is not.
+        whose authority an answer is taken, None when it is not.
         """
         if submission.context:
             self.context(submission.context, source="agent_delta")
@@ -162,43 +162,47 @@ class Journal:
         if chosen and answered_by:
             self.answered(chosen, authority=answered_by)
 
-    def answered(self, option_id: str, *, authority: str) -> None:
-        data: dict[str, Any] = {"attemptId": self.attempt, "optionId": option_id, "authority": authority}
+    def answered(self, option_id: str, *, authority: Authority) -> None:
+        """The question that is open here is answered; without an option its condition dismissed it."""
+        data: dict[str, Any] = {"attemptId": self.attempt, "optionId": option_id, "authority": authority.value}
         if self.asked is not None:
-            request = UUID(hex=self.asked.node)
+            request = UUID(hex=self.asked.request)
             data |= {"request": to_text(Prefix.CHECKPOINT, request), "digest": self.asked.digest, "toNodeId": self.next}
             said = {"actor": self.voice.who, "door": self.voice.door, "reason": self.voice.reason}
             data |= {key: text for key, text in said.items() if text}
-            self._closings = [
+            self._closings.append(
                 Closing(
                     request=request,
                     state=CheckpointState.ANSWERED,
                     option=option_id,
-                    authority=Authority(authority),
+                    authority=authority,
                     voice=self.voice,
                 )
-            ]
+            )
         self._add(EventKind.CHECKPOINT_ANSWERED, f"{self.node}:{self.attempt}", data)
 
     def ask(self, program: Program, snapshot: Snapshot, *, stays: bool = False) -> Snapshot:
         """The snapshot of a new node, with the question that is open there. `stays` tells that the same item is pending.
 
         A question that stays is not asked again, unless it reads differently now: then the old one is stale. One that is
-        left without an answer waits where it was asked.
+        left without an answer waits where it was asked. A run that is handed over asks by `present`.
         """
+        if snapshot.is_handed_over:
+            return snapshot
         held = self.asked if stays else None
         shown = checkpoints.shown_at(program=program, snapshot=snapshot, default_due_ms=self.place.due_ms)
-        if held is None and self.asked is not None and not self._closings:
-            self._closings = [Closing(request=UUID(hex=self.asked.node), state=CheckpointState.WITHDRAWN)]
-        if shown is None or (held is not None and held.digest == shown.digest):
-            return replace(snapshot, asked=held)
+        if held is not None and shown is not None and held.digest == shown.digest:
+            return replace(snapshot, questions=(held,))
+        if self.asked is not None and not self._closings:
+            state = CheckpointState.STALE if stays else CheckpointState.WITHDRAWN
+            self._closings = [Closing(request=UUID(hex=self.asked.request), state=state)]
+        if shown is None:
+            return replace(snapshot, questions=())
         data = shown.as_json()
         if held is not None:
-            stale = UUID(hex=held.node)
-            data["replaces"] = to_text(Prefix.CHECKPOINT, stale)
-            self._closings = [Closing(request=stale, state=CheckpointState.STALE)]
+            data["replaces"] = to_text(Prefix.CHECKPOINT, UUID(hex=held.request))
         self._presented(self.place.next_node, shown, self.next, data)
-        return replace(snapshot, asked=Asked(node=self.place.next_node.hex, digest=shown.digest))
+        return replace(snapshot, questions=(self._open(self.place.next_node, shown),))
 
     def present(self, shown: Shown) -> OpenQuestion:
         """One of several questions that are asked at the new node; each has a row and a name of its own."""
@@ -206,6 +210,9 @@ class Journal:
         request = uuid7(unix_ms=self.place.at_ms, random=unique[:10])
         name = to_text(Prefix.CHECKPOINT, request)
         self._presented(request, shown, name, {**shown.as_json(), "request": name})
+        return self._open(request, shown)
+
+    def _open(self, request: UUID, shown: Shown) -> OpenQuestion:
         return OpenQuestion(
             checkpoint=shown.checkpoint_id,
             instance=shown.instance,
@@ -215,34 +222,15 @@ class Journal:
             human=shown.authority is Authority.HUMAN,
         )
 
-    def settle(self, question: OpenQuestion, option_id: str, *, authority: Authority) -> None:
-        """One of several open questions is answered; without an option its condition dismissed it."""
-        request = UUID(hex=question.request)
-        name = to_text(Prefix.CHECKPOINT, request)
-        data: dict[str, Any] = {
-            "attemptId": self.attempt,
-            "optionId": option_id,
-            "authority": authority.value,
-            "request": name,
-            "digest": question.digest,
-            "toNodeId": self.next,
-        }
-        said = {"actor": self.voice.who, "door": self.voice.door, "reason": self.voice.reason}
-        data |= {key: text for key, text in said.items() if text}
-        self._closings.append(
-            Closing(
-                request=request,
-                state=CheckpointState.ANSWERED,
-                option=option_id,
-                authority=authority,
-                voice=self.voice,
-            )
-        )
-        self._add(EventKind.CHECKPOINT_ANSWERED, f"{self.node}:{self.attempt}", data)
-
     def withdraw(self, question: OpenQuestion) -> None:
         """Nobody has to answer it any more: the run is led elsewhere."""
         self._closings.append(Closing(request=UUID(hex=question.request), state=CheckpointState.WITHDRAWN))
+
+    def stopped(self, stop: Stop) -> None:
+        self._add(EventKind.RUN_STOPPED, f"{self.run}:{self.next}", stop.as_json(), node=self._at())
+
+    def resumed(self, by: str) -> None:
+        self._add(EventKind.RUN_RESUMED, f"{self.run}:{self.next}", {"by": by}, node=self._at())
 
     def activity_entered(self, activity_id: str, visit: int, *, claim: str | None) -> None:
         data: dict[str, Any] = {"activityId": activity_id, "visit": visit, "attemptId": self.attempt}
@@ -389,13 +377,19 @@ class Journal:
     ) -> Decision:
         data = snapshot_bytes(snapshot)
         digest = canonical.digest(data)
-        if snapshot.is_complete and node_kind is NodeKind.STEP and outcome is not Outcome.PREFERENCES_CHANGED:
+        if (
+            snapshot.is_complete
+            and snapshot.stop is None
+            and node_kind is NodeKind.STEP
+            and outcome is not Outcome.PREFERENCES_CHANGED
+        ):
             self._add(EventKind.RUN_COMPLETED, f"{self.run}:{self.next}", {"nodeId": self.next}, node=self._at())
         node_draft = len(self.drafts)
         self._node(node_kind, snapshot, digest)
         edge_kind, edge_cause = self._edge(node_kind)
         self.drafts.extend(self._after)
         return Decision(
+            place=self.place,
             outcome=outcome,
             snapshot=snapshot,
             snapshot_data=data,
@@ -425,7 +419,9 @@ class Journal:
         }
         names = [to_text(Prefix.CHECKPOINT, UUID(hex=request)) for request in snapshot.requests]
         if names:
-            data["asked"] = names if snapshot.questions else names[0]
+            data["asked"] = names
+        if snapshot.stop is not None:
+            data["stopped"] = snapshot.stop.kind.value
         self._add(EventKind.NODE_CREATED, self.next, data, node=self.place.next_node)
 
     def _edge(self, kind: NodeKind) -> tuple[EdgeKind | None, EdgeCause | None]:
@@ -446,12 +442,14 @@ class Journal:
         return edge, cause
 
     def _status(self, snapshot: Snapshot, gaps: tuple[IdentifiedGap, ...]) -> RunStatus:
-        if snapshot.blocked is not None:
-            return RunStatus.BLOCKED
-        if not snapshot.position.complete:
-            return RunStatus.IN_PROGRESS
         critical = any(identified.gap.severity is GapSeverity.CRITICAL for identified in gaps)
-        return RunStatus.COMPLETE_WITH_GAPS if critical or self.place.has_critical_gaps else RunStatus.COMPLETE
+        return status_of(
+            stop=snapshot.stop.kind if snapshot.stop else None,
+            has_questions=bool(snapshot.questions),
+            is_blocked=snapshot.blocked is not None,
+            is_complete=snapshot.position.complete,
+            has_gaps=critical or self.place.has_critical_gaps,
+        )
 
     def _at(self) -> UUID:
         return self.place.node_id or self.place.next_node

@@ -6,18 +6,20 @@ The same rules say what is offered and what is accepted, so the landscape never 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cached_property
-from typing import Any
+from typing import Any, assert_never
 
-from sessions_app.engine import approvals
+from sessions_app.engine import approvals, ways
 from sessions_app.engine.state import Snapshot
+from sessions_app.engine.ways import Exit
 from workflows_app.engine import conditions, walker
+from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
     Condition,
     ConfirmationKind,
     Gate,
+    Item,
     Loop,
     LoopKind,
     Parallel,
@@ -38,19 +40,6 @@ class Waiting(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """A transition out of the activity. `holds` is what the server makes of its condition; `is_open` whether it may be
-    taken. One that holds may. What depends on a variable that nobody has set, and a branch that no condition decides, may be
-    taken on the agent's word.
-    """
-
-    target: str
-    condition: str
-    holds: bool
-    is_open: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
     """The loop that the run is in; `total` is known where the rounds are counted."""
 
@@ -63,7 +52,7 @@ class Round:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landscape:
     """`step` is the one at hand, `may_do` are those that may be completed now, in their order, and `needs_person` those of
-    them that only a signed-in person may. `loop` is the one that can be begun, turned or left.
+    them that are done when a signed-in person has approved what was handed in. `loop` is the one that can be begun, turned or left.
     """
 
     waiting: Waiting
@@ -77,34 +66,13 @@ class Landscape:
     may_turn_loop: bool = False
     may_leave_loop: bool = False
     needs_items: bool = False
-    ways: tuple[Way, ...] = ()
+    ways: tuple[Exit, ...] = ()
 
 
 def survey(*, program: Program, snapshot: Snapshot) -> Landscape | None:
     """The landscape at a snapshot; None when its activity is not in the program, which no snapshot of ours is."""
     activity = program.activity(snapshot.position.activity)
     return None if activity is None else _Survey(program, snapshot, activity).land()
-
-
-def valid_targets(program: Program, activity: Activity) -> tuple[str, ...]:
-    """Everything that the activity may lead to, by transition, decision or the effect of an option; each once."""
-    by_effect = (
-        option.effect.transition_to
-        for checkpoint in activity.checkpoints
-        for option in checkpoint.options
-        if option.effect is not None and option.effect.transition_to
-    )
-    return tuple(dict.fromkeys([*(way.target for way in _declared(program, activity)), *by_effect]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Exit:
-    """A way out as declared."""
-
-    target: str
-    condition: Condition | None = None
-    is_default: bool = False
-    is_chosen: bool = False
 
 
 class _Survey:
@@ -140,8 +108,9 @@ class _Survey:
         """A round may be ended when nothing of it that must be done is left."""
         frame = self.position.frames[-1]
         rest = [item for item in loop.body[frame.index :] if self._is_eligible(item)]
-        ended = all(isinstance(item, Step) and not item.required for item in rest)
-        return replace(land, loop=loop, may_turn_loop=ended, may_leave_loop=ended and _is_left_by_word(loop))
+        ended = all(isinstance(item, Step) and not item.required and not self._asks(item) for item in rest)
+        may_leave = ended and _is_left_by_word(loop) and not self._is_guarded(loop)
+        return replace(land, loop=loop, may_turn_loop=ended, may_leave_loop=may_leave)
 
     def _at_rest(self, land: Landscape) -> Landscape:
         met = self._loop_ahead()
@@ -151,7 +120,8 @@ class _Survey:
                 waiting=Waiting.LOOP,
                 loop=met,
                 may_turn_loop=True,
-                may_leave_loop=met.loops in {LoopKind.WHILE, LoopKind.UNTIL} or self._lacks_count(met),
+                may_leave_loop=(met.loops in {LoopKind.WHILE, LoopKind.UNTIL} or self._lacks_count(met))
+                and not self._is_guarded(met),
                 needs_items=met.loops is LoopKind.FOR_EACH and not isinstance(self._items(met), list),
             )
         if land.round is not None:
@@ -161,13 +131,19 @@ class _Survey:
     # Steps
 
     def _may_do(self) -> Iterator[Step | Parallel]:
-        """Up to the next question or loop. Within a round no step that must be done is passed over."""
+        """Up to the next question, loop, or step that a person approves. Within a round no step that must be done is passed
+        over, and what waits for an approval is all there is to do.
+        """
+        at_hand = walker.item_at(self.program, self.position)
+        if self.snapshot.work is not None and isinstance(at_hand, Step | Parallel):
+            yield at_hand
+            return
         inside = bool(self.position.frames)
         for item in self._ahead():
             if isinstance(item, Gate | Loop):
                 return
             yield item
-            if inside and not (isinstance(item, Step) and not item.required):
+            if (inside and not (isinstance(item, Step) and not item.required)) or self._asks(item):
                 return
 
     def _ahead(self) -> Iterator[Any]:
@@ -186,7 +162,27 @@ class _Survey:
         asked = approvals.asked_of(self.program, self.snapshot, step, scope=self.scope)
         return asked is ConfirmationKind.HUMAN_APPROVAL
 
+    def _asks(self, item: Item) -> bool:
+        return asks_person(self.activity, item)
+
     # Loops
+
+    def _is_guarded(self, loop: Loop) -> bool:
+        """A loop in which a person is asked is not left on the agent's word while its own test says to go on."""
+        if not self._asks(loop) or loop.decision_contract:
+            return False
+        match loop.loops:
+            case LoopKind.WHILE | LoopKind.DO_WHILE:
+                return self._holds_here(loop.condition)
+            case LoopKind.UNTIL:
+                return not self._holds_here(loop.condition)
+            case LoopKind.FOR | LoopKind.FOR_EACH:
+                return True
+            case _:
+                assert_never(loop.loops)
+
+    def _holds_here(self, condition: Condition | None) -> bool:
+        return conditions.evaluate(condition, variables=self.scope, mode=self.program.conditions)
 
     def _loop_ahead(self) -> Loop | None:
         must = (
@@ -218,81 +214,12 @@ class _Survey:
     def _lacks_count(self, loop: Loop) -> bool:
         return loop.loops is LoopKind.FOR and self._count(loop) is None
 
-    # Ways
-
-    @cached_property
-    def on_leaving(self) -> dict[str, Any]:
-        """The variables as the ways out see them: what the activity sets when it is left is set."""
-        variables = self.snapshot.variables
-        added = walker.set_by(program=self.program, actions=self.activity.exit_actions, variables=variables)
-        return {**variables, **added}
-
-    def _ways(self) -> tuple[Way, ...]:
-        """Each target once, with the server's word on its conditions; a default holds where nothing else does."""
-        declared = _declared(self.program, self.activity)
-        held = {way.target for way in declared if not (way.is_default or way.is_chosen) and self._holds(way.condition)}
-        holding = held or {way.target for way in declared if way.is_default}
-        left_to_agent = {
-            way.target
-            for way in declared
-            if way.is_chosen or conditions.is_unknown(way.condition, variables=self.on_leaving)
-        }
-        targets = dict.fromkeys(way.target for way in declared)
-        leading = [target for target in targets if self._leads(target)]
-        is_open = [target for target in leading if target in holding | left_to_agent]
-        if not any(target in holding for target in leading):
-            is_open = leading
-        return tuple(
-            Way(target=target, condition=_words(declared, target), holds=target in holding, is_open=target in is_open)
-            for target in targets
+    def _ways(self) -> tuple[Exit, ...]:
+        return ways.exits(
+            program=self.program, activity=self.activity, variables=self.snapshot.variables, position=self.position
         )
-
-    def _holds(self, condition: Condition | None) -> bool:
-        return conditions.evaluate(condition, variables=self.on_leaving, mode=self.program.conditions)
-
-    def _leads(self, target: str) -> bool:
-        """Whether the walk gets anywhere from there: an activity that is skipped must itself lead on."""
-        if not self.position.skipped_activities and not self.program.modes:
-            return target in walker.TERMINAL_TARGETS or self.program.activity(target) is not None
-        walk = walker.enter_activity(
-            program=self.program,
-            position=self.position,
-            activity_id=target,
-            variables=self.snapshot.variables,
-            by_hand=True,
-        )
-        return walk.failure is None
 
 
 def _is_left_by_word(loop: Loop) -> bool:
     """Where the rounds are counted, the count says when the loop is done; elsewhere the agent may say so."""
     return loop.loops not in {LoopKind.FOR_EACH, LoopKind.FOR}
-
-
-def _declared(program: Program, activity: Activity) -> list[_Exit]:
-    """A branch without a target is an end; one without a condition is chosen, not computed. Where no way is sure to be open,
-    the workflow ends when none is.
-    """
-    end = walker.end_name(program)
-    branches = [
-        _Exit(
-            target=branch.transition_to or end,
-            condition=branch.condition,
-            is_default=branch.is_default,
-            is_chosen=branch.condition is None and not branch.is_default,
-        )
-        for decision in activity.decisions
-        for branch in decision.branches
-    ]
-    transitions = [
-        _Exit(target=way.to, condition=way.condition, is_default=way.is_default) for way in activity.transitions
-    ]
-    declared = [*branches, *transitions]
-    if any(way.is_default or (way.condition is None and not way.is_chosen) for way in declared):
-        return declared
-    return [*declared, _Exit(target=end, is_default=True)]
-
-
-def _words(declared: list[_Exit], target: str) -> str:
-    said = [conditions.describe(way.condition) for way in declared if way.target == target and way.condition]
-    return " or ".join(dict.fromkeys(said))

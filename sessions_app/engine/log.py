@@ -37,6 +37,8 @@ class EventKind(StrEnum):
     CHECKPOINT_ANSWERED = "checkpoint_answered"
     ACTIVITY_ENTERED = "activity_entered"
     RUN_COMPLETED = "run_completed"
+    RUN_STOPPED = "run_stopped"
+    RUN_RESUMED = "run_resumed"
     HANDLE_ISSUED = "session_token_issued"
 
 

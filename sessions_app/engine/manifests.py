@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from sessions_app.engine.transitions import Way, claims_accepted, is_claim_of, ways_from
+from sessions_app.engine.ways import Way, claims_accepted, is_claim_of, ways_from
 from workflows_app.engine import walker
 from workflows_app.engine.conditions import describe, evaluate
 from workflows_app.engine.program import Activity, Gate, Parallel, Program, Step, walk_items
@@ -52,6 +52,9 @@ class ManifestWarning:
 class ManifestEntry:
     step_id: str
     output: str
+    artifacts: tuple[Mapping[str, Any], ...] = ()
+    # Variables that the step found out.
+    context: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,10 @@ from sessions_app.engine.children import passed_on
 from sessions_app.engine.decisions import Warned
 from sessions_app.engine.landscape import Landscape, Waiting
 from sessions_app.engine.state import Snapshot
+from sessions_app.engine.ways import Exit
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import canonical
+from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import Checkpoint, Effect, Loop, Parallel, Program, Step, Trigger
 
 TEMPLATE = 2
@@ -43,14 +45,16 @@ def situation(
     effect: Effect | None = None,
     refusal: WorkrailError | None = None,
     awaited: Sequence[Awaited] = (),
+    is_blocked: bool = False,
 ) -> dict[str, Any]:
-    """Where the run stands and what can be done. Without a message it is told where the run stands.
+    """Where the run stands and what can be done. Without a message it is told where the run stands. `is_blocked` tells that
+    the step that was just handed in is not done.
 
     While it waits for runs that it triggered nothing can be done; `awaited` are those.
     """
     land = _surveyed(program, snapshot)
     body: dict[str, Any] = {
-        "success": refusal is None,
+        "success": refusal is None and not is_blocked,
         "position": _position(program, land),
         "message": _failed(refusal) if refusal else message or _line(land, awaited),
         "availableActions": _suspended(awaited) if awaited else _available(program, snapshot, land, state),
@@ -59,6 +63,12 @@ def situation(
     }
     if refusal is not None:
         body["error"] = {"code": refusal.code, "message": refusal.message}
+    if snapshot.blocked is not None:
+        body["blockers"] = [blocker.as_json() for blocker in snapshot.blocked.blockers]
+    if snapshot.answered is not None:
+        body["answered"] = snapshot.answered.as_json()
+    if snapshot.stop is not None:
+        body["stopped"] = snapshot.stop.as_json()
     if land.waiting is Waiting.NOTHING:
         body["complete"] = True
     if effect is not None:
@@ -78,10 +88,8 @@ def pending_checkpoint(*, program: Program, snapshot: Snapshot) -> dict[str, Any
 
 def waits_for_a_person(*, program: Program, snapshot: Snapshot) -> bool:
     """Whether nothing but a signed-in person's answer or approval takes the run on."""
-    land = _surveyed(program, snapshot)
-    if land.checkpoint is not None:
-        return land.checkpoint.human
-    return land.step is not None and land.step.id in land.needs_person
+    checkpoint = _surveyed(program, snapshot).checkpoint
+    return snapshot.work is not None or (checkpoint is not None and checkpoint.human)
 
 
 def started(*, program: Program, snapshot: Snapshot, returns: bool = False) -> str:
@@ -95,6 +103,8 @@ def started(*, program: Program, snapshot: Snapshot, returns: bool = False) -> s
 
 def acted(*, before: Snapshot, after: Snapshot, action: Action, returns: bool = False) -> str:
     """What the action has come to, that the run ended with it, and that the run which triggered it goes on."""
+    if after.blocked is not None:
+        return f"Not done: {' '.join(blocker.message for blocker in after.blocked.blockers)}"
     said = _done(before, after, action)
     return f"{said}; the workflow is complete{_RETURNS if returns else ''}" if after.position.complete else said
 
@@ -200,7 +210,8 @@ def _available(program: Program, snapshot: Snapshot, land: Landscape, state: str
         return {"required": [], "optional": [], "blocked": []}
     if land.checkpoint is not None:
         return _at_checkpoint(land.checkpoint)
-    required, optional = _steps(land)
+    waits = snapshot.work is not None
+    required, optional = ([], []) if waits else _steps(land)
     turns, leaves = _loops(land)
     ways = [_way(way) for way in land.ways if way.is_open]
     holding = [way for way in ways if way["holds"]]
@@ -213,7 +224,10 @@ def _available(program: Program, snapshot: Snapshot, land: Landscape, state: str
             *_triggers(snapshot, land, state),
             *([{"action": "get_resource"}] if program.resources else []),
         ],
-        "blocked": [*_for_persons(land), *(_blocked_way(way) for way in land.ways if not way.is_open)],
+        "blocked": [
+            *(_for_persons(land) if waits else ()),
+            *(_blocked_way(way) for way in land.ways if not way.is_open),
+        ],
     }
 
 
@@ -240,15 +254,15 @@ def _steps(land: Landscape) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     required: list[dict[str, Any]] = []
     optional: list[dict[str, Any]] = []
     for step in land.may_do:
-        if step.id in land.needs_person:
-            continue
-        must = land.step is not None and step.id == land.step.id and not _is_optional(step)
-        (required if must else optional).append({"action": "complete_step", "step": step.id, "name": step.title})
+        must = land.step is not None and step.id == land.step.id and not _is_optional(land, step)
+        said = {"action": "complete_step", "step": step.id, "name": step.title}
+        approved = {"approval": "A signed-in person approves what you hand in."} if step.id in land.needs_person else {}
+        (required if must else optional).append(said | approved)
     return required, optional
 
 
-def _is_optional(step: Step | Parallel) -> bool:
-    return isinstance(step, Step) and not step.required
+def _is_optional(land: Landscape, step: Step | Parallel) -> bool:
+    return isinstance(step, Step) and not step.required and not asks_person(land.activity, step)
 
 
 def _loops(land: Landscape) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -267,19 +281,19 @@ def _turn(land: Landscape, loop: Loop) -> dict[str, Any]:
     return said
 
 
-def _way(way: landscape.Way) -> dict[str, Any]:
+def _way(way: Exit) -> dict[str, Any]:
     said: dict[str, Any] = {"action": "transition", "activity": way.target}
     if way.condition:
         said["condition"] = way.condition
     return said | {"holds": way.holds}
 
 
-def _blocked_way(way: landscape.Way) -> dict[str, Any]:
+def _blocked_way(way: Exit) -> dict[str, Any]:
     return _way(way) | {"reason": "Its condition does not hold." if way.condition else "Another way applies."}
 
 
 def _for_persons(land: Landscape) -> list[dict[str, Any]]:
-    reason = "Done when a signed-in person has approved it, in the Studio."
+    reason = "Waits for a signed-in person, who approves in the Studio what you handed in."
     return [
         {"action": "complete_step", "step": step.id, "reason": reason}
         for step in land.may_do

@@ -1,11 +1,9 @@
 """What the pending item asks to be handed in, and what is wrong with what was."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 from sessions_app.engine import approvals, assessments
-from sessions_app.engine.approvals import checkpoint_of
 from sessions_app.engine.findings import Artifact, Findings
 from sessions_app.engine.reasons import (
     TABLE,
@@ -25,6 +23,7 @@ from sessions_app.engine.state import (
     PointerKind,
     Snapshot,
 )
+from sessions_app.engine.submissions import Submission
 from workflows_app.engine import contracts, validation, walker
 from workflows_app.engine.program import (
     Capability,
@@ -40,23 +39,8 @@ from workflows_app.engine.program import (
 )
 from workflows_app.engine.walks import LOOP_CONTROL_KIND
 
-__all__ = [
-    "MAX_ARTIFACTS",
-    "MAX_ARTIFACT_BYTES",
-    "NOTES_PLACEHOLDER",
-    "Artifact",
-    "Findings",
-    "Submission",
-    "checkpoint_of",
-    "examine",
-    "needs_notes",
-    "requirements",
-]
-
 # Stands where notes go in a ready-made call. Handed in as it stands it says nothing.
 NOTES_PLACEHOLDER = "<what you did, what you found, what is next>"
-MAX_ARTIFACTS = 20
-MAX_ARTIFACT_BYTES = 64 * 1024
 CAPABILITY_KIND = "wr.capability_observation"
 DIVERGENCE_KIND = "wr.workflow_divergence"
 GAPS_KIND = "wr.gaps"
@@ -65,15 +49,6 @@ _SIDE_CONTRACTS = {
     DIVERGENCE_KIND: "wr.contracts.workflow_divergence",
     GAPS_KIND: "wr.contracts.gaps",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
-    """What an agent hands in with an acknowledgement. Artifacts are JSON objects with a `kind`."""
-
-    notes: str = ""
-    artifacts: tuple[Artifact, ...] = ()
-    context: Mapping[str, Any] | None = None
 
 
 def examine(

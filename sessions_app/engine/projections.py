@@ -12,7 +12,7 @@ from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.handles import Handle, handle_from
 from sessions_app.engine.log import EventKind, NodeKind
 from sessions_app.engine.reasons import GapSeverity
-from sessions_app.engine.runs import ObservationKey, OutputChannel, RunStatus
+from sessions_app.engine.runs import ObservationKey, OutputChannel, RunStatus, StopKind, status_of
 from sessions_app.engine.state import Preferences
 from teams_app.engine.ids import Prefix, from_text
 from workflows_app.engine import canonical
@@ -35,6 +35,7 @@ class NodeView:
     autonomy: str
     risk_policy: str
     asked: frozenset[UUID] = frozenset()
+    stop: StopKind | None = None
     edge_kind: str = ""
     edge_cause: str = ""
     last_activity: int = 0
@@ -128,11 +129,13 @@ class RunView:
         tip = self.tip
         if tip is None:
             return RunStatus.IN_PROGRESS
-        if tip.kind is NodeKind.BLOCKED_ATTEMPT:
-            return RunStatus.BLOCKED
-        if not tip.completes:
-            return RunStatus.IN_PROGRESS
-        return RunStatus.COMPLETE_WITH_GAPS if any(gap.stands for gap in self.gaps) else RunStatus.COMPLETE
+        return status_of(
+            stop=tip.stop,
+            has_questions=bool(tip.asked),
+            is_blocked=tip.kind is NodeKind.BLOCKED_ATTEMPT,
+            is_complete=tip.completes,
+            has_gaps=any(gap.stands for gap in self.gaps),
+        )
 
     @property
     def completed_ms(self) -> int | None:
@@ -275,10 +278,12 @@ def _node(event: Mapping[str, Any], node_id: UUID) -> NodeView:
         autonomy=data["preferences"]["autonomy"],
         risk_policy=data["preferences"]["riskPolicy"],
         asked=_asked(data.get("asked", [])),
+        stop=StopKind(data["stopped"]) if "stopped" in data else None,
     )
 
 
 def _asked(named: str | list[str]) -> frozenset[UUID]:
+    """Logs of an earlier version name one question without a list."""
     found = (from_text(Prefix.CHECKPOINT, name) for name in ([named] if isinstance(named, str) else named))
     return frozenset(request for request in found if request is not None)
 
@@ -372,7 +377,11 @@ def _tells_an_answer(data: Mapping[str, Any]) -> bool:
 
 
 def _preferences(said: Mapping[str, str]) -> Preferences:
-    return Preferences(autonomy=Autonomy(said["autonomy"]), risk_policy=RiskPolicy(said["riskPolicy"]))
+    return Preferences(
+        autonomy=Autonomy(said["autonomy"]),
+        risk_policy=RiskPolicy(said["riskPolicy"]),
+        waived_by=said.get("waivedBy", ""),
+    )
 
 
 def _named(name: str) -> UUID:

@@ -1,32 +1,20 @@
 """The questions of an activity that is handed over whole: which there are, under which key, and which are still owed."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from sessions_app.engine import checkpoints
+from sessions_app.engine import checkpoints, guards
 from sessions_app.engine.checkpoints import Shown
 from sessions_app.engine.state import Snapshot
-from workflows_app.engine import aiming, conditions, placeholders, walker
-from workflows_app.engine.program import (
-    Activity,
-    Checkpoint,
-    Confirmation,
-    ConfirmationKind,
-    Gate,
-    Loop,
-    Parallel,
-    Program,
-    Step,
-    walk_items,
-)
-
-# An item that may be confirmed by a person.
-_Confirmed = Step | Parallel | Loop
+from sessions_app.engine.steering_refusals import CheckpointNotFoundError
+from teams_app.engine.errors import WorkrailError
+from workflows_app.engine import aiming, conditions
+from workflows_app.engine.problems import did_you_mean
+from workflows_app.engine.program import Activity, Checkpoint, Gate, Program, walk_items
 
 
-def on_entry(*, program: Program, activity: Activity, snapshot: Snapshot, due_ms: int | None) -> tuple[Shown, ...]:
-    """What is asked when the activity is entered: each checkpoint that it requires, and each approval that holds."""
-    asked = [
+def on_entry(*, activity: Activity, snapshot: Snapshot, due_ms: int | None) -> tuple[Shown, ...]:
+    """What is asked when the activity is entered: each checkpoint that it requires or that is for a person."""
+    return tuple(
         checkpoints.shown_of(
             checkpoint,
             instance=instance_of(snapshot, checkpoint.id),
@@ -34,35 +22,21 @@ def on_entry(*, program: Program, activity: Activity, snapshot: Snapshot, due_ms
             default_due_ms=due_ms,
         )
         for checkpoint in activity.checkpoints
-        if checkpoint.required
-    ]
-    needed = [
-        _approval(item, snapshot, instance_of(snapshot, item.id), due_ms)
-        for item in _to_approve(program, activity, snapshot.variables)
-    ]
-    return (*asked, *needed)
+        if checkpoint.required or checkpoint.human
+    )
 
 
-def on_demand(
-    *, program: Program, activity: Activity, snapshot: Snapshot, name: str, due_ms: int | None
-) -> Shown | None:
+def on_demand(*, activity: Activity, snapshot: Snapshot, name: str, due_ms: int | None) -> Shown | None:
     """The question of that name; None when the activity has none. In a loop each round has its own."""
     instance = next_instance(activity, snapshot, name)
     checkpoint = checkpoint_named(activity, name)
-    if checkpoint is not None:
-        return checkpoints.shown_of(checkpoint, instance=instance, scope=snapshot.variables, default_due_ms=due_ms)
-    item = next((item for item in _to_approve(program, activity, snapshot.variables) if item.id == name), None)
-    return None if item is None else _approval(item, snapshot, instance, due_ms)
+    if checkpoint is None:
+        return None
+    return checkpoints.shown_of(checkpoint, instance=instance, scope=snapshot.variables, default_due_ms=due_ms)
 
 
 def checkpoint_named(activity: Activity, name: str) -> Checkpoint | None:
     return next((checkpoint for checkpoint in activity.checkpoints if checkpoint.id == name), None)
-
-
-def names_of(*, program: Program, activity: Activity, variables: Mapping[str, Any]) -> tuple[str, ...]:
-    """Everything that can be asked in the activity."""
-    declared = (checkpoint.id for checkpoint in activity.checkpoints)
-    return (*declared, *(item.id for item in _to_approve(program, activity, variables)))
 
 
 def instance_of(snapshot: Snapshot, name: str) -> str:
@@ -99,14 +73,17 @@ def gates_of(activity: Activity, name: str) -> tuple[str, ...]:
     return tuple(item.id for item in activity.body if isinstance(item, Gate) and item.checkpoint == name)
 
 
-def unapproved(*, program: Program, activity: Activity, item: Step | Parallel, snapshot: Snapshot) -> tuple[str, ...]:
-    """What a person must approve before the step counts as done: itself, or a loop around it."""
-    scope = walker.scope_at(program=program, position=snapshot.position, variables=snapshot.variables)
-    around: tuple[_Confirmed, ...] = (item, *aiming.loops_around(activity, item.id))
-    return tuple(
-        each.id
-        for each in around
-        if _asks_a_person(program, each.confirmation, scope) and latest_answer(snapshot, each.id) is None
+def unknown_checkpoint(program: Program, activity: Activity, snapshot: Snapshot, name: str) -> WorkrailError:
+    """The approval of a step is asked when its work is told of, and not before."""
+    if name in guards.to_approve(program=program, activity=activity, variables=snapshot.variables):
+        return CheckpointNotFoundError(
+            f"Step {name!r} is approved by a person once its work is told of; it cannot be asked before.",
+            suggestion="Tell of it in the manifest, and go on when they have approved.",
+        )
+    known = [checkpoint.id for checkpoint in activity.checkpoints]
+    return CheckpointNotFoundError(
+        f"Checkpoint not found: {name} in activity {activity.id}. It has: {', '.join(known) or 'none'}.",
+        suggestion=did_you_mean(name, known) or "Use the id that the activity's definition gives.",
     )
 
 
@@ -140,26 +117,3 @@ def _came(activity: Activity, gate: Gate, listed: frozenset[str]) -> bool:
 def _is_repeated(activity: Activity, name: str) -> bool:
     gates = [gate for gate in _gates(activity) if gate.checkpoint == name]
     return any(aiming.is_within_loop(activity, each) for each in (*(gate.id for gate in gates), name))
-
-
-def _to_approve(program: Program, activity: Activity, variables: Mapping[str, Any]) -> Iterator[_Confirmed]:
-    for item in walk_items(activity.body):
-        if not isinstance(item, Gate) and _asks_a_person(program, item.confirmation, variables):
-            yield item
-
-
-def _asks_a_person(program: Program, confirmation: Confirmation | None, variables: Mapping[str, Any]) -> bool:
-    if confirmation is None or confirmation.confirms is not ConfirmationKind.HUMAN_APPROVAL:
-        return False
-    return conditions.evaluate(confirmation.condition, variables=variables, mode=program.conditions)
-
-
-def _approval(item: _Confirmed, snapshot: Snapshot, instance: str, due_ms: int | None) -> Shown:
-    said = (item.prompt if isinstance(item, Step) else "") or item.title or item.id
-    return checkpoints.approval_of(
-        item_id=item.id,
-        title=item.title or item.id,
-        message=placeholders.render(said, variables=snapshot.variables),
-        instance=instance,
-        due_ms=due_ms,
-    )

@@ -1,7 +1,7 @@
 """One table of reasons. A reason that stops a run is a blocker; where nothing may stop it, the same reason is a gap."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, assert_never
 
@@ -97,10 +97,13 @@ TABLE: dict[Detail, _Row] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
+    """`needs_person` tells that nobody but a signed-in person settles it, whatever mode an agent chose."""
+
     detail: Detail
     pointer: Pointer
     message: str
     fix: str = ""
+    needs_person: bool = False
 
     @property
     def row(self) -> _Row:
@@ -146,15 +149,28 @@ def weigh(*, reasons: Iterable[Reason], preferences: Preferences) -> Verdict:
     found = list(reasons)
     softened = [reason for reason in found if _softens(reason.detail, preferences.risk_policy)]
     hard = [reason for reason in found if reason not in softened]
-    gaps = tuple(gap_of(reason, GapSeverity.WARNING) for reason in softened)
-    if not hard:
-        return Verdict(gaps=gaps)
-    if preferences.autonomy is Autonomy.NEVER_STOP:
-        return Verdict(gaps=(*(gap_of(reason, GapSeverity.CRITICAL) for reason in hard), *gaps))
+    stopping = [reason for reason in hard if _stops(reason, preferences)]
+    passed = [_waived(reason, preferences) for reason in hard if reason not in stopping]
+    softer = (gap_of(reason, GapSeverity.WARNING) for reason in softened)
     return Verdict(
-        blockers=blockers_of(hard),
-        gaps=gaps,
-        retryable=all(reason.row.retryable for reason in hard),
+        blockers=blockers_of(stopping),
+        gaps=(*(gap_of(reason, GapSeverity.CRITICAL) for reason in passed), *softer),
+        retryable=all(reason.row.retryable for reason in stopping),
+    )
+
+
+def _stops(reason: Reason, preferences: Preferences) -> bool:
+    """Only a person waives what only a person settles."""
+    if preferences.autonomy is not Autonomy.NEVER_STOP:
+        return True
+    return reason.needs_person and not preferences.waives_people
+
+
+def _waived(reason: Reason, preferences: Preferences) -> Reason:
+    if not reason.needs_person:
+        return reason
+    return replace(
+        reason, message=f"{reason.message} It was waived by {preferences.waived_by}, who had the run never stop."
     )
 
 

@@ -11,14 +11,62 @@ class Dialect(StrEnum):
     ORCHESTRATOR = "orchestrator"
 
 
+class Drive(StrEnum):
+    """Who finds the next step: the server leads, the agent steers, or whole activities are handed over to it."""
+
+    LED = "led"
+    STEERED = "steered"
+    HANDED_OVER = "handed_over"
+
+
+DRIVES = {
+    Dialect.RAIL: Drive.LED,
+    Dialect.LOOKUP: Drive.LED,
+    Dialect.NAVIGATION: Drive.STEERED,
+    Dialect.SESSION: Drive.HANDED_OVER,
+    Dialect.ORCHESTRATOR: Drive.HANDED_OVER,
+}
+
+
+class StopKind(StrEnum):
+    """How a person stops a run: for a while, for good, or by refusing what it asked approval for."""
+
+    PAUSED = "paused"
+    CANCELLED = "cancelled"
+    REJECTED = "rejected"
+
+
 class RunStatus(StrEnum):
+    """Waiting: a question is open. Paused, cancelled and rejected are named as the stop that made them."""
+
     IN_PROGRESS = "in_progress"
+    WAITING = "waiting"
     BLOCKED = "blocked"
+    PAUSED = "paused"
     COMPLETE = "complete"
     COMPLETE_WITH_GAPS = "complete_with_gaps"
+    REJECTED = "rejected"
+    CANCELLED = "cancelled"
 
 
 COMPLETE = frozenset({RunStatus.COMPLETE, RunStatus.COMPLETE_WITH_GAPS})
+ENDED = COMPLETE | {RunStatus.REJECTED, RunStatus.CANCELLED}
+STOPPED = frozenset({RunStatus.PAUSED, RunStatus.REJECTED, RunStatus.CANCELLED})
+
+
+def status_of(
+    *, stop: StopKind | None, has_questions: bool, is_blocked: bool, is_complete: bool, has_gaps: bool
+) -> RunStatus:
+    """What a run is called that stands at such a node. `has_gaps` tells of critical ones that stand."""
+    if stop is not None:
+        return RunStatus(stop.value)
+    if has_questions:
+        return RunStatus.WAITING
+    if is_blocked:
+        return RunStatus.BLOCKED
+    if not is_complete:
+        return RunStatus.IN_PROGRESS
+    return RunStatus.COMPLETE_WITH_GAPS if has_gaps else RunStatus.COMPLETE
 
 
 class AttemptKind(StrEnum):

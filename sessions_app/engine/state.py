@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from sessions_app.engine.runs import Drive, StopKind
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Autonomy, Capability, RiskPolicy
 from workflows_app.engine.walks import Position
@@ -21,11 +22,19 @@ class _State(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 
 
 class Preferences(_State, frozen=True, kw_only=True):
+    """`waived_by` is the person who had the run never stop: only then does it not wait for people either."""
+
     autonomy: Autonomy = Autonomy.GUIDED
     risk_policy: RiskPolicy = RiskPolicy.CONSERVATIVE
+    waived_by: str = ""
+
+    @property
+    def waives_people(self) -> bool:
+        return self.autonomy is Autonomy.NEVER_STOP and bool(self.waived_by)
 
     def as_json(self) -> dict[str, str]:
-        return {"autonomy": self.autonomy.value, "riskPolicy": self.risk_policy.value}
+        said = {"autonomy": self.autonomy.value, "riskPolicy": self.risk_policy.value}
+        return {**said, "waivedBy": self.waived_by} if self.waived_by else said
 
 
 class CapabilityStatus(StrEnum):
@@ -127,15 +136,8 @@ class Blocked(_State, frozen=True, kw_only=True):
     outputs: tuple[HandedIn, ...] = ()
 
 
-class Asked(_State, frozen=True, kw_only=True):
-    """The question that is open here: the node at which it was asked first, and the digest of what was shown."""
-
-    node: str
-    digest: str
-
-
 class OpenQuestion(_State, frozen=True, kw_only=True):
-    """One of the questions that an activity which was handed over waits for. `request` names its row."""
+    """A question that the run waits for. `request` names its row: of a run that is led, by the node at which it was asked."""
 
     checkpoint: str
     instance: str
@@ -146,24 +148,45 @@ class OpenQuestion(_State, frozen=True, kw_only=True):
 
 
 class Answered(_State, frozen=True, kw_only=True):
-    """What a signed-in person answered just before this node. `approves` is the key of the step that they approved."""
+    """What a signed-in person answered just before this node."""
 
     checkpoint: str
     option: str
     label: str
     reason: str = ""
-    approves: str = ""
-    # What was handed in before the approval; what is handed in after it supersedes that.
+    # Of work that was sent back: what it was, and its digest. What is handed in after it supersedes it.
     outputs: tuple[HandedIn, ...] = ()
+    content: str = ""
 
     def as_json(self) -> dict[str, str]:
         body = {"checkpointId": self.checkpoint, "optionId": self.option, "label": self.label, "authority": "human"}
         return {**body, "reason": self.reason} if self.reason else body
 
 
+class Stop(_State, frozen=True, kw_only=True):
+    """A person has stopped the run, and why."""
+
+    kind: StopKind
+    by: str
+    reason: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        return {"kind": self.kind.value, "reason": self.reason, "by": self.by}
+
+
+class Work(_State, frozen=True, kw_only=True):
+    """What was handed in for a step that waits for a person's approval. `content` is its digest, `decisions` what it said
+    of the loops around it: all that the walk needs once it is approved.
+    """
+
+    content: str
+    decisions: tuple[dict[str, Any], ...] = ()
+
+
 class Snapshot(_State, frozen=True, kw_only=True):
     position: Position
     v: int = SNAPSHOT_VERSION
+    drive: Drive = Drive.LED
     variables: dict[str, Any] = msgspec.field(default_factory=dict)
     preferences: Preferences = msgspec.field(default_factory=Preferences)
     capabilities: dict[Capability, CapabilityObservation] = msgspec.field(default_factory=dict)
@@ -171,28 +194,37 @@ class Snapshot(_State, frozen=True, kw_only=True):
     consecutive_blocks: int = 0
     # Of those blocks, the ones before somebody last looked at the run and changed its mode.
     forgiven_blocks: int = 0
-    asked: Asked | None = None
-    answered: Answered | None = None
-    # Of activities that are handed over whole: what they wait for, what was answered in this visit (nothing where a
-    # condition dismissed the question), where a chosen option leads, and since when the activity is at work.
+    # More than one only in a run that is handed over.
     questions: tuple[OpenQuestion, ...] = ()
+    answered: Answered | None = None
+    # Of activities that are handed over whole: what was answered in this visit (nothing where a condition dismissed the
+    # question), where a chosen option leads, and since when the activity is at work.
     answers: dict[str, str] = msgspec.field(default_factory=dict)
     led_to: str = ""
     entered_ms: int = 0
     # The runs that this one waits for, and how many have given back what they leave in its variables.
     waits_for: tuple[str, ...] = ()
     returned: int = 0
+    stop: Stop | None = None
+    # Handed in and complete but for the approval of a person.
+    work: Work | None = None
+    # Variables that answers have set: an agent does not overwrite them before the transition that reads them.
+    settled: tuple[str, ...] = ()
 
     @property
     def requests(self) -> tuple[str, ...]:
         """The questions that are open here, by the hex of their rows."""
-        alone = (self.asked.node,) if self.asked is not None else ()
-        return (*alone, *(question.request for question in self.questions))
+        return tuple(question.request for question in self.questions)
+
+    @property
+    def asked(self) -> OpenQuestion | None:
+        """The one question of a run that goes step by step."""
+        return self.questions[0] if self.questions and not self.is_handed_over else None
 
     @property
     def is_handed_over(self) -> bool:
         """Whether the run's activities are handed over whole: by session tokens, not by those of nodes."""
-        return self.entered_ms > 0 or not self.position.activity
+        return self.drive is Drive.HANDED_OVER
 
     @property
     def handed_in(self) -> tuple[HandedIn, ...]:
@@ -202,10 +234,9 @@ class Snapshot(_State, frozen=True, kw_only=True):
         return self.answered.outputs if self.answered is not None else ()
 
     @property
-    def is_approved(self) -> bool:
-        """Whether a person has approved the pending step."""
-        pending = self.position.pending
-        return bool(pending) and self.answered is not None and self.answered.approves == pending
+    def was_sent_back(self) -> bool:
+        """Whether a person has sent back what was handed in for the pending step."""
+        return self.answered is not None and bool(self.answered.content)
 
     @property
     def is_complete(self) -> bool:
@@ -223,6 +254,7 @@ def is_same_work(before: Snapshot, after: Snapshot) -> bool:
         forgiven_blocks=after.forgiven_blocks,
         waits_for=after.waits_for,
         returned=after.returned,
+        stop=after.stop,
         variables=before.variables if after.returned == before.returned else after.variables,
     )
 

@@ -1,23 +1,25 @@
-"""Runs that are driven by hand: a step completed by name, a checkpoint answered, a loop turned, a transition taken.
+"""Runs that are steered: a step completed by name, a checkpoint answered, a loop turned, a transition taken.
 
-Nothing is demanded of what is handed in; what the rail would have asked for and did not get is written down as a gap.
-What only a signed-in person may do stays theirs.
+What the program demands of a step it demands here as well; what only a signed-in person may do stays theirs.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace as with_facts
 from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from sessions_app.engine import failures, landscape, obligations, outputs, warnings as warned
-from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
-from sessions_app.engine.decisions import Decision, Outcome, Place
+from sessions_app.engine import endings, failures, landscape, outputs, settling, warnings as warned
+from sessions_app.engine.actions import AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
+from sessions_app.engine.advancing import Acknowledgement, acknowledge
+from sessions_app.engine.decisions import Decision, Outcome, Place, Steer
 from sessions_app.engine.findings import Findings
 from sessions_app.engine.journal import Journal
-from sessions_app.engine.landscape import Landscape, Waiting, Way
+from sessions_app.engine.landscape import Landscape, Waiting
 from sessions_app.engine.log import NodeKind
-from sessions_app.engine.obligations import Submission
-from sessions_app.engine.reasons import Gap, GapSeverity, gap_of
+from sessions_app.engine.reasons import Gap, GapSeverity
+from sessions_app.engine.refusals import refuse_hopeless, refuse_repeated
+from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.steering_refusals import (
     ActivityNotCompleteError,
@@ -36,12 +38,12 @@ from sessions_app.engine.steering_refusals import (
     StepNotFoundError,
     TargetActivityNotFoundError,
 )
+from sessions_app.engine.ways import Exit
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import walker, walks
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import (
     Checkpoint,
-    Effect,
     Loop,
     Option,
     Parallel,
@@ -51,11 +53,11 @@ from workflows_app.engine.program import (
 )
 from workflows_app.engine.walks import FailureKind, Position, Walk
 
-_ASK = "Call nav_situation for what is to be done now."
+_ASK = "Look at the situation for what is to be done now."
 
 
-def begin_by_hand(*, program: Program, variables: Mapping[str, Any]) -> Walk:
-    """The start of a run driven by hand: in the first activity, at the first thing that must be done there."""
+def begin(*, program: Program, variables: Mapping[str, Any]) -> Walk:
+    """The start of a steered run: in the first activity, at the first thing that must be done there."""
     walk = walker.enter_activity(
         program=program,
         position=None,
@@ -64,10 +66,11 @@ def begin_by_hand(*, program: Program, variables: Mapping[str, Any]) -> Walk:
         by_hand=True,
     )
     now = {**variables, **walk.assigned}
-    return _ended_with_nothing_left(program, walk, Snapshot(position=walk.position, variables=now))
+    begun = Snapshot(position=walk.position, variables=now, drive=Drive.STEERED)
+    return endings.ended_with_nothing_left(program=program, walk=walk, snapshot=begun)
 
 
-def steer(*, program: Program, snapshot: Snapshot, action: Action, place: Place) -> Decision:
+def steer(*, program: Program, snapshot: Snapshot, command: Steer, place: Place) -> Decision:
     """One action, or the refusal that its code names, which leaves no trace."""
     land = landscape.survey(program=program, snapshot=snapshot)
     if land is None:
@@ -75,40 +78,37 @@ def steer(*, program: Program, snapshot: Snapshot, action: Action, place: Place)
             f"The workflow has no activity {snapshot.position.activity!r}.", suggestion="Start the workflow again."
         )
     if land.waiting is Waiting.NOTHING:
-        raise RunCompleteError(
-            "The workflow is complete.", suggestion="Start it again with nav_start, or use an earlier state."
-        )
-    hand = _Hand(program, snapshot, place, land)
-    match action:
+        raise RunCompleteError("The workflow is complete.", suggestion="Start it again, or use an earlier state.")
+    hand = _Hand(program, snapshot, place, land, command)
+    match command.action:
         case CompleteStep():
-            return hand.complete(action.step_id)
+            return hand.complete(command.action)
         case RespondToCheckpoint():
-            return hand.respond(action)
+            return hand.respond(command.action)
         case TakeTransition():
-            return hand.transition(action.activity_id)
+            return hand.transition(command.action.activity_id)
         case AdvanceLoop():
-            return hand.advance_loop(action)
+            return hand.advance_loop(command.action)
         case _:
-            assert_never(action)
-
-
-def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """What the `set` actions of a finished step put into the variables."""
-    return walker.set_by(program=program, actions=item.actions, variables=variables) if isinstance(item, Step) else {}
+            assert_never(command.action)
 
 
 class _Hand:
     """One action at one landscape."""
 
-    def __init__(self, program: Program, snapshot: Snapshot, place: Place, land: Landscape) -> None:
+    def __init__(self, program: Program, snapshot: Snapshot, place: Place, land: Landscape, command: Steer) -> None:
         self.program = program
         self.snapshot = snapshot
+        self.place = place
         self.land = land
-        self.journal = Journal(place, asked=snapshot.asked)
+        self.command = command
+        self.journal = Journal(place, asked=snapshot.asked, voice=command.voice)
         self.variables = snapshot.variables
 
-    def complete(self, step_id: str) -> Decision:
+    def complete(self, action: CompleteStep) -> Decision:
         self._refuse_blocked()
+        outputs.check_text(action.submission.notes, name="notes")
+        step_id = action.step_id
         loop = self.land.loop
         if loop is not None and step_id == loop.id and self.land.may_leave_loop:
             return self._written(self._moved(walker.leave_loop, loop_id=step_id))
@@ -116,11 +116,15 @@ class _Hand:
         position = walker.point_at(program=self.program, position=self.snapshot.position, item_id=item.id)
         if position is None:
             raise self._not_this_step(step_id)
-        gaps = self._undemanded(replace(self.snapshot, position=position))
-        scope = walker.scope_at(program=self.program, position=position, variables=self.variables)
-        self.variables = {**self.variables, **set_by_actions(program=self.program, item=item, variables=scope)}
-        walk = walker.complete_pending(program=self.program, position=position, variables=self.variables, by_hand=True)
-        return self._written(walk, gaps=gaps)
+        snapshot = replace(self.snapshot, position=position)
+        refuse_hopeless(snapshot)
+        return self._acknowledged(snapshot, Acknowledgement(submission=action.submission))
+
+    def _acknowledged(self, snapshot: Snapshot, said: Acknowledgement) -> Decision:
+        steered = with_facts(said, drive=Drive.STEERED, by_person=self.command.by_person, voice=self.command.voice)
+        if not steered.by_person and steered.findings is None:
+            refuse_repeated(self.program, snapshot, steered.submission)
+        return acknowledge(program=self.program, snapshot=snapshot, said=steered, place=self.place)
 
     def respond(self, action: RespondToCheckpoint) -> Decision:
         checkpoint = self._named_checkpoint(action.checkpoint_id)
@@ -131,34 +135,17 @@ class _Hand:
         if checkpoint.human:
             raise CheckpointBlockingError(
                 f"Checkpoint {checkpoint.id} is answered by a signed-in person only.",
-                suggestion="Ask your user to answer it in the Studio, then call nav_situation.",
+                suggestion="Ask your user to answer it in the Studio, then look again.",
             )
         option = _option(checkpoint, action.option_id)
-        effect = option.effect or Effect()
-        scope = walker.scope_at(program=self.program, position=self.snapshot.position, variables=self.variables)
-        self.variables = {**self.variables, **walker.set_by_option(effect=effect, variables=scope)}
-        return self._written(self._after(effect), findings=Findings(answer=option))
-
-    def _after(self, effect: Effect) -> Walk:
-        position = walker.skip(self.snapshot.position, effect.skip_activities)
-        if not effect.transition_to:
-            return walker.complete_pending(
-                program=self.program, position=position, variables=self.variables, by_hand=True
-            )
-        return walker.enter_activity(
-            program=self.program,
-            position=position,
-            activity_id=effect.transition_to,
-            variables=self.variables,
-            by_hand=True,
-        )
+        return self._acknowledged(self.snapshot, Acknowledgement(findings=Findings(answer=option)))
 
     def transition(self, target: str) -> Decision:
         self._refuse_blocked()
         if self.land.waiting is not Waiting.WAY_OUT:
             raise ActivityNotCompleteError(
                 f"Activity {self.land.activity.id} is not complete.",
-                suggestion="Do what nav_situation names as required first.",
+                suggestion="Do what is required first.",
             )
         if target not in walker.TERMINAL_TARGETS and self.program.activity(target) is None:
             known = [known.id for known in self.program.activities]
@@ -187,11 +174,12 @@ class _Hand:
         if not self.land.may_turn_loop:
             raise RoundNotCompleteError(
                 f"A round of loop {loop.id} is under way.",
-                suggestion="Complete the step that nav_situation names as required first.",
+                suggestion="Complete the step that is required first.",
             )
         if action.items is not None and loop.items:
             self.variables = {**self.variables, ".".join(loop.items): list(action.items)}
             outputs.check_context(self.variables)
+            settling.refuse_overwritten(self.snapshot, self.variables)
         elif self.land.needs_items:
             raise _items_required(loop)
         walk = self._moved(walker.begin_round, loop_id=loop.id)
@@ -210,7 +198,7 @@ class _Hand:
         if checkpoint is not None:
             raise CheckpointBlockingError(
                 f"Checkpoint {checkpoint.id} waits for an answer.",
-                suggestion="Call nav_checkpoint, show the question to your user, then respond_to_checkpoint.",
+                suggestion="Show the question to your user, and pass on what they choose.",
             )
 
     def _no_such_way(self, target: str) -> InvalidTransitionError:
@@ -225,11 +213,6 @@ class _Hand:
         item = next((step for step in self.land.may_do if step.id == step_id), None)
         if item is None:
             raise self._not_this_step(step_id)
-        if item.id in self.land.needs_person:
-            raise CheckpointBlockingError(
-                f"Step {item.id} is done when a signed-in person has approved it.",
-                suggestion="Ask your user to approve it in the Studio, then call nav_situation.",
-            )
         return item
 
     def _not_this_step(self, step_id: str) -> WorkrailError:
@@ -248,7 +231,7 @@ class _Hand:
         if checkpoint_id not in known:
             raise CheckpointNotFoundError(
                 f"Activity {self.land.activity.id} has no checkpoint {checkpoint_id!r}.",
-                suggestion=did_you_mean(checkpoint_id, known) or "Call nav_checkpoint.",
+                suggestion=did_you_mean(checkpoint_id, known) or "Read the checkpoint that waits.",
             )
         return known[checkpoint_id]
 
@@ -264,13 +247,7 @@ class _Hand:
 
     # Writing it down
 
-    def _undemanded(self, snapshot: Snapshot) -> tuple[Gap, ...]:
-        findings = obligations.examine(
-            program=self.program, snapshot=snapshot, submission=Submission(), variables=self.variables
-        )
-        return tuple(gap_of(reason, GapSeverity.INFO) for reason in findings.reasons)
-
-    def _claimed(self, way: Way) -> Gap:
+    def _claimed(self, way: Exit) -> Gap:
         gap = failures.as_gap(walks.no_way(self.land.activity))
         why = way.condition or "no condition"
         said = (
@@ -284,37 +261,32 @@ class _Hand:
             pointer=gap.pointer,
         )
 
-    def _written(self, walk: Walk, *, findings: Findings | None = None, gaps: tuple[Gap, ...] = ()) -> Decision:
+    def _written(self, walk: Walk, *, gaps: tuple[Gap, ...] = ()) -> Decision:
         if walk.failure is not None:
             raise InvalidTransitionError(walk.failure.message, suggestion=failures.remedy(walk.failure))
         variables = {**self.variables, **walk.assigned}
-        after = replace(self.snapshot, variables=variables, blocked=None, consecutive_blocks=0)
-        walk = _ended_with_nothing_left(self.program, walk, after)
+        after = replace(
+            self.snapshot,
+            drive=Drive.STEERED,
+            variables=variables,
+            blocked=None,
+            consecutive_blocks=0,
+            questions=(),
+            answered=None,
+            work=None,
+        )
+        walk = endings.ended_with_nothing_left(program=self.program, walk=walk, snapshot=after)
         self.journal.advance_recorded(Outcome.ADVANCED, ())
         identified = self.journal.gaps(gaps)
-        if findings is not None:
-            self.journal.findings(findings, Submission())
         self.journal.trace(walk.notes)
-        told = tuple(found for found in identified if found.gap.severity is not GapSeverity.INFO)
+        settled = settling.settled_after(program=self.program, before=self.snapshot, position=walk.position)
         return self.journal.decision(
             outcome=Outcome.ADVANCED,
-            snapshot=self.journal.ask(self.program, replace(after, position=walk.position, answered=None)),
+            snapshot=self.journal.ask(self.program, replace(after, position=walk.position, settled=settled)),
             node_kind=NodeKind.STEP,
             gaps=identified,
-            warnings=warned.of_gaps(told),
+            warnings=warned.of_gaps(identified),
         )
-
-
-def _ended_with_nothing_left(program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
-    """Where nothing can be done and no way is declared, the run is complete: nobody has to say so."""
-    land = landscape.survey(program=program, snapshot=replace(snapshot, position=walk.position))
-    if land is None or land.waiting is not Waiting.WAY_OUT or land.may_do or walk.failure is not None:
-        return walk
-    if [way.target for way in land.ways] != [walker.end_name(program)] or land.activity.decisions:
-        return walk
-    finished = dict.fromkeys((*walk.position.completed_activities, land.activity.id))
-    position = replace(walk.position, completed_activities=tuple(finished), pending="", pending_item="", complete=True)
-    return Walk(position=position, notes=walk.notes, assigned=walk.assigned)
 
 
 def _option(checkpoint: Checkpoint, option_id: str) -> Option:
@@ -322,7 +294,7 @@ def _option(checkpoint: Checkpoint, option_id: str) -> Option:
     if option_id not in options:
         raise OptionNotFoundError(
             f"Checkpoint {checkpoint.id} has no option {option_id!r}; it has {', '.join(options)}.",
-            suggestion=did_you_mean(option_id, options) or "Call nav_checkpoint for the options.",
+            suggestion=did_you_mean(option_id, options) or "Read the checkpoint for its options.",
         )
     return options[option_id]
 
@@ -330,12 +302,12 @@ def _option(checkpoint: Checkpoint, option_id: str) -> Option:
 def _items_required(loop: Loop) -> LoopItemsRequiredError:
     return LoopItemsRequiredError(
         f"Loop {loop.id} runs over {'.'.join(loop.items)!r}, and no such list is known.",
-        suggestion="Call nav_action advance_loop with loop_items.",
+        suggestion="Begin the loop with its list.",
     )
 
 
 def _loop_refusal(loop: Loop, failure: walks.Failure) -> WorkrailError:
     if failure.kind is FailureKind.MAX_ITERATIONS:
-        remedy = "advance_loop with the loop_items that are done" if loop.items else f"complete_step with {loop.id}"
-        return LoopExhaustedError(failure.message, suggestion=f"To leave the loop, call {remedy}.")
+        remedy = "turn it with the list of what is done" if loop.items else f"complete {loop.id}"
+        return LoopExhaustedError(failure.message, suggestion=f"To leave the loop, {remedy}.")
     return LoopItemsRequiredError(failure.message, suggestion=failures.remedy(failure))

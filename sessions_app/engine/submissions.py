@@ -1,13 +1,40 @@
 """What an agent hands in, read once for every door: how much of it there may be, and that each artifact names its kind."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sessions_app.engine.obligations import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS, Artifact, Submission
+from sessions_app.engine.findings import Artifact
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import canonical
 
+MAX_ARTIFACTS = 20
+MAX_ARTIFACT_BYTES = 64 * 1024
 MAX_ARTIFACT_KIND_CHARACTERS = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What an agent hands in with an acknowledgement. Artifacts are JSON objects with a `kind`."""
+
+    notes: str = ""
+    artifacts: tuple[Artifact, ...] = ()
+    context: Mapping[str, Any] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.notes.strip() or self.artifacts or self.context)
+
+    @property
+    def digest(self) -> str:
+        return canonical.digest(canonical.canonical_bytes(self.as_json()))
+
+    def as_json(self) -> dict[str, Any]:
+        artifacts = [dict(artifact) for artifact in self.artifacts]
+        return {"notes": self.notes.strip(), "artifacts": artifacts, "context": dict(self.context or {})}
+
+
+NOTHING = Submission()
 
 
 def read_submission(

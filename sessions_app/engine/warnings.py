@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from sessions_app.engine import outputs
 from sessions_app.engine.decisions import IdentifiedGap, Warned, WarningCode
 from sessions_app.engine.findings import Findings
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.reasons import Detail, Gap, GapCategory, GapSeverity
 from sessions_app.engine.state import CapabilityStatus, Pointer, PointerKind, Preferences
+from sessions_app.engine.submissions import Submission
 from workflows_app.engine.program import Autonomy, CapabilityNeed, Program, RiskPolicy
 
 _AUTONOMY_ORDER = (Autonomy.GUIDED, Autonomy.STOP_ON_USER_DEPS, Autonomy.NEVER_STOP)

@@ -127,7 +127,7 @@ class Leaf:
     def asked(self) -> UUID | None:
         """The question that is open there."""
         asked = snapshot_from_bytes(self.snapshot).asked
-        return UUID(hex=asked.node) if asked else None
+        return UUID(hex=asked.request) if asked else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +172,7 @@ def _after_answer(actor: Actor, standing: Standing) -> AfterAnswer | None:
     if not standing.has_children and standing.node_kind is not NodeKind.BLOCKED_ATTEMPT:
         return None
     asked = sound_snapshot(data=standing.snapshot, digest=standing.snapshot_digest).asked
-    return read_answered(team_id=actor.team_id, request_id=UUID(hex=asked.node)) if asked else None
+    return read_answered(team_id=actor.team_id, request_id=UUID(hex=asked.request)) if asked else None
 
 
 def same_work_below(standing: Standing, below: Beneath | None) -> Standing | None:

@@ -42,7 +42,6 @@ WITH RECURSIVE waiting AS (
 """
 _WAITING = f"{_STAYING} SELECT id FROM waiting ORDER BY event_index DESC LIMIT 1"  # noqa: S608  two constants
 _STAYING_IDS = f"{_STAYING} SELECT id FROM waiting ORDER BY event_index DESC LIMIT 100"  # noqa: S608  as above
-_ASKED = f"{_STAYING} SELECT w.id FROM waiting w JOIN sessions_app_checkpointrequest q ON q.id = w.id LIMIT 1"  # noqa: S608  as above
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +123,6 @@ def staying_nodes(*, team_id: UUID, request_id: UUID) -> tuple[UUID, ...]:
     """The node of a question and those that still wait at it, the newest first; none where a run is handed over."""
     rows = prepared_cursor().execute(_STAYING_IDS, [request_id, team_id]).fetchall()
     return tuple(row[0] for row in rows)
-
-
-def asked_later(*, team_id: UUID, node_id: UUID) -> UUID | None:
-    """The question that was asked below a node for what is pending there, when the node itself asked none."""
-    row = prepared_cursor().execute(_ASKED, [node_id, team_id]).fetchone()
-    return None if row is None else row[0]
 
 
 def list_checkpoints(*, actor: Actor, page: PageRequest, wanted: Wanted, now: datetime) -> Page[CheckpointValue]:

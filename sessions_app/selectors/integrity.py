@@ -223,7 +223,9 @@ class _Judge:
             value = getattr(row, key.value)
             if self.view.observed.get(key, "") != value:
                 yield self._finding(_STALE, f"{key.value} is {value!r}, the log says otherwise.")
-        baseline = Preferences(autonomy=Autonomy(row.autonomy), risk_policy=RiskPolicy(row.risk_policy))
+        baseline = Preferences(
+            autonomy=Autonomy(row.autonomy), risk_policy=RiskPolicy(row.risk_policy), waived_by=row.waived_by
+        )
         if self.view.baseline not in {None, baseline}:
             yield self._finding(_STALE, "Its runs begin with preferences that the log does not tell.")
         begun = orjson.loads(bytes(self.stored.events[0].body))["data"] if self.stored.events else {}

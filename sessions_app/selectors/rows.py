@@ -145,4 +145,5 @@ def read_activity_position(text: str) -> tuple[datetime, UUID]:
 
 
 def _preferences(row: WorkSession | Node) -> Preferences:
-    return Preferences(autonomy=Autonomy(row.autonomy), risk_policy=RiskPolicy(row.risk_policy))
+    waived_by = row.waived_by if isinstance(row, WorkSession) else ""
+    return Preferences(autonomy=Autonomy(row.autonomy), risk_policy=RiskPolicy(row.risk_policy), waived_by=waived_by)

@@ -99,7 +99,7 @@ FROM sessions_app_attempt a WHERE a.node_id = $1 AND a.nonce = $2 AND a.team_id 
 """
 
 _READ_SESSION = """
-SELECT s.title, s.parent_id, s.next_event_index, s.head_digest, s.autonomy, s.risk_policy,
+SELECT s.title, s.parent_id, s.next_event_index, s.head_digest, s.autonomy, s.risk_policy, s.waived_by,
        s.git_branch, s.git_head_sha, s.repository, s.ticket, a.reply, a.reply_template, a.keys_generation, a.to_node_id
 FROM sessions_app_worksession s
 LEFT JOIN sessions_app_attempt a ON a.node_id = s.id AND a.nonce = $2
@@ -157,9 +157,9 @@ def read_session(*, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> Sess
         title=row[0],
         parent_id=row[1],
         head=Head(next_index=row[2], digest=row[3]),
-        baseline=Preferences(autonomy=Autonomy(row[4]), risk_policy=RiskPolicy(row[5])),
-        observed=dict(zip(ObservationKey, row[6:10], strict=True)),
-        recorded=_recorded(row[10:14]),
+        baseline=Preferences(autonomy=Autonomy(row[4]), risk_policy=RiskPolicy(row[5]), waived_by=row[6]),
+        observed=dict(zip(ObservationKey, row[7:11], strict=True)),
+        recorded=_recorded(row[11:15]),
     )
 
 

@@ -40,7 +40,7 @@ class _Table:
 _TABLES = {
     "session": _Table(
         columns="t.id, t.team_id, t.title, t.parent_id, t.next_event_index, t.head_digest, t.head_seal, t.git_branch, "
-        "t.git_head_sha, t.repository, t.ticket, t.autonomy, t.risk_policy, t.created_by, t.created_at, t.last_activity_at",
+        "t.git_head_sha, t.repository, t.ticket, t.autonomy, t.risk_policy, t.waived_by, t.created_by, t.created_at, t.last_activity_at",
         source="sessions_app_worksession t",
         narrow="t.id = %(session)s",
         key="t.id",

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from sessions_app.engine.decisions import Outcome, Place, Warned, WarningCode
 from sessions_app.engine.log import EventDraft, EventKind, seal
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.runs import AttemptKind
 from sessions_app.engine.state import snapshot_from_bytes
+from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import AfterAnswer
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.appends import Append, NewAttempt

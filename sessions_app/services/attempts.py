@@ -7,9 +7,9 @@ from uuid import UUID
 from django.conf import settings
 
 from sessions_app.engine import checkpoints
-from sessions_app.engine.decisions import Decision, Place, Warned, WarningCode
-from sessions_app.engine.runs import COMPLETE
-from sessions_app.engine.state import Snapshot
+from sessions_app.engine.decisions import Decision, Place, PreferenceChange, Warned, WarningCode
+from sessions_app.engine.runs import ENDED, STOPPED
+from sessions_app.engine.state import Snapshot, Stop
 from sessions_app.engine.tokens import (
     NONCE_BYTES,
     TokenBadSignatureError,
@@ -17,10 +17,10 @@ from sessions_app.engine.tokens import (
     TokenUnknownNodeError,
 )
 from sessions_app.selectors.snapshots import sound_snapshot
-from sessions_app.selectors.standings import Standing
+from sessions_app.selectors.standings import Standing, read_tip
 from sessions_app.services.appends import NewTip
 from sessions_app.services.minting import Landing, Minting
-from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import NotFoundError, PreconditionFailedError
 from workflows_app.engine.program import Program
 from workflows_app.selectors.workflows import find_published
@@ -49,21 +49,39 @@ def place_at(minting: Minting, standing: Standing, *, nonce: bytes | None = None
         at_ms=minting.unix_ms,
         min_response_ms=settings.CHECKPOINT_MIN_RESPONSE_MS,
         due_ms=default_due_ms(),
+        stop=_stop_of(minting.actor.team_id, standing),
     )
 
 
-def landing_at(decision: Decision, place: Place, now: datetime) -> Landing:
-    completed = now if decision.status in COMPLETE else None
-    return Landing(tip=place.next_node, status=decision.status, completed_at=completed)
+def _stop_of(team_id: UUID, standing: Standing) -> Stop | None:
+    """That the run is stopped is told by its row, and by whom and why by its tip."""
+    if standing.run_status not in STOPPED:
+        return None
+    tip = read_tip(team_id=team_id, run_id=standing.run_id)
+    return snapshot_of(tip).stop if tip else None
 
 
-def landing_of(program: Program, decision: Decision, standing: Standing, place: Place, now: datetime) -> Landing:
+def landing_at(decision: Decision, now: datetime) -> Landing:
+    completed = now if decision.status in ENDED else None
+    return Landing(tip=decision.place.next_node, status=decision.status, completed_at=completed)
+
+
+def landing_of(program: Program, decision: Decision, standing: Standing, now: datetime) -> Landing:
     """The new node. The inbox is told when the run went on from elsewhere than it stood."""
-    landing = landing_at(decision, place, now)
+    landing = landing_at(decision, now)
     if standing.node_id == standing.tip_node_id or not checkpoints.may_ask(program):
         return landing
     asked = decision.snapshot.asked
-    return replace(landing, moved=NewTip(asked=UUID(hex=asked.node) if asked else None))
+    return replace(landing, moved=NewTip(asked=UUID(hex=asked.request) if asked else None))
+
+
+def person_of(actor: Actor) -> str:
+    """The signed-in person who steers runs; empty for anybody else, whose choice waives nothing."""
+    return actor.id if actor.kind is ActorKind.PERSON and actor.may(Permission.STEER_RUNS) else ""
+
+
+def chosen_by(actor: Actor, change: PreferenceChange | None) -> PreferenceChange | None:
+    return None if change is None else replace(change, person=person_of(actor))
 
 
 def default_due_ms() -> int | None:

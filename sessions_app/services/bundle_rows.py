@@ -255,10 +255,11 @@ class _Writer:
             head_seal=sealing.head_seal(session_id=self.session_id, team_id=self.team_id, head=self._head()),
             autonomy=baseline.autonomy.value,
             risk_policy=baseline.risk_policy.value,
+            waived_by=baseline.waived_by,
             created_by=self.actor.id,
             created_at=moment(self.session.first_ms),
             # Now: what was just taken in is not idle.
-            last_activity_at=self.now,
+            last_activity_at=max(self.now, moment(self.session.last_ms)),
             **observed,
         )
 

@@ -1,13 +1,13 @@
 """People answer what runs ask: each service is one conditional write, and its entry in the audit log."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
 
-from sessions_app.engine import handover_answers, outputs
+from sessions_app.engine import outputs
 from sessions_app.engine.checkpoints import (
     MAX_REASON_CHARACTERS,
     CheckpointAnsweredError,
@@ -17,9 +17,8 @@ from sessions_app.engine.checkpoints import (
     Voice,
 )
 from sessions_app.engine.decide import decide
-from sessions_app.engine.decisions import AnswerCheckpoint, Decision, Place
-from sessions_app.engine.handover_answers import Mode, Resolve
-from sessions_app.engine.runs import COMPLETE, Dialect
+from sessions_app.engine.decisions import Answer
+from sessions_app.engine.runs import ENDED, Dialect
 from sessions_app.models import CheckpointRequest
 from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint, waiting_node
 from sessions_app.selectors.standings import Standing, read_standing, read_tip
@@ -31,7 +30,6 @@ from sessions_app.services.triggered import awaited_child, end_with_parent
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
-from workflows_app.engine.program import Program
 from workflows_app.selectors.programs import load_program
 
 _UNANSWERED = Q(state__in=[CheckpointState.OPEN.value, CheckpointState.WITHDRAWN.value])
@@ -74,14 +72,14 @@ def answer_checkpoint(
     outputs.check_text(option_id, name="option", max_characters=256)
     voice = Voice(who=actor.id, door=actor.door.value, reason=reason.strip())
     minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
-    command = AnswerCheckpoint(option_id=option_id, digest=digest, voice=voice)
+    command = Answer(request=request_id.hex, option_id=option_id, digest=digest, voice=voice)
     for _ in range(MAX_TRIES):
         if _answer(minting, request_id, command):
             return read_checkpoint(actor=actor, request_id=request_id)
     raise busy()
 
 
-def _answer(minting: Minting, request_id: UUID, command: AnswerCheckpoint) -> bool:
+def _answer(minting: Minting, request_id: UUID, command: Answer) -> bool:
     """One try: False when another writer was first."""
     actor = minting.actor
     at = _where_it_waits(actor, request_id)
@@ -95,21 +93,15 @@ def _answer(minting: Minting, request_id: UUID, command: AnswerCheckpoint) -> bo
     if not at.handed_over and waiting_node(team_id=actor.team_id, request_id=request_id) != at.standing.node_id:
         return False
     standing = at.standing
-    command = replace(command, by_hand=value.dialect is Dialect.NAVIGATION)
     program = load_program(standing.workflow_hash)
-    place = place_at(minting, standing)
-    decision = _decided(at, program, command, request_id, place)
-    plan = minting.plan(
-        program=program,
-        decision=decision,
-        place=place,
-        head=standing.head,
-        landing=landing_at(decision, place, minting.now)
-        if at.handed_over
-        else landing_of(program, decision, standing, place, minting.now),
-        attempt=None,
+    decision = decide(
+        program=program, snapshot=snapshot_of(standing), command=command, place=place_at(minting, standing)
     )
-    ends = not at.handed_over and decision.status in COMPLETE
+    landing = (
+        landing_at(decision, minting.now) if at.handed_over else landing_of(program, decision, standing, minting.now)
+    )
+    plan = minting.plan(program=program, decision=decision, head=standing.head, landing=landing, attempt=None)
+    ends = decision.status in ENDED
     snapshot = decision.snapshot
     child = awaited_child(actor=actor, standing=standing, program=program, snapshot=snapshot) if ends else None
     return carry_out(actor=actor, plan=plan) if child is None else end_with_parent(minting, plan, child)
@@ -132,20 +124,6 @@ def _where_it_waits(actor: Actor, request_id: UUID) -> _Waiting | None:
         node_id = waiting_node(team_id=actor.team_id, request_id=request_id)
         standing = read_standing(team_id=actor.team_id, node_id=node_id, nonce=b"")
     return None if standing is None else _Waiting(standing=standing, handed_over=handed_over)
-
-
-def _decided(at: _Waiting, program: Program, command: AnswerCheckpoint, request_id: UUID, place: Place) -> Decision:
-    snapshot = snapshot_of(at.standing)
-    if not at.handed_over:
-        return decide(program=program, snapshot=snapshot, command=command, place=place)
-    said = Resolve(
-        mode=Mode.OPTION,
-        request=request_id.hex,
-        option_id=command.option_id,
-        voice=command.voice,
-        digest=command.digest,
-    )
-    return handover_answers.resolve(program=program, snapshot=snapshot, command=said, place=place).decision
 
 
 def _require_person(actor: Actor) -> None:

@@ -7,7 +7,8 @@ from contextlib import suppress
 from uuid import UUID
 
 from sessions_app.engine import children
-from sessions_app.engine.decisions import Decision, Part, Place
+from sessions_app.engine.decide import decide
+from sessions_app.engine.decisions import Command, Suspend, TakeBack
 from sessions_app.engine.handles import Handle
 from sessions_app.engine.state import Snapshot
 from sessions_app.selectors.standings import Standing, read_tip
@@ -35,10 +36,7 @@ def trigger_for(actor: Actor, activity: Activity | None, workflow_id: str, names
 
 def suspend(minting: Minting, standing: Standing, *, run_id: UUID) -> bool:
     """False when the parent's session was written to meanwhile."""
-    place = place_at(minting, standing)
-    program = load_program(standing.workflow_hash)
-    decision = children.suspended(program=program, snapshot=snapshot_of(standing), run=run_id.hex, place=place)
-    return _written(minting, program, standing, decision, place)
+    return _moved(minting, standing, Suspend(run=run_id.hex))
 
 
 def release(minting: Minting, child: Handle, snapshot: Snapshot, *, program: Program, workflow_id: str) -> bool:
@@ -55,17 +53,19 @@ def release(minting: Minting, child: Handle, snapshot: Snapshot, *, program: Pro
     at = parent.activity(child.parent.activity)
     trigger = trigger_for(minting.actor, at, workflow_id, frozenset({program.id, workflow_id}))
     returned = children.given_back(parent=parent, trigger=trigger, before=before, child=snapshot)
-    place = place_at(minting, standing)
-    decision = children.resumed(program=parent, snapshot=before, run=child.run_id.hex, returned=returned, place=place)
-    return _written(minting, parent, standing, decision, place)
+    return _moved(minting, standing, TakeBack(run=child.run_id.hex, returned=returned))
 
 
-def _written(minting: Minting, program: Program, standing: Standing, decision: Decision, place: Place) -> bool:
-    plan = minting.plan_parts(
+def _moved(minting: Minting, standing: Standing, command: Command) -> bool:
+    program = load_program(standing.workflow_hash)
+    decision = decide(
+        program=program, snapshot=snapshot_of(standing), command=command, place=place_at(minting, standing)
+    )
+    plan = minting.plan(
         program=program,
-        parts=[Part(place=place, decision=decision)],
+        decision=decision,
         head=standing.head,
-        landing=landing_of(program, decision, standing, place, minting.now),
+        landing=landing_of(program, decision, standing, minting.now),
         attempt=None,
     )
     return store.append(plan)

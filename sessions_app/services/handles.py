@@ -8,12 +8,12 @@ from django.db import transaction
 from sessions_app.engine import handles, outputs
 from sessions_app.engine.children import passed_on
 from sessions_app.engine.decide import decide
-from sessions_app.engine.decisions import Part, Place, Start
+from sessions_app.engine.decisions import Decision, Place, Start
 from sessions_app.engine.drafts import session_draft
 from sessions_app.engine.handles import MAX_AGENT_CHARACTERS, Handle, ParentContext, handle_of, issued_draft
 from sessions_app.engine.handover_refusals import CheckpointOpenError
 from sessions_app.engine.log import Head, seal
-from sessions_app.engine.runs import Dialect
+from sessions_app.engine.runs import Dialect, Drive
 from sessions_app.engine.state import OpenQuestion, Preferences, Snapshot
 from sessions_app.engine.tokens import (
     Token,
@@ -190,7 +190,7 @@ def _begun(minting: Minting, wish: Wish) -> Held | None:
         baseline=baseline,
         bundled=published.bundled,
         trigger=actor.door.value,
-        handed_over=True,
+        drive=Drive.HANDED_OVER,
     )
     decision = decide(program=program, snapshot=None, command=command, place=place)
     handle = handle_of(
@@ -200,7 +200,7 @@ def _begun(minting: Minting, wish: Wish) -> Held | None:
         agent_id=wish.agent_id,
         parent=_context_of(parent) if parent else None,
     )
-    plan = _plan(minting, program, Part(place=place, decision=decision), handle, baseline)
+    plan = _plan(minting, program, decision, handle, baseline)
     with transaction.atomic(durable=True):
         if not store.append(plan):
             return None
@@ -210,8 +210,8 @@ def _begun(minting: Minting, wish: Wish) -> Held | None:
     return _read_again(actor, handle)
 
 
-def _plan(minting: Minting, program: Program, part: Part, handle: Handle, baseline: Preferences) -> Append:
-    place = part.place
+def _plan(minting: Minting, program: Program, decision: Decision, handle: Handle, baseline: Preferences) -> Append:
+    place = decision.place
     parent_id = handle.parent.session_id if handle.parent else None
     opening = Opening(
         drafts=[
@@ -228,15 +228,14 @@ def _plan(minting: Minting, program: Program, part: Part, handle: Handle, baseli
             goal="",
         ),
     )
-    return minting.plan_parts(
+    return minting.plan(
         program=program,
-        parts=[part],
+        decision=decision,
         head=Head(),
-        landing=landing_at(part.decision, place, minting.now),
+        landing=landing_at(decision, minting.now),
         attempt=None,
         opening=opening,
-        after=[issued_draft(handle)],
-        handles=[handle],
+        handle=handle,
     )
 
 

@@ -4,7 +4,7 @@ A call is recorded under its holder and the place of the log that its token name
 again are answered what was recorded. Any other call finds the run where it stands, whatever its token says.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -13,13 +13,13 @@ from uuid import UUID
 import orjson
 from django.db import transaction
 
-from sessions_app.engine import handles, handover, handover_answers, handover_replies, manifests, questions
+from sessions_app.engine import handles, handover, handover_replies, manifests, questions
 from sessions_app.engine.checkpoints import Voice
-from sessions_app.engine.decisions import Part, Place
+from sessions_app.engine.decide import decide
+from sessions_app.engine.decisions import Answer, AnswerMode, AskQuestion, Decision, EnterActivity, Place
 from sessions_app.engine.handles import Handle
-from sessions_app.engine.handover import HandOver
-from sessions_app.engine.handover_answers import Mode, Resolve
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError, CheckpointOpenError, no_activity
+from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.runs import AttemptKind, Dialect
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import TokenKind
@@ -79,39 +79,44 @@ def changed_since(actor: Actor, standing: Standing, program: Program, *, now: da
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Moved:
-    """What a call comes to; without parts nothing is written. `body` makes the reply, given the token to hand back."""
+    """What a call comes to; without a decision nothing is written. `body` makes the reply, given the token to hand back."""
 
-    parts: Sequence[Part]
+    decision: Decision | None
     body: Callable[[str], dict[str, Any]]
 
 
-def enter_activity(call: Call, command: HandOver) -> Handed:
+def enter_activity(call: Call, command: EnterActivity) -> Handed:
     """Leave the activity with what was done in it, and enter the next one."""
 
     def move(at: "_At") -> _Moved:
         snapshot, program = at.snapshot, at.program
         if handover.stays(program=program, snapshot=snapshot, activity_id=command.activity_id):
             return at.read_again(command)
-        handing = handover.hand_over(
-            program=program, snapshot=snapshot, command=command, place=at.place, nodes=at.nodes(command)
-        )
+        decision = decide(program=program, snapshot=snapshot, command=command, place=at.place_for(command))
         drift = changed_since(call.actor, at.standing, at.program, now=call.now)
 
         def body(token: str) -> dict[str, Any]:
             said = handover_replies.entered(
-                program=program, before=snapshot, handing=handing, token=token, now_ms=at.place.at_ms
+                program=program, before=snapshot, decision=decision, token=token, now_ms=at.place.at_ms
             )
             return {**said, "warnings": [*said["warnings"], *drift]}
 
-        return _Moved(parts=handing.parts, body=body)
+        return _Moved(decision=decision, body=body)
 
     arguments = {
         "activity": command.activity_id,
         "claim": command.claim,
-        "manifest": None if command.manifest is None else [asdict(entry) for entry in command.manifest],
+        "manifest": None if command.manifest is None else [_entry_json(entry) for entry in command.manifest],
         "outcomes": None if command.outcomes is None else [asdict(entry) for entry in command.outcomes],
     }
     return _once(call, "enter", arguments, move)
+
+
+def _entry_json(entry: ManifestEntry) -> dict[str, Any]:
+    said: dict[str, Any] = {"step_id": entry.step_id, "output": entry.output}
+    if entry.artifacts:
+        said["artifacts"] = [dict(each) for each in entry.artifacts]
+    return {**said, "context": dict(entry.context)} if entry.context else said
 
 
 def yield_checkpoint(call: Call, *, checkpoint_id: str) -> Handed:
@@ -123,43 +128,42 @@ def yield_checkpoint(call: Call, *, checkpoint_id: str) -> Handed:
             raise no_activity()
         if handover_replies.question_named(at.snapshot, checkpoint_id) is not None:
             return _Moved(
-                parts=(), body=lambda token: handover_replies.yielded(checkpoint_id=checkpoint_id, token=token)
+                decision=None, body=lambda token: handover_replies.yielded(checkpoint_id=checkpoint_id, token=token)
             )
         if not at.snapshot.questions and questions.is_settled(activity, at.snapshot, checkpoint_id):
             option = questions.latest_answer(at.snapshot, checkpoint_id) or ""
             return _Moved(
-                parts=(),
+                decision=None,
                 body=lambda token: handover_replies.answered_before(
                     checkpoint_id=checkpoint_id, option=option, token=token
                 ),
             )
-        decision = handover_answers.yield_checkpoint(
-            program=at.program, snapshot=at.snapshot, checkpoint_id=checkpoint_id, place=at.place
-        )
+        command = AskQuestion(checkpoint_id=checkpoint_id)
+        decision = decide(program=at.program, snapshot=at.snapshot, command=command, place=at.place)
         return _Moved(
-            parts=(Part(place=at.place, decision=decision),),
+            decision=decision,
             body=lambda token: handover_replies.yielded(checkpoint_id=checkpoint_id, token=token),
         )
 
     return _once(call, "yield", {"checkpoint": checkpoint_id}, move)
 
 
-def respond_checkpoint(call: Call, *, checkpoint_id: str, mode: Mode, option_id: str = "") -> Handed:
+def respond_checkpoint(call: Call, *, checkpoint_id: str, mode: AnswerMode, option_id: str = "") -> Handed:
     """An agent passes on what its user chose, or resolves the question without them. Without a name the only one is meant."""
     voice = Voice(who=call.actor.id, door=call.actor.door.value)
-    command = Resolve(mode=mode, checkpoint_id=checkpoint_id, option_id=option_id, voice=voice)
+    command = Answer(mode=mode, checkpoint_id=checkpoint_id, option_id=option_id, voice=voice)
 
     def move(at: "_At") -> _Moved:
         told = _answered_by_person(at.snapshot, checkpoint_id)
         if told is not None:
             return _Moved(
-                parts=(),
+                decision=None,
                 body=lambda token: handover_replies.person_answered(question=told, snapshot=at.snapshot, token=token),
             )
-        outcome = handover_answers.resolve(program=at.program, snapshot=at.snapshot, command=command, place=at.place)
+        decision = decide(program=at.program, snapshot=at.snapshot, command=command, place=at.place)
         return _Moved(
-            parts=(Part(place=at.place, decision=outcome.decision),),
-            body=lambda token: handover_replies.resolved(outcome=outcome, token=token),
+            decision=decision,
+            body=lambda token: handover_replies.resolved(decision=decision, token=token),
         )
 
     return _once(call, "respond", {"checkpoint": checkpoint_id, "mode": mode.value, "option": option_id}, move)
@@ -247,15 +251,16 @@ class _At:
     place: Place
     minting: Minting
 
-    def nodes(self, command: HandOver) -> list[UUID]:
+    def place_for(self, command: EnterActivity) -> Place:
+        """With an id for each node that the manifest may make."""
         count = min(len(command.manifest or ()), handover.MAX_MANIFEST_ENTRIES)
-        return [self.minting.new_id() for _ in range(count + 2)]
+        return replace(self.place, more_nodes=tuple(self.minting.new_id() for _ in range(count + 1)))
 
-    def read_again(self, command: HandOver) -> _Moved:
+    def read_again(self, command: EnterActivity) -> _Moved:
         """The activity at hand once more: nothing is left, so nothing is written."""
         warnings = handover.warnings_of_staying(program=self.program, snapshot=self.snapshot, command=command)
         return _Moved(
-            parts=(),
+            decision=None,
             body=lambda token: handover_replies.activity_entered(
                 program=self.program, snapshot=self.snapshot, token=token, warnings=warnings
             ),
@@ -294,32 +299,31 @@ def _try(call: Call, holder: Holder, nonce: bytes, move: Callable[[_At], _Moved]
         minting=minting,
     )
     moved = move(at)
-    if not moved.parts:
+    if moved.decision is None:
         held = held_of(holder)
         return _handed(_reply(moved.body(held.token)), held)
-    return _written(at, moved, nonce)
+    return _written(at, moved, moved.decision, nonce)
 
 
-def _written(at: _At, moved: _Moved, nonce: bytes) -> Handed | None:
-    last = moved.parts[-1]
-    events = sum(len(part.decision.drafts) for part in moved.parts)
+def _written(at: _At, moved: _Moved, last: Decision, nonce: bytes) -> Handed | None:
+    events = sum(len(node.drafts) for node in last.nodes)
     token = token_at(at.handle, at.standing.head.next_index + events)
     reply = _reply(moved.body(token))
-    plan = at.minting.plan_parts(
+    plan = at.minting.plan(
         program=at.program,
-        parts=moved.parts,
+        decision=last,
         head=at.standing.head,
-        landing=landing_at(last.decision, last.place, at.minting.now),
+        landing=landing_at(last, at.minting.now),
         attempt=_attempt(at.handle, nonce, last.place, reply, at.minting.keys),
     )
-    ends = last.decision.snapshot.position.complete and at.handle.parent is not None
+    ends = last.snapshot.position.complete and at.handle.parent is not None
     if not (_carried_out_with_parent(at, plan, last) if ends else carry_out(actor=at.minting.actor, plan=plan)):
         return None
     held = Held(
         handle=at.handle,
         token=token,
         program=at.program,
-        snapshot=last.decision.snapshot,
+        snapshot=last.snapshot,
         standing=_standing_after(at.standing, plan, last),
     )
     return Handed(reply=reply, held=held, found_in=at.snapshot.position.activity)
@@ -333,13 +337,13 @@ def _reply(body: dict[str, Any]) -> Reply:
     return Reply(data=orjson.dumps(body), template=handover_replies.TEMPLATE)
 
 
-def _carried_out_with_parent(at: _At, plan: Append, last: Part) -> bool:
+def _carried_out_with_parent(at: _At, plan: Append, last: Decision) -> bool:
     """The last transition of a child, with the parent's return to work: both or neither."""
     with transaction.atomic(durable=True):
         written = carry_out(actor=at.minting.actor, plan=plan) and children.release(
             at.minting,
             at.handle,
-            last.decision.snapshot,
+            last.snapshot,
             program=at.program,
             workflow_id=at.standing.workflow_id,
         )
@@ -348,8 +352,8 @@ def _carried_out_with_parent(at: _At, plan: Append, last: Part) -> bool:
     return written
 
 
-def _standing_after(standing: Standing, plan: Append, last: Part) -> Standing:
-    decision = last.decision
+def _standing_after(standing: Standing, plan: Append, last: Decision) -> Standing:
+    decision = last
     return replace(
         standing,
         node_id=last.place.next_node,

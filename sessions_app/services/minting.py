@@ -10,9 +10,10 @@ import orjson
 
 from sessions_app.engine import handover_replies, navigation, replies, tokens
 from sessions_app.engine.actions import Action
-from sessions_app.engine.decisions import Decision, Outcome, Part, Place, Warned
+from sessions_app.engine.checkpoints import Authority
+from sessions_app.engine.decisions import Decision, Outcome, Warned
 from sessions_app.engine.handles import Handle, issued_draft
-from sessions_app.engine.log import EventDraft, Head, seal
+from sessions_app.engine.log import EventDraft, EventKind, Head, seal
 from sessions_app.engine.navigation import Awaited
 from sessions_app.engine.prompts import pending_of
 from sessions_app.engine.replies import Branching, ReplyFacts, Tokens
@@ -98,13 +99,12 @@ class Minting:
         *,
         program: Program,
         decision: Decision,
-        place: Place,
         goal: str,
         warnings: Sequence[Warned],
         branching: Branching | None = None,
     ) -> Reply:
         """A bookmark leaves its node pending; every other transition answers with the node that it made."""
-        snapshot = decision.snapshot
+        snapshot, place = decision.snapshot, decision.place
         starts = decision.outcome is Outcome.STARTED
         stays = decision.outcome is Outcome.BOOKMARKED and place.node_id is not None
         facts = ReplyFacts(
@@ -135,14 +135,13 @@ class Minting:
         *,
         program: Program,
         decision: Decision,
-        place: Place,
         warnings: Sequence[Warned],
         returns: bool = False,
     ) -> Reply:
         """The first reply of a run that is driven by hand."""
         return situation_reply(
             keys=self.keys,
-            node_id=place.next_node,
+            node_id=decision.place.next_node,
             program=program,
             snapshot=decision.snapshot,
             message=navigation.started(program=program, snapshot=decision.snapshot, returns=returns),
@@ -156,19 +155,19 @@ class Minting:
         before: Snapshot,
         action: Action,
         decision: Decision,
-        place: Place,
         warnings: Sequence[Warned],
         returns: bool = False,
     ) -> Reply:
         """What an action by hand has come to."""
         return situation_reply(
             keys=self.keys,
-            node_id=place.next_node,
+            node_id=decision.place.next_node,
             program=program,
             snapshot=decision.snapshot,
             message=navigation.acted(before=before, after=decision.snapshot, action=action, returns=returns),
             warnings=warnings,
             effect=navigation.effect_of(program=program, before=before, action=action),
+            is_blocked=decision.outcome is Outcome.BLOCKED,
         )
 
     def _tokens(self, node_id: UUID, snapshot: Snapshot) -> Tokens:
@@ -179,41 +178,17 @@ class Minting:
         *,
         program: Program,
         decision: Decision,
-        place: Place,
         head: Head,
         landing: Landing,
         attempt: NewAttempt | None,
         opening: Opening | None = None,
         handle: Handle | None = None,
     ) -> Append:
-        """The rows of a transition that makes one node."""
-        return self.plan_parts(
-            program=program,
-            parts=[Part(place=place, decision=decision)],
-            head=head,
-            landing=landing,
-            attempt=attempt,
-            opening=opening,
-            after=[issued_draft(handle)] if handle else (),
-            handles=[handle] if handle else (),
-        )
-
-    def plan_parts(
-        self,
-        *,
-        program: Program,
-        parts: Sequence[Part],
-        head: Head,
-        landing: Landing,
-        attempt: NewAttempt | None,
-        opening: Opening | None = None,
-        after: Sequence[EventDraft] = (),
-        handles: Sequence[Handle] = (),
-    ) -> Append:
-        """The rows of a transition that makes a node for each part. `after` is what the log tells behind the last."""
-        last = parts[-1].place
+        """The rows of a transition: a node for each that the decision makes, and the handle that is issued with it."""
+        last = decision.place
         before = opening.drafts if opening else ()
-        drafts = (*before, *(draft for part in parts for draft in part.decision.drafts), *after)
+        after = [issued_draft(handle)] if handle else []
+        drafts = (*before, *(draft for node in decision.nodes for draft in node.drafts), *after)
         sealed = seal(
             drafts=drafts,
             session_id=last.session_id,
@@ -223,7 +198,7 @@ class Minting:
         )
         rows = Rows(
             program=program,
-            parts=parts,
+            decisions=decision.nodes,
             places={event.dedupe: event.index for event in sealed.events},
             unix_ms=self.unix_ms,
         )
@@ -247,11 +222,20 @@ class Minting:
             outputs=rows.outputs(),
             gaps=rows.gaps(),
             questions=rows.questions(),
-            closings=[closing for part in parts for closing in part.decision.closings],
+            closings=[closing for node in decision.nodes for closing in node.closings],
             closed_by=last.next_node,
+            approved=[draft.dedupe for node in decision.nodes for draft in node.drafts if _is_own_approval(draft)],
             moved=landing.moved,
-            handles=rows.handles(handles),
+            handles=rows.handles([handle] if handle else []),
         )
+
+
+def _is_own_approval(draft: EventDraft) -> bool:
+    return (
+        draft.kind is EventKind.CHECKPOINT_ANSWERED
+        and draft.data["authority"] == Authority.HUMAN.value
+        and "request" not in draft.data
+    )
 
 
 def situation_reply(
@@ -265,6 +249,7 @@ def situation_reply(
     effect: Effect | None = None,
     refusal: WorkrailError | None = None,
     awaited: Sequence[Awaited] = (),
+    is_blocked: bool = False,
 ) -> Reply:
     """Where a run driven by hand stands, under the token of its node."""
     body = navigation.situation(
@@ -276,6 +261,7 @@ def situation_reply(
         effect=effect,
         refusal=refusal,
         awaited=awaited,
+        is_blocked=is_blocked,
     )
     return Reply(data=orjson.dumps(body), template=navigation.TEMPLATE)
 

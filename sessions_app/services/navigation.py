@@ -6,7 +6,9 @@ from typing import Any
 
 from sessions_app.engine import navigation
 from sessions_app.engine.actions import Action, nonce_of
+from sessions_app.engine.checkpoints import Voice
 from sessions_app.engine.decisions import Steer
+from sessions_app.engine.refusals import NothingNewError
 from sessions_app.engine.runs import AttemptKind, Dialect
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.steering_refusals import REFUSALS
@@ -53,7 +55,11 @@ def steer_run(*, actor: Actor, state_token: str, action: Action, now: datetime, 
         raise InvalidInputError(f"The action is no plain JSON: {error}", suggestion="Send plain values.") from error
     use = Use(node_id=node_id, nonce=nonce, kind=AttemptKind.ACK)
     try:
-        return use_once(actor, use, Steer(action=action), keys, retired=token.retired, now=now, entropy=entropy)
+        voice = Voice(who=actor.id, door=actor.door.value)
+        command = Steer(action=action, by_person=actor.may(Permission.ANSWER_CHECKPOINTS), voice=voice)
+        return use_once(actor, use, command, keys, retired=token.retired, now=now, entropy=entropy)
+    except NothingNewError:
+        return read_situation(actor=actor, state_token=state_token)
     except REFUSALS as error:
         return read_situation(actor=actor, state_token=state_token, refusal=error)
 

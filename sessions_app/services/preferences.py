@@ -1,5 +1,6 @@
 """Preferences that others begin with: a team's for its sessions, a session's for its runs. Neither reaches back."""
 
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -9,29 +10,28 @@ from sessions_app.engine.decisions import PreferenceChange, PreferenceSource
 from sessions_app.engine.log import Event, EventDraft, EventKind, seal
 from sessions_app.engine.state import Preferences
 from sessions_app.models import Event as EventRow, TeamPreferences, WorkSession
+from sessions_app.selectors.preferences import preferences_of
 from sessions_app.selectors.standings import SessionStanding, birth_date, read_session
 from sessions_app.services import sealing
-from sessions_app.services.attempts import MAX_TRIES, busy
+from sessions_app.services.attempts import MAX_TRIES, busy, person_of
 from sessions_app.services.minting import Entropy
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text, uuid7
 from teams_app.services.audit import record_audit
-from workflows_app.engine.program import Autonomy, RiskPolicy
 
 
 @transaction.atomic(durable=True)
 def set_team_preferences(*, actor: Actor, change: PreferenceChange, now: datetime) -> Preferences:
     """What the team's sessions begin with from now on. Those that are there keep what they have."""
     actor.require(Permission.MANAGE_TEAM)
-    changed = {"autonomy": change.autonomy, "risk_policy": change.risk_policy}
-    # Only what is changed is written, so of two changes at once neither undoes the other. One row for each team by its key.
-    row, _ = TeamPreferences.objects.update_or_create(
-        pk=actor.team_id,
-        defaults={name: value.value for name, value in changed.items() if value is not None} | {"updated_at": now},
-        create_defaults=_columns(change.applied_to(Preferences())) | {"updated_at": now},
+    TeamPreferences.objects.bulk_create(
+        [TeamPreferences(pk=actor.team_id, **_columns(Preferences()), updated_at=now)], ignore_conflicts=True
     )
-    preferences = Preferences(autonomy=Autonomy(row.autonomy), risk_policy=RiskPolicy(row.risk_policy))
+    # Of two changes at once the later sees the earlier: the row is locked until that has committed.
+    row = TeamPreferences.objects.select_for_update(no_key=True).get(pk=actor.team_id)
+    preferences = replace(change, person=person_of(actor)).applied_to(preferences_of(row))
+    TeamPreferences.objects.filter(pk=actor.team_id).update(**_columns(preferences), updated_at=now)
     record_audit(
         actor=actor,
         action="preferences.changed",
@@ -47,6 +47,7 @@ def set_session_preferences(
 ) -> Preferences:
     """What the next runs of the session begin with; its runs keep what they have. What is so already is not recorded."""
     actor.require(Permission.STEER_RUNS)
+    change = replace(change, person=person_of(actor))
     for _ in range(MAX_TRIES):
         standing = read_session(team_id=actor.team_id, session_id=session_id)
         if standing is None:
@@ -86,7 +87,11 @@ def _write(actor: Actor, standing: SessionStanding, preferences: Preferences, no
 
 
 def _columns(preferences: Preferences) -> dict[str, str]:
-    return {"autonomy": preferences.autonomy.value, "risk_policy": preferences.risk_policy.value}
+    return {
+        "autonomy": preferences.autonomy.value,
+        "risk_policy": preferences.risk_policy.value,
+        "waived_by": preferences.waived_by,
+    }
 
 
 def _draft(standing: SessionStanding, preferences: Preferences) -> EventDraft:
@@ -97,7 +102,7 @@ def _draft(standing: SessionStanding, preferences: Preferences) -> EventDraft:
         dedupe=f"{EventKind.PREFERENCES_CHANGED.value}:{session}:{standing.head.next_index}",
         data={
             "source": PreferenceSource.USER.value,
-            "delta": [{"key": key, "value": value} for key, value in effective.items() if before[key] != value],
+            "delta": [{"key": key, "value": value} for key, value in effective.items() if before.get(key) != value],
             "effective": effective,
             "warnings": [],
         },

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sessions_app.engine.decisions import Decision, NewlyAsked, OutputDraft, Part
+from sessions_app.engine.decisions import Decision, NewlyAsked, OutputDraft
 from sessions_app.engine.drafts import gap_name, output_name
 from sessions_app.engine.handles import Handle, issued_draft
 from sessions_app.engine.log import EventKind
@@ -20,19 +20,19 @@ class Rows:
     """`places` are the indices of the events by what they say."""
 
     program: Program
-    parts: Sequence[Part]
+    decisions: Sequence[Decision]
     places: Mapping[str, int]
     unix_ms: int
 
     def nodes(self) -> list[NewNode]:
-        return [self._node(part) for part in self.parts]
+        return [self._node(decision) for decision in self.decisions]
 
     def outputs(self) -> list[NewOutput]:
         return [
             NewOutput(
                 output_id=output.output_id,
-                node_id=part.place.node_id,
-                to_node_id=part.place.next_node,
+                node_id=decision.place.node_id,
+                to_node_id=decision.place.next_node,
                 channel=output.channel,
                 body=output.body,
                 sha256=output.sha256,
@@ -40,20 +40,20 @@ class Rows:
                 supersedes_id=output.supersedes,
                 event_index=self.places[f"{EventKind.NODE_OUTPUT_APPENDED.value}:{_name(output)}"],
             )
-            for part in self.parts
-            for output in part.decision.outputs
+            for decision in self.decisions
+            for output in decision.outputs
         ]
 
     def gaps(self) -> list[NewGap]:
         return [
             NewGap(
                 gap_id=found.gap_id,
-                node_id=part.place.node_id or part.place.next_node,
+                node_id=decision.place.node_id or decision.place.next_node,
                 gap=found.gap,
                 event_index=self.places[f"{EventKind.GAP_RECORDED.value}:{gap_name(found.gap_id)}"],
             )
-            for part in self.parts
-            for found in part.decision.gaps
+            for decision in self.decisions
+            for found in decision.gaps
         ]
 
     def questions(self) -> list[NewQuestion]:
@@ -62,17 +62,17 @@ class Rows:
                 request_id=asked.request,
                 shown=asked.shown,
                 due_at=asked.shown.due_at(self.unix_ms),
-                event_index=self.places[f"{EventKind.CHECKPOINT_PRESENTED.value}:{_asked_name(asked, part)}"],
+                event_index=self.places[f"{EventKind.CHECKPOINT_PRESENTED.value}:{_asked_name(asked, decision)}"],
             )
-            for part in self.parts
-            for asked in part.decision.asked
+            for decision in self.decisions
+            for asked in decision.asked
         ]
 
     def handles(self, handles: Sequence[Handle]) -> list[NewHandle]:
         return [NewHandle(handle=each, event_index=self.places[issued_draft(each).dedupe]) for each in handles]
 
-    def _node(self, part: Part) -> NewNode:
-        decision, place = part.decision, part.place
+    def _node(self, decision: Decision) -> NewNode:
+        place = decision.place
         snapshot = decision.snapshot
         return NewNode(
             node_id=place.next_node,
@@ -93,9 +93,9 @@ def _created(decision: Decision) -> str:
     return decision.drafts[decision.node_draft].dedupe
 
 
-def _asked_name(asked: NewlyAsked, part: Part) -> str:
+def _asked_name(asked: NewlyAsked, decision: Decision) -> str:
     """A question that is asked alone goes by the name of its node."""
-    alone = asked.request == part.place.next_node
+    alone = asked.request == decision.place.next_node
     return to_text(Prefix.NODE if alone else Prefix.CHECKPOINT, asked.request)
 
 

@@ -5,7 +5,7 @@ on the new state: what was recorded meanwhile for the same attempt is then simpl
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -30,11 +30,12 @@ from sessions_app.engine.decisions import (
 )
 from sessions_app.engine.drafts import session_draft
 from sessions_app.engine.log import Head, NodeKind
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.observations import check_observations, observation_drafts
+from sessions_app.engine.refusals import NothingNewError
 from sessions_app.engine.replies import Branching, Recap
-from sessions_app.engine.runs import COMPLETE, AttemptKind, Dialect, ObservationKey, RunStatus
+from sessions_app.engine.runs import DRIVES, ENDED, AttemptKind, Dialect, Drive, ObservationKey, RunStatus, status_of
 from sessions_app.engine.state import Preferences, snapshot_from_bytes
+from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import (
     NONCE_BYTES,
     TokenKind,
@@ -42,7 +43,7 @@ from sessions_app.engine.tokens import (
 )
 from sessions_app.selectors import branches, preferences as preference_selectors
 from sessions_app.selectors.branches import Beneath, Leaf
-from sessions_app.selectors.checkpoints import AfterAnswer, asked_later, read_answered
+from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
 from sessions_app.selectors.standings import (
     SessionStanding,
     Standing,
@@ -57,10 +58,12 @@ from sessions_app.services.appends import NewAttempt, NewRun, NewSession, NewTip
 from sessions_app.services.attempts import (
     MAX_TRIES,
     busy,
+    chosen_by,
     default_due_ms,
     drift_of,
     landing_at,
     landing_of,
+    person_of,
     place_at,
     retired_token,
     snapshot_of,
@@ -167,6 +170,7 @@ def _begin(
         nonce=b"",
         workflow_id=published.workflow_id,
         workflow_hash=published.workflow_hash,
+        at_ms=minting.unix_ms,
         due_ms=default_due_ms(),
     )
     baseline = session.baseline if session else preference_selectors.baseline_of(actor=actor)
@@ -175,25 +179,24 @@ def _begin(
         goal=beginning.goal,
         context={**parent.context, **beginning.context} if parent else beginning.context,
         baseline=baseline,
-        preferences=beginning.preferences,
+        preferences=chosen_by(actor, beginning.preferences),
         bundled=published.bundled,
         trigger=actor.door.value,
-        by_hand=beginning.dialect is Dialect.NAVIGATION,
+        drive=DRIVES[beginning.dialect],
     )
     decision = decide(program=program, snapshot=None, command=command, place=place)
     warnings = (*_legacy_warning(published), *decision.warnings)
     handle = parent.handle(place) if parent else None
-    if command.by_hand:
+    if command.drive is Drive.STEERED:
         returns = parent is not None and parent.trigger is not None
-        reply = minting.started(program=program, decision=decision, place=place, warnings=warnings, returns=returns)
+        reply = minting.started(program=program, decision=decision, warnings=warnings, returns=returns)
     else:
-        reply = minting.reply(program=program, decision=decision, place=place, goal=beginning.goal, warnings=warnings)
+        reply = minting.reply(program=program, decision=decision, goal=beginning.goal, warnings=warnings)
     plan = minting.plan(
         program=program,
         decision=decision,
-        place=place,
         head=session.head if session else Head(),
-        landing=landing_at(decision, place, now),
+        landing=landing_at(decision, now),
         attempt=None if request is None else _attempt(request, _NO_NONCE, place, reply, minting),
         opening=_opening(beginning, published, program, place, session=session, baseline=baseline, parent=parent),
         handle=handle,
@@ -262,7 +265,7 @@ def advance_run(
     actor.require(Permission.DRIVE_RUNS)
     command = Advance(
         submission=submission,
-        preferences=preferences,
+        preferences=chosen_by(actor, preferences),
         by_person=actor.may(Permission.ANSWER_CHECKPOINTS),
         voice=Voice(who=actor.id, door=actor.door.value),
     )
@@ -293,6 +296,7 @@ def change_preferences(
     Whoever holds tokens of the step goes on with them, under the new preferences.
     """
     actor.require(Permission.STEER_RUNS)
+    change = replace(change, person=person_of(actor))
     for _ in range(MAX_TRIES):
         # One statement: a tip that is read first and looked up afterwards may be an older node by then.
         standing = read_tip(team_id=actor.team_id, run_id=run_id)
@@ -325,6 +329,7 @@ def _told(
     *,
     recap: Recap | None = None,
     branching: Branching | None = None,
+    outcome: Outcome | None = None,
 ) -> Reply:
     program = load_program(standing.workflow_hash)
     snapshot = snapshot_of(standing)
@@ -335,6 +340,7 @@ def _told(
         minted=mint_tokens(keys=current_keys(), node_id=standing.node_id, snapshot=snapshot, entropy=entropy),
         warnings=drift_of(actor, standing),
     )
+    facts = replace(facts, outcome=outcome)
     return as_reply(replies.with_history(facts, recap=recap or Recap(), branching=branching))
 
 
@@ -379,10 +385,22 @@ def use_once(
             return recorded_reply(standing.recorded, keys)
         if retired:
             raise retired_token()
-        reply = _write(actor, standing, command, use, now=now, entropy=entropy)
+        try:
+            reply = _write(actor, standing, command, use, now=now, entropy=entropy)
+        except NothingNewError:
+            if isinstance(command, Steer):
+                raise
+            return _waiting(actor, standing, command, entropy)
         if reply is not None:
             return reply
     raise busy()
+
+
+def _waiting(actor: Actor, standing: Standing, command: Command, entropy: Entropy) -> Reply:
+    """Asked once more whether a person has answered: where the run stands is told, and nothing is recorded."""
+    after = _after_answer(actor, standing, command)
+    standing = standing if after is None else at_answer(standing, after)
+    return _told(actor, standing, entropy, outcome=Outcome.BLOCKED)
 
 
 def _write(
@@ -392,7 +410,7 @@ def _write(
     program = load_program(standing.workflow_hash)
     minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
     after = _after_answer(actor, standing, command)
-    if after is not None and isinstance(command, Advance) and not snapshot_from_bytes(after.snapshot).is_approved:
+    if after is not None and isinstance(command, Advance) and not snapshot_from_bytes(after.snapshot).was_sent_back:
         reply, plan = collected(minting, program, (standing, after), attempt, command.submission)
         return reply if carry_out(actor=actor, plan=plan) else None
     standing = standing if after is None else at_answer(standing, after)
@@ -408,7 +426,6 @@ def _write(
             before=snapshot_of(standing),
             action=command.action,
             decision=decision,
-            place=place,
             warnings=warnings,
             returns=child is not None,
         )
@@ -416,7 +433,6 @@ def _write(
         reply = minting.reply(
             program=program,
             decision=decision,
-            place=place,
             goal=standing.goal,
             warnings=warnings,
             branching=branching,
@@ -424,9 +440,8 @@ def _write(
     plan = minting.plan(
         program=program,
         decision=decision,
-        place=place,
         head=standing.head,
-        landing=_landing(minting, program, decision, standing, place),
+        landing=_landing(minting, program, decision, standing),
         attempt=_attempt(attempt.node_id, attempt.nonce, place, reply, minting, kind=attempt.kind),
     )
     written = carry_out(actor=actor, plan=plan) if child is None else end_with_parent(minting, plan, child)
@@ -434,8 +449,8 @@ def _write(
 
 
 def _ending(actor: Actor, standing: Standing, program: Program, decision: Decision) -> Child | None:
-    """Only a run that completes asks whether another one waits for it."""
-    if decision.outcome is not Outcome.ADVANCED or decision.status not in COMPLETE:
+    """Only a run that ends asks whether another one waits for it."""
+    if decision.outcome is Outcome.BOOKMARKED or decision.status not in ENDED:
         return None
     return awaited_child(actor=actor, standing=standing, program=program, snapshot=decision.snapshot)
 
@@ -446,18 +461,8 @@ def _after_answer(actor: Actor, standing: Standing, command: Command) -> AfterAn
         return None
     if not standing.has_children and standing.node_kind is not NodeKind.BLOCKED_ATTEMPT:
         return None
-    request_id = _asked_at(actor, standing)
-    return None if request_id is None else read_answered(team_id=actor.team_id, request_id=request_id)
-
-
-def _asked_at(actor: Actor, standing: Standing) -> UUID | None:
-    """The question of a node. A gate that was reached before questions were kept is asked at a later node."""
-    snapshot = snapshot_of(standing)
-    if snapshot.asked is not None:
-        return UUID(hex=snapshot.asked.node)
-    if checkpoints.shown_at(program=load_program(standing.workflow_hash), snapshot=snapshot) is None:
-        return None
-    return asked_later(team_id=actor.team_id, node_id=standing.node_id)
+    asked = snapshot_of(standing).asked
+    return None if asked is None else read_answered(team_id=actor.team_id, request_id=UUID(hex=asked.request))
 
 
 def _where(actor: Actor, standing: Standing, command: Command) -> tuple[Standing, Beneath | None]:
@@ -472,10 +477,10 @@ def _where(actor: Actor, standing: Standing, command: Command) -> tuple[Standing
     return (standing, below) if successor is None else (successor, None)
 
 
-def _landing(minting: Minting, program: Program, decision: Decision, standing: Standing, place: Place) -> Landing:
+def _landing(minting: Minting, program: Program, decision: Decision, standing: Standing) -> Landing:
     """A bookmark is no place to go on from; it makes its node's branch the one last worked on."""
     if decision.outcome is not Outcome.BOOKMARKED:
-        return landing_of(program, decision, standing, place, minting.now)
+        return landing_of(program, decision, standing, minting.now)
     leaf = branches.newest_leaf(actor=minting.actor, node_id=standing.node_id)
     if leaf is None:
         raise unknown_node()
@@ -486,17 +491,20 @@ def _landing(minting: Minting, program: Program, decision: Decision, standing: S
         tip=leaf.node_id,
         # Told even when it is the same: a branch that is complete too was so at a time of its own.
         status=status,
-        completed_at=leaf.created_at if status in COMPLETE else None,
+        completed_at=leaf.created_at if status in ENDED else None,
         moved=NewTip(asked=leaf.asked) if checkpoints.may_ask(program) else None,
     )
 
 
 def _status_at(leaf: Leaf, standing: Standing) -> RunStatus:
-    if leaf.kind is NodeKind.BLOCKED_ATTEMPT:
-        return RunStatus.BLOCKED
-    if leaf.pending_key:
-        return RunStatus.IN_PROGRESS
-    return RunStatus.COMPLETE_WITH_GAPS if standing.has_gaps else RunStatus.COMPLETE
+    snapshot = snapshot_from_bytes(leaf.snapshot)
+    return status_of(
+        stop=snapshot.stop.kind if snapshot.stop else None,
+        has_questions=bool(snapshot.questions),
+        is_blocked=leaf.kind is NodeKind.BLOCKED_ATTEMPT,
+        is_complete=not leaf.pending_key,
+        has_gaps=standing.has_gaps,
+    )
 
 
 def _attempt(

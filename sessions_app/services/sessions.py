@@ -11,9 +11,9 @@ from sessions_app.engine import outputs, replies, tokens
 from sessions_app.engine.decisions import derive_id
 from sessions_app.engine.drafts import session_draft, session_output_draft
 from sessions_app.engine.log import EventDraft, Head, seal
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.observations import check_observations, observation_drafts
 from sessions_app.engine.runs import AttemptKind, ObservationKey, OutputChannel
+from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors import preferences as preference_selectors
 from sessions_app.selectors.standings import SessionStanding, known_observations, read_session

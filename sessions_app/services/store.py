@@ -42,6 +42,7 @@ class _Shape:
     closes: int = 0
     moves: int = 0
     handles: int = 0
+    told: int = 0
 
 
 # Columns and their types, in the order in which the rows give them. Types are named because a VALUES list has none.
@@ -65,7 +66,7 @@ _HEAD = {
     "ticket": "text",
     "head_seal": "text",
 }
-_BEGINS = {"title": "text", "parent": "uuid", "autonomy": "text", "risk": "text"}
+_BEGINS = {"title": "text", "parent": "uuid", "autonomy": "text", "risk": "text", "waived": "text"}
 _STARTS = {"workflow": "text", "workflow_title": "text", "hash": "text", "dialect": "text", "goal": "text"}
 _EVENT = {
     "index": "int",
@@ -157,6 +158,7 @@ _HANDLE = {
     "event_index": "int",
 }
 _MOVED = {"asked": "uuid", "closed": "uuid"}
+_TOLD = {"id": "uuid", "kind": "text", "request_id": "uuid", "status": "text"}
 
 
 @cache
@@ -201,6 +203,14 @@ def _statement(shape: _Shape) -> str:
         )
     parts.extend(_questions(rows, p, shape))
     parts.extend(_hung(rows, p, "handle", _HANDLE, shape.handles))
+    if shape.told:
+        # The row of the run is read as it was before this statement, whatever the statement makes of it.
+        parts.append(
+            "told AS (INSERT INTO sessions_app_announcement (id, team_id, session_id, run_id, request_id, kind, at) "
+            f"SELECT x.id, {p['team']}, s.id, {p['run']}, x.request_id, x.kind, {p['now']} "
+            f"FROM s, {rows.of(_TOLD, shape.told)} WHERE x.status = '' OR x.status IS DISTINCT FROM "
+            f"(SELECT r.status FROM sessions_app_run r WHERE r.id = {p['run']}) ON CONFLICT DO NOTHING)"
+        )
     return f"{', '.join(parts)} SELECT count(*) FROM s"
 
 
@@ -265,10 +275,10 @@ def _hung(rows: _Rows, p: Mapping[str, str], table: str, columns: Mapping[str, s
 def _begin(p: Mapping[str, str]) -> str:
     return (
         "INSERT INTO sessions_app_worksession (id, team_id, title, parent_id, next_event_index, head_digest, head_seal, "
-        "git_branch, git_head_sha, repository, ticket, autonomy, risk_policy, created_by, created_at, last_activity_at) VALUES ("
-        f"{p['session']}, {p['team']}, {p['title']}, {p['parent']}, {p['next']}, {p['digest']}, {p['head_seal']}, "
-        f"{p['branch']}, {p['sha']}, "
-        f"{p['repository']}, {p['ticket']}, {p['autonomy']}, {p['risk']}, {p['actor']}, {p['now']}, {p['now']}) RETURNING id"
+        "git_branch, git_head_sha, repository, ticket, autonomy, risk_policy, waived_by, created_by, created_at, "
+        f"last_activity_at) VALUES ({p['session']}, {p['team']}, {p['title']}, {p['parent']}, {p['next']}, {p['digest']}, "
+        f"{p['head_seal']}, {p['branch']}, {p['sha']}, {p['repository']}, {p['ticket']}, {p['autonomy']}, {p['risk']}, "
+        f"{p['waived']}, {p['actor']}, {p['now']}, {p['now']}) RETURNING id"
     )
 
 
@@ -346,6 +356,7 @@ def _shape(plan: Append) -> _Shape:
         closes=len(plan.closings),
         moves=int(plan.moved is not None),
         handles=len(plan.handles),
+        told=len(plan.announcements),
     )
 
 
@@ -355,6 +366,7 @@ def _parameters(plan: Append) -> list[Any]:
     if plan.session is not None:
         baseline = plan.session.baseline
         values += [plan.session.title, plan.session.parent_id, baseline.autonomy.value, baseline.risk_policy.value]
+        values.append(baseline.waived_by)
     if plan.run is not None:
         run = plan.run
         values += [run.workflow_id, run.workflow_title, run.workflow_hash, run.dialect, run.goal]
@@ -388,6 +400,8 @@ def _waiting_values(plan: Append) -> list[Any]:
         values += [plan.moved.asked, plan.closings[0].request if plan.closings else None]
     for new in plan.handles:
         values += _handle_values(new)
+    for told in plan.announcements:
+        values += [told.id, told.kind.value, told.request_id, told.status]
     return values
 
 

@@ -9,6 +9,7 @@ from sessions_app.services import store
 from sessions_app.services.appends import Append
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.webhooks import NoticeKind
 from teams_app.services.audit import record_audit
 
 
@@ -18,17 +19,11 @@ def carry_out(*, actor: Actor, plan: Append) -> bool:
     A person's answer is refused where somebody else has claimed the question, whichever way it came.
     """
     answers = [closing for closing in plan.closings if closing.authority is Authority.HUMAN]
-    written = _answer(actor, plan, answers) if answers else store.append(plan)
-    if written:
-        _announce(plan)
+    written = _answer(actor, plan, answers) if answers or plan.approved else store.append(plan)
+    if written and any(told.kind is NoticeKind.CHECKPOINT_ASKED for told in plan.announcements):
+        # People wait for these. All others are found by the schedule within seconds, and cost the agent nothing.
+        jobs.ask_to_announce()
     return written
-
-
-def _announce(plan: Append) -> None:
-    """An agent shows the questions that it may pass on; those for people are told to the team."""
-    asked = [question.request_id for question in plan.questions if question.shown.authority is Authority.HUMAN]
-    if asked:
-        jobs.ask_to_announce(request_ids=asked)
 
 
 def _answer(actor: Actor, plan: Append, answers: list[Closing]) -> bool:
@@ -38,6 +33,9 @@ def _answer(actor: Actor, plan: Append, answers: list[Closing]) -> bool:
         if written:
             for closing in answers:
                 _account_for(actor, plan, closing)
+            for _ in plan.approved:
+                target = to_text(Prefix.NODE, plan.closed_by) if plan.closed_by else ""
+                record_audit(actor=actor, action="step.approved", target=target, now=plan.now)
     return written
 
 

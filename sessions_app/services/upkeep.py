@@ -60,7 +60,12 @@ def _session_columns(view: SessionView) -> Mapping[str, str]:
     observed = {key.value: view.observed.get(key, "") for key in ObservationKey}
     if view.baseline is None:
         return observed
-    return observed | {"autonomy": view.baseline.autonomy.value, "risk_policy": view.baseline.risk_policy.value}
+    baseline = view.baseline
+    return observed | {
+        "autonomy": baseline.autonomy.value,
+        "risk_policy": baseline.risk_policy.value,
+        "waived_by": baseline.waived_by,
+    }
 
 
 def _restore_run(view: RunView) -> int:

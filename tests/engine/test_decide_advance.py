@@ -4,9 +4,9 @@ import pytest
 
 from sessions_app.engine.decisions import Bookmark, Outcome
 from sessions_app.engine.log import EdgeCause, EdgeKind, NodeKind
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.state import Preferences
+from sessions_app.engine.submissions import Submission
 from teams_app.engine.errors import InvalidInputError, PreconditionFailedError
 from tests.engine_play import NEVER_STOP, STOP_ON_USER, Play, built, do, played, steps_program
 from tests.step_documents import step
@@ -81,7 +81,7 @@ def test_a_goal_that_is_too_long_is_refused():
     ("given", "source", "delta"),
     [
         (None, "system", [{"key": "autonomy", "value": "guided"}, {"key": "riskPolicy", "value": "conservative"}]),
-        (STOP_ON_USER, "user", [{"key": "autonomy", "value": "full_auto_stop_on_user_deps"}]),
+        (STOP_ON_USER, "agent", [{"key": "autonomy", "value": "full_auto_stop_on_user_deps"}]),
     ],
 )
 def test_the_first_preferences_say_whose_they_are(given, source, delta):

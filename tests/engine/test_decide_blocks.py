@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from sessions_app.engine.decide import MAX_CONSECUTIVE_BLOCKS
 from sessions_app.engine.decisions import Outcome, PreferenceChange
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.prompts import pending_of
+from sessions_app.engine.refusals import MAX_CONSECUTIVE_BLOCKS
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.state import is_same_work
 from teams_app.engine.errors import PreconditionFailedError
@@ -15,6 +15,7 @@ from tests.engine_play import (
     BALANCED,
     NEVER_STOP,
     STOP_ON_USER,
+    WAIVED,
     activities,
     asking,
     built,
@@ -287,7 +288,7 @@ def hard_program():
 @settings(max_examples=60, deadline=None)
 @given(handed_in=st.lists(st.tuples(st.sampled_from(["", "Done."]), ARTIFACTS), min_size=12, max_size=12))
 def test_whatever_is_handed_in_a_run_that_never_stops_reaches_its_end(handed_in):
-    play, at = played(hard_program(), preferences=NEVER_STOP)
+    play, at = played(hard_program(), preferences=WAIVED)
 
     for notes, artifacts in handed_in:
         if at.snapshot.is_complete:
@@ -309,7 +310,7 @@ def test_preferences_that_change_with_an_advance_hold_for_that_advance():
     assert then.outcome is Outcome.ADVANCED
     assert then.snapshot.preferences.autonomy is Autonomy.NEVER_STOP
     (said,) = then.drafts("preferences_changed")
-    assert (said["source"], said["delta"]) == ("user", [{"key": "autonomy", "value": "full_auto_never_stop"}])
+    assert (said["source"], said["delta"]) == ("agent", [{"key": "autonomy", "value": "full_auto_never_stop"}])
 
 
 def test_preferences_are_those_of_the_branch():
@@ -510,8 +511,8 @@ def test_a_person_answers_it():
     assert then.drafts("checkpoint_answered")[0]["authority"] == "human"
 
 
-def test_where_nothing_stops_a_question_for_people_stays_unanswered():
-    play, at = played(gated(human=True, default_option="yes"), preferences=NEVER_STOP)
+def test_where_a_person_waives_it_a_question_for_people_stays_unanswered():
+    play, at = played(gated(human=True, default_option="yes"), preferences=WAIVED)
 
     then = play.advance(at, artifacts=answering("yes"))
 
@@ -575,10 +576,22 @@ def test_a_confirmation_by_the_user_is_the_agents_to_get():
     assert play.advance(at).pending == "b"
 
 
-def test_where_nothing_stops_a_missing_approval_is_a_critical_gap():
-    play, at = played(built(do("a", confirmation=APPROVED), do("b")), preferences=NEVER_STOP)
+@pytest.mark.parametrize("item", ["step", "checkpoint"])
+def test_never_stop_that_an_agent_chose_waits_for_people_all_the_same(item):
+    program = gated(human=True) if item == "checkpoint" else built(do("a", confirmation=APPROVED), do("b"))
+    play, at = played(program, preferences=NEVER_STOP)
+
+    then = play.advance(at, artifacts=answering("yes"))
+
+    assert (then.outcome, then.gaps) == (Outcome.BLOCKED, [])
+    assert then.blockers == ["USER_ONLY_DEPENDENCY"]
+
+
+def test_where_a_person_waives_it_a_missing_approval_is_a_critical_gap_that_names_them():
+    play, at = played(built(do("a", confirmation=APPROVED), do("b")), preferences=WAIVED)
 
     then = play.advance(at)
 
     assert (then.pending, then.gaps) == ("b", [("critical", "needs_user_approval")])
+    assert "person_alice" in then.decision.gaps[0].gap.summary
     assert "checkpoint_answered" not in then.kinds

@@ -5,9 +5,10 @@ import random
 import pytest
 
 from sessions_app.engine.actions import AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
-from sessions_app.engine.landscape import Waiting, survey, valid_targets
+from sessions_app.engine.landscape import Waiting, survey
 from sessions_app.engine.navigation import situation
 from sessions_app.engine.steering_refusals import REFUSALS
+from sessions_app.engine.ways import valid_targets
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
 from tests.hand_play import ITEMS, begun, steered
 from workflows_app.engine.program import Loop, Parallel, Step, walk_items

@@ -2,8 +2,7 @@
 
 import pytest
 
-from sessions_app.engine.obligations import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
-from sessions_app.engine.submissions import read_submission
+from sessions_app.engine.submissions import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS, read_submission
 from teams_app.engine.errors import InvalidInputError
 
 

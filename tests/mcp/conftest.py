@@ -32,18 +32,9 @@ class Site:
 
 @pytest.fixture(scope="session")
 def site(django_db_setup, tmp_path_factory):
-    from django.conf import settings
-
     log = tmp_path_factory.mktemp("site") / "log"
     port = _free_port()
-    environ = {
-        **os.environ,
-        "DATABASE_URL": _with_name(os.environ["DATABASE_URL"], settings.DATABASES["default"]["NAME"]),
-        "REDIS_URL": settings.REDIS_URL,
-        "WORKRAIL_LOG_FORMAT": "json",
-        "WORKRAIL_MCP_THREADS": "4",
-        "WORKRAIL_WEB_THREADS": "1",
-    }
+    environ = environ_of_site()
     flags = f"--interface asgi --host 127.0.0.1 --port {port} --workers 1 --no-ws --log-level warning"
     command = [sys.executable, "-m", "granian", *flags.split(), "workrail_site.asgi:application"]
     with log.open("wb") as out:
@@ -55,6 +46,20 @@ def site(django_db_setup, tmp_path_factory):
         finally:
             process.terminate()
             process.wait(timeout=20)
+
+
+def environ_of_site():
+    """For another process of the site, on the database of this one."""
+    from django.conf import settings
+
+    return {
+        **os.environ,
+        "DATABASE_URL": _with_name(os.environ["DATABASE_URL"], settings.DATABASES["default"]["NAME"]),
+        "REDIS_URL": settings.REDIS_URL,
+        "WORKRAIL_LOG_FORMAT": "json",
+        "WORKRAIL_MCP_THREADS": "4",
+        "WORKRAIL_WEB_THREADS": "1",
+    }
 
 
 @pytest.fixture

@@ -8,10 +8,8 @@ from hypothesis import given, settings, strategies as st
 from sessions_app.engine import handover, handover_answers
 from sessions_app.engine.checkpoints import Voice
 from sessions_app.engine.decide import decide
-from sessions_app.engine.decisions import Place, Start, WarningCode
+from sessions_app.engine.decisions import Answer, AnswerMode, EnterActivity, Place, Start, WarningCode
 from sessions_app.engine.drafts import session_draft
-from sessions_app.engine.handover import HandOver
-from sessions_app.engine.handover_answers import Mode, Resolve
 from sessions_app.engine.log import Head, StoredEvent, seal, verify_chain
 from sessions_app.engine.outputs import MAX_NOTES_BYTES
 from sessions_app.engine.projections import project
@@ -133,9 +131,9 @@ class World:
         """One call; a refusal leaves no trace."""
         try:
             match move:
-                case HandOver():
+                case EnterActivity():
                     self.enter(move)
-                case Resolve():
+                case Answer():
                     self.resolve(move)
                 case tuple():
                     self.answer(move)
@@ -175,8 +173,12 @@ class World:
         for question in self.snapshot.questions:
             option = options[-1] if question.checkpoint == "ship" else options[0]
             self.resolve(
-                Resolve(
-                    mode=Mode.OPTION, request=question.request, option_id=option, voice=PERSON, digest=question.digest
+                Answer(
+                    mode=AnswerMode.OPTION,
+                    request=question.request,
+                    option_id=option,
+                    voice=PERSON,
+                    digest=question.digest,
                 )
             )
 
@@ -187,7 +189,7 @@ class World:
 
 def played(moves):
     world = World()
-    for move in (HandOver(activity_id="plan"), *moves):
+    for move in (EnterActivity(activity_id="plan"), *moves):
         world.move(move)
     return world
 

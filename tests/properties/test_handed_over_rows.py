@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from sessions_app.engine.handover import HandOver
-from sessions_app.engine.handover_answers import Resolve
+from sessions_app.engine.decisions import Answer, EnterActivity
 from sessions_app.engine.runs import Dialect
 from sessions_app.models import CheckpointRequest, Event, Output
 from sessions_app.selectors.integrity import verify_session
@@ -112,10 +111,10 @@ class World:
     def made(self, move, token):
         at = call(self.desk, token, dialect=self.dialect, now=self.now)
         match move:
-            case HandOver():
+            case EnterActivity():
                 asks = self.dialect is Dialect.SESSION
                 return handover.enter_activity(at, replace(move, asks_on_entry=asks)).reply
-            case Resolve():
+            case Answer():
                 told = {"checkpoint_id": move.checkpoint_id, "mode": move.mode, "option_id": move.option_id}
                 return handover.respond_checkpoint(at, **told).reply
             case str():
@@ -154,7 +153,7 @@ def desk():
 def test_every_session_holds_together_whatever_is_called_with_whichever_token(desk, dialect, moves):
     world = World(desk, dialect)
 
-    for move, age in [(HandOver(activity_id="plan"), 0), *moves]:
+    for move, age in [(EnterActivity(activity_id="plan"), 0), *moves]:
         world.move(move, age)
 
     session_id = world.handle.session_id

@@ -199,7 +199,7 @@ class CrashError(Exception):
 
 
 def test_of_many_some_of_whom_crash_between_read_and_write_one_advances(desk, crew):
-    from sessions_app.engine.obligations import Submission
+    from sessions_app.engine.submissions import Submission
 
     published_pair(desk)
     value = run_cast.start(desk).value

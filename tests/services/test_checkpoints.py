@@ -13,7 +13,9 @@ from sessions_app.engine.checkpoints import (
     HumanRequiredError,
 )
 from sessions_app.engine.decisions import PreferenceChange
-from sessions_app.models import CheckpointRequest, Event, Output
+from sessions_app.engine.steering_refusals import OptionNotFoundError
+from sessions_app.engine.stops import RunEndedError
+from sessions_app.models import CheckpointRequest, Event, Output, Run
 from sessions_app.selectors.checkpoints import Wanted, list_checkpoints, read_checkpoint
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.services import checkpoints, upkeep
@@ -26,7 +28,18 @@ from tests import run_cast
 from tests.activity_folders import activity, checkpoint, folder, step
 from tests.cast import audited
 from tests.checkpoint_cast import ABOUT, SOON, answer, at_question, only_row, publish_folder, relayed, rows
-from tests.run_cast import advance, advanced, assert_healthy, begin, bookmark, events, notes_free, rehydrate, session_id
+from tests.run_cast import (
+    advance,
+    advanced,
+    assert_healthy,
+    begin,
+    bookmark,
+    events,
+    notes_free,
+    rehydrate,
+    run_id,
+    session_id,
+)
 from tests.workflow_cast import NOW
 from workflows_app.engine.program import Autonomy
 
@@ -220,41 +233,143 @@ def test_a_person_may_answer_a_relayed_question_and_no_agent_passes_the_answer(d
 # Approvals
 
 
-def approval(desk):
-    return begin(desk, notes_free("ship", requireConfirmation={"kind": "human_approval"}), notes_free("after"))
+def approval(desk, *, condition=None, context=None):
+    confirmation = {"kind": "human_approval", **({"condition": condition} if condition else {})}
+    return begin(desk, notes_free("ship", requireConfirmation=confirmation), notes_free("after"), context=context)
 
 
 def test_a_step_for_approval_passes_when_a_person_has_approved_it(desk):
     value = approval(desk)
-    assert advanced(desk.agent, value)["kind"] == "blocked"
+    stuck = advanced(desk.agent, value, "A safe plan.")
+    assert stuck["kind"] == "blocked"
 
     answer(desk.person, only_row(value), "approve")
-    told = rehydrate(desk.agent, value).value
+    told = rehydrate(desk.agent, stuck).value
 
-    assert (told["pending"]["stepId"], told["pending"]["requireConfirmation"]) == ("ship", False)
-    assert advanced(desk.agent, told)["pending"]["stepId"] == "after"
+    assert (told["pending"]["stepId"], told["answered"]["optionId"]) == ("after", "approve")
+    assert [output.body for output in Output.objects.all()] == ["A safe plan."]
     assert_healthy(value)
 
 
-def test_an_agent_that_had_not_tried_yet_goes_on_after_the_approval(desk):
+def test_nobody_is_asked_before_there_is_something_to_approve(desk):
     value = approval(desk)
 
+    assert rows(value) == []
+    assert status_of(value) == "in_progress"
+    advanced(desk.agent, value)
+    assert status_of(value) == "waiting"
+
+
+def test_what_was_approved_is_what_the_run_goes_on_with(desk):
+    value = approval(desk)
+    stuck = advanced(desk.agent, value, "A safe plan.")
     answer(desk.person, only_row(value), "approve")
 
-    assert advanced(desk.agent, value)["pending"]["stepId"] == "after"
+    then = advanced(desk.agent, stuck, "An evil plan.")
+
+    assert then["pending"]["stepId"] == "after"
+    assert [warning["code"] for warning in then["warnings"]] == ["ANSWERED_BY_PERSON"]
+    assert not Output.objects.filter(body="An evil plan.").exists()
     assert_healthy(value)
 
 
-def test_notes_that_were_blocked_for_an_approval_are_superseded_by_those_after_it(desk):
+def test_other_work_than_was_shown_is_asked_again(desk):
+    value = approval(desk)
+    stuck = advanced(desk.agent, value, "A safe plan.")
+    first = only_row(value)
+
+    again = advanced(desk.agent, stuck, "An evil plan.")
+
+    assert again["kind"] == "blocked"
+    assert [row.state for row in rows(value)] == ["stale", "open"]
+    with pytest.raises(CheckpointStaleError):
+        answer(desk.person, first, "approve")
+    assert_healthy(value)
+
+
+def test_an_approval_holds_on_one_branch_only(desk):
+    value = approval(desk)
+    fresh = rehydrate(desk.agent, value).value
+    advanced(desk.agent, value, "One way.")
+    answer(desk.person, only_row(value), "approve")
+
+    other = advanced(desk.agent, fresh, "Another way.")
+
+    assert other["kind"] == "blocked"
+    assert [row.state for row in rows(value)] == ["answered", "open"]
+    assert_healthy(value)
+
+
+def test_asking_whether_a_person_has_answered_writes_nothing(desk):
+    value = approval(desk)
+    stuck = advanced(desk.agent, value, "A safe plan.")
+    count = Event.objects.count()
+
+    for notes in ("", "A safe plan."):
+        assert advanced(desk.agent, stuck, notes)["kind"] == "blocked"
+
+    assert Event.objects.count() == count
+    answer(desk.person, only_row(value), "approve")
+    assert advanced(desk.agent, stuck, "A safe plan.")["pending"]["stepId"] == "after"
+
+
+def test_work_that_is_sent_back_is_open_again_with_the_reason(desk):
     value = approval(desk)
     stuck = advanced(desk.agent, value, "First words.")
-    answer(desk.person, only_row(value), "approve")
+    answer(desk.person, only_row(value), "send_back", reason="Say why.")
 
-    advanced(desk.agent, stuck, "Last words.")
+    told = advanced(desk.agent, stuck, "First words.")
+    again = advanced(desk.agent, told, "Last words.")
 
+    assert (told["pending"]["stepId"], told["answered"]["optionId"], told["answered"]["reason"]) == (
+        "ship",
+        "send_back",
+        "Say why.",
+    )
+    assert again["kind"] == "blocked"
+    assert [row.state for row in rows(value)] == ["answered", "open"]
     superseded = Output.objects.get(body="Last words.").supersedes_id
     assert superseded == Output.objects.get(body="First words.").id
+    answer(desk.person, rows(value)[-1], "approve")
+    assert rehydrate(desk.agent, again).value["pending"]["stepId"] == "after"
     assert_healthy(value)
+
+
+def test_context_that_came_with_work_does_not_lift_its_approval_when_it_is_sent_back(desk):
+    value = approval(desk, condition={"var": "risky", "equals": True}, context={"risky": True})
+    stuck = advanced(desk.agent, value, "First.", context={"risky": False})
+    answer(desk.person, only_row(value), "send_back", reason="Say why.")
+
+    assert advanced(desk.agent, stuck, "Second.")["kind"] == "blocked"
+
+
+def test_work_that_is_rejected_ends_the_run_on_every_branch(desk):
+    value = approval(desk)
+    fresh = rehydrate(desk.agent, value).value
+    stuck = advanced(desk.agent, value, "A plan.")
+    answer(desk.person, only_row(value), "reject", reason="Not this way.")
+
+    assert status_of(value) == "rejected"
+    for tokens in (stuck, fresh):
+        with pytest.raises(RunEndedError, match="Not this way") as refused:
+            advance(desk.agent, tokens, "Another plan.")
+        assert refused.value.details["stop"]["kind"] == "rejected"
+    assert_healthy(value)
+
+
+@pytest.mark.parametrize("verb", ["send_back", "reject"])
+def test_a_no_needs_a_reason(desk, verb):
+    value = approval(desk)
+    advanced(desk.agent, value, "A plan.")
+
+    with pytest.raises(InvalidInputError, match="needs a reason"):
+        answer(desk.person, only_row(value), verb, reason="  ")
+
+    assert only_row(value).state == "open"
+
+
+def status_of(value):
+    return Run.objects.get(pk=run_id(value)).status
 
 
 # Refusals
@@ -319,7 +434,7 @@ def test_a_question_that_reads_differently_now_is_asked_again(desk):
 def test_an_option_that_there_is_not_is_refused(desk):
     value = at_question(desk, human=True)
 
-    with pytest.raises(InvalidInputError) as refused:
+    with pytest.raises(OptionNotFoundError) as refused:
         answer(desk.person, only_row(value), "perhaps")
 
     assert refused.value.details["options"] == ["yes", "no"]
@@ -398,10 +513,10 @@ def two_steps():
     )
 
 
-def test_a_run_that_never_stops_leaves_the_question_behind(desk):
+def test_a_run_that_a_person_has_never_stop_leaves_the_question_behind(desk):
     value = at_question(desk, human=True)
 
-    advanced(desk.agent, value, preferences=PreferenceChange(autonomy=Autonomy.NEVER_STOP))
+    advanced(desk.person, value, preferences=PreferenceChange(autonomy=Autonomy.NEVER_STOP))
 
     assert only_row(value).state == "withdrawn"
     assert_healthy(value)
@@ -496,7 +611,7 @@ def test_a_person_who_approves_by_tokens_is_on_record(desk):
     then = advanced(desk.person, value)
 
     assert then["pending"]["stepId"] == "after"
-    assert [said["option"] for _, said in told_of_answers(desk)] == ["approve"]
+    assert "step.approved" in audited(desk.team_id)
     assert_healthy(value)
 
 

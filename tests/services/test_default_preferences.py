@@ -37,7 +37,11 @@ def test_a_change_of_one_leaves_the_other(desk):
     preferences = set_team_preferences(actor=desk.owner, change=BALANCED, now=soon(2))
 
     assert preferences == baseline_of(actor=desk.agent) == read_team_preferences(actor=desk.viewer)
-    assert preferences.as_json() == {"autonomy": "full_auto_never_stop", "riskPolicy": "balanced"}
+    assert preferences.as_json() == {
+        "autonomy": "full_auto_never_stop",
+        "riskPolicy": "balanced",
+        "waivedBy": desk.owner.id,
+    }
     assert TeamPreferences.objects.count() == 1
 
 
@@ -84,7 +88,10 @@ def test_a_sessions_change_is_an_event_of_its_log_and_the_chain_goes_on(desk):
     after = advanced(desk.agent, value)
 
     (event,) = [event for event in events(value, "preferences_changed") if "scope" not in event]
-    assert event["data"]["delta"] == [{"key": "autonomy", "value": "full_auto_never_stop"}]
+    assert event["data"]["delta"] == [
+        {"key": "autonomy", "value": "full_auto_never_stop"},
+        {"key": "waivedBy", "value": desk.person.id},
+    ]
     assert after["preferences"]["autonomy"] == "guided"
     assert start(desk, session_id=session_id(value)).value["preferences"]["autonomy"] == "full_auto_never_stop"
     assert_healthy(value)

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 
 from sessions_app.engine.checkpoints import CheckpointTooEarlyError, HumanRequiredError
-from sessions_app.engine.handover_answers import Mode
+from sessions_app.engine.decisions import AnswerMode
 from sessions_app.engine.handover_refusals import (
     AutoAdvanceError,
     CheckpointNotPendingError,
@@ -12,7 +12,8 @@ from sessions_app.engine.handover_refusals import (
 )
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.steering_refusals import CheckpointNotFoundError, OptionNotFoundError
-from sessions_app.models import CheckpointRequest, Gap
+from sessions_app.engine.stops import RunEndedError
+from sessions_app.models import CheckpointRequest, Gap, Output
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.services import handover
 from sessions_app.services.handles import read_held
@@ -54,8 +55,8 @@ def test_a_timer_answers_with_the_default_when_all_of_it_has_run():
     at = entered(desk, held.token, "plan")["session_token"]
 
     with pytest.raises(CheckpointTooEarlyError) as refused:
-        answered(desk, at, "agreed", mode=Mode.AUTO_ADVANCE, now=soon(9_999))
-    done = answered(desk, at, "agreed", mode=Mode.AUTO_ADVANCE, now=soon(10_000))
+        answered(desk, at, "agreed", mode=AnswerMode.AUTO_ADVANCE, now=soon(9_999))
+    done = answered(desk, at, "agreed", mode=AnswerMode.AUTO_ADVANCE, now=soon(10_000))
 
     assert refused.value.retry.after_ms == 1
     assert done["resolved_option"] == "yes"
@@ -73,7 +74,7 @@ def test_only_a_checkpoint_that_says_so_answers_itself(fields):
     at = entered(desk, held.token, "plan")["session_token"]
 
     with pytest.raises(AutoAdvanceError):
-        answered(desk, at, "agreed", mode=Mode.AUTO_ADVANCE)
+        answered(desk, at, "agreed", mode=AnswerMode.AUTO_ADVANCE)
 
 
 def test_a_condition_that_is_false_dismisses_its_checkpoint_without_a_wait():
@@ -81,7 +82,7 @@ def test_a_condition_that_is_false_dismisses_its_checkpoint_without_a_wait():
     files = two_activities(question(condition=equals("small", "true")), entryActions=[set_action("small", "false")])
     at = entered(desk, handed(desk, files).token, "plan")["session_token"]
 
-    done = answered(desk, at, "agreed", mode=Mode.NOT_MET, now=NOW)
+    done = answered(desk, at, "agreed", mode=AnswerMode.NOT_MET, now=NOW)
 
     assert (done["dismissed"], done["warnings"]) == (True, [])
     assert entered(desk, done["session_token"], "build", "draft", "review", now=LATER)["activity_id"] == "build"
@@ -93,14 +94,14 @@ def test_a_condition_that_holds_dismisses_nothing():
     at = entered(desk, handed(desk, files).token, "plan")["session_token"]
 
     with pytest.raises(ConditionHoldsError, match="its condition holds"):
-        answered(desk, at, "agreed", mode=Mode.NOT_MET)
+        answered(desk, at, "agreed", mode=AnswerMode.NOT_MET)
 
 
 def test_a_condition_that_the_server_cannot_judge_is_taken_on_the_agents_word_with_a_warning():
     desk = make_desk()
     at = entered(desk, handed(desk, two_activities(question(condition=equals("small", "true")))).token, "plan")
 
-    done = answered(desk, at["session_token"], "agreed", mode=Mode.NOT_MET)
+    done = answered(desk, at["session_token"], "agreed", mode=AnswerMode.NOT_MET)
 
     assert "on your word" in done["warnings"][0]
 
@@ -110,7 +111,7 @@ def test_what_has_no_condition_is_not_dismissed():
     at = entered(desk, handed(desk, two_activities(question())).token, "plan")
 
     with pytest.raises(ConditionHoldsError, match="no condition"):
-        answered(desk, at["session_token"], "agreed", mode=Mode.NOT_MET)
+        answered(desk, at["session_token"], "agreed", mode=AnswerMode.NOT_MET)
 
 
 def test_an_option_is_one_of_the_checkpoint():
@@ -294,7 +295,8 @@ def test_what_asks_for_a_person_is_answered_in_the_studio_only_and_the_run_goes_
     )
 
 
-def test_a_step_that_a_person_approves_is_asked_on_entry_and_not_done_before():
+@pytest.mark.parametrize("dialect", [Dialect.SESSION, ORCHESTRATOR])
+def test_a_step_that_a_person_approves_waits_when_its_work_is_told_of(dialect):
     desk = make_desk()
     published(
         desk,
@@ -302,31 +304,76 @@ def test_a_step_that_a_person_approves_is_asked_on_entry_and_not_done_before():
         notes_free("two"),
         workflow_id="team.steps",
     )
-    held = begun(desk, workflow_id="team.steps").held
+    held = begun(desk, workflow_id="team.steps", dialect=dialect).held
+    at = entered(desk, held.token, "main", dialect=dialect)
 
-    at = entered(desk, held.token, "main")
-    assert at["pending_checkpoints"] == ["one"]
-    with pytest.raises(CheckpointOpenError):
-        entered(desk, at["session_token"], "end-workflow", "one", "two")
+    waiting = entered(desk, at["session_token"], "end-workflow", "one", "two", dialect=dialect)
+    again = entered(desk, waiting["session_token"], "end-workflow", "two", dialect=dialect, refused=CheckpointOpenError)
     answer(desk.person, CheckpointRequest.objects.get(), "approve", now=LATER)
-    end = entered(desk, at["session_token"], "end-workflow", "one", "two", now=LATER)
+    end = entered(desk, waiting["session_token"], "end-workflow", "one", "two", dialect=dialect, now=LATER)
 
+    assert (waiting["status"], waiting["activity_id"], waiting["pending_checkpoints"]) == ("waiting", "main", ["one"])
+    assert again is None
     assert end["status"] == "completed"
     assert not Gap.objects.filter(detail="needs_user_approval").exists()
+    assert [output.body for output in Output.objects.order_by("event_index")] == ["Did it. (one)", "Did it. (two)"]
+    assert verify_session(held.handle.session_id) == []
 
 
-def test_a_worker_cannot_list_a_step_as_done_that_a_person_has_not_approved():
-    desk = make_desk()
-    published(desk, notes_free("one", requireConfirmation={"kind": "human_approval"}), workflow_id="team.steps")
-    held = begun(desk, workflow_id="team.steps", dialect=ORCHESTRATOR).held
-    at = entered(desk, held.token, "main", dialect=ORCHESTRATOR)["session_token"]
-
-    with pytest.raises(CheckpointOpenError, match="signed-in person has to agree first: one"):
-        entered(desk, at, "end-workflow", "one", dialect=ORCHESTRATOR)
-    yielded(desk, at, "one")
+def test_what_was_approved_is_what_stands_whatever_is_told_of_it_afterwards():
+    desk, waiting = waits_for_approval()
     answer(desk.person, CheckpointRequest.objects.get(), "approve", now=LATER)
 
-    assert entered(desk, at, "end-workflow", "one", dialect=ORCHESTRATOR, now=LATER)["status"] == "completed"
+    entered(desk, waiting["session_token"], "end-workflow", "one", output="Something else.", now=LATER)
+
+    assert [output.body for output in Output.objects.all()] == ["Did it. (one)"]
+
+
+def test_work_that_is_sent_back_is_told_of_again_and_asked_again():
+    desk, waiting = waits_for_approval()
+    answer(desk.person, CheckpointRequest.objects.get(), "send_back", reason="No tests.", now=LATER)
+
+    again = entered(desk, waiting["session_token"], "end-workflow", "one", output="With tests.", now=LATER)
+
+    assert again["pending_checkpoints"] == ["one"]
+    assert sorted(CheckpointRequest.objects.values_list("state", flat=True)) == ["answered", "open"]
+    last = Output.objects.get(body="With tests. (one)")
+    assert Output.objects.get(pk=last.supersedes_id).body == "Did it. (one)"
+
+
+def test_work_that_is_rejected_ends_the_run():
+    desk, waiting = waits_for_approval()
+    answer(desk.person, CheckpointRequest.objects.get(), "reject", reason="Not this way.", now=LATER)
+
+    with pytest.raises(RunEndedError, match="Not this way"):
+        entered(desk, waiting["session_token"], "end-workflow", "one", now=LATER)
+
+
+@pytest.mark.parametrize("done", [(), ("two",)])
+@pytest.mark.parametrize("dialect", [Dialect.SESSION, ORCHESTRATOR])
+def test_a_step_that_is_left_out_is_not_passed_by_when_a_person_approves_it(dialect, done):
+    desk = make_desk()
+    published(
+        desk,
+        notes_free("one", requireConfirmation={"kind": "human_approval"}),
+        notes_free("two"),
+        workflow_id="team.steps",
+    )
+    held = begun(desk, workflow_id="team.steps", dialect=dialect).held
+    at = entered(desk, held.token, "main", dialect=dialect)["session_token"]
+
+    with pytest.raises(CheckpointOpenError, match="signed-in person has to agree first: one"):
+        entered(desk, at, "end-workflow", *done, dialect=dialect)
+    with pytest.raises(CheckpointOpenError):
+        entered(desk, held.token, "end-workflow", dialect=dialect)
+
+
+def waits_for_approval():
+    desk = make_desk()
+    published(desk, notes_free("one", requireConfirmation={"kind": "human_approval"}), workflow_id="team.steps")
+    held = begun(desk, workflow_id="team.steps").held
+    at = entered(desk, held.token, "main")
+    return desk, entered(desk, at["session_token"], "end-workflow", "one")
 
 
 def set_action(name, value):

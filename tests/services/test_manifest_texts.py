@@ -5,7 +5,8 @@ And what it need not say is not asked for.
 
 import pytest
 
-from sessions_app.engine.handover import MAX_MANIFEST_ENTRIES, HandOver
+from sessions_app.engine.decisions import EnterActivity
+from sessions_app.engine.handover import MAX_MANIFEST_ENTRIES
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.runs import Dialect
 from sessions_app.models import Event, Output
@@ -24,7 +25,7 @@ def desk():
 
 def left(desk, token, *said, to="build", claim=None):
     manifest = tuple(ManifestEntry(step_id=step, output=output) for step, output in said)
-    command = HandOver(activity_id=to, claim=claim, manifest=manifest, asks_on_entry=True)
+    command = EnterActivity(activity_id=to, claim=claim, manifest=manifest, asks_on_entry=True)
     return handover.enter_activity(call(desk, token), command).reply.value
 
 
@@ -56,7 +57,7 @@ def test_an_output_that_is_cut_is_told_by_its_step(desk):
     reply = left(desk, token, ("draft", "word " * 1_000), ("review", "A review."))
 
     (warning,) = [said for said in reply["warnings"] if "4096" in said]
-    assert warning.startswith("What the step_manifest tells of 'draft' has more than 4096 bytes and was cut there.")
+    assert warning.startswith("What was told of 'draft' has more than 4096 bytes and was cut there.")
     assert Output.objects.order_by("event_index").first().body.endswith("[TRUNCATED]")
 
 

@@ -9,11 +9,13 @@ import pytest
 from sessions_app.engine.actions import AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.tokens import TokenBadSignatureError, TokenInvalidFormatError, TokenUnknownNodeError
-from sessions_app.models import Attempt, Event, Node, Run
+from sessions_app.models import Attempt, CheckpointRequest, Event, Node, Run
 from sessions_app.services import navigation, runs
 from sessions_app.services.runs import Beginning
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, equals, folder, step
+from tests.checkpoint_cast import answer
+from tests.key_turns import rotate_long_ago
 from tests.run_cast import published as published_steps
 from tests.workflow_cast import NOW, publish
 from workflows_app.engine.source import Source, SourceFormat
@@ -244,30 +246,40 @@ def test_steps_workflows_are_driven_by_hand_too(desk):
     assert_healthy()
 
 
-def test_a_step_that_asks_for_a_persons_approval_cannot_be_completed_by_an_agent(desk):
+def test_a_step_that_asks_for_a_persons_approval_waits_for_it_and_so_does_what_follows(desk):
     asked = run_cast.notes_free("ship", requireConfirmation={"kind": "human_approval"})
-    published_steps(desk, asked)
+    published_steps(desk, asked, run_cast.notes_free("after"))
     value = start(desk, "team.sample")
 
+    around = complete(desk, value, "after")
     said = complete(desk, value, "ship")
+    again = complete(desk, said, "ship")
 
-    assert required(value) == []
-    assert said["error"]["code"] == "CHECKPOINT_BLOCKING"
+    assert (around["success"], around["error"]["code"]) == (False, "STEP_NOT_FOUND")
+    assert [action["step"] for action in required(value)] == ["ship"]
+    assert (said["success"], said["blockers"][0]["code"]) == (False, "USER_ONLY_DEPENDENCY")
+    assert required(said) == []
+    assert again["state"] == said["state"]
+    assert CheckpointRequest.objects.get().state == "open"
+
+
+def test_an_approval_takes_a_steered_run_on_and_its_driver_is_told(desk):
+    asked = run_cast.notes_free("ship", requireConfirmation={"kind": "human_approval"})
+    published_steps(desk, asked, run_cast.notes_free("after"))
+    said = complete(desk, start(desk, "team.sample"), "ship")
+
+    answer(desk.person, CheckpointRequest.objects.get(), "approve", reason="Fine.")
+    told = navigation.read_situation(actor=desk.agent, state_token=said["state"]).value
+
+    assert (told["position"]["step"]["id"], told["answered"]["reason"]) == ("after", "Fine.")
+    assert complete(desk, told, "after")["complete"]
 
 
 def test_what_was_replayed_after_two_rotations_is_signed_anew(desk):
-    from sessions_app.services.keys import rotate_keys
-    from teams_app.engine.actors import Door, system_actor
-
     published(desk, activity(steps=[step("do"), step("look")]))
     value = start(desk)
     first = act(desk, value, CompleteStep(step_id="do"))
-    for minute in (1, 2):
-        rotate_keys(
-            actor=system_actor(team_id=desk.team_id, door=Door.CLI),
-            now=NOW + timedelta(minutes=minute),
-            entropy=os.urandom,
-        )
+    rotate_long_ago(2)
 
     again = act(desk, value, CompleteStep(step_id="do"))
 

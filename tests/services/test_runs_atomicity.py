@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from django.db import DatabaseError
 
-from sessions_app.engine.obligations import Submission
+from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import TokenSessionLockedError
 from sessions_app.services import runs, store
 from tests import run_cast

@@ -129,7 +129,7 @@ def _walked(desk, trace):
 
     Every other step is acknowledged with the tokens that a lost chat is given.
     """
-    value = run_cast.start(desk, context=trace["context"], preferences=NEVER_STOP).value
+    value = run_cast.start(desk, context=trace["context"], preferences=NEVER_STOP, actor=desk.person).value
     keys = []
     while not value["isComplete"]:
         keys.append(key_of(value))

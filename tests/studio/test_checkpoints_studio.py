@@ -9,7 +9,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from sessions_app.engine.handover_answers import Mode
+from sessions_app.engine.decisions import AnswerMode
 from sessions_app.models import CheckpointRequest
 from tests import run_doors
 from tests.activity_folders import equals
@@ -178,8 +178,8 @@ def test_the_page_of_a_run_leads_to_what_it_waits_for(doors):
     doors.person.client.post(page_of(value, "answer"), fields_of(value))
     gone_on = shown(doors.viewer, run)
 
-    assert f'Waits for a person: <a href="{page_of(value)}">Agreed</a>' in waiting
-    assert "Waits for a person" not in gone_on
+    assert re.search(rf'run-banner.*href="{page_of(value)}">Review</a>', waiting, re.DOTALL)
+    assert "run-banner" not in gone_on
 
 
 def test_a_viewer_reads_the_question_and_finds_nothing_to_press(doors):
@@ -287,8 +287,8 @@ def test_what_answered_itself_says_so(doors):
     idle = question("second", condition=equals("big", "true"))
     held = handed(doors.desk, two_activities(timed, idle))
     token = entered(doors.desk, held.token, "plan")["session_token"]
-    told = answered(doors.desk, token, "agreed", mode=Mode.AUTO_ADVANCE)
-    answered(doors.desk, told["session_token"], "second", mode=Mode.NOT_MET)
+    told = answered(doors.desk, token, "agreed", mode=AnswerMode.AUTO_ADVANCE)
+    answered(doors.desk, told["session_token"], "second", mode=AnswerMode.NOT_MET)
     by_default, dismissed = CheckpointRequest.objects.order_by("checkpoint_id")
 
     pages = [shown(doors.viewer, f"{LIST}{row.id}/change/") for row in (by_default, dismissed)]

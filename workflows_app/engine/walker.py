@@ -11,6 +11,7 @@ from typing import Any, assert_never
 from msgspec.structs import replace
 
 from workflows_app.engine import conditions, placeholders, walks
+from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import (
     Action,
     ActionKind,
@@ -39,13 +40,14 @@ _DECISIONS = ("continue", "stop")
 Variables = Mapping[str, Any]
 
 
-def start(*, program: Program, variables: Variables, press_on: bool = False) -> Walk:
+def start(*, program: Program, variables: Variables, press_on: bool = False, past_people: bool = False) -> Walk:
     return enter_activity(
         program=program,
         position=None,
         activity_id=program.initial_activity,
         variables=variables,
         press_on=press_on,
+        past_people=past_people,
     )
 
 
@@ -56,15 +58,17 @@ def complete_pending(
     variables: Variables,
     artifacts: tuple[Mapping[str, Any], ...] = (),
     press_on: bool = False,
+    past_people: bool = False,
     by_hand: bool = False,
 ) -> Walk:
     """The pending item is finished and handed in `artifacts`; find the next one.
 
     With `press_on` nothing stops the walk: a loop that cannot go on is left, and what else has no way out ends the run.
+    Only with `past_people` is a loop left so in which a person is asked.
     By hand the walk decides nothing: rounds, loops begun or left and activities entered are other calls. It waits for no
     optional step.
     """
-    walk = _Walker(program, variables, artifacts, press_on=press_on, by_hand=by_hand)
+    walk = _Walker(program, variables, artifacts, press_on=press_on, past_people=past_people, by_hand=by_hand)
     return walk.after_pending(position)
 
 
@@ -75,10 +79,12 @@ def enter_activity(
     activity_id: str,
     variables: Variables,
     press_on: bool = False,
+    past_people: bool = False,
     by_hand: bool = False,
 ) -> Walk:
     """Leave whatever is at hand and enter an activity afresh: nothing of an earlier visit counts as done."""
-    return _Walker(program, variables, (), press_on=press_on, by_hand=by_hand).enter(position, activity_id)
+    walk = _Walker(program, variables, (), press_on=press_on, past_people=past_people, by_hand=by_hand)
+    return walk.enter(position, activity_id)
 
 
 def begin_round(*, program: Program, position: Position, loop_id: str, variables: Variables) -> Walk:
@@ -92,6 +98,12 @@ def begin_round(*, program: Program, position: Position, loop_id: str, variables
 def leave_loop(*, program: Program, position: Position, loop_id: str, variables: Variables) -> Walk:
     """By hand: the loop counts as done, however many rounds it has had."""
     return _Walker(program, variables, (), press_on=False, by_hand=True).leave_loop(position, loop_id)
+
+
+def look_ahead(*, program: Program, position: Position, variables: Variables) -> Position:
+    """Where a walk that is led comes to from here, with nothing finished and nothing stopping it."""
+    walk = _Walker(program, variables, (), press_on=True, past_people=True)
+    return walk.settle(position).position
 
 
 def point_at(*, program: Program, position: Position, item_id: str) -> Position | None:
@@ -248,12 +260,14 @@ class _Walker:
         artifacts: tuple[Mapping[str, Any], ...],
         *,
         press_on: bool,
+        past_people: bool = False,
         by_hand: bool = False,
     ) -> None:
         self.program = program
         self.variables = variables
         self.artifacts = artifacts
         self.press_on = press_on
+        self.past_people = past_people
         self.by_hand = by_hand
         self.assigned: dict[str, Any] = {}
         self.notes: list[Note] = []
@@ -284,6 +298,9 @@ class _Walker:
             return self._settle(self._entered(position, activity_id))
 
         return self._walk(before, move)
+
+    def settle(self, position: Position) -> Walk:
+        return self._walk(position, lambda: self._settle(replace(position, pending="", pending_item="")))
 
     def begin_round(self, position: Position, loop_id: str) -> Walk:
         def move() -> Position:
@@ -320,7 +337,7 @@ class _Walker:
         except _RestError as rest:
             return Walk(position=at_rest(rest.position), notes=tuple(self.notes), assigned=self.assigned)
         except _StopError as stop:
-            if not self.press_on:
+            if not self.press_on or stop.failure.needs_person:
                 return Walk(position=before, notes=tuple(self.notes), failure=stop.failure)
             return Walk(position=_ended(before), notes=tuple(self.notes), passed=(*self.passed, stop.failure))
 
@@ -336,7 +353,7 @@ class _Walker:
         activity = self._activity(position.activity)
         done = frozenset(position.done)
         for item in activity.body:
-            if item.id in done or waits_for_its_step(item, done) or self._is_left_open(item):
+            if item.id in done or waits_for_its_step(item, done) or self._is_left_open(activity, item):
                 continue
             if self._eligible(activity, item, self.variables):
                 return self._take(position, item)
@@ -361,9 +378,11 @@ class _Walker:
         self._note(NoteKind.SELECTED_NEXT_STEP, f"Next is {key}.", item=item.id)
         return replace(position, pending=key, pending_item=item.id)
 
-    def _is_left_open(self, item: Item) -> bool:
-        """By hand what is optional holds nothing up: it can be done for as long as the activity lasts."""
-        return self.by_hand and isinstance(item, Step) and not item.required
+    def _is_left_open(self, activity: Activity, item: Item) -> bool:
+        """By hand what is optional holds nothing up: it can be done for as long as the activity lasts. What a person is
+        asked about is not optional.
+        """
+        return self.by_hand and isinstance(item, Step) and not item.required and not asks_person(activity, item)
 
     def _met(self, position: Position, loop: Loop) -> Position:
         if self.by_hand:
@@ -412,9 +431,9 @@ class _Walker:
         scope = self._scope(outside)
         match loop.loops:
             case LoopKind.FOR:
-                return iteration < self._count(loop, scope)
+                return iteration < self._count(outside, loop, scope)
             case LoopKind.FOR_EACH:
-                return iteration < len(self._items(loop, scope))
+                return iteration < len(self._items(outside, loop, scope))
             case LoopKind.WHILE | LoopKind.UNTIL | LoopKind.DO_WHILE:
                 if loop.decision_contract:
                     return self._decision(loop, first=iteration == 0)
@@ -445,21 +464,25 @@ class _Walker:
             return loop_id in (loop.id, loop.decision_loop_id)
         return self.decides == loop.id or not self.around
 
-    def _count(self, loop: Loop, scope: Variables) -> int:
+    def _count(self, outside: Position, loop: Loop, scope: Variables) -> int:
         if isinstance(loop.count, int):
             return loop.count
         value = conditions.lookup(loop.count or (), variables=scope)
         if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124  NaN
-            self._fail(walks.missing(loop, ".".join(loop.count or ()), "a number"))
+            self._fail(self._missing(outside, loop, ".".join(loop.count or ()), "a number"))
             return 0
         return int(value)
 
-    def _items(self, loop: Loop, scope: Variables) -> list[Any]:
+    def _items(self, outside: Position, loop: Loop, scope: Variables) -> list[Any]:
         value = conditions.lookup(loop.items, variables=scope)
         if not isinstance(value, list):
-            self._fail(walks.missing(loop, ".".join(loop.items), "a list"))
+            self._fail(self._missing(outside, loop, ".".join(loop.items), "a list"))
             return []
         return value
+
+    def _missing(self, outside: Position, loop: Loop, key: str, wanted: str) -> Failure:
+        asks = not self.past_people and asks_person(self._activity(outside.activity), loop)
+        return walks.missing(loop, key, wanted, needs_person=asks)
 
     # Between activities
 
@@ -575,7 +598,7 @@ class _Walker:
 
     def _fail(self, failure: Failure) -> None:
         """Stop here, or remember the failure and let the caller go round it."""
-        if not self.press_on:
+        if not self.press_on or failure.needs_person:
             raise _StopError(failure)
         self.passed.append(failure)
 

@@ -76,6 +76,8 @@ class Failure:
     keys: tuple[str, ...] = ()
     # What lets the walk go on where it is no variable.
     remedy: str = ""
+    # To go on would be to go past somebody who has to be asked.
+    needs_person: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +106,13 @@ def exhausted(loop: Loop) -> Failure:
     )
 
 
-def missing(loop: Loop, key: str, wanted: str) -> Failure:
+def missing(loop: Loop, key: str, wanted: str, *, needs_person: bool = False) -> Failure:
     return Failure(
         kind=FailureKind.MISSING_CONTEXT,
         message=f"Loop {loop.id} needs {wanted} in the context variable {key!r}.",
         item=loop.id,
         keys=(key,),
+        needs_person=needs_person,
     )
 
 

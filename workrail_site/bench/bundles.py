@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 
 from django.utils import timezone
 
-from sessions_app.engine.obligations import Submission
+from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.sessions import read_session
 from sessions_app.services import runs
 from sessions_app.services.bundles import export_session, import_bundle

@@ -12,10 +12,10 @@ from django.db import connection
 from django.utils import timezone
 
 from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep
-from sessions_app.engine.handover import HandOver
+from sessions_app.engine.decisions import EnterActivity
 from sessions_app.engine.manifests import ManifestEntry
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.runs import Dialect
+from sessions_app.engine.submissions import Submission
 from sessions_app.services.handles import Wish, begin as begin_session
 from sessions_app.services.handover import Call, enter_activity
 from sessions_app.services.navigation import steer_run
@@ -190,8 +190,10 @@ def _enter_next(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
         entropy=os.urandom,
     )
     here = value["activity_id"]
-    done = tuple(ManifestEntry(**entry) for entry in manifest()) if here else None
-    command = HandOver(activity_id=activity_after(here), manifest=done, asks_on_entry=True)
+    done = (
+        tuple(ManifestEntry(step_id=entry["step_id"], output=entry["output"]) for entry in manifest()) if here else None
+    )
+    command = EnterActivity(activity_id=activity_after(here), manifest=done, asks_on_entry=True)
     return enter_activity(call, command).reply.value
 
 

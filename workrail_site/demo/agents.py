@@ -8,8 +8,8 @@ from uuid import UUID
 
 from sessions_app.engine.actions import Action
 from sessions_app.engine.decisions import PreferenceChange
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.runs import Dialect, ObservationKey
+from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import CheckpointValue, Wanted, list_checkpoints
 from sessions_app.services import checkpoints, navigation, runs
 from sessions_app.services.minting import Reply

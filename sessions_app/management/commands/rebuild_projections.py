@@ -1,16 +1,10 @@
-"""Writes again, from the log alone, what the tables keep beside it, and asks what runs wait for and nobody was asked.
+"""Writes again, from the log alone, what the tables keep beside it. Tells how many rows were different."""
 
-Tells how many rows were different, and how many questions were asked.
-"""
-
-import os
 from typing import Any
 
 from django.core.management.base import BaseCommand
-from django.utils import timezone
 
 from sessions_app.selectors.integrity import session_ids
-from sessions_app.services.unasked import ask_unasked
 from sessions_app.services.upkeep import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 
@@ -20,9 +14,8 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         actor = system_actor(team_id=NO_TEAM, door=Door.CLI)
-        changed = checked = asked = 0
+        changed = checked = 0
         for session_id in session_ids():
             checked += 1
             changed += rebuild_projections(actor=actor, session_id=session_id)
-            asked += ask_unasked(actor=actor, session_id=session_id, now=timezone.now(), entropy=os.urandom)
-        self.stdout.write(f"{checked} sessions read, {changed} rows written again, {asked} questions asked.")
+        self.stdout.write(f"{checked} sessions read, {changed} rows written again.")

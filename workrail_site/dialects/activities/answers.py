@@ -1,15 +1,15 @@
 """Arguments of `respond_checkpoint` as the one way in which the checkpoint is resolved."""
 
-from sessions_app.engine.handover_answers import Mode
+from sessions_app.engine.decisions import AnswerMode
 from sessions_app.engine.handover_refusals import ResponseModeError
 
 
-def mode_of(*, option_id: str | None, auto_advance: bool | None, condition_not_met: bool | None) -> Mode:
+def mode_of(*, option_id: str | None, auto_advance: bool | None, condition_not_met: bool | None) -> AnswerMode:
     """Raises ResponseModeError unless exactly one way is given. false and an empty option are none."""
     given = {
-        Mode.OPTION: bool(option_id and option_id.strip()),
-        Mode.AUTO_ADVANCE: auto_advance is True,
-        Mode.NOT_MET: condition_not_met is True,
+        AnswerMode.OPTION: bool(option_id and option_id.strip()),
+        AnswerMode.AUTO_ADVANCE: auto_advance is True,
+        AnswerMode.NOT_MET: condition_not_met is True,
     }
     chosen = [mode for mode, is_given in given.items() if is_given]
     if len(chosen) != 1:
@@ -21,5 +21,5 @@ def mode_of(*, option_id: str | None, auto_advance: bool | None, condition_not_m
     return chosen[0]
 
 
-def chosen(mode: Mode, option_id: str | None) -> str:
-    return (option_id or "").strip() if mode is Mode.OPTION else ""
+def chosen(mode: AnswerMode, option_id: str | None) -> str:
+    return (option_id or "").strip() if mode is AnswerMode.OPTION else ""

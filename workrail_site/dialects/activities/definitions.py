@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sessions_app.engine.checkpoints import Authority
-from sessions_app.engine.questions import checkpoint_named, names_of, on_demand
+from sessions_app.engine.checkpoints import Authority, shown_at
+from sessions_app.engine.questions import checkpoint_named, unknown_checkpoint
 from sessions_app.engine.state import Snapshot
-from sessions_app.engine.transitions import ways_from
+from sessions_app.engine.ways import ways_from
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activity_documents import (
     activity_json,
@@ -69,20 +69,16 @@ def activity_of(program: Program, activity_id: str) -> Activity:
 
 
 def question_json(*, program: Program, activity: Activity, snapshot: Snapshot, name: str) -> dict[str, Any]:
-    """A checkpoint with the values of the run in its message, and the effects that its options have; or the approval that a
-    step asks of a person.
+    """A checkpoint with the values of the run in its message, and the effects that its options have; or the approval of the
+    step whose work waits for a person.
     """
     checkpoint = checkpoint_named(activity, name)
     if checkpoint is not None:
         message = render_single(checkpoint.message, variables=snapshot.variables)
         return {**checkpoint_json(checkpoint), "message": message}
-    approval = on_demand(program=program, activity=activity, snapshot=snapshot, name=name, due_ms=None)
-    if approval is None:
-        known = names_of(program=program, activity=activity, variables=snapshot.variables)
-        raise NotFoundError(
-            f"Checkpoint not found: {name[:80]} in activity {activity.id}",
-            suggestion=did_you_mean(name, known) or (f"It has: {', '.join(known)}." if known else "It has none."),
-        )
+    approval = shown_at(program=program, snapshot=snapshot) if snapshot.work is not None else None
+    if approval is None or approval.checkpoint_id != name:
+        raise unknown_checkpoint(program, activity, snapshot, name)
     return {
         "id": approval.checkpoint_id,
         "name": approval.title,

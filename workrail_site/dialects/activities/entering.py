@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine.handover import HandOver
+from sessions_app.engine.decisions import EnterActivity
 from sessions_app.engine.handover_replies import STRETCH
 from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
 from traces_app.services.reading import trace_token_of
@@ -21,9 +21,9 @@ def move_to(
     activities: Sequence[ActivityEntry] | None,
     *,
     asks_on_entry: bool = False,
-) -> HandOver:
+) -> EnterActivity:
     """An absent manifest is none; an empty one says that nothing was done."""
-    return HandOver(
+    return EnterActivity(
         activity_id=activity_id.strip(),
         claim=claim,
         manifest=None if steps is None else tuple(_entry(entry) for entry in steps),
@@ -35,7 +35,7 @@ def move_to(
 def entered(reply: dict[str, Any], *, run_id: UUID, definition: dict[str, Any]) -> ToolReply:
     """`definition` is what the dialect tells of the activity. The same call again prints the same."""
     stretch, token, warnings = reply.get(STRETCH), reply["session_token"], reply.get("warnings", [])
-    trace_token = "" if stretch is None else _trace_token(run_id, stretch)
+    trace_token = "" if stretch is None else _trace_token(run_id, stretch, token)
     traced = {"trace_token": trace_token} if trace_token else {}
     dropped = {STRETCH, "session_token", "warnings", *(("activity_id", "name") if definition else ())}
     kept = {key: said for key, said in reply.items() if key not in dropped}
@@ -43,8 +43,9 @@ def entered(reply: dict[str, Any], *, run_id: UUID, definition: dict[str, Any]) 
     return told(value, meta=meta_of(token=token, warnings=warnings, trace_token=trace_token))
 
 
-def _trace_token(run_id: UUID, stretch: dict[str, Any]) -> str:
-    return trace_token_of(run_id=run_id, since=_moment(stretch["from_ms"]), until=_moment(stretch["until_ms"]))
+def _trace_token(run_id: UUID, stretch: dict[str, Any], token: str) -> str:
+    since, until = _moment(stretch["from_ms"]), _moment(stretch["until_ms"])
+    return trace_token_of(run_id=run_id, since=since, until=until, beside=token)
 
 
 def _moment(unix_ms: int) -> datetime:
@@ -52,7 +53,12 @@ def _moment(unix_ms: int) -> datetime:
 
 
 def _entry(entry: StepEntry) -> ManifestEntry:
-    return ManifestEntry(step_id=entry.step_id.strip(), output=entry.output)
+    return ManifestEntry(
+        step_id=entry.step_id.strip(),
+        output=entry.output,
+        artifacts=tuple(entry.artifacts or ()),
+        context=entry.context,
+    )
 
 
 def _outcome(entry: ActivityEntry) -> ActivityOutcome:

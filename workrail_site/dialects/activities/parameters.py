@@ -1,9 +1,10 @@
 """Parameters that the dialects of handed-over activities have in common: the names of the contracts, in snake case."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sessions_app.engine.submissions import MAX_ARTIFACTS
 from traces_app.engine.reading import MAX_TRACE_TOKENS
 
 MAX_ID_CHARACTERS = 256
@@ -23,6 +24,10 @@ class Entry(BaseModel):
 class StepEntry(Entry):
     step_id: str = Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The id of a step that you did.")
     output: str = Field(description="What came of it, with its evidence, in a line or two.")
+    artifacts: list[dict[str, Any]] | None = Field(
+        None, max_length=MAX_ARTIFACTS, description="What the step asks for beside words: objects with a kind."
+    )
+    context: dict[str, Any] | None = Field(None, description="Variables that the step found out, by name.")
 
 
 class ActivityEntry(Entry):

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from sessions_app.engine.landscape import valid_targets
+from sessions_app.engine.ways import valid_targets
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activity_documents import activity_json, checkpoint_json, workflow_json, workflow_summary
 from workflows_app.engine.budgets import fit_bytes

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from sessions_app.engine.submissions import MAX_ARTIFACTS
+
 MAX_ID_CHARACTERS = 256
 MAX_TOKEN_CHARACTERS = 512
 
@@ -68,6 +70,15 @@ LoopItems = Annotated[
     Field(
         description="For advance_loop: what the loop runs over, one entry for each round. It replaces what was known."
     ),
+]
+Notes = Annotated[str | None, Field(description="For complete_step: what you did, what you found, what is next.")]
+Artifacts = Annotated[
+    list[dict[str, Any]] | None,
+    Field(max_length=MAX_ARTIFACTS, description="For complete_step: what the step asks for, objects with a kind."),
+]
+Context = Annotated[
+    dict[str, Any] | None,
+    Field(description="For complete_step: variables that it found out, by name. null takes one back."),
 ]
 ActivityId = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The activity's id.")]
 FromActivity = Annotated[

@@ -3,6 +3,7 @@
 from typing import Any, assert_never
 
 from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
+from sessions_app.engine.submissions import Submission
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.navigation.parameters import ActionName
 
@@ -11,6 +12,7 @@ def action_of(
     name: ActionName,
     *,
     step_id: str | None,
+    submission: Submission,
     checkpoint_id: str | None,
     option_id: str | None,
     activity_id: str | None,
@@ -20,7 +22,7 @@ def action_of(
     """Raises InvalidInputError when the action lacks an argument. What belongs to another action is passed over."""
     match name:
         case ActionName.COMPLETE_STEP:
-            return CompleteStep(step_id=_needed(name, step_id=step_id)["step_id"])
+            return CompleteStep(step_id=_needed(name, step_id=step_id)["step_id"], submission=submission)
         case ActionName.RESPOND_TO_CHECKPOINT:
             answer = _needed(name, checkpoint_id=checkpoint_id, option_id=option_id)
             return RespondToCheckpoint(checkpoint_id=answer["checkpoint_id"], option_id=answer["option_id"])

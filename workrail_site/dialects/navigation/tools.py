@@ -4,8 +4,10 @@ import os
 
 from django.utils import timezone
 
+from sessions_app.engine.submissions import read_submission
 from sessions_app.services import navigation
 from sessions_app.services.minting import Reply
+from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.navigation import definitions, material, parameters as given
 from workrail_site.dialects.navigation.printing import told
 from workrail_site.dialects.navigation.readings import action_of
@@ -14,13 +16,7 @@ from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
-INSTRUCTIONS = """\
-Begin with get_activities to find what the user wants, or list_workflows for everything that can be run. nav_start begins a \
-workflow; every reply tells where the run stands, what is required now, what is optional, and what is blocked and why. Do \
-the work of a step before you call nav_action complete_step for it. A checkpoint is a question to your user: show it, wait, \
-and pass on what they chose. Copy state exactly from the latest reply; it is opaque."""
-
-server = DialectServer(name="navigation", title="Workrail navigation", instructions=INSTRUCTIONS)
+server = DialectServer(INTRODUCTIONS["navigation"])
 
 
 class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no types
@@ -60,16 +56,20 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
         activity_id: given.TargetId = None,
         loop_id: given.LoopId = None,
         loop_items: given.LoopItems = None,
+        notes: given.Notes = None,
+        artifacts: given.Artifacts = None,
+        context: given.Context = None,
     ) -> ToolReply:
         """Does one of the available actions and tells the new situation.
 
-        complete_step needs step_id; respond_to_checkpoint checkpoint_id and option_id; transition activity_id; advance_loop
+        complete_step needs step_id, and notes, artifacts or context where the step asks for them; respond_to_checkpoint checkpoint_id and option_id; transition activity_id; advance_loop
         loop_id, and loop_items where the list is not known yet. A refused action answers success false with an error code,
         and the state is as it was. The same call again is answered the same and changes nothing.
         """
         asked = action_of(
             action,
             step_id=step_id,
+            submission=read_submission(notes=notes or "", artifacts=artifacts or (), context=context),
             checkpoint_id=checkpoint_id,
             option_id=option_id,
             activity_id=activity_id,

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-from sessions_app.engine.obligations import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
 from sessions_app.engine.presets import Preset
+from sessions_app.engine.submissions import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
 from workflows_app.engine.program import Autonomy, RiskPolicy, WorkflowKind
 
 MAX_GOAL_CHARACTERS = 2048

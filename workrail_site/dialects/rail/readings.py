@@ -5,11 +5,10 @@ from typing import Any, NoReturn
 from uuid import UUID
 
 from sessions_app.engine.decisions import PreferenceChange
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.presets import read_preferences
 from sessions_app.engine.resume import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.engine.submissions import read_submission
+from sessions_app.engine.submissions import Submission, read_submission
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, from_text
 from workrail_site.dialects.rail.parameters import Intent, Mode, Observed, Output

@@ -1,0 +1,30 @@
+"""What finishing a step sets, and where a run that is steered has ended without anybody saying so."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from sessions_app.engine import landscape
+from sessions_app.engine.landscape import Waiting
+from sessions_app.engine.state import Snapshot
+from workflows_app.engine import walker
+from workflows_app.engine.program import Program, Step
+from workflows_app.engine.walks import Walk
+
+
+def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What the `set` actions of a finished step put into the variables."""
+    return walker.set_by(program=program, actions=item.actions, variables=variables) if isinstance(item, Step) else {}
+
+
+def ended_with_nothing_left(*, program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
+    """Where nothing can be done and no way is declared, the run is complete: nobody has to say so."""
+    land = landscape.survey(program=program, snapshot=replace(snapshot, position=walk.position))
+    if land is None or land.waiting is not Waiting.WAY_OUT or land.may_do or walk.failure is not None:
+        return walk
+    if [way.target for way in land.ways] != [walker.end_name(program)] or land.activity.decisions:
+        return walk
+    finished = dict.fromkeys((*walk.position.completed_activities, land.activity.id))
+    position = replace(walk.position, completed_activities=tuple(finished), pending="", pending_item="", complete=True)
+    return Walk(position=position, notes=walk.notes, assigned=walk.assigned)

@@ -1,0 +1,150 @@
+"""Where people have to be asked in a run whose activities are handed over: what a call leaves out, and what it walks around.
+
+The server goes the same way in thought as a run that is led would go, and looks whom it would have stopped for.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from msgspec.structs import replace
+
+from sessions_app.engine import approvals, ways
+from sessions_app.engine.state import Snapshot
+from workflows_app.engine import aiming, conditions, walker
+from workflows_app.engine.people import activity_asks
+from workflows_app.engine.program import Activity, ConfirmationKind, Gate, Item, Parallel, Program, Step, walk_items
+from workflows_app.engine.walks import Position
+
+# Items that are passed in thought by one call; a loop that never ends on its own comes near it.
+_MOST_ITEMS = 2_000
+_PASSED = "~"
+
+
+def to_approve(*, program: Program, activity: Activity, variables: Mapping[str, Any]) -> tuple[str, ...]:
+    """The steps and loops of the activity that a person approves as things stand."""
+    return tuple(item.id for item in walk_items(activity.body) if _needs_approval(program, item, variables))
+
+
+def _needs_approval(program: Program, item: Item, variables: Mapping[str, Any]) -> bool:
+    if isinstance(item, Gate) or item.confirmation is None:
+        return False
+    confirmation = item.confirmation
+    return confirmation.confirms is ConfirmationKind.HUMAN_APPROVAL and conditions.evaluate(
+        confirmation.condition, variables=variables, mode=program.conditions
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Passage:
+    """From where the run stands to the item that is aimed at, or out of the activity when none is: who is left out, and
+    which answers of rounds count as used.
+    """
+
+    left_out: list[str] = field(default_factory=list)
+    used: dict[str, int] = field(default_factory=dict)
+
+
+def passage(*, program: Program, snapshot: Snapshot, position: Position, until: Position | None) -> Passage:
+    """`position` has nothing pending that is still to be done, or what is pending there is passed over as well."""
+    found = Passage()
+    activity = program.activity(position.activity)
+    if activity is None or not activity_asks(activity) or snapshot.led_to:
+        return found
+    for at in _ahead(program, snapshot, position):
+        if until is not None and at.pending == until.pending:
+            break
+        _meet(found, program, activity, snapshot, at)
+    return found
+
+
+def _ahead(program: Program, snapshot: Snapshot, position: Position) -> Iterator[Position]:
+    """The items that a run which is led would come to in this visit."""
+    at = position
+    for _ in range(_MOST_ITEMS):
+        if walker.item_at(program, at) is None:
+            at = walker.look_ahead(program=program, position=at, variables=snapshot.variables)
+        if at.complete or (at.activity, at.visit) != (position.activity, position.visit):
+            return
+        yield at
+        at = walker.look_ahead(program=program, position=aiming.past(at), variables=snapshot.variables)
+
+
+def _meet(found: Passage, program: Program, activity: Activity, snapshot: Snapshot, at: Position) -> None:
+    item = walker.item_at(program, at)
+    match item:
+        case Gate():
+            checkpoint = next((each for each in activity.checkpoints if each.id == item.checkpoint), None)
+            if checkpoint is None or not checkpoint.human:
+                return
+            used = found.used.get(item.checkpoint, _used(snapshot, item.checkpoint))
+            if _given(snapshot, item.checkpoint) <= used:
+                found.left_out.append(item.checkpoint)
+            found.used[item.checkpoint] = used + 1
+        case Step() | Parallel():
+            scope = walker.scope_at(program=program, position=at, variables=snapshot.variables)
+            asked = approvals.asked_of(program, replace(snapshot, position=at), item, scope=scope)
+            if asked is ConfirmationKind.HUMAN_APPROVAL:
+                found.left_out.append(item.id)
+        case None:
+            return
+
+
+def _key(snapshot: Snapshot, checkpoint: str) -> str:
+    return f"{snapshot.position.activity}@{snapshot.position.visit}::{checkpoint}"
+
+
+def _given(snapshot: Snapshot, checkpoint: str) -> int:
+    """How often it was answered in this visit; a condition that dismissed it counts as well."""
+    first = _key(snapshot, checkpoint)
+    return sum(key == first or key.startswith(f"{first}#") for key in snapshot.answers)
+
+
+def _used(snapshot: Snapshot, checkpoint: str) -> int:
+    return int(snapshot.answers.get(f"{_key(snapshot, checkpoint)}{_PASSED}", "0"))
+
+
+def with_used(snapshot: Snapshot, passed: Passage) -> Snapshot:
+    """The answers that the passage has used are not used again by the next round."""
+    if not passed.used:
+        return snapshot
+    noted = {f"{_key(snapshot, name)}{_PASSED}": str(count) for name, count in passed.used.items()}
+    return replace(snapshot, answers={**snapshot.answers, **noted})
+
+
+# Around
+
+
+def evaded(*, program: Program, snapshot: Snapshot, target: str) -> tuple[str, ...]:
+    """The activities in which people are asked, and which the run would get around by going to the target."""
+    asking = {activity.id for activity in program.activities if activity_asks(activity)}
+    if not asking:
+        return ()
+    variables = snapshot.variables
+    here = program.activity(snapshot.position.activity)
+    beginnings = {program.initial_activity}
+    if snapshot.led_to:
+        beginnings.add(snapshot.led_to)
+    elif here is not None:
+        declared = ways.open_targets(program=program, activity=here, variables=variables)
+        beginnings |= set(declared)
+    reached = _reached(program, beginnings, asking, variables)
+    ends = walker.end_names(program)
+    if target in reached or (target in ends and not ends.isdisjoint(reached)):
+        return ()
+    return tuple(sorted(reached & asking)) or tuple(sorted(asking))
+
+
+def _reached(program: Program, beginnings: set[str], asking: set[str], variables: Mapping[str, Any]) -> set[str]:
+    """What can be come to without passing through an activity in which somebody is asked."""
+    reached: set[str] = set()
+    waiting = list(beginnings)
+    while waiting:
+        target = waiting.pop()
+        if target in reached:
+            continue
+        reached.add(target)
+        activity = program.activity(target)
+        if activity is not None and target not in asking:
+            waiting.extend(ways.open_targets(program=program, activity=activity, variables=variables))
+    return reached

@@ -1,0 +1,59 @@
+"""One submission judged against the pending item: what stops it, what is only told, and whether it waits for a person."""
+
+from dataclasses import dataclass
+
+from sessions_app.engine.findings import Findings
+from sessions_app.engine.reasons import Detail, Gap, GapSeverity, Reason, Verdict, contract_pointer, gap_of, weigh
+from sessions_app.engine.runs import Drive
+from sessions_app.engine.state import Preferences
+from workflows_app.engine.program import Gate, Parallel, Program, Step
+from workflows_app.engine.walks import LOOP_CONTROL_KIND
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """`told` are gaps that stop nothing in any mode."""
+
+    findings: Findings
+    verdict: Verdict
+    told: tuple[Gap, ...]
+    waits_for_approval: bool
+
+    @property
+    def stops(self) -> bool:
+        return bool(self.verdict.blockers) and not self.waits_for_approval
+
+
+def judge(
+    *,
+    program: Program,
+    item: Step | Parallel | Gate | None,
+    findings: Findings,
+    preferences: Preferences,
+    drive: Drive,
+    more: tuple[Reason, ...] = (),
+) -> Judgement:
+    """`more` are reasons of the walk that would follow."""
+    reasons = (*findings.reasons, *more)
+    told = [reason for reason in reasons if drive is not Drive.LED and _is_not_asked_for(program, reason)]
+    kept = [reason for reason in reasons if reason not in told]
+    verdict = weigh(reasons=kept, preferences=preferences)
+    without = weigh(reasons=[reason for reason in kept if not _is_approval(reason)], preferences=preferences)
+    return Judgement(
+        findings=findings,
+        verdict=verdict,
+        told=tuple(gap_of(reason, GapSeverity.INFO) for reason in told),
+        waits_for_approval=bool(verdict.blockers) and not without.blockers and not isinstance(item, Gate),
+    )
+
+
+def _is_approval(reason: Reason) -> bool:
+    return reason.needs_person and reason.detail is Detail.NEEDS_USER_APPROVAL
+
+
+def _is_not_asked_for(program: Program, reason: Reason) -> bool:
+    """Whoever steers says by other words how a loop goes on, and no contract of theirs has notes for every step."""
+    if reason.detail is Detail.MISSING_REQUIRED_NOTES:
+        return True
+    decisions = [name for name, each in program.contracts.items() if each.artifact_kind == LOOP_CONTROL_KIND]
+    return reason.detail is Detail.MISSING_REQUIRED_OUTPUT and reason.pointer in map(contract_pointer, decisions)

@@ -1,0 +1,179 @@
+"""The ways out of an activity: which are declared, which are open, and which words claim which of them.
+
+They mean the same in every dialect. A branch without a target leads nowhere of its own: the transitions beside it are asked.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from workflows_app.engine import conditions, walker
+from workflows_app.engine.conditions import describe, parse_activity_condition
+from workflows_app.engine.program import Activity, Condition, Program
+from workflows_app.engine.walks import Position
+
+DEFAULT = "default"
+_SPACE = re.compile(r"\s+")
+# How the original writes a test for being there: the value that the test does not have.
+_UNDEFINED = re.compile(r"\b(exists|notExists) undefined\b")
+_LONGEST_CLAIM = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A transition, a branch of a decision, or the effect of a checkpoint's option. `name` is what claims an effect; a branch
+    without a condition is chosen, not computed.
+    """
+
+    target: str
+    condition: Condition | None = None
+    is_default: bool = False
+    is_chosen: bool = False
+    name: str = ""
+
+    def leads_to(self, target: str, *, ends: Collection[str]) -> bool:
+        """`ends` are the targets that end the run: they are one and the same."""
+        return self.target == target or (self.target in ends and target in ends)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    """A target with the server's word on it. `is_open` tells whether it may be taken: one that holds may, and so may, on the
+    agent's word, what depends on a variable that nobody has set, and a branch that is chosen.
+    """
+
+    target: str
+    condition: str
+    holds: bool
+    is_open: bool = False
+
+
+def ways_from(activity: Activity) -> tuple[Way, ...]:
+    """Everything that is declared, the effects of options included."""
+    return (*_declared(activity), *_effects(activity))
+
+
+def _declared(activity: Activity) -> Iterator[Way]:
+    for decision in activity.decisions:
+        for branch in decision.branches:
+            if branch.transition_to:
+                yield Way(
+                    target=branch.transition_to,
+                    condition=branch.condition,
+                    is_default=branch.is_default,
+                    is_chosen=branch.condition is None and not branch.is_default,
+                )
+    for transition in activity.transitions:
+        yield Way(target=transition.to, condition=transition.condition, is_default=transition.is_default)
+
+
+def _effects(activity: Activity) -> Iterator[Way]:
+    for checkpoint in activity.checkpoints:
+        for option in checkpoint.options:
+            if option.effect is not None and option.effect.transition_to:
+                yield Way(target=option.effect.transition_to, name=f"checkpoint:{checkpoint.id}:{option.id}")
+
+
+def _with_end(program: Program, activity: Activity) -> list[Way]:
+    """Where no way is sure to be open, the workflow ends when none is."""
+    declared = list(_declared(activity))
+    if any(way.is_default or (way.condition is None and not way.is_chosen) for way in declared):
+        return declared
+    return [*declared, Way(target=walker.end_name(program), is_default=True)]
+
+
+def valid_targets(program: Program, activity: Activity) -> tuple[str, ...]:
+    """Everything that the activity may lead to, each once."""
+    return tuple(dict.fromkeys(way.target for way in (*_with_end(program, activity), *_effects(activity))))
+
+
+def exits(
+    *, program: Program, activity: Activity, variables: Mapping[str, Any], position: Position | None = None
+) -> tuple[Exit, ...]:
+    """Each target once; a default holds where nothing else does. With a position, targets that lead nowhere from there are
+    closed: an activity that is skipped must itself lead on.
+    """
+    seen = on_leaving(program=program, activity=activity, variables=variables)
+    declared = _with_end(program, activity)
+    held = {
+        way.target
+        for way in declared
+        if not (way.is_default or way.is_chosen)
+        and conditions.evaluate(way.condition, variables=seen, mode=program.conditions)
+    }
+    holding = held or {way.target for way in declared if way.is_default}
+    left_to_agent = {
+        way.target for way in declared if way.is_chosen or conditions.is_unknown(way.condition, variables=seen)
+    }
+    targets = dict.fromkeys(way.target for way in declared)
+    leading = [target for target in targets if _leads(program, position, target, variables)]
+    is_open = [target for target in leading if target in holding | left_to_agent]
+    if not any(target in holding for target in leading):
+        is_open = leading
+    return tuple(
+        Exit(target=target, condition=_words(declared, target), holds=target in holding, is_open=target in is_open)
+        for target in targets
+    )
+
+
+def open_targets(*, program: Program, activity: Activity, variables: Mapping[str, Any]) -> tuple[str, ...]:
+    found = exits(program=program, activity=activity, variables=variables)
+    return tuple(each.target for each in found if each.is_open)
+
+
+def on_leaving(*, program: Program, activity: Activity, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """The variables as the ways out see them: what the activity sets when it is left is set."""
+    return {**variables, **walker.set_by(program=program, actions=activity.exit_actions, variables=variables)}
+
+
+def _leads(program: Program, position: Position | None, target: str, variables: Mapping[str, Any]) -> bool:
+    if position is None or (not position.skipped_activities and not program.modes):
+        return target in walker.end_names(program) or program.activity(target) is not None
+    walk = walker.enter_activity(
+        program=program, position=position, activity_id=target, variables=variables, by_hand=True
+    )
+    return walk.failure is None
+
+
+def _words(declared: Sequence[Way], target: str) -> str:
+    said = [describe(way.condition) for way in declared if way.target == target and way.condition]
+    return " or ".join(dict.fromkeys(said))
+
+
+# Claims
+
+
+def is_claim_of(way: Way, claim: str) -> bool:
+    """A condition is claimed as it is written, or by any line that reads as the same condition."""
+    said = _plain(claim)
+    if way.name and said == way.name:
+        return True
+    if said in {"", DEFAULT}:
+        return way.is_default or (way.condition is None and not way.name)
+    if way.condition is None:
+        return False
+    return said == _plain(describe(way.condition)) or _reads_as(said, way.condition)
+
+
+def claims_accepted(ways: Iterable[Way]) -> list[str]:
+    return list(dict.fromkeys(claim for way in ways for claim in _claims(way)))
+
+
+def _claims(way: Way) -> Sequence[str]:
+    if way.name:
+        return (way.name,)
+    if way.condition is None:
+        return (DEFAULT,)
+    return (describe(way.condition), DEFAULT) if way.is_default else (describe(way.condition),)
+
+
+def _plain(text: str) -> str:
+    return _UNDEFINED.sub(r"\1", _SPACE.sub(" ", text).strip())
+
+
+def _reads_as(claim: str, condition: Condition) -> bool:
+    if len(claim) > _LONGEST_CLAIM:
+        return False
+    read, problems = parse_activity_condition(claim, path="claim")
+    return not problems and read == condition
