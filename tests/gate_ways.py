@@ -391,13 +391,15 @@ def nav_satisfy(scene):
 
 
 def hand_satisfy(scene):
+    """What comes up to an approval is told, and waits; when it is given, what follows is told."""
     if scene.kind is Kind.RELAYED_QUESTION:
         agent_answers(scene)
         return
     token = asked(scene) if scene.dialect == "orchestrator" else scene.at
-    for _ in range(2):
-        people_answer(scene)
-        scene.move(token)
+    people_answer(scene)
+    scene.move(token)
+    people_answer(scene)
+    hand_next(scene.floor, scene.dialect, token, scene.gate.onward, "after")
 
 
 _HANDED_OVER = {

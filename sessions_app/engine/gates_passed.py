@@ -80,7 +80,7 @@ class _Run:
         inherited = self.given.get(node.parent_id, ()) if node.parent_id else ()
         self.states[node.node_id] = node.snapshot
         self.given[node.node_id] = (*inherited, *self.made_by.get(node.node_id, ()))
-        if before is None or _waives(before) or _waives(node.snapshot):
+        if before is None or node.snapshot.stop is not None or _waives(before) or _waives(node.snapshot):
             return
         if node.snapshot.position != before.position:
             crossing = _Crossing(program=self.program, before=before, after=node.snapshot)
@@ -91,7 +91,7 @@ class _Run:
 
 def _waives(snapshot: Snapshot) -> bool:
     """A person had the run never stop: only their name in the state says so."""
-    return bool(getattr(snapshot.preferences, "waived_by", ""))
+    return snapshot.preferences.waives_people
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

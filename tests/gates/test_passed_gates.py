@@ -1,0 +1,155 @@
+"""`verify_store` names a run that went past people: its history is planted, since no call makes one."""
+
+import pytest
+from django.db import connection
+
+from sessions_app.engine.projections import project
+from sessions_app.models import Run, WorkSession
+from sessions_app.selectors.gates_passed import REASON, gates_passed
+from sessions_app.selectors.integrity import verify_session
+from sessions_app.selectors.stored_sessions import read_stored
+from tests import run_cast
+from tests.gate_kinds import KINDS, Kind
+from tests.gate_play import (
+    APPROVAL,
+    NEVER_STOP,
+    asking_folder,
+    hand_in,
+    hand_next,
+    nav_start,
+    nav_step,
+    open_floor,
+    person_answers,
+    rail_ack,
+    rail_at_gate,
+    rail_read,
+    rail_start,
+)
+from tests.gate_scenes import Mode, people_answer, set_scene
+from tests.run_cast import notes_free, published
+from workflows_app.selectors import programs
+
+FREE, GUARDED = "team.free", "team.guarded"
+
+
+@pytest.fixture
+def planted(db, clock):
+    """In one transaction that is rolled back, so that the database may be maltreated."""
+    yield open_floor(run_cast.make_desk(), clock)
+    programs._programs.clear()
+
+
+def findings(reason=REASON):
+    found = [finding for session in WorkSession.objects.all() for finding in verify_session(session.id)]
+    return [str(finding) for finding in found if finding.reason == reason]
+
+
+def publish_twins(floor):
+    """Two workflows of the same steps; in one of them a person has to approve the second."""
+    for workflow_id, fields in ((FREE, {}), (GUARDED, {"requireConfirmation": APPROVAL})):
+        steps = (notes_free("before"), notes_free("gated", **fields), notes_free("after"))
+        published(floor.desk, *steps, workflow_id=workflow_id)
+
+
+def plant_the_guard(floor):
+    """Who owns the database puts the program with the guard where the one without it was: the history stays as it was."""
+    rail_start(floor, GUARDED)
+    hashes = dict(Run.objects.values_list("workflow_id", "workflow_hash"))
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE workflows_app_program DROP CONSTRAINT program_named_by_content")
+        cursor.execute(
+            """UPDATE workflows_app_program SET data = (
+                   SELECT data FROM workflows_app_program WHERE workflow_hash = %s
+               ) WHERE workflow_hash = %s""",
+            [hashes[GUARDED], hashes[FREE]],
+        )
+    programs._programs.clear()
+
+
+def by_rail(floor):
+    rail_ack(floor, rail_at_gate(floor, FREE))
+
+
+def by_hand(floor):
+    nav_step(
+        floor,
+        nav_step(floor, nav_step(floor, nav_start(floor, FREE)["state"], "before")["state"], "gated")["state"],
+        "after",
+    )
+
+
+def by_manifest(dialect, *done):
+    def walk(floor):
+        hand_next(floor, dialect, hand_in(floor, dialect, FREE, "main"), "workflow-end", *done)
+
+    return walk
+
+
+@pytest.mark.parametrize(
+    "walk",
+    [
+        by_rail,
+        by_hand,
+        by_manifest("session", "before", "gated", "after"),
+        by_manifest("session", "before", "after"),
+        by_manifest("orchestrator"),
+        by_manifest("orchestrator", "after"),
+    ],
+)
+def test_a_run_that_is_past_an_approval_is_named(planted, walk):
+    floor = planted
+    publish_twins(floor)
+    walk(floor)
+    assert findings() == []
+
+    plant_the_guard(floor)
+
+    (found,) = findings()
+    assert "past 'gated'" in found
+
+
+def test_an_answer_that_was_an_agents_is_named(planted):
+    """The log said that a person answered, and now says that an agent did."""
+    asking_folder(planted.desk, authority="human")
+    rail_at_gate(planted, "team.folder")
+    person_answers(planted, "yes")
+    (session,) = WorkSession.objects.all()
+
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE sessions_app_event DISABLE TRIGGER USER")
+        cursor.execute(
+            """UPDATE sessions_app_event
+               SET body = convert_to(replace(convert_from(body, 'UTF8'), '"authority":"human"', '"authority":"relayed"'), 'UTF8')
+               WHERE kind = 'checkpoint_answered'"""
+        )
+    stored = read_stored(session.id)
+
+    (found,) = gates_passed(stored, project(bytes(row.body) for row in stored.events))
+    assert "past 'agreed'" in found
+
+
+@pytest.mark.parametrize("kind", [Kind.APPROVAL, Kind.CONDITIONAL_APPROVAL, Kind.LOOP_APPROVAL, Kind.PEOPLES_QUESTION])
+@pytest.mark.parametrize("mode", [Mode.GUIDED, Mode.NEVER_BY_PERSON])
+@pytest.mark.parametrize("dialect", ["rail", "navigation", "session", "orchestrator"])
+def test_what_people_answered_or_waived_is_not_named(doors, doored, kind, mode, dialect):
+    workflow_id = KINDS[kind].publish(doors.desk, "team.gated")
+    scene = set_scene(doored, doors, kind, dialect, mode, workflow_id)
+
+    for _ in range(2):
+        scene.move()
+        people_answer(scene)
+    scene.move()
+
+    assert findings() == []
+
+
+def test_what_a_person_refused_or_sent_back_is_not_named(floor):
+    published(floor.desk, notes_free("gated", requireConfirmation=APPROVAL), notes_free("after"), workflow_id=GUARDED)
+    stuck = rail_ack(floor, rail_start(floor, GUARDED, preferences=NEVER_STOP))
+    person_answers(floor, "send_back", reason="Not yet.")
+    rail_ack(floor, rail_read(floor, stuck), "Better.")
+
+    person_answers(floor, "reject", reason="Never.")
+
+    assert Run.objects.get().status == "rejected"
+    assert findings() == []
