@@ -32,8 +32,8 @@ from workflows_app.admin.models import (
     ContentAdmin,
     RevisionAdmin,
     TeamContractAdmin,
-    WorkflowAdmin,
 )
+from workflows_app.admin.workflows import WorkflowAdmin
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import studio_finding as finding
 from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
