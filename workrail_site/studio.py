@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST
 from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
+from sessions_app.admin.workflow_runs import RunningWorkflowAdmin
 from sessions_app.models import BundleJob, CheckpointRequest, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app.admin import accounts
@@ -33,7 +34,6 @@ from workflows_app.admin.models import (
     RevisionAdmin,
     TeamContractAdmin,
 )
-from workflows_app.admin.workflows import WorkflowAdmin
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import studio_finding as finding
 from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
@@ -175,7 +175,7 @@ studio.register(Membership, MembershipAdmin)
 studio.register(Invitation, InvitationAdmin)
 studio.register(AgentKey, AgentKeyAdmin)
 studio.register(AuditEntry, AuditEntryAdmin)
-studio.register(Workflow, WorkflowAdmin)
+studio.register(Workflow, RunningWorkflowAdmin)
 studio.register(Revision, RevisionAdmin)
 studio.register((Skill, Resource, Template), ContentAdmin)
 studio.register(Alias, AliasAdmin)
