@@ -197,11 +197,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = read_redis_url(_server_url("REDIS_URL", default="redis://localhost:6379/0"))
 CELERY_BROKER_URL = celery_url(REDIS_URL)
-CELERY_RESULT_BACKEND = CELERY_BROKER_URL
-CELERY_RESULT_EXPIRES = 3600
+# No backend for results: nobody reads one, and whoever asked for a task would wait for the backend to listen.
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
-CELERY_RESULT_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 # A task is safe to run twice, so a worker that dies gives its task back.
 CELERY_TASK_ACKS_LATE = True
