@@ -73,7 +73,25 @@ def _token_key(given: bytes | None, secret_key: str) -> bytes:
 
 SECRET_KEY = _secret_key(ENVIRONMENT.text("WORKRAIL_SECRET_KEY"))
 TOKEN_KEY = _token_key(ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY", length=_TOKEN_KEY_BYTES), SECRET_KEY)
+# As long as an agent may be idle: what a key has signed is trusted for so long after the next one began.
+TOKEN_TRUST_DAYS = ENVIRONMENT.integer("WORKRAIL_TOKEN_TRUST_DAYS", default=60, minimum=1)
 TOKEN_KEY_PREVIOUS = ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY_PREVIOUS", length=_TOKEN_KEY_BYTES)
+
+
+def _seal_keys(
+    own: bytes | None, retired: tuple[bytes, ...], token_keys: tuple[bytes | None, ...]
+) -> tuple[bytes, ...]:
+    """Without a key of their own the seals of the log go by the key of tokens, which is understood after the change too."""
+    derived = (hmac.digest(key, b"workrail seal key", hashlib.sha256) for key in token_keys if key is not None)
+    return tuple(dict.fromkeys((*((own,) if own else ()), *derived, *retired)))
+
+
+# The first one seals what is written; all of them check it.
+SEAL_KEYS = _seal_keys(
+    ENVIRONMENT.key_bytes("WORKRAIL_SEAL_KEY", length=_TOKEN_KEY_BYTES),
+    ENVIRONMENT.keys_bytes("WORKRAIL_SEAL_KEYS_RETIRED", length=_TOKEN_KEY_BYTES),
+    (TOKEN_KEY, TOKEN_KEY_PREVIOUS),
+)
 METRICS_TOKEN = ENVIRONMENT.text("WORKRAIL_METRICS_TOKEN")
 
 # What production refuses
@@ -150,6 +168,8 @@ WEB_THREADS = ENVIRONMENT.integer("WORKRAIL_WEB_THREADS", default=4, minimum=1)
 
 # Threads of each web process in which tools run; each keeps a connection to Postgres.
 MCP_THREADS = ENVIRONMENT.integer("WORKRAIL_MCP_THREADS", default=4, minimum=1)
+# The caller of `manage.py mcp`, which serves one client by lines.
+AGENT_KEY = ENVIRONMENT.text("WORKRAIL_KEY")
 
 # Templates
 
@@ -356,7 +376,13 @@ LOGGING = log_settings(
     json_lines=ENVIRONMENT.choice("WORKRAIL_LOG_FORMAT", default=LogFormat.JSON if _PRODUCTION else LogFormat.TEXT)
     is LogFormat.JSON,
     level=ENVIRONMENT.choice("WORKRAIL_LOG_LEVEL", default=LogLevel.INFO).value,
-    secrets=(SECRET_KEY, METRICS_TOKEN, _POSTGRES.password, ENVIRONMENT.text("WORKRAIL_TOKEN_KEY")),
+    secrets=(
+        SECRET_KEY,
+        METRICS_TOKEN,
+        _POSTGRES.password,
+        ENVIRONMENT.text("WORKRAIL_TOKEN_KEY"),
+        ENVIRONMENT.text("WORKRAIL_SEAL_KEY"),
+    ),
 )
 # prometheus_client itself looks at this variable; here it is read so that /metrics adds the processes up.
 METRICS_DIRECTORY = ENVIRONMENT.text("PROMETHEUS_MULTIPROC_DIR")

@@ -33,19 +33,9 @@ class Site:
 @contextlib.contextmanager
 def running_site(folder, environ=()):
     """The site in a process of its own, with its log in the folder."""
-    from django.conf import settings
-
     log = folder / "log"
     port = _free_port()
-    whole = {
-        **os.environ,
-        "DATABASE_URL": _with_name(os.environ["DATABASE_URL"], settings.DATABASES["default"]["NAME"]),
-        "REDIS_URL": settings.REDIS_URL,
-        "WORKRAIL_LOG_FORMAT": "json",
-        "WORKRAIL_MCP_THREADS": "4",
-        "WORKRAIL_WEB_THREADS": "1",
-        **dict(environ),
-    }
+    whole = {**environ_of_site(), **dict(environ)}
     flags = f"--interface asgi --host 127.0.0.1 --port {port} --workers 1 --no-ws --log-level warning"
     command = [sys.executable, "-m", "granian", *flags.split(), "workrail_site.asgi:application"]
     with log.open("wb") as out:
@@ -63,6 +53,20 @@ def running_site(folder, environ=()):
 def site(django_db_setup, tmp_path_factory):
     with running_site(tmp_path_factory.mktemp("site")) as found:
         yield found
+
+
+def environ_of_site():
+    """For another process of the site, on the database of this one."""
+    from django.conf import settings
+
+    return {
+        **os.environ,
+        "DATABASE_URL": _with_name(os.environ["DATABASE_URL"], settings.DATABASES["default"]["NAME"]),
+        "REDIS_URL": settings.REDIS_URL,
+        "WORKRAIL_LOG_FORMAT": "json",
+        "WORKRAIL_MCP_THREADS": "4",
+        "WORKRAIL_WEB_THREADS": "1",
+    }
 
 
 @pytest.fixture
