@@ -93,7 +93,7 @@ def _read(what: Anchored, ends: Sequence[End]) -> list[tuple[Any, ...]]:
             assert_never(what)
 
 
-def _rows(sql: str, *parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+def _rows(sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
