@@ -338,6 +338,21 @@ def _public_url(url: str) -> str:
 PUBLIC_URL = _public_url(ENVIRONMENT.text("WORKRAIL_PUBLIC_URL"))
 WEBHOOK_PRIVATE_HOSTS = tuple(host.lower() for host in ENVIRONMENT.words("WORKRAIL_WEBHOOK_PRIVATE_HOSTS"))
 
+# Anchors: where the ends of all logs are written each day, and which address is told of it
+
+_ANCHOR_DIR = ENVIRONMENT.text("WORKRAIL_ANCHOR_DIR")
+_OWN_ANCHORS = None if _PRODUCTION else WORKRAIL_HOME / "anchors"
+ANCHOR_DIR = Path(_ANCHOR_DIR) if _ANCHOR_DIR else _OWN_ANCHORS
+
+
+def _anchor_url(url: str) -> str:
+    if not url or (url.startswith("https://") and urlsplit(url).hostname):
+        return url
+    raise BadEnvironmentError("WORKRAIL_ANCHOR_URL is not an https address.")
+
+
+ANCHOR_URL = _anchor_url(ENVIRONMENT.text("WORKRAIL_ANCHOR_URL"))
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["workrail_site.rest.KeyOrSession"],
     "DEFAULT_PERMISSION_CLASSES": ["workrail_site.rest.IsKnown"],
