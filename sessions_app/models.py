@@ -14,12 +14,15 @@ from django.db.models.functions import Upper
 
 from sessions_app.engine.bundles import BundleJobKind, BundleJobState
 from sessions_app.engine.checkpoints import Authority, CheckpointState
+from sessions_app.engine.ledger import EntryKind
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
 from sessions_app.engine.reasons import GapCategory, GapSeverity
 from sessions_app.engine.runs import AttemptKind, Dialect, OutputChannel, RunStatus
+from teams_app.engine.webhooks import NoticeKind
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
 _DIGEST_CHARACTERS = 71
+_SEAL_CHARACTERS = 64
 # What an index of words has not sorted in yet is read by every search, and sorted in by whoever fills it up.
 _PENDING_KILOBYTES = 512
 
@@ -37,6 +40,8 @@ class WorkSession(models.Model):
     parent_id = models.UUIDField(null=True)
     next_event_index = models.PositiveIntegerField()
     head_digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    # Of the head, by a key that the database does not hold; empty where a release before that wrote last.
+    head_seal = models.CharField(max_length=_SEAL_CHARACTERS, blank=True, db_default="")
     git_branch = models.CharField(max_length=256, blank=True)
     git_head_sha = models.CharField(max_length=64, blank=True)
     repository = models.CharField(max_length=512, blank=True)
@@ -199,6 +204,7 @@ class Attempt(models.Model):
 
     class Meta:
         constraints: ClassVar = [_known("kind", AttemptKind, "attempt_kind_known")]
+        indexes: ClassVar = [models.Index(fields=["session_id", "event_index"], name="attempt_of_session")]
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.node_id}"
@@ -220,6 +226,8 @@ class Event(models.Model):
     body = models.BinaryField()
     digest = models.CharField(max_length=_DIGEST_CHARACTERS)
     created_at = models.DateTimeField()
+    # Of the transition that this event ends: who made it, and what it was answered.
+    seal = models.TextField(null=True)  # noqa: DJ001  most events end nothing, and a null takes no room
 
     class Meta:
         constraints: ClassVar = [
@@ -331,6 +339,7 @@ class CheckpointRequest(models.Model):
     # The node that the answer made.
     to_node_id = models.UUIDField(null=True)
     announced_at = models.DateTimeField(null=True)
+    overdue_told_at = models.DateTimeField(null=True)
 
     class Meta:
         verbose_name = "checkpoint"
@@ -347,6 +356,12 @@ class CheckpointRequest(models.Model):
             models.Index(fields=["team_id", "state", "due_at", "id"], name="checkpoint_inbox"),
             models.Index(fields=["team_id", "due_at", "id"], name="checkpoint_by_due"),
             models.Index(fields=["run_id"], name="checkpoint_of_run"),
+            # Of all teams: whoever tells of what is overdue asks every few seconds.
+            models.Index(
+                fields=["due_at"],
+                name="checkpoint_untold",
+                condition=Q(state=CheckpointState.OPEN.value, due_at__isnull=False, overdue_told_at__isnull=True),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -387,6 +402,66 @@ class Handle(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent_id or 'an agent'} of {self.run_id}"
+
+
+class Announcement(models.Model):
+    """The outbox: written in the statement of the transition that it tells of, and removed when its notices are queued."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    session_id = models.UUIDField()
+    run_id = models.UUIDField(null=True)
+    request_id = models.UUIDField(null=True)
+    kind = models.CharField(max_length=32)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [_known("kind", NoticeKind, "announcement_kind_known")]
+        indexes: ClassVar = [models.Index(fields=["at", "id"], name="announcement_order")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.run_id}"
+
+
+class Ledger(models.Model):
+    """How far a team's ledger goes. Its row is the lock of whoever enters something; no call of an agent waits for it."""
+
+    team_id = models.UUIDField(primary_key=True)
+    next_number = models.PositiveIntegerField()
+    head_digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    # Sessions born before this have been looked at.
+    entered_until = models.DateTimeField()
+    seal = models.CharField(max_length=_SEAL_CHARACTERS)
+
+    def __str__(self) -> str:
+        return f"{self.next_number} entries of {self.team_id}"
+
+
+class LedgerEntry(models.Model):
+    """One line of a team's ledger, chained to the one before: that a session began, or that it was deleted and why."""
+
+    pk = models.CompositePrimaryKey("team_id", "number")
+    team_id = models.UUIDField()
+    number = models.PositiveIntegerField()
+    kind = models.CharField(max_length=16)
+    session_id = models.UUIDField()
+    # Of what was there before: the head at which it was adopted, or that it had when it was deleted.
+    next_event_index = models.PositiveIntegerField()
+    head_digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    reason = models.CharField(max_length=256, blank=True)
+    entered_at = models.DateTimeField()
+    digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    seal = models.CharField(max_length=_SEAL_CHARACTERS)
+
+    class Meta:
+        verbose_name_plural = "ledger entries"
+        constraints: ClassVar = [
+            _known("kind", EntryKind, "ledger_entry_kind_known"),
+            models.UniqueConstraint(fields=["team_id", "session_id", "kind"], name="ledger_entry_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.kind}"
 
 
 class BundleJob(models.Model):

@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from sessions_app import jobs
-from sessions_app.services import bundle_jobs, notices, upkeep
+from sessions_app.services import anchors, bundle_jobs, ledger, notices, upkeep
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 
 _LONG_SECONDS = 900
@@ -19,11 +19,26 @@ def ensure_partitions() -> list[str]:
     return list(upkeep.ensure_partitions(actor=actor, today=timezone.now().date()))
 
 
-@shared_task(name=jobs.ANNOUNCE_QUESTION)
-def announce_question(request_id: str, tries: int) -> bool:
-    """Returns whether a notice was delivered now."""
+@shared_task(name=jobs.ANNOUNCE)
+def announce() -> int:
+    """Returns how many announcements left the outbox."""
+    actor, now = system_actor(team_id=NO_TEAM, door=Door.TASK), timezone.now()
+    notices.tell_of_overdue(actor=actor, now=now)
+    return notices.announce(actor=actor, now=now)
+
+
+@shared_task(name=jobs.ENTER_SESSIONS)
+def enter_sessions() -> int:
+    """Returns how many sessions were entered in the ledgers of their teams."""
     actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
-    return notices.announce_question(actor=actor, request_id=UUID(request_id), tries=tries, now=timezone.now())
+    entered = ledger.enter_sessions(actor=actor, now=timezone.now())
+    return entered.begun + entered.adopted
+
+
+@shared_task(name=jobs.KEEP_ANCHOR, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)
+def keep_anchor() -> str:
+    """Returns where the anchor of the day is."""
+    return str(anchors.keep_anchor(actor=system_actor(team_id=NO_TEAM, door=Door.TASK), now=timezone.now()) or "")
 
 
 @shared_task(name=jobs.RUN_BUNDLE_JOB, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)

@@ -10,10 +10,13 @@ from django.db.models import F, Q
 from teams_app.engine.actors import ActorKind, Door, Role, Scope
 from teams_app.engine.keys import DIGEST_BYTES
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS, fold_username
-from teams_app.engine.webhooks import MAX_URL_CHARACTERS
+from teams_app.engine.webhooks import MAX_URL_CHARACTERS, DeliveryState, NoticeKind
 
+_DIGEST_CHARACTERS = 71
+_SEAL_CHARACTERS = 64
 _ROLES = [role.value for role in Role]
 _SCOPES = [scope.value for scope in Scope]
+_NOTICES = [kind.value for kind in NoticeKind]
 _DOORS = [door.value for door in Door]
 _ACTOR_KINDS = [kind.value for kind in ActorKind]
 
@@ -148,24 +151,70 @@ class PasswordReset(models.Model):
         return f"a new password for {self.person_id}"
 
 
-class Webhook(models.Model):
-    """Where notices of a team are sent. The secret signs them; it is shown once, when the address is set."""
+class Endpoint(models.Model):
+    """Where notices of a team are sent, and which. The secret signs them; it is shown once. The one that is named as its
+    team is the team's main one.
+    """
 
-    team = models.OneToOneField(Team, on_delete=models.PROTECT, primary_key=True, related_name="webhook")
+    id = models.UUIDField(primary_key=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="endpoints")
     url = models.CharField(max_length=MAX_URL_CHARACTERS)
+    kinds = ArrayField(models.CharField(max_length=32))
     secret = models.CharField(max_length=64)
     set_at = models.DateTimeField()
     delivered_at = models.DateTimeField(null=True)
     failed_at = models.DateTimeField(null=True)
     failure = models.CharField(max_length=512, blank=True)
+    failing_since = models.DateTimeField(null=True)
+    switched_off_at = models.DateTimeField(null=True)
 
     class Meta:
+        verbose_name = "address of notices"
+        verbose_name_plural = "addresses of notices"
         constraints: ClassVar = [
-            models.CheckConstraint(condition=Q(url__startswith="https://"), name="webhook_is_https"),
+            models.CheckConstraint(condition=Q(url__startswith="https://"), name="endpoint_is_https"),
+            models.CheckConstraint(condition=Q(kinds__contained_by=_NOTICES, kinds__len__gt=0), name="endpoint_kinds"),
         ]
 
     def __str__(self) -> str:
         return f"notices of {self.team_id}"
+
+
+class NoticeDelivery(models.Model):
+    """A notice on its way to one address: what waits is sent when its time has come, and tried again."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    endpoint = models.ForeignKey(Endpoint, on_delete=models.CASCADE, related_name="deliveries", db_index=False)
+    notice_id = models.UUIDField()
+    kind = models.CharField(max_length=32)
+    body = models.BinaryField()
+    state = models.CharField(max_length=16)
+    tries = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField()
+    next_try_at = models.DateTimeField(null=True)
+    delivered_at = models.DateTimeField(null=True)
+    failure = models.CharField(max_length=512, blank=True)
+
+    class Meta:
+        verbose_name = "delivery"
+        verbose_name_plural = "deliveries"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(kind__in=_NOTICES), name="delivery_kind_known"),
+            models.CheckConstraint(
+                condition=Q(state=DeliveryState.WAITING.value, next_try_at__isnull=False)
+                | Q(state__in=[DeliveryState.DELIVERED.value, DeliveryState.GIVEN_UP.value], next_try_at__isnull=True),
+                name="delivery_waits_for_a_time",
+            ),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["next_try_at"], name="delivery_due", condition=Q(next_try_at__isnull=False)),
+            models.Index(fields=["endpoint", "-id"], name="delivery_of_endpoint"),
+            models.Index(fields=["team_id", "-id"], name="delivery_list"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.state}"
 
 
 class AgentKey(models.Model):
@@ -219,6 +268,10 @@ class AuditEntry(models.Model):
     target = models.CharField(max_length=128)
     request_id = models.CharField(max_length=64, blank=True)
     details = models.JSONField()
+    # The place in the team's chain; none where a release before that wrote it.
+    number = models.PositiveIntegerField(null=True)
+    digest = models.CharField(max_length=_DIGEST_CHARACTERS, blank=True, db_default="")
+    seal = models.CharField(max_length=_SEAL_CHARACTERS, blank=True, db_default="")
 
     class Meta:
         verbose_name_plural = "audit log"
@@ -227,7 +280,25 @@ class AuditEntry(models.Model):
             models.CheckConstraint(condition=Q(door__in=_DOORS), name="audit_door_known"),
             models.CheckConstraint(condition=Q(action__regex=r"^[a-z_]+\.[a-z_]+$"), name="audit_action_form"),
         ]
-        indexes: ClassVar = [models.Index(fields=["team", "-id"], name="audit_list")]
+        indexes: ClassVar = [
+            models.Index(fields=["team", "-id"], name="audit_list"),
+            models.Index(fields=["team", "number"], name="audit_chain", condition=Q(number__isnull=False)),
+        ]
 
     def __str__(self) -> str:
         return f"{self.action} {self.target}"
+
+
+class AuditHead(models.Model):
+    """Where a team's audit log ends. Its row is the lock of whoever adds an entry."""
+
+    team = models.OneToOneField(Team, on_delete=models.PROTECT, primary_key=True, related_name="+")
+    next_number = models.PositiveIntegerField()
+    digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    # Entries that were there before anything was sealed, and the digest of all of them.
+    adopted = models.PositiveIntegerField()
+    adopted_digest = models.CharField(max_length=_DIGEST_CHARACTERS)
+    seal = models.CharField(max_length=_SEAL_CHARACTERS)
+
+    def __str__(self) -> str:
+        return f"{self.next_number} entries of {self.team_id}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
 
 from teams_app.engine.actors import SYSTEM_ID, Actor, ActorKind, Door, Permission, Role, Scope, person_id_of
 from teams_app.engine.errors import ForbiddenError, NotFoundError, TeamRequiredError
@@ -14,6 +14,7 @@ from teams_app.engine.links import is_link
 from teams_app.engine.pages import Page, PageRequest, cut_page
 from teams_app.engine.values import (
     AuditValue,
+    DeliveryValue,
     InvitationValue,
     KeyValue,
     MemberValue,
@@ -21,7 +22,8 @@ from teams_app.engine.values import (
     TeamValue,
     WebhookValue,
 )
-from teams_app.models import AgentKey, AuditEntry, Invitation, Membership, PasswordReset, Team, Webhook
+from teams_app.engine.webhooks import DeliveryState, NoticeKind
+from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, PasswordReset, Team
 
 _TEAMS_LOOKED_AT = 1_000
 
@@ -170,18 +172,55 @@ def name_actors(*, actor: Actor, ids: Iterable[str]) -> dict[str, str]:
     wanted = frozenset(ids)
     people = [found for text in wanted if (found := from_text(Prefix.PERSON, text)) is not None]
     keys = [found for text in wanted if (found := from_text(Prefix.KEY, text)) is not None]
-    # Django asks the database nothing when a list is empty.
+    if not people and not keys:
+        return {}
     members = Membership.objects.filter(team_id=actor.team_id, person_id__in=people)
     own_keys = AgentKey.objects.filter(team_id=actor.team_id, pk__in=keys)
-    names = {to_text(Prefix.PERSON, id_): name for id_, name in members.values_list("person_id", "person__username")}
-    return names | {to_text(Prefix.KEY, id_): name for id_, name in own_keys.values_list("pk", "name")}
+    rows = members.values_list(Value(Prefix.PERSON.value), "person_id", "person__username").union(
+        own_keys.values_list(Value(Prefix.KEY.value), "pk", "name"), all=True
+    )
+    return {to_text(Prefix(prefix), id_): name for prefix, id_, name in rows}
 
 
 def find_webhook(*, actor: Actor) -> WebhookValue | None:
     """For owners: the address of a chat server is often a secret of its own."""
     actor.require(Permission.MANAGE_TEAM)
-    row = Webhook.objects.filter(team_id=actor.team_id).order_by("team_id").first()
+    row = Endpoint.objects.filter(team_id=actor.team_id, pk=actor.team_id).order_by("pk").first()
     return None if row is None else webhook_value(row)
+
+
+def list_endpoints(*, actor: Actor) -> list[WebhookValue]:
+    """All of them: there are few."""
+    actor.require(Permission.MANAGE_TEAM)
+    return [webhook_value(row) for row in Endpoint.objects.filter(team_id=actor.team_id).order_by("set_at", "id")]
+
+
+def read_endpoint(*, actor: Actor, endpoint_id: UUID) -> WebhookValue:
+    actor.require(Permission.MANAGE_TEAM)
+    row = Endpoint.objects.filter(team_id=actor.team_id, pk=endpoint_id).order_by("pk").first()
+    if row is None:
+        raise no_endpoint()
+    return webhook_value(row)
+
+
+def list_deliveries(*, actor: Actor, endpoint_id: UUID, page: PageRequest) -> Page[DeliveryValue]:
+    """What was sent, or is to be sent, to an address: the newest first."""
+    endpoint = read_endpoint(actor=actor, endpoint_id=endpoint_id)
+    rows = NoticeDelivery.objects.filter(team_id=actor.team_id, endpoint_id=endpoint.id)
+    if page.after is not None:
+        rows = rows.filter(pk__lt=UUID(page.after))
+    return cut_page(
+        rows=rows.order_by("-id")[: page.limit + 1],
+        limit=page.limit,
+        value_of=delivery_value,
+        position_of=lambda row: str(row.pk),
+    )
+
+
+def no_endpoint() -> NotFoundError:
+    return NotFoundError(
+        "Your team has no such address of notices.", suggestion="List the addresses of your team for their ids."
+    )
 
 
 def list_keys(*, actor: Actor, page: PageRequest) -> Page[KeyValue]:
@@ -278,12 +317,30 @@ def key_value(row: AgentKey) -> KeyValue:
     )
 
 
-def webhook_value(row: Webhook) -> WebhookValue:
+def webhook_value(row: Endpoint) -> WebhookValue:
     return WebhookValue(
+        id=row.pk,
         url=row.url,
+        kinds=tuple(NoticeKind(kind) for kind in row.kinds),
         set_at=row.set_at,
         delivered_at=row.delivered_at,
         failed_at=row.failed_at,
+        failure=row.failure,
+        switched_off_at=row.switched_off_at,
+    )
+
+
+def delivery_value(row: NoticeDelivery) -> DeliveryValue:
+    return DeliveryValue(
+        id=row.pk,
+        endpoint_id=row.endpoint_id,
+        notice_id=row.notice_id,
+        kind=NoticeKind(row.kind),
+        state=DeliveryState(row.state),
+        tries=row.tries,
+        created_at=row.created_at,
+        next_try_at=row.next_try_at,
+        delivered_at=row.delivered_at,
         failure=row.failure,
     )
 

@@ -4,10 +4,29 @@ from celery import shared_task
 from django.utils import timezone
 
 from teams_app import jobs
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.services import deliveries
 from teams_app.services.keys import record_expiries
+
+# As many calls as one task makes may each take their whole time.
+_DELIVERING_SECONDS = 20 * 60
 
 
 @shared_task(name=jobs.EXPIRE_KEYS)
 def expire_keys() -> int:
     """Returns how many keys were found expired."""
     return record_expiries(now=timezone.now())
+
+
+@shared_task(name=jobs.DELIVER_NOTICES, soft_time_limit=_DELIVERING_SECONDS, time_limit=_DELIVERING_SECONDS + 30)
+def deliver_notices() -> int:
+    """Returns how many notices were taken."""
+    actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
+    return deliveries.deliver_due(actor=actor, now=timezone.now())
+
+
+@shared_task(name=jobs.FORGET_DELIVERIES)
+def forget_deliveries() -> int:
+    """Returns how many were taken off the record."""
+    actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
+    return deliveries.forget_old(actor=actor, now=timezone.now())

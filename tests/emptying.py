@@ -8,7 +8,7 @@ from django.db import transaction
 # Of the site, not of a test: made with the tables, and never changed.
 KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"})
 # Rows of these cannot be deleted one by one: a trigger refuses it.
-APPEND_ONLY = ("sessions_app_event", "teams_app_auditentry", "traces_app_traceevent")
+APPEND_ONLY = ("sessions_app_event", "sessions_app_ledgerentry", "teams_app_auditentry", "traces_app_traceevent")
 # Past so many bytes a table is truncated, so that no later test reads through what is dead.
 LARGE_BYTES = 512 * 1024
 

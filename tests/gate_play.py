@@ -64,7 +64,7 @@ def approval_steps(desk, **gated):
     )
 
 
-def asking_folder(desk, *, transitions=None, **question):
+def asking_folder(desk, *, workflow_id=FOLDER, transitions=None, triggers=(), **question):
     """`plan` asks `agreed` between `draft` and `after`; `build` follows. `yes` allows it, `no` does not."""
     options = [
         {"id": "yes", "label": "Yes", "effect": {"setVariable": {"approved": True}}},
@@ -75,14 +75,15 @@ def asking_folder(desk, *, transitions=None, **question):
         checkpoints=[checkpoint("agreed", message="Is the plan right?", **{"options": options, **question})],
         steps=[activity_step("draft", checkpoint="agreed"), activity_step("after")],
         transitions=transitions or [{"to": "build"}],
+        **({"triggers": [{"workflow": child} for child in triggers]} if triggers else {}),
     )
     files = folder(
         plan,
         activity("build", steps=[activity_step("make")]),
         activity("redo", steps=[activity_step("again")]),
-        about=workflow(id=FOLDER, description="Asks before it goes on.", initialActivity="plan"),
+        about=workflow(id=workflow_id, description="Asks before it goes on.", initialActivity="plan"),
     )
-    return publish_folder(desk, files, FOLDER)
+    return publish_folder(desk, files, workflow_id)
 
 
 def led_by_the_answer():
@@ -124,6 +125,7 @@ def critical_gaps(run=None):
 
 
 def rail_start(floor, workflow_id=STEPS, **more):
+    floor.clock.shift(1)
     return floor.rail("start_workflow", workflowId=workflow_id, goal="Try it", **more)
 
 
@@ -151,6 +153,7 @@ def relayed(option_id, checkpoint_id="agreed"):
 
 
 def nav_start(floor, workflow_id=STEPS, **variables):
+    floor.clock.shift(1)
     return floor.navigation("nav_start", workflow_id=workflow_id, initial_variables=variables)
 
 
@@ -167,6 +170,7 @@ def nav_step(floor, state, step_id):
 
 
 def hand_start(floor, dialect, workflow_id=STEPS):
+    floor.clock.shift(1)
     return floor[dialect]("start_session", workflow_id=workflow_id, agent_id="agent")["session_token"]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from sessions_app.engine.actions import AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
 from sessions_app.engine.handover import HandOver
 from sessions_app.engine.handover_answers import Mode
+from sessions_app.engine.handover_refusals import ConditionHoldsError
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.obligations import Submission
@@ -23,12 +24,12 @@ from sessions_app.services.handles import read_held
 from sessions_app.services.runs import Beginning
 from tests.handover_cast import answered, begun, call, yielded
 from tests.workflow_cast import NOW
+from workflows_app.engine import walker
 from workflows_app.engine.conditions import evaluate
 from workflows_app.engine.program import ConfirmationKind, Gate, Loop, LoopKind, walk_items
 from workflows_app.engine.simulate import Outcome, simulate
 
 MAX_CALLS = 200
-THE_END = "workflow-end"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,13 +242,17 @@ def by_navigation(desk, workflow_id, program, script):
     run = run_of(workflow_id)
     for at, deed in enumerate(story):
         for action in _ways_to(program, story, at):
+            if not isinstance(action, AdvanceLoop):
+                value = _past_empty_loops(desk, value, action, clock)
             value = _steered(desk, value, action, clock)
+        value = _past_empty_loops(desk, value, _done_by(deed), clock)
         if persons_answer(desk, run.id, clock):
             value = navigation.read_situation(actor=desk.agent, state_token=value["state"]).value
         value = _steered(desk, value, _done_by(deed), clock)
-    for action in _ways_out(program, story):
-        if not value.get("complete"):
-            value = _steered(desk, value, action, clock)
+    for action in _ways_out_of(program, story[-1], []):
+        value = _steered(desk, value, action, clock)
+    if not value.get("complete"):
+        value = _steered(desk, value, TakeTransition(activity_id=_offered_end(program, value)), clock)
     assert value["complete"]
     return run, []
 
@@ -258,6 +263,16 @@ def _steered(desk, value, action, clock):
     ).value
     assert reply["success"], (action, reply)
     return reply
+
+
+def _past_empty_loops(desk, value, wanted, clock):
+    """A loop without a round is met all the same; it is turned once, and left by that."""
+    while (required := value["availableActions"]["required"]) and required[0]["action"] == "advance_loop":
+        loop = required[0]["loop"]
+        if wanted == CompleteStep(step_id=loop):
+            break
+        value = _steered(desk, value, AdvanceLoop(loop_id=loop), clock)
+    return value
 
 
 def _done_by(deed):
@@ -271,7 +286,8 @@ def _ways_to(program, story, at):
     deed, known = story[at], []
     if at and story[at - 1].visit != deed.visit:
         yield from _ways_out_of(program, story[at - 1], [])
-        yield TakeTransition(activity_id=deed.activity)
+        if not _led_on(program, story[at - 1]):
+            yield TakeTransition(activity_id=deed.activity)
     elif at:
         known = story[at - 1].rounds
         yield from _ways_out_of(program, story[at - 1], deed.rounds)
@@ -293,9 +309,21 @@ def _ways_out_of(program, before, following):
             yield AdvanceLoop(loop_id=loop_id) if counted else CompleteStep(step_id=loop_id)
 
 
-def _ways_out(program, story):
-    yield from _ways_out_of(program, story[-1], [])
-    yield TakeTransition(activity_id=THE_END)
+def _led_on(program, deed):
+    """Whether the chosen option goes to another activity by itself."""
+    if not deed.option:
+        return False
+    checkpoints = program.activity(deed.activity).checkpoints
+    gate = item_of(program, deed)
+    options = next(each for each in checkpoints if each.id == gate.checkpoint).options
+    effect = next(option for option in options if option.id == deed.option).effect
+    return effect is not None and bool(effect.transition_to)
+
+
+def _offered_end(program, value):
+    """The end as the server calls it."""
+    offered = [*value["availableActions"]["required"], *value["availableActions"]["optional"]]
+    return next(each["activity"] for each in offered if each.get("activity") in walker.end_names(program))
 
 
 # Session and orchestrator: activities are handed over whole
@@ -320,7 +348,7 @@ def _handed_over(desk, workflow_id, program, script, dialect, settle):
         warnings += said
         token = settle(hands, token, deeds)
         done = tuple(deed for deed in deeds if not deed.option)
-    _, said = hands.enter(token, THE_END, done)
+    _, said = hands.enter(token, walker.end_name(program), done)
     return run, [*warnings, *said]
 
 
@@ -359,8 +387,18 @@ def _at_once(hands, token, deeds):
     token = hands.read(token).token
     chosen = {deed.item: deed.option for deed in deeds if deed.option}
     for question in hands.read(token).pending:
-        token = hands.answer(token, question.checkpoint, chosen.get(question.checkpoint, ""))
+        token = _settled(hands, token, question.checkpoint, chosen.get(question.checkpoint, ""))
     return token
+
+
+def _settled(hands, token, name, option):
+    """Of what cannot be dismissed the first option is chosen, although the work never comes by."""
+    try:
+        return hands.answer(token, name, option)
+    except ConditionHoldsError:
+        declared = [each for activity in hands.program.activities for each in activity.checkpoints]
+        checkpoint = next(each for each in declared if each.id == name)
+        return hands.answer(token, name, checkpoint.options[0].id)
 
 
 def _as_they_come(hands, token, deeds):

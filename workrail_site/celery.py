@@ -20,13 +20,23 @@ app = Celery("workrail")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
+_TEN_SECONDS = 10
 _MINUTE_SECONDS = 60
 _FIVE_MINUTES_SECONDS = 300
 _DAY_SECONDS = 86_400
 
 app.conf.beat_schedule = {
     "make event partitions": {"task": sessions_jobs.ENSURE_PARTITIONS, "schedule": _DAY_SECONDS},
+    "announce": {"task": sessions_jobs.ANNOUNCE, "schedule": _TEN_SECONDS, "options": {"expires": _TEN_SECONDS}},
+    "deliver notices": {
+        "task": teams_jobs.DELIVER_NOTICES,
+        "schedule": _TEN_SECONDS,
+        "options": {"expires": _TEN_SECONDS},
+    },
+    "forget old deliveries": {"task": teams_jobs.FORGET_DELIVERIES, "schedule": _DAY_SECONDS},
+    "enter sessions in ledgers": {"task": sessions_jobs.ENTER_SESSIONS, "schedule": _MINUTE_SECONDS},
     "keep exports and imports": {"task": sessions_jobs.KEEP_BUNDLE_JOBS, "schedule": _MINUTE_SECONDS},
+    "keep the anchor of the day": {"task": sessions_jobs.KEEP_ANCHOR, "schedule": _DAY_SECONDS},
     "keep traces": {"task": traces_jobs.KEEP_TRACES, "schedule": _DAY_SECONDS},
     "record expired keys": {"task": teams_jobs.EXPIRE_KEYS, "schedule": _FIVE_MINUTES_SECONDS},
 }

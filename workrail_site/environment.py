@@ -63,8 +63,14 @@ class Environment:
     def key_bytes(self, name: str, *, length: int) -> bytes | None:
         """A binary key in base64url, or None when the variable is not set."""
         value = self.text(name)
-        if not value:
-            return None
+        return self._key(name, value, length) if value else None
+
+    def keys_bytes(self, name: str, *, length: int) -> tuple[bytes, ...]:
+        """Such keys, separated by commas."""
+        return tuple(self._key(name, value, length) for value in self.words(name))
+
+    @staticmethod
+    def _key(name: str, value: str, length: int) -> bytes:
         try:
             key = base64.b64decode(value + "=" * (-len(value) % 4), altchars=b"-_", validate=True)
         except (binascii.Error, ValueError):

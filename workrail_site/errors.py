@@ -26,6 +26,7 @@ class McpForm(StrEnum):
 class JsonRpc(IntEnum):
     """Numbers of JSON-RPC, for the dialects and revisions that answer with them."""
 
+    PARSE_ERROR = -32700
     INVALID_REQUEST = -32600
     METHOD_NOT_FOUND = -32601
     INVALID_PARAMS = -32602

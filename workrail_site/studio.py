@@ -16,15 +16,24 @@ from django.views.decorators.http import require_POST
 
 from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
-from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
+from sessions_app.admin.models import WorkSessionAdmin
+from sessions_app.admin.runs import RunAdmin
 from sessions_app.admin.workflow_runs import RunningWorkflowAdmin
 from sessions_app.models import BundleJob, CheckpointRequest, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app.admin import accounts
-from teams_app.admin.models import AgentKeyAdmin, AuditEntryAdmin, InvitationAdmin, MembershipAdmin, TeamAdmin
+from teams_app.admin.models import (
+    AgentKeyAdmin,
+    AuditEntryAdmin,
+    EndpointAdmin,
+    InvitationAdmin,
+    MembershipAdmin,
+    NoticeDeliveryAdmin,
+    TeamAdmin,
+)
 from teams_app.admin.pages import actor_of, choose_team, find_actor, own_teams_of
 from teams_app.engine.ids import Prefix, from_text, to_text
-from teams_app.models import AgentKey, AuditEntry, Invitation, Membership, Team
+from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, Team
 from traces_app.admin.models import TraceEventAdmin
 from traces_app.models import TraceEvent
 from workflows_app.admin.models import (
@@ -174,6 +183,8 @@ studio.register(Team, TeamAdmin)
 studio.register(Membership, MembershipAdmin)
 studio.register(Invitation, InvitationAdmin)
 studio.register(AgentKey, AgentKeyAdmin)
+studio.register(Endpoint, EndpointAdmin)
+studio.register(NoticeDelivery, NoticeDeliveryAdmin)
 studio.register(AuditEntry, AuditEntryAdmin)
 studio.register(Workflow, RunningWorkflowAdmin)
 studio.register(Revision, RevisionAdmin)

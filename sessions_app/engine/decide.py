@@ -194,8 +194,10 @@ class _Advancing:
     def _walk(self) -> Walk:
         option = self.findings.answer or self.findings.unanswered
         effect = (option and option.effect) or Effect()
-        added = steering.set_by_actions(program=self.program, item=self.item, variables=self.variables)
-        self.after = {**self.variables, **added, **effect.set_variable}
+        scope = walker.scope_at(program=self.program, position=self.snapshot.position, variables=self.variables)
+        added = steering.set_by_actions(program=self.program, item=self.item, variables=scope)
+        chosen = walker.set_by_option(effect=effect, variables={**scope, **added})
+        self.after = {**self.variables, **added, **chosen}
         position = walker.skip(self.snapshot.position, effect.skip_activities)
         press_on = self.preferences.autonomy is Autonomy.NEVER_STOP
         if isinstance(self.item, Gate) and effect.transition_to:

@@ -87,7 +87,7 @@ def hand_over(
     visit = _Visit(program, snapshot, place, nodes)
     told = (*told, *visit.take(command.manifest or ()))
     visit.leave(command)
-    return Handing(parts=tuple(visit.parts), warnings=(*told, *_passed_over(visit.snapshot, command)))
+    return Handing(parts=tuple(visit.parts), warnings=(*told, *_passed_over(program, visit.snapshot, command)))
 
 
 def warnings_of(*, program: Program, snapshot: Snapshot, command: HandOver) -> tuple[str, ...]:
@@ -102,7 +102,7 @@ def warnings_of(*, program: Program, snapshot: Snapshot, command: HandOver) -> t
         outcomes=command.outcomes,
         skipped=_needless(program, snapshot),
     )
-    if snapshot.led_to and not _same_end(snapshot.led_to, command.activity_id):
+    if snapshot.led_to and not _same_end(program, snapshot.led_to, command.activity_id):
         message = f"The option that was chosen leads to {snapshot.led_to!r}, and {command.activity_id!r} was entered."
         return (*told, message)
     return told
@@ -157,18 +157,18 @@ def refuse_waiting(snapshot: Snapshot, command: HandOver) -> None:
         raise SuspendedError.of(snapshot)
 
 
-def _passed_over(entered: Snapshot, command: HandOver) -> tuple[str, ...]:
+def _passed_over(program: Program, entered: Snapshot, command: HandOver) -> tuple[str, ...]:
     """That the run is not where it was sent, since that activity is left out of it."""
     position = entered.position
     arrived = position.activity == command.activity_id and not position.complete
-    if arrived or command.activity_id in walker.TERMINAL_TARGETS:
+    if arrived or command.activity_id in walker.end_names(program):
         return ()
     now = "the workflow is complete" if position.complete else f"the run is at {position.activity!r}"
     return (f"{command.activity_id!r} is left out of this run, by its mode or by an option that was chosen: {now}.",)
 
 
-def _same_end(first: str, second: str) -> bool:
-    return first == second or {first, second} <= walker.TERMINAL_TARGETS
+def _same_end(program: Program, first: str, second: str) -> bool:
+    return first == second or {first, second} <= walker.end_names(program)
 
 
 class _Visit:

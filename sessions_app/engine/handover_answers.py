@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import assert_never
+from typing import Any, assert_never
 
 from msgspec.structs import replace
 
@@ -109,12 +109,13 @@ def resolve(*, program: Program, snapshot: Snapshot, command: Resolve, place: Pl
     journal.advance_recorded(Outcome.ADVANCED, ())
     journal.settle(question, option.id if option else "", authority=authority)
     rest = _rest(journal, snapshot, question, leads=bool(effect.transition_to))
+    variables = _with_effect(program, snapshot, effect)
     position, notes = _passed(program, snapshot, question, effect)
     journal.trace(notes)
     after = replace(
         snapshot,
         position=position,
-        variables={**snapshot.variables, **effect.set_variable},
+        variables=variables,
         questions=rest,
         answers={**snapshot.answers, question.instance: option.id if option else ""},
         led_to=effect.transition_to or snapshot.led_to,
@@ -291,9 +292,14 @@ def _passed(
     passed = replace(position, done=tuple(sorted({*position.done, *gates})))
     if position.frames or position.pending_item not in gates:
         return passed, ()
-    variables = {**snapshot.variables, **effect.set_variable}
+    variables = _with_effect(program, snapshot, effect)
     walk = walker.complete_pending(program=program, position=passed, variables=variables, by_hand=True)
     return walk.position, walk.notes
+
+
+def _with_effect(program: Program, snapshot: Snapshot, effect: Effect) -> dict[str, Any]:
+    scope = walker.scope_at(program=program, position=snapshot.position, variables=snapshot.variables)
+    return {**snapshot.variables, **walker.set_by_option(effect=effect, variables=scope)}
 
 
 def _told(question: OpenQuestion, option: Option | None, command: Resolve) -> Answered:

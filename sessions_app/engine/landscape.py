@@ -25,9 +25,6 @@ from workflows_app.engine.program import (
     Step,
 )
 
-# The target that stands for the end where the workflow names none.
-THE_END = "end-workflow"
-
 
 class Waiting(StrEnum):
     """What the run waits for: a step, an answer, a loop to be begun, the end of a round, a way out, or nothing."""
@@ -89,7 +86,7 @@ def survey(*, program: Program, snapshot: Snapshot) -> Landscape | None:
     return None if activity is None else _Survey(program, snapshot, activity).land()
 
 
-def valid_targets(activity: Activity) -> tuple[str, ...]:
+def valid_targets(program: Program, activity: Activity) -> tuple[str, ...]:
     """Everything that the activity may lead to, by transition, decision or the effect of an option; each once."""
     by_effect = (
         option.effect.transition_to
@@ -97,7 +94,7 @@ def valid_targets(activity: Activity) -> tuple[str, ...]:
         for option in checkpoint.options
         if option.effect is not None and option.effect.transition_to
     )
-    return tuple(dict.fromkeys([*(way.target for way in _declared(activity)), *by_effect]))
+    return tuple(dict.fromkeys([*(way.target for way in _declared(program, activity)), *by_effect]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,7 +229,7 @@ class _Survey:
 
     def _ways(self) -> tuple[Way, ...]:
         """Each target once, with the server's word on its conditions; a default holds where nothing else does."""
-        declared = _declared(self.activity)
+        declared = _declared(self.program, self.activity)
         held = {way.target for way in declared if not (way.is_default or way.is_chosen) and self._holds(way.condition)}
         holding = held or {way.target for way in declared if way.is_default}
         left_to_agent = {
@@ -272,13 +269,14 @@ def _is_left_by_word(loop: Loop) -> bool:
     return loop.loops not in {LoopKind.FOR_EACH, LoopKind.FOR}
 
 
-def _declared(activity: Activity) -> list[_Exit]:
+def _declared(program: Program, activity: Activity) -> list[_Exit]:
     """A branch without a target is an end; one without a condition is chosen, not computed. Where no way is sure to be open,
     the workflow ends when none is.
     """
+    end = walker.end_name(program)
     branches = [
         _Exit(
-            target=branch.transition_to or THE_END,
+            target=branch.transition_to or end,
             condition=branch.condition,
             is_default=branch.is_default,
             is_chosen=branch.condition is None and not branch.is_default,
@@ -292,7 +290,7 @@ def _declared(activity: Activity) -> list[_Exit]:
     declared = [*branches, *transitions]
     if any(way.is_default or (way.condition is None and not way.is_chosen) for way in declared):
         return declared
-    return [*declared, _Exit(target=THE_END, is_default=True)]
+    return [*declared, _Exit(target=end, is_default=True)]
 
 
 def _words(declared: list[_Exit], target: str) -> str:

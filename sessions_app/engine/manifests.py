@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from sessions_app.engine.transitions import Way, claims_accepted, is_claim_of, is_terminal, ways_from
+from sessions_app.engine.transitions import Way, claims_accepted, is_claim_of, ways_from
+from workflows_app.engine import walker
 from workflows_app.engine.conditions import describe, evaluate
 from workflows_app.engine.program import Activity, Gate, Parallel, Program, Step, walk_items
 from workflows_app.engine.walks import Position
@@ -144,10 +145,10 @@ def check_transition(
     activity = program.activity(current)
     if activity is None or current == target:
         return ()
-    ways = ways_from(activity)
-    if not ways or any(way.leads_to(target) for way in ways):
+    ways, ends = ways_from(activity), walker.end_names(program)
+    if not ways or any(way.leads_to(target, ends=ends) for way in ways):
         return ()
-    if is_terminal(target) and _is_closed(program, ways, variables or {}):
+    if target in ends and _is_closed(program, ways, variables or {}):
         return ()
     leads_to = list(dict.fromkeys(way.target for way in ways))
     message = (
@@ -174,7 +175,8 @@ def check_condition(
 ) -> tuple[ManifestWarning, ...]:
     """Whether some way from one activity to the other has the claimed condition, and whether it holds."""
     activity = program.activity(current) if current else None
-    ways = [] if activity is None else [way for way in ways_from(activity) if way.leads_to(target)]
+    ends = walker.end_names(program)
+    ways = [] if activity is None else [way for way in ways_from(activity) if way.leads_to(target, ends=ends)]
     if claim is None or not ways:
         return ()
     claimed = [way for way in ways if is_claim_of(way, claim)]
@@ -306,7 +308,7 @@ def _of_activity(program: Program, claim: ActivityOutcome) -> Iterator[ManifestW
 
 def _of_first(program: Program, target: str) -> tuple[ManifestWarning, ...]:
     first = program.initial_activity
-    if not first or target == first or is_terminal(target):
+    if not first or target == first or target in walker.end_names(program):
         return ()
     message = f"The first activity of this workflow is {first!r}, and {target!r} was entered. Begin with the first."
     return (_warning(WarningCode.FIRST_ACTIVITY_OTHER, message, expected=first, target=target),)

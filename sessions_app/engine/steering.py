@@ -117,8 +117,8 @@ class _Hand:
         if position is None:
             raise self._not_this_step(step_id)
         gaps = self._undemanded(replace(self.snapshot, position=position))
-        added = set_by_actions(program=self.program, item=item, variables=self.variables)
-        self.variables = {**self.variables, **added}
+        scope = walker.scope_at(program=self.program, position=position, variables=self.variables)
+        self.variables = {**self.variables, **set_by_actions(program=self.program, item=item, variables=scope)}
         walk = walker.complete_pending(program=self.program, position=position, variables=self.variables, by_hand=True)
         return self._written(walk, gaps=gaps)
 
@@ -135,7 +135,8 @@ class _Hand:
             )
         option = _option(checkpoint, action.option_id)
         effect = option.effect or Effect()
-        self.variables = {**self.variables, **effect.set_variable}
+        scope = walker.scope_at(program=self.program, position=self.snapshot.position, variables=self.variables)
+        self.variables = {**self.variables, **walker.set_by_option(effect=effect, variables=scope)}
         return self._written(self._after(effect), findings=Findings(answer=option))
 
     def _after(self, effect: Effect) -> Walk:
@@ -309,7 +310,7 @@ def _ended_with_nothing_left(program: Program, walk: Walk, snapshot: Snapshot) -
     land = landscape.survey(program=program, snapshot=replace(snapshot, position=walk.position))
     if land is None or land.waiting is not Waiting.WAY_OUT or land.may_do or walk.failure is not None:
         return walk
-    if [way.target for way in land.ways] != [landscape.THE_END] or land.activity.decisions:
+    if [way.target for way in land.ways] != [walker.end_name(program)] or land.activity.decisions:
         return walk
     finished = dict.fromkeys((*walk.position.completed_activities, land.activity.id))
     position = replace(walk.position, completed_activities=tuple(finished), pending="", pending_item="", complete=True)

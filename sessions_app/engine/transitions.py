@@ -1,12 +1,11 @@
 """The ways that lead out of an activity, and which words claim which of them."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from workflows_app.engine.conditions import describe, parse_activity_condition
 from workflows_app.engine.program import Activity, Condition
-from workflows_app.engine.walker import TERMINAL_TARGETS
 
 DEFAULT = "default"
 _TERMINAL = "__terminal__"
@@ -25,13 +24,9 @@ class Way:
     is_default: bool = False
     name: str = ""
 
-    def leads_to(self, target: str) -> bool:
-        return self.target == target or (is_terminal(self.target) and is_terminal(target))
-
-
-def is_terminal(target: str) -> bool:
-    """The targets that end the run are one and the same."""
-    return target in TERMINAL_TARGETS
+    def leads_to(self, target: str, *, ends: Collection[str]) -> bool:
+        """`ends` are the targets that end the run: they are one and the same."""
+        return self.target == target or (self.target in ends and target in ends)
 
 
 def ways_from(activity: Activity) -> tuple[Way, ...]:

@@ -1,8 +1,10 @@
 import django.contrib.postgres.indexes
 import django.contrib.postgres.search
 import django.db.models.functions.text
-from django.contrib.postgres.operations import AddIndexConcurrently, BtreeGinExtension, RemoveIndexConcurrently
+from django.contrib.postgres.operations import BtreeGinExtension, RemoveIndexConcurrently
 from django.db import migrations, models
+
+from teams_app.migrations.operations.indexes import AddIndexSafely
 
 
 class Migration(migrations.Migration):
@@ -17,27 +19,27 @@ class Migration(migrations.Migration):
 
     operations = [
         BtreeGinExtension(),
-        AddIndexConcurrently(
+        AddIndexSafely(
             model_name='worksession',
             index=models.Index(models.F('team_id'), models.F('repository'), models.OrderBy(models.F('last_activity_at'), descending=True), condition=models.Q(('repository', ''), _negated=True), name='session_repository'),
         ),
-        AddIndexConcurrently(
+        AddIndexSafely(
             model_name='worksession',
             index=models.Index(models.F('team_id'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('git_branch'), name='text_pattern_ops'), condition=models.Q(('git_branch', ''), _negated=True), name='session_branch'),
         ),
-        AddIndexConcurrently(
+        AddIndexSafely(
             model_name='worksession',
             index=django.contrib.postgres.indexes.GinIndex(models.F('team_id'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('title'), name='gin_trgm_ops'), name='session_title_letters', gin_pending_list_limit=512),
         ),
-        AddIndexConcurrently(
+        AddIndexSafely(
             model_name='run',
             index=django.contrib.postgres.indexes.GinIndex(models.F('team_id'), django.contrib.postgres.indexes.OpClass(django.db.models.functions.text.Upper('goal'), name='gin_trgm_ops'), name='run_goal_letters', gin_pending_list_limit=512),
         ),
-        AddIndexConcurrently(
+        AddIndexSafely(
             model_name='output',
             index=models.Index(models.F('team_id'), models.OrderBy(models.F('created_at'), descending=True), models.F('id'), condition=models.Q(('channel', 'recap')), name='output_recent_notes'),
         ),
-        AddIndexConcurrently(
+        AddIndexSafely(
             model_name='output',
             index=django.contrib.postgres.indexes.GinIndex(models.F('team_id'), django.contrib.postgres.search.SearchVector('body', config='simple'), condition=models.Q(('channel', 'recap')), name='output_notes_words', gin_pending_list_limit=512),
         ),

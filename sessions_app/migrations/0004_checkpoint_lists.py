@@ -1,5 +1,6 @@
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
+
+from teams_app.migrations.operations.indexes import AddIndexSafely
 
 
 class Migration(migrations.Migration):
@@ -14,7 +15,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AlterModelOptions(name='checkpointrequest', options={'verbose_name': 'checkpoint'}),
-        AddIndexConcurrently(
+        AddIndexSafely(
             model_name='checkpointrequest',
             index=models.Index(fields=['team_id', 'due_at', 'id'], name='checkpoint_by_due'),
         ),

@@ -1,16 +1,18 @@
 """One transition as the rows that it writes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from sessions_app.engine.checkpoints import Closing, Shown
+from sessions_app.engine.checkpoints import Authority, CheckpointState, Closing, Shown
+from sessions_app.engine.decisions import derive_id
 from sessions_app.engine.handles import Handle
 from sessions_app.engine.log import EdgeCause, EdgeKind, Event, Head, NodeKind
 from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import AttemptKind, OutputChannel, RunStatus
 from sessions_app.engine.state import Preferences
+from teams_app.engine.webhooks import NoticeKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +108,20 @@ class NewSession:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Announcement:
+    """With a status, only if the run does not have it yet. `about` and the kind name the notice for good."""
+
+    kind: NoticeKind
+    about: UUID
+    request_id: UUID | None = None
+    status: str = ""
+
+    @property
+    def id(self) -> UUID:
+        return derive_id("notice", self.about.bytes, self.kind.value.encode())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
     """One transition as rows. `before` is the head that the decision was made on; `session` is set to begin one.
 
@@ -136,3 +152,37 @@ class Append:
     # The node that an answer led to.
     closed_by: UUID | None = None
     moved: NewTip | None = None
+
+    @property
+    def announcements(self) -> tuple[Announcement, ...]:
+        """What is told to whoever wants notices of the team, if the transition is written."""
+        return tuple(_announced(self))
+
+
+# A run that comes to one of these is told of; one that stays there is not told of again.
+_TOLD_STATUS = {
+    "waiting": NoticeKind.RUN_WAITING,
+    "blocked": NoticeKind.RUN_BLOCKED,
+    "paused": NoticeKind.RUN_PAUSED,
+    "complete": NoticeKind.RUN_COMPLETED,
+    "complete_with_gaps": NoticeKind.RUN_COMPLETED,
+    "rejected": NoticeKind.RUN_REJECTED,
+    "cancelled": NoticeKind.RUN_CANCELLED,
+}
+
+
+def _announced(plan: Append) -> Iterator[Announcement]:
+    """Questions that an agent passes on are no news: it shows them itself."""
+    if plan.run is not None:
+        yield Announcement(kind=NoticeKind.RUN_STARTED, about=plan.run.run_id)
+    kind = _TOLD_STATUS.get(plan.run_status.value) if plan.run_status is not None else None
+    if kind is not None and plan.run_id is not None and plan.run_status is not None and plan.events:
+        yield Announcement(kind=kind, about=plan.events[-1].event_id, status=plan.run_status.value)
+    for question in plan.questions:
+        if question.shown.authority is Authority.HUMAN:
+            yield Announcement(
+                kind=NoticeKind.CHECKPOINT_ASKED, about=question.request_id, request_id=question.request_id
+            )
+    for closing in plan.closings:
+        if closing.state is CheckpointState.ANSWERED and closing.authority is Authority.HUMAN:
+            yield Announcement(kind=NoticeKind.CHECKPOINT_ANSWERED, about=closing.request, request_id=closing.request)

@@ -7,30 +7,35 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+from django.conf import settings
 from django.db import connection
 
 from sessions_app.engine.bundle_checks import Examined, ExaminedSession
 from sessions_app.engine.bundle_reader import EventPart, Part, Sealed, SessionEnd, SnapshotPart
 from sessions_app.engine.bundle_renaming import Renaming
 from sessions_app.engine.bundles import BundledSession, PinnedWorkflow, Preamble
-from sessions_app.engine.log import GENESIS, EventKind
+from sessions_app.engine.log import GENESIS, EventKind, Head
 from sessions_app.engine.projections import GapView, NodeView, OutputView, QuestionView, RunView, output_body
 from sessions_app.engine.runs import ObservationKey
+from sessions_app.engine.seals import Transition, dialects_told, seal_transition
 from sessions_app.engine.state import Preferences
 from sessions_app.models import CheckpointRequest, Gap, Handle, Run, WorkSession
 from sessions_app.selectors.standings import birth_date
+from sessions_app.services import sealing
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, from_text
+from teams_app.engine.seals import to_us
 from workflows_app.engine import canonical
 from workflows_app.engine.source import ContentKind
 from workflows_app.selectors.programs import StoredContent, load_program
 from workflows_app.services.pinned import keep_program
 
+_BODY, _CREATED_AT = 9, 11  # their places in a row of an event
 _BATCH_ROWS = 500
 _BATCH_BYTES = 4 * 1024 * 1024
 _EVENTS = (
     "COPY sessions_app_event (born_on, session_id, index, team_id, event_id, kind, run_id, node_id, dedupe, body, digest, "
-    "created_at) FROM STDIN"
+    "created_at, seal) FROM STDIN"
 )
 _NODES = (
     "COPY sessions_app_node (id, team_id, session_id, run_id, parent_id, kind, edge_kind, edge_cause, snapshot_digest, "
@@ -140,6 +145,7 @@ class _Writer:
         self.digest = GENESIS
         self.index = 0
         self.told = {output.output_id: output for output in session.view.every_output()}
+        self.last_event: tuple[Any, ...] = ()
 
     def snapshot(self, part: SnapshotPart) -> None:
         if self.renaming is None:
@@ -169,10 +175,18 @@ class _Writer:
             self.digest,
             moment(told["timestampMs"]),
         )
-        self.events.add(row, len(body))
+        # The one that turns out to be the last is sealed.
+        if self.last_event:
+            self._keep_event(None)
+        self.last_event = row
         self.index += 1
 
+    def _keep_event(self, seal: str | None) -> None:
+        self.events.add((*self.last_event, seal), len(self.last_event[_BODY]))
+
     def end(self) -> None:
+        if self.last_event:
+            self._keep_event(self._seal())
         self.events.flush()
         self.outputs.flush()
         self.snapshots.flush()
@@ -181,6 +195,22 @@ class _Writer:
             self._run(run)
         self.nodes.flush()
         self._handles()
+
+    def _head(self) -> Head:
+        return Head(next_index=self.index, digest=self.digest)
+
+    def _seal(self) -> str:
+        """All that is taken in is one transition, and whoever imports it made it."""
+        transition = Transition(
+            session_id=self.session_id,
+            team_id=self.team_id,
+            first=0,
+            last=self._head(),
+            at_us=to_us(self.last_event[_CREATED_AT]),
+            actor=self.actor.id,
+            dialect=dialects_told([self.session.dialects[run_id].value for run_id in self.session.view.runs]),
+        )
+        return seal_transition(settings.SEAL_KEYS, transition)
 
     def _id(self, old: UUID) -> UUID:
         return old if self.renaming is None else self.renaming.id(old)
@@ -222,12 +252,13 @@ class _Writer:
             parent_id=self._maybe(parent),
             next_event_index=self.index,
             head_digest=self.digest,
+            head_seal=sealing.head_seal(session_id=self.session_id, team_id=self.team_id, head=self._head()),
             autonomy=baseline.autonomy.value,
             risk_policy=baseline.risk_policy.value,
             created_by=self.actor.id,
             created_at=moment(self.session.first_ms),
             # Now: what was just taken in is not idle.
-            last_activity_at=self.now,
+            last_activity_at=max(self.now, moment(self.session.last_ms)),
             **observed,
         )
 

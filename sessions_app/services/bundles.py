@@ -36,7 +36,7 @@ from sessions_app.engine.bundles import (
     write_bundle,
 )
 from sessions_app.engine.tokens import TokenKind
-from sessions_app.models import WorkSession
+from sessions_app.models import LedgerEntry, WorkSession
 from sessions_app.selectors.bundles import StoredSession, moment_text, read_with_children
 from sessions_app.services.bundle_rows import write_parts
 from sessions_app.services.keys import current_keys
@@ -281,7 +281,9 @@ def _new(renaming: Renaming | None, old: UUID) -> UUID:
 
 
 def _taken(examined: Examined) -> bool:
-    return WorkSession.objects.filter(pk__in=[session.session_id for session in examined.sessions]).exists()
+    """Here, or told of by a ledger: an id that was deleted is not used again."""
+    ids = [session.session_id for session in examined.sessions]
+    return WorkSession.objects.filter(pk__in=ids).exists() or LedgerEntry.objects.filter(session_id__in=ids).exists()
 
 
 def _renaming(examined: Examined, *, now: datetime, entropy: Entropy) -> Renaming:

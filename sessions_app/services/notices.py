@@ -1,60 +1,147 @@
-"""Tells a team that a question waits for a person. A notice says where to sign in and read it, and nothing that acts."""
+"""Empties the outbox: what a transition announced becomes notices to the addresses of its team.
 
-from datetime import datetime, timedelta
+A notice says where to sign in and look, and nothing that acts; nothing in it comes from an agent.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from django.urls import reverse
 
-from sessions_app import jobs
-from sessions_app.engine.checkpoints import CheckpointState
-from sessions_app.models import CheckpointRequest, Run
+from sessions_app.engine.checkpoints import Authority, CheckpointState
+from sessions_app.engine.decisions import derive_id
+from sessions_app.models import Announcement, CheckpointRequest, Run
 from teams_app.engine.actors import Actor, ActorKind, system_actor
 from teams_app.engine.errors import ForbiddenError
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.services.webhooks import Delivery, deliver
+from teams_app.engine.webhooks import NoticeKind
+from teams_app.services.deliveries import queue_notice
 
-# How long after each try that failed the next one comes; after the last there is none.
-WAITS = tuple(timedelta(seconds=seconds) for seconds in (10, 60, 300, 900))
+_AT_A_TIME = 100
+_MOST_AT_A_TIME = 5000
+
+FailPoint = Callable[[str], None]
 
 
-def announce_question(*, actor: Actor, request_id: UUID, tries: int, now: datetime) -> bool:
-    """Whether a notice was delivered now. What was announced or answered before is not announced."""
-    if actor.kind is not ActorKind.SYSTEM:
-        raise ForbiddenError("Notices are sent by the server.", suggestion="There is nothing to do.")
-    waiting = CheckpointRequest.objects.filter(
-        pk=request_id, announced_at__isnull=True, state=CheckpointState.OPEN.value
-    )
-    row = waiting.order_by("pk").first()
-    if row is None:
-        return False
+def go_on(_place: str) -> None:
+    """Nobody dies here."""
+
+
+def announce(*, actor: Actor, now: datetime, fail: FailPoint = go_on) -> int:
+    """Returns how many announcements left the outbox. Several workers share the work."""
+    _require_system(actor)
+    done = 0
+    while done < _MOST_AT_A_TIME:
+        with transaction.atomic(durable=True):
+            rows = list(Announcement.objects.select_for_update(skip_locked=True).order_by("at", "id")[:_AT_A_TIME])
+            for row in rows:
+                fail("taken")
+                _queue(actor, row, now)
+            fail("queued")
+            Announcement.objects.filter(pk__in=[row.pk for row in rows]).delete()
+        if not rows:
+            break
+        done += len(rows)
+    return done
+
+
+def tell_of_overdue(*, actor: Actor, now: datetime) -> int:
+    """Announce the questions that are due since the last time; returns how many."""
+    _require_system(actor)
+    with transaction.atomic(durable=True):
+        late = CheckpointRequest.objects.filter(
+            state=CheckpointState.OPEN.value,
+            authority=Authority.HUMAN.value,
+            due_at__lt=now,
+            overdue_told_at__isnull=True,
+        )
+        rows = list(late.select_for_update(skip_locked=True).order_by("due_at", "id")[:_MOST_AT_A_TIME])
+        Announcement.objects.bulk_create(
+            (
+                Announcement(
+                    id=derive_id("notice", row.pk.bytes, NoticeKind.CHECKPOINT_OVERDUE.value.encode()),
+                    team_id=row.team_id,
+                    session_id=row.session_id,
+                    run_id=row.run_id,
+                    request_id=row.pk,
+                    kind=NoticeKind.CHECKPOINT_OVERDUE.value,
+                    at=now,
+                )
+                for row in rows
+            ),
+            ignore_conflicts=True,
+        )
+        CheckpointRequest.objects.filter(pk__in=[row.pk for row in rows]).update(overdue_told_at=now)
+    return len(rows)
+
+
+def _queue(actor: Actor, row: Announcement, now: datetime) -> None:
+    body = _notice(row)
+    if body is None:
+        return
     of_team = system_actor(team_id=row.team_id, door=actor.door)
-    delivery = deliver(actor=of_team, notice=_notice(row), now=now)
-    match delivery:
-        case Delivery.DELIVERED:
-            CheckpointRequest.objects.filter(pk=row.pk).update(announced_at=now)
-        case Delivery.FAILED if tries < len(WAITS):
-            jobs.ask_to_announce(request_ids=[request_id], tries=tries + 1, after=WAITS[tries])
-        case Delivery.FAILED | Delivery.NOWHERE:
-            pass
-    return delivery is Delivery.DELIVERED
+    queued = queue_notice(actor=of_team, notice_id=row.pk, kind=NoticeKind(row.kind), body=body, now=now)
+    if queued and row.request_id is not None and row.kind == NoticeKind.CHECKPOINT_ASKED.value:
+        CheckpointRequest.objects.filter(pk=row.request_id).update(announced_at=now)
 
 
-def _notice(row: CheckpointRequest) -> dict[str, Any]:
-    """Nothing in it comes from an agent. Chat servers show `text`."""
-    link = f"{settings.PUBLIC_URL}{reverse('admin:sessions_app_checkpointrequest_change', args=(row.pk,))}"
-    run = Run.objects.get(pk=row.run_id)
-    return {
-        "kind": "checkpoint_asked",
-        "text": f"A question waits for a person in Workrail: {link}",
-        "link": link,
+def _notice(row: Announcement) -> dict[str, Any] | None:
+    """None for what is no news any more: a question that was answered meanwhile, a run that is deleted."""
+    run = Run.objects.filter(session_id=row.session_id, pk=row.run_id or row.session_id).order_by("pk").first()
+    if run is None:
+        return None
+    about = {
         "team": to_text(Prefix.TEAM, row.team_id),
-        "checkpoint": to_text(Prefix.CHECKPOINT, row.pk),
-        "run": to_text(Prefix.RUN, row.run_id),
+        "run": to_text(Prefix.RUN, run.pk),
         "session": to_text(Prefix.SESSION, row.session_id),
         "workflow": run.workflow_id,
-        "title": row.title,
-        "askedAt": row.presented_at,
-        "dueAt": row.due_at,
+        "at": row.at,
     }
+    if row.request_id is None:
+        link = f"{settings.PUBLIC_URL}{reverse('admin:sessions_app_run_change', args=(run.pk,))}"
+        return {"text": f"{_words(row)} {run.workflow_id}: {link}", "link": link, **about, "status": run.status}
+    question = CheckpointRequest.objects.filter(pk=row.request_id).order_by("pk").first()
+    if question is None or not _is_news(row, question):
+        return None
+    link = f"{settings.PUBLIC_URL}{reverse('admin:sessions_app_checkpointrequest_change', args=(question.pk,))}"
+    return {
+        "text": f"{_words(row)}: {link}",
+        "link": link,
+        **about,
+        "checkpoint": to_text(Prefix.CHECKPOINT, question.pk),
+        "title": question.title,
+        "askedAt": question.presented_at,
+        "dueAt": question.due_at,
+    }
+
+
+def _is_news(row: Announcement, question: CheckpointRequest) -> bool:
+    is_open = question.state == CheckpointState.OPEN.value
+    return is_open or row.kind == NoticeKind.CHECKPOINT_ANSWERED.value
+
+
+_WORDS = {
+    NoticeKind.RUN_STARTED: "A run has begun in Workrail:",
+    NoticeKind.RUN_WAITING: "A run waits for a person in Workrail:",
+    NoticeKind.RUN_BLOCKED: "A run is blocked in Workrail:",
+    NoticeKind.RUN_PAUSED: "A run is paused in Workrail:",
+    NoticeKind.RUN_COMPLETED: "A run is complete in Workrail:",
+    NoticeKind.RUN_REJECTED: "A run was rejected in Workrail:",
+    NoticeKind.RUN_CANCELLED: "A run was cancelled in Workrail:",
+    NoticeKind.CHECKPOINT_ASKED: "A question waits for a person in Workrail",
+    NoticeKind.CHECKPOINT_OVERDUE: "A question is overdue in Workrail",
+    NoticeKind.CHECKPOINT_ANSWERED: "A question was answered in Workrail",
+    NoticeKind.SESSION_EXPIRING: "A session expires soon in Workrail:",
+}
+
+
+def _words(row: Announcement) -> str:
+    return _WORDS[NoticeKind(row.kind)]
+
+
+def _require_system(actor: Actor) -> None:
+    if actor.kind is not ActorKind.SYSTEM:
+        raise ForbiddenError("Notices are sent by the server.", suggestion="There is nothing to do.")

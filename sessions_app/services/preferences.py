@@ -10,6 +10,7 @@ from sessions_app.engine.log import Event, EventDraft, EventKind, seal
 from sessions_app.engine.state import Preferences
 from sessions_app.models import Event as EventRow, TeamPreferences, WorkSession
 from sessions_app.selectors.standings import SessionStanding, birth_date, read_session
+from sessions_app.services import sealing
 from sessions_app.services.attempts import MAX_TRIES, busy
 from sessions_app.services.minting import Entropy
 from teams_app.engine.actors import Actor, Permission
@@ -75,6 +76,7 @@ def _write(actor: Actor, standing: SessionStanding, preferences: Preferences, no
     ).update(
         next_event_index=sealed.head.next_index,
         head_digest=sealed.head.digest,
+        head_seal=sealing.head_seal(session_id=standing.session_id, team_id=actor.team_id, head=sealed.head),
         last_activity_at=now,
         **_columns(preferences),
     )
@@ -114,4 +116,5 @@ def _append(actor: Actor, session_id: UUID, event: Event, now: datetime) -> None
         body=event.body,
         digest=event.digest,
         created_at=now,
+        seal=sealing.event_seal(event=event, session_id=session_id, team_id=actor.team_id, now=now, actor=actor.id),
     )

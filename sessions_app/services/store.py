@@ -17,6 +17,7 @@ from sessions_app.engine.checkpoints import CheckpointState, Closing
 from sessions_app.engine.log import Event
 from sessions_app.engine.tokens import TokenSessionLockedError
 from sessions_app.selectors.standings import birth_date, prepared_cursor
+from sessions_app.services import sealing
 from sessions_app.services.appends import Append, NewAttempt, NewHandle, NewNode, NewOutput, NewQuestion
 
 LOCK_TIMEOUT_MS = 2000
@@ -41,6 +42,7 @@ class _Shape:
     closes: int = 0
     moves: int = 0
     handles: int = 0
+    told: int = 0
 
 
 # Columns and their types, in the order in which the rows give them. Types are named because a VALUES list has none.
@@ -62,6 +64,7 @@ _HEAD = {
     "sha": "text",
     "repository": "text",
     "ticket": "text",
+    "head_seal": "text",
 }
 _BEGINS = {"title": "text", "parent": "uuid", "autonomy": "text", "risk": "text"}
 _STARTS = {"workflow": "text", "workflow_title": "text", "hash": "text", "dialect": "text", "goal": "text"}
@@ -74,6 +77,7 @@ _EVENT = {
     "dedupe": "text",
     "body": "bytea",
     "digest": "text",
+    "seal": "text",
 }
 _NODE = {
     "id": "uuid",
@@ -154,6 +158,7 @@ _HANDLE = {
     "event_index": "int",
 }
 _MOVED = {"asked": "uuid", "closed": "uuid"}
+_TOLD = {"id": "uuid", "kind": "text", "request_id": "uuid", "status": "text"}
 
 
 @cache
@@ -198,6 +203,14 @@ def _statement(shape: _Shape) -> str:
         )
     parts.extend(_questions(rows, p, shape))
     parts.extend(_hung(rows, p, "handle", _HANDLE, shape.handles))
+    if shape.told:
+        # The row of the run is read as it was before this statement, whatever the statement makes of it.
+        parts.append(
+            "told AS (INSERT INTO sessions_app_announcement (id, team_id, session_id, run_id, request_id, kind, at) "
+            f"SELECT x.id, {p['team']}, s.id, {p['run']}, x.request_id, x.kind, {p['now']} "
+            f"FROM s, {rows.of(_TOLD, shape.told)} WHERE x.status = '' OR x.status IS DISTINCT FROM "
+            f"(SELECT r.status FROM sessions_app_run r WHERE r.id = {p['run']}) ON CONFLICT DO NOTHING)"
+        )
     return f"{', '.join(parts)} SELECT count(*) FROM s"
 
 
@@ -261,9 +274,10 @@ def _hung(rows: _Rows, p: Mapping[str, str], table: str, columns: Mapping[str, s
 
 def _begin(p: Mapping[str, str]) -> str:
     return (
-        "INSERT INTO sessions_app_worksession (id, team_id, title, parent_id, next_event_index, head_digest, git_branch, "
-        "git_head_sha, repository, ticket, autonomy, risk_policy, created_by, created_at, last_activity_at) VALUES ("
-        f"{p['session']}, {p['team']}, {p['title']}, {p['parent']}, {p['next']}, {p['digest']}, {p['branch']}, {p['sha']}, "
+        "INSERT INTO sessions_app_worksession (id, team_id, title, parent_id, next_event_index, head_digest, head_seal, "
+        "git_branch, git_head_sha, repository, ticket, autonomy, risk_policy, created_by, created_at, last_activity_at) VALUES ("
+        f"{p['session']}, {p['team']}, {p['title']}, {p['parent']}, {p['next']}, {p['digest']}, {p['head_seal']}, "
+        f"{p['branch']}, {p['sha']}, "
         f"{p['repository']}, {p['ticket']}, {p['autonomy']}, {p['risk']}, {p['actor']}, {p['now']}, {p['now']}) RETURNING id"
     )
 
@@ -276,7 +290,7 @@ def _grow(p: Mapping[str, str]) -> str:
     """
     return (
         f"UPDATE sessions_app_worksession SET next_event_index = {p['next']}, head_digest = {p['digest']}, "
-        f"last_activity_at = {p['now']}, git_branch = COALESCE({p['branch']}, git_branch), "
+        f"head_seal = {p['head_seal']}, last_activity_at = {p['now']}, git_branch = COALESCE({p['branch']}, git_branch), "
         f"git_head_sha = COALESCE({p['sha']}, git_head_sha), repository = COALESCE({p['repository']}, repository), "
         f"ticket = COALESCE({p['ticket']}, ticket) "
         f"FROM (SELECT set_config('lock_timeout', '{LOCK_TIMEOUT_MS}', true) AS at_most) waiting "
@@ -342,6 +356,7 @@ def _shape(plan: Append) -> _Shape:
         closes=len(plan.closings),
         moves=int(plan.moved is not None),
         handles=len(plan.handles),
+        told=len(plan.announcements),
     )
 
 
@@ -354,8 +369,10 @@ def _parameters(plan: Append) -> list[Any]:
     if plan.run is not None:
         run = plan.run
         values += [run.workflow_id, run.workflow_title, run.workflow_hash, run.dialect, run.goal]
+    ending = plan.events[-1] if plan.events else None
     for event in plan.events:
         values += _event_values(event)
+        values.append(sealing.transition_seal(plan) if event is ending else None)
     for node in plan.nodes:
         values += _node_values(node)
     for attempt in plan.attempts:
@@ -382,6 +399,8 @@ def _waiting_values(plan: Append) -> list[Any]:
         values += [plan.moved.asked, plan.closings[0].request if plan.closings else None]
     for new in plan.handles:
         values += _handle_values(new)
+    for told in plan.announcements:
+        values += [told.id, told.kind.value, told.request_id, told.status]
     return values
 
 
@@ -443,6 +462,7 @@ def _head_values(plan: Append) -> list[Any]:
         plan.tip_node_id,
         plan.completed_at,
         *(observed.get(key, absent) for key in ("git_branch", "git_head_sha", "repository", "ticket")),
+        sealing.head_seal(session_id=plan.session_id, team_id=plan.team_id, head=plan.after),
     ]
 
 

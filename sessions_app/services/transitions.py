@@ -9,6 +9,7 @@ from sessions_app.services import store
 from sessions_app.services.appends import Append
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.webhooks import NoticeKind
 from teams_app.services.audit import record_audit
 
 
@@ -19,16 +20,10 @@ def carry_out(*, actor: Actor, plan: Append) -> bool:
     """
     answers = [closing for closing in plan.closings if closing.authority is Authority.HUMAN]
     written = _answer(actor, plan, answers) if answers else store.append(plan)
-    if written:
-        _announce(plan)
+    if written and any(told.kind is NoticeKind.CHECKPOINT_ASKED for told in plan.announcements):
+        # People wait for these. All others are found by the schedule within seconds, and cost the agent nothing.
+        jobs.ask_to_announce()
     return written
-
-
-def _announce(plan: Append) -> None:
-    """An agent shows the questions that it may pass on; those for people are told to the team."""
-    asked = [question.request_id for question in plan.questions if question.shown.authority is Authority.HUMAN]
-    if asked:
-        jobs.ask_to_announce(request_ids=asked)
 
 
 def _answer(actor: Actor, plan: Append, answers: list[Closing]) -> bool:

@@ -8,11 +8,12 @@ from django.core.exceptions import BadRequest
 from teams_app.admin.pages import Act, Done, Order, Secret
 from teams_app.engine.actors import Permission, Role, Scope
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
-from teams_app.engine.webhooks import MAX_URL_CHARACTERS
-from teams_app.services import invitations, keys, members, resets, teams, webhooks
+from teams_app.engine.webhooks import MAX_URL_CHARACTERS, NoticeKind
+from teams_app.services import deliveries, invitations, keys, members, resets, teams, webhooks
 from teams_app.services.addresses import join_address, reset_address
 
 _ROLES = [(role.value, role.value) for role in Role]
+_NOTICES = [(kind.value, kind.value.replace("_", " ")) for kind in NoticeKind]
 _SCOPES = [(scope.value, scope.value) for scope in Scope]
 
 
@@ -27,6 +28,14 @@ class WebhookForm(forms.Form):
         widget=forms.URLInput(attrs={"size": 80}),
         help_text="Such as https://chat.example.com/hooks/abc. It must be reached over the Internet.",
     )
+
+
+class EndpointForm(WebhookForm):
+    kinds = forms.MultipleChoiceField(choices=_NOTICES, label="Notices", widget=forms.CheckboxSelectMultiple)
+
+
+class KindsForm(forms.Form):
+    kinds = forms.MultipleChoiceField(choices=_NOTICES, label="Notices", widget=forms.CheckboxSelectMultiple)
 
 
 class MemberForm(forms.Form):
@@ -56,6 +65,36 @@ def _found(order: Order) -> Done:
 def _rename(order: Order) -> Done:
     team = teams.rename_team(actor=order.actor, name=order.values["name"], now=order.now)
     return Done(message=f"The team is now called {team.name}.")
+
+
+def _add_endpoint(order: Order) -> Done:
+    done = webhooks.add_endpoint(actor=order.actor, url=order.values["url"], kinds=_kinds(order), now=order.now)
+    hint = "Whoever receives the notices checks with it that they come from here. It cannot be shown again."
+    return Done(message="Notices are sent there.", secret=Secret(label="Secret", text=done.secret, hint=hint))
+
+
+def _choose_notices(order: Order) -> Done:
+    webhooks.choose_notices(actor=order.actor, endpoint_id=_row_id(order), kinds=_kinds(order), now=order.now)
+    return Done(message="These notices are sent there from now on.")
+
+
+def _switch_on(order: Order) -> Done:
+    webhooks.switch_on(actor=order.actor, endpoint_id=_row_id(order), now=order.now)
+    return Done(message="Notices are sent there again.")
+
+
+def _remove_endpoint(order: Order) -> Done:
+    webhooks.remove_endpoint(actor=order.actor, endpoint_id=_row_id(order), now=order.now)
+    return Done(message="Nothing is sent there any more.")
+
+
+def _redeliver(order: Order) -> Done:
+    deliveries.redeliver(actor=order.actor, delivery_id=_row_id(order), now=order.now)
+    return Done(message="The notice is sent again.")
+
+
+def _kinds(order: Order) -> list[NoticeKind]:
+    return [NoticeKind(kind) for kind in order.values["kinds"]]
 
 
 def _set_webhook(order: Order) -> Done:
@@ -149,6 +188,48 @@ SET_WEBHOOK = Act(
     needs=Permission.MANAGE_TEAM,
     run=_set_webhook,
     form=WebhookForm,
+)
+ADD_ENDPOINT = Act(
+    slug="add",
+    label="Add an address",
+    question="The notices that you choose are sent there, signed with a secret that is shown to you once.",
+    needs=Permission.MANAGE_TEAM,
+    run=_add_endpoint,
+    form=EndpointForm,
+    on_row=False,
+    is_main=True,
+)
+CHOOSE_NOTICES = Act(
+    slug="notices",
+    label="Choose notices",
+    question="Only these are sent to the address from now on.",
+    needs=Permission.MANAGE_TEAM,
+    run=_choose_notices,
+    form=KindsForm,
+    initial=lambda row: {"kinds": row.kinds},
+)
+SWITCH_ON_ENDPOINT = Act(
+    slug="switch-on",
+    label="Switch on",
+    question="The address is called again, and what waited for it is sent.",
+    needs=Permission.MANAGE_TEAM,
+    run=_switch_on,
+    offered=lambda _actor, row: row.switched_off_at is not None,
+)
+REMOVE_ENDPOINT = Act(
+    slug="remove",
+    label="Remove",
+    question="Nothing is sent there any more, and what was sent is forgotten.",
+    needs=Permission.MANAGE_TEAM,
+    run=_remove_endpoint,
+    is_stop=True,
+)
+REDELIVER = Act(
+    slug="again",
+    label="Send again",
+    question="The same notice is sent to the same address once more.",
+    needs=Permission.MANAGE_TEAM,
+    run=_redeliver,
 )
 REMOVE_WEBHOOK = Act(
     slug="no-webhook",

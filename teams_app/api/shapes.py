@@ -11,6 +11,7 @@ from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
 from teams_app.engine.values import (
     AuditValue,
+    DeliveryValue,
     InvitationValue,
     IssuedInvitation,
     IssuedKey,
@@ -21,7 +22,7 @@ from teams_app.engine.values import (
     TeamValue,
     WebhookValue,
 )
-from teams_app.engine.webhooks import MAX_URL_CHARACTERS
+from teams_app.engine.webhooks import MAX_URL_CHARACTERS, DeliveryState, NoticeKind
 from teams_app.services.addresses import join_address, reset_address
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_CHARACTERS)]
@@ -51,6 +52,19 @@ class KeyBody(Shape, frozen=True):
 
 class WebhookBody(Shape, frozen=True):
     url: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_URL_CHARACTERS)]
+
+
+Kinds = Annotated[list[NoticeKind], msgspec.Meta(min_length=1, max_length=len(NoticeKind))]
+
+
+class EndpointBody(WebhookBody, frozen=True):
+    """`kinds` are the notices that are sent there; without them all are."""
+
+    kinds: Kinds = msgspec.field(default_factory=lambda: list(NoticeKind))
+
+
+class EndpointKindsBody(Shape, frozen=True):
+    kinds: Kinds
 
 
 class AuditQuery(PageQuery, frozen=True):
@@ -252,3 +266,74 @@ class SetWebhookAnswer(Shape, frozen=True):
     @staticmethod
     def of(value: SetWebhook) -> "SetWebhookAnswer":
         return SetWebhookAnswer(webhook=WebhookAnswer.of(value.webhook), secret=value.secret)
+
+
+class EndpointAnswer(Shape, frozen=True):
+    """`failure` is why the last notice was not taken; null when it was. One that is switched off is not called."""
+
+    id: str
+    url: str
+    kinds: list[NoticeKind]
+    set_at: Moment
+    delivered_at: Moment | None
+    failed_at: Moment | None
+    failure: str | None
+    switched_off_at: Moment | None
+
+    @staticmethod
+    def of(value: WebhookValue) -> "EndpointAnswer":
+        return EndpointAnswer(
+            id=to_text(Prefix.ENDPOINT, value.id),
+            url=value.url,
+            kinds=list(value.kinds),
+            set_at=value.set_at,
+            delivered_at=value.delivered_at,
+            failed_at=value.failed_at,
+            failure=value.failure or None,
+            switched_off_at=value.switched_off_at,
+        )
+
+
+class EndpointsAnswer(Shape, frozen=True):
+    items: list[EndpointAnswer]
+
+
+class AddedEndpointAnswer(Shape, frozen=True):
+    """`secret` signs every notice. It is shown this once."""
+
+    endpoint: EndpointAnswer
+    secret: str
+
+    @staticmethod
+    def of(value: SetWebhook) -> "AddedEndpointAnswer":
+        return AddedEndpointAnswer(endpoint=EndpointAnswer.of(value.webhook), secret=value.secret)
+
+
+class DeliveryAnswer(Shape, frozen=True):
+    """`notice` is the same for every delivery of one notice, wherever and however often it is sent."""
+
+    id: str
+    endpoint: str
+    notice: str
+    kind: NoticeKind
+    state: DeliveryState
+    tries: int
+    created_at: Moment
+    next_try_at: Moment | None
+    delivered_at: Moment | None
+    failure: str | None
+
+    @staticmethod
+    def of(value: DeliveryValue) -> "DeliveryAnswer":
+        return DeliveryAnswer(
+            id=to_text(Prefix.DELIVERY, value.id),
+            endpoint=to_text(Prefix.ENDPOINT, value.endpoint_id),
+            notice=str(value.notice_id),
+            kind=value.kind,
+            state=value.state,
+            tries=value.tries,
+            created_at=value.created_at,
+            next_try_at=value.next_try_at,
+            delivered_at=value.delivered_at,
+            failure=value.failure or None,
+        )

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from teams_app.api import views
+from teams_app.api import notices, views
 
 urlpatterns = [
     path("whoami", views.WhoamiView.as_view()),
@@ -15,5 +15,10 @@ urlpatterns = [
     path("keys/<str:key>", views.KeyView.as_view()),
     path("keys/<str:key>/revoke", views.KeyRevocationView.as_view()),
     path("webhook", views.WebhookView.as_view()),
+    path("endpoints", notices.EndpointsView.as_view()),
+    path("endpoints/<str:endpoint>", notices.EndpointView.as_view()),
+    path("endpoints/<str:endpoint>/switch-on", notices.EndpointSwitchView.as_view()),
+    path("endpoints/<str:endpoint>/deliveries", notices.DeliveriesView.as_view()),
+    path("deliveries/<str:delivery>/redeliver", notices.RedeliveryView.as_view()),
     path("audit", views.AuditView.as_view()),
 ]

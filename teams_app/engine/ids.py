@@ -30,6 +30,8 @@ class Prefix(StrEnum):
     TRACE = "tr"
     HANDLE = "hold"
     BUNDLE_JOB = "job"
+    ENDPOINT = "hook"
+    DELIVERY = "dlv"
 
 
 def uuid7(*, unix_ms: int, random: bytes) -> UUID:

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from teams_app.engine.actors import ActorKind, Door, Role, Scope
+from teams_app.engine.webhooks import DeliveryState, NoticeKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +89,14 @@ class IssuedKey:
 class WebhookValue:
     """`failure` is why the last notice was not taken, if it was not."""
 
+    id: UUID
     url: str
+    kinds: tuple[NoticeKind, ...]
     set_at: datetime
     delivered_at: datetime | None
     failed_at: datetime | None
     failure: str
+    switched_off_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +105,20 @@ class SetWebhook:
 
     webhook: WebhookValue
     secret: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeliveryValue:
+    id: UUID
+    endpoint_id: UUID
+    notice_id: UUID
+    kind: NoticeKind
+    state: DeliveryState
+    tries: int
+    created_at: datetime
+    next_try_at: datetime | None
+    delivered_at: datetime | None
+    failure: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,8 @@ import hmac
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
@@ -22,6 +24,33 @@ _MOST_HOST_CHARACTERS = 253
 # What is routed in the Internet, without the ranges that lead back into IPv4.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _TRANSLATED = (IPv6Network("2001::/32"), IPv6Network("2002::/16"))
+
+
+class NoticeKind(StrEnum):
+    RUN_STARTED = "run_started"
+    RUN_WAITING = "run_waiting"
+    RUN_BLOCKED = "run_blocked"
+    RUN_PAUSED = "run_paused"
+    RUN_COMPLETED = "run_completed"
+    RUN_REJECTED = "run_rejected"
+    RUN_CANCELLED = "run_cancelled"
+    CHECKPOINT_ASKED = "checkpoint_asked"
+    CHECKPOINT_OVERDUE = "checkpoint_overdue"
+    CHECKPOINT_ANSWERED = "checkpoint_answered"
+    SESSION_EXPIRING = "session_expiring"
+    ENDPOINT_SWITCHED_OFF = "endpoint_switched_off"
+
+
+class DeliveryState(StrEnum):
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    GIVEN_UP = "given_up"
+
+
+# How long after each try that failed the next one comes; after the last there is none.
+WAITS = tuple(timedelta(seconds=s) for s in (10, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 24 * 3600))
+# An address that has taken nothing for so long is not called any more.
+SWITCHED_OFF_AFTER = timedelta(days=3)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from structlog.contextvars import get_contextvars
 
+from teams_app.engine import audit
 from teams_app.engine.actors import Actor
-from teams_app.models import AuditEntry
+from teams_app.models import AuditEntry, AuditHead
+from teams_app.services.audit_chain import adopted_end, end_of, facts_of
 from teams_app.services.ids import new_id
 
 
@@ -21,13 +24,14 @@ def record_audit(
     details: Mapping[str, Any] | None = None,
     team_id: UUID | None = None,
 ) -> None:
-    """Call it inside the transaction of the change, so that neither exists without the other.
+    """Call it inside the transaction of the change, so that neither exists without the other, and late in it: the team's
+    other entries wait until it ends.
 
     `action` is `noun.past_participle`, `target` the id of the row as it is shown. `team_id` is given only where the
     actor is not yet of the team, as when it founds one. The id of the request comes from the context of the log,
     where every door puts it.
     """
-    AuditEntry.objects.create(
+    entry = AuditEntry(
         id=new_id(now=now),
         team_id=team_id or actor.team_id,
         at=now,
@@ -40,3 +44,34 @@ def record_audit(
         request_id=str(get_contextvars().get("request_id", "")),
         details=dict(details or {}),
     )
+    _chain(entry)
+
+
+def _chain(entry: AuditEntry) -> None:
+    head = _locked(entry.team_id)
+    entry.number = head.next_number
+    entry.digest = audit.entry_digest(facts_of(entry), number=entry.number, after=head.digest)
+    entry.seal = audit.seal_entry(settings.SEAL_KEYS, team_id=entry.team_id, digest=entry.digest)
+    entry.save(force_insert=True)
+    head.next_number += 1
+    head.digest = entry.digest
+    head.seal = audit.seal_end(settings.SEAL_KEYS, team_id=entry.team_id, end=end_of(head))
+    head.save(update_fields=["next_number", "digest", "seal"])
+
+
+def _locked(team_id: UUID) -> AuditHead:
+    """The row lock of the team's chain, held until the transaction ends."""
+    head = AuditHead.objects.select_for_update().filter(pk=team_id).order_by("pk").first()
+    if head is not None:
+        return head
+    end = adopted_end(team_id)
+    columns = {
+        "next_number": end.next_number,
+        "digest": end.digest,
+        "adopted": end.adopted,
+        "adopted_digest": end.adopted_digest,
+    }
+    seal = audit.seal_end(settings.SEAL_KEYS, team_id=team_id, end=end)
+    # Two at once: the one that waited finds the other's row.
+    AuditHead.objects.get_or_create(pk=team_id, defaults={**columns, "seal": seal})
+    return AuditHead.objects.select_for_update().get(pk=team_id)

@@ -202,7 +202,9 @@ def test_the_targets_of_an_activity_are_those_of_transitions_decisions_and_effec
         *(activity(name, steps=[step("end")]) for name in "abc"),
     )
 
-    assert set(valid_targets(program_of(files).activity("work"))) == {"a", "b", "c"}
+    program = program_of(files)
+
+    assert set(valid_targets(program, program.activity("work"))) == {"a", "b", "c"}
 
 
 def test_where_no_condition_holds_and_nothing_is_the_default_the_workflow_ends():

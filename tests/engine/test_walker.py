@@ -446,14 +446,22 @@ def test_a_default_branch_comes_after_the_default_transition():
     assert keys_of(program) == ["one@0::a", "two@0::b"]
 
 
-def test_an_activity_whose_conditions_all_fail_stops_the_walk_and_names_what_they_read():
+def test_an_activity_whose_conditions_all_fail_is_the_last_one():
     program = activities(activity("one", do("a"), transitions=(to("one", condition=IS_ON),)))
 
     keys, walk = walk_through(program)
 
-    assert keys == ["one@0::a"]
-    assert (walk.failure.kind, walk.failure.keys) == (FailureKind.NO_TRANSITION, ("on",))
-    assert walk.position.pending == "one@0::a"
+    assert (keys, walk.failure, walk.position.complete) == (["one@0::a"], None, True)
+    assert "no condition of its transitions holds" in walk.notes[-1].summary
+
+
+@pytest.mark.parametrize("name", sorted(walker.TERMINAL_TARGETS))
+def test_an_activity_may_be_called_like_the_end(name):
+    program = activities(activity("one", do("a"), transitions=(to(name),)), activity(name, do("b")))
+
+    assert keys_of(program) == ["one@0::a", f"{name}@0::b"]
+    assert name not in walker.end_names(program)
+    assert walker.end_name(program) in walker.end_names(program)
 
 
 @pytest.mark.parametrize("target", sorted(walker.TERMINAL_TARGETS))

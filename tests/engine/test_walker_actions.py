@@ -1,5 +1,7 @@
 """What activities set when they are entered and left, seen by the conditions that come next."""
 
+import pytest
+
 from tests.activity_folders import activity, equals, folder, program_of, step, workflow
 from workflows_app.engine import simulate, walker
 from workflows_app.engine.walks import Position
@@ -61,3 +63,72 @@ def test_a_simulation_goes_the_way_that_the_actions_open():
 
     assert [stop.key for stop in told.path] == ["plan@0::draft", "good@0::cheer"]
     assert told.variables == {"planned": "yes", "done": "yes"}
+
+
+SET = [
+    ("{plan.first}", "a"),
+    (" {plan} ", {"first": "a"}),
+    ("{none}", None),
+    ("{plan.none}", None),
+    ("Go to {plan.first}, then {none}", "Go to a, then {none}"),
+    ("{{plan.first}}", "{{plan.first}}"),
+    ({"as": "{plan.first}"}, {"as": "{plan.first}"}),
+    (None, None),
+    (False, False),
+]
+
+
+@pytest.mark.parametrize(("value", "put"), SET)
+def test_a_value_may_name_the_value_of_another_variable(value, put):
+    """By an action and by an option alike."""
+    files = folder(
+        activity(
+            "one",
+            steps=[step("do", actions=[setting("by_action", value)], checkpoint="ask")],
+            checkpoints=[asking(value)],
+        )
+    )
+    told = simulate.simulate(program=program_of(files), variables={"plan": {"first": "a"}}, answers={})
+
+    assert (told.variables["by_action"], told.variables["by_option"]) == (put, put)
+
+
+def asking(value):
+    effect = {"setVariable": {"by_option": value}}
+    return {"id": "ask", "name": "Ask", "message": "?", "options": [{"id": "yes", "label": "Yes", "effect": effect}]}
+
+
+def test_actions_are_done_at_once():
+    actions = [setting("a", 1), setting("b", "{a}"), setting("c", 1, condition=equals("a", 1))]
+    told = simulate.simulate(
+        program=program_of(folder(activity("one", steps=[step("do", actions=actions)]))), variables={}, answers={}
+    )
+
+    assert told.variables == {"a": 1, "b": None}
+
+
+def test_an_action_without_a_value_leaves_it_to_the_agent_and_null_clears():
+    actions = [{"action": "set", "target": "kept", "message": "As you find it."}, setting("gone", None)]
+    program = program_of(folder(activity("one", steps=[step("do", actions=actions)])))
+    told = simulate.simulate(program=program, variables={"kept": 1, "gone": 1}, answers={})
+
+    assert told.variables == {"kept": 1, "gone": None}
+    assert "- Set `gone` to null" in program.activities[0].body[0].prompt
+
+
+def test_in_a_loop_the_item_at_hand_can_be_set():
+    loop = {
+        "id": "each",
+        "name": "Each",
+        "type": "forEach",
+        "variable": "task",
+        "over": "tasks",
+        "steps": [step("do", actions=[setting("last", "{task.id}")])],
+    }
+    told = simulate.simulate(
+        program=program_of(folder(activity("one", loops=[loop]))),
+        variables={"tasks": [{"id": "x"}, {"id": "y"}]},
+        answers={},
+    )
+
+    assert told.variables["last"] == "y"

@@ -4,12 +4,14 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
+import httpx
 import pytest
 
-from tests.mcp_play import HANDSHAKE, MODERN, Wire
+from tests.mcp_play import ACCEPT, HANDSHAKE, MODERN, Wire
 from tests.run_cast import plain_steps, published
 
 PATHS = ["/mcp", "/mcp/rail", "/mcp/rail/", "/mcp/nothing"]
+HANDSHAKES = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
 VERBS = ["POST", "GET", "DELETE", "PUT", "OPTIONS", "HEAD"]
 LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
 
@@ -18,12 +20,12 @@ def code_of(response):
     return response.json()["error"]["data"]["code"]
 
 
-def begun_session(wire):
-    """The id of an MCP session of this client."""
-    hello = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    response = wire.send("initialize", hello, version=HANDSHAKE)
+def introduced(wire, version=HANDSHAKE):
+    """The answer to a client of an older revision that begins."""
+    hello = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    response = wire.send("initialize", hello, version=version)
     assert response.status_code == 200, response.text
-    return response.headers["mcp-session-id"]
+    return response
 
 
 def handshaken(wire, session, **headers):
@@ -162,32 +164,46 @@ def test_no_key_is_in_the_log(wire, served):
 # Sessions of the protocol
 
 
-def test_clients_with_and_without_a_session_share_one_address(wire):
-    session = begun_session(wire)
+@pytest.mark.parametrize("version", HANDSHAKES)
+def test_no_session_is_minted_and_a_client_that_begins_is_served_without_one(wire, version):
+    response = introduced(wire, version)
 
-    answers = [handshaken(wire, session), handshaken(wire, None), wire.send("tools/list")]
+    assert response.json()["result"]["protocolVersion"] == version
+    assert "mcp-session-id" not in response.headers
+    assert handshaken(wire, None, **{"MCP-Protocol-Version": version}).status_code == 200
 
-    assert [answer.status_code for answer in answers] == [200, 200, 200]
+
+@pytest.mark.parametrize("session", ["0" * 32, "a1b2-c3d4", "~" * 200, "x" * 5_000])
+def test_a_session_of_another_time_or_process_is_served_all_the_same(wire, stranger, session):
+    answers = [
+        handshaken(wire, session),
+        handshaken(stranger, session),
+        handshaken(wire, None),
+        wire.send("tools/list"),
+    ]
+
+    assert [answer.status_code for answer in answers] == [200, 200, 200, 200]
     assert len({len(answer.json()["result"]["tools"]) for answer in answers}) == 1
 
 
-def test_a_session_of_another_process_is_served_all_the_same(wire):
+def test_a_session_that_was_ended_ends_nothing(wire):
+    ended = wire.post(b"", verb="DELETE", **{"Mcp-Session-Id": "0" * 32, "MCP-Protocol-Version": HANDSHAKE})
+
+    assert ended.status_code == 204
     assert handshaken(wire, "0" * 32).status_code == 200
 
 
-def test_a_session_that_was_ended_is_gone(wire):
-    session = begun_session(wire)
-    ended = wire.post(b"", verb="DELETE", **{"Mcp-Session-Id": session, "MCP-Protocol-Version": HANDSHAKE})
+def test_a_thousand_beginnings_by_one_key_are_no_harm_to_anybody(wire, stranger):
+    hello = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    with httpx.Client(headers={**wire.headers, "Accept": ACCEPT, "Authorization": f"Bearer {wire.key}"}) as client:
+        statuses = {
+            client.post(f"{wire.url}/mcp/rail", json=wire.message("initialize", hello, HANDSHAKE)).status_code
+            for _ in range(1_100)
+        }
 
-    assert ended.status_code == 200
-    assert handshaken(wire, session).status_code == 404
-
-
-def test_another_keys_session_is_the_same_as_none(wire, stranger):
-    session = begun_session(wire)
-
-    assert handshaken(stranger, session).status_code == 404
-    assert handshaken(wire, session).status_code == 200
+    assert statuses == {200}
+    assert introduced(stranger).status_code == 200
+    assert handshaken(wire, None).status_code == 200
 
 
 def test_each_call_acts_as_its_own_key(wire, stranger, desk):
@@ -244,3 +260,25 @@ def test_a_broken_connection_is_replaced_and_the_call_may_be_repeated(wire, desk
     assert {answer.code for answer in refused} <= {"SERVICE_UNAVAILABLE"}
     assert all(answer.value["retry"]["kind"] == "retryable_after_ms" for answer in refused)
     assert not answers[-1].is_error
+
+
+def test_several_messages_in_one_request_are_answered_on_the_revision_that_demands_it(wire):
+    batch = [
+        {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": "two", "method": "tools/call", "params": {"name": "list_workflows", "arguments": {}}},
+        {"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": {}},
+        7,
+    ]
+
+    answered = wire.post(json.dumps(batch).encode())
+    told = wire.post(json.dumps(batch[1:2]).encode())
+    empty = wire.post(b"[]")
+    later = wire.post(json.dumps(batch).encode(), **{"MCP-Protocol-Version": "2025-06-18"})
+
+    said = answered.json()
+    assert [each["id"] for each in said] == [1, "two", 3, None]
+    assert said[1]["result"]["structuredContent"]["workflows"] == []
+    assert [each["error"]["code"] for each in said[2:]] == [-32600, -32600]
+    assert (told.status_code, told.content) == (202, b"")
+    assert (empty.status_code, later.status_code) == (400, 400)

@@ -14,7 +14,7 @@ from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.state import Preferences
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.selectors.standings import birth_date
-from sessions_app.services import gaps, sessions, upkeep
+from sessions_app.services import gaps, ledger, sessions, upkeep
 from sessions_app.services.preferences import set_session_preferences, set_team_preferences
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
@@ -215,6 +215,7 @@ def test_a_session_whose_first_event_does_not_tell_it_keeps_what_its_row_says(de
         last_activity_at=NOW,
     )
     _insert(team, born, sealed.events[0])
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
     value = {"session": {"sessionId": to_text(Prefix.SESSION, born)}}
 
     assert_healthy(value)

@@ -4,7 +4,7 @@ import pytest
 
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.models import AuditEntry, Webhook
+from teams_app.models import AuditEntry, Endpoint
 from teams_app.selectors import find_webhook
 from teams_app.services.webhooks import remove_webhook, set_webhook
 from tests.cast import LATER, NOW, audited
@@ -42,7 +42,7 @@ def test_the_log_names_the_host_and_no_secret(house):
 
 def test_a_new_address_knows_nothing_of_the_failures_of_the_old(house):
     set_webhook(actor=house.alice.actor, url=URL, now=NOW)
-    Webhook.objects.update(failed_at=NOW, failure="chat.example.com answered 503.")
+    Endpoint.objects.update(failed_at=NOW, failure="chat.example.com answered 503.")
 
     assert set_webhook(actor=house.alice.actor, url=URL, now=LATER).webhook.failed_at is None
 
@@ -69,7 +69,7 @@ def test_an_address_that_is_none_is_refused(house):
     with pytest.raises(InvalidInputError):
         set_webhook(actor=house.alice.actor, url="http://chat.example.com/", now=NOW)
 
-    assert Webhook.objects.count() == 0
+    assert Endpoint.objects.count() == 0
 
 
 def test_a_server_that_does_not_know_its_own_address_sends_no_notices(house, settings):

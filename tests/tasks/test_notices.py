@@ -1,23 +1,30 @@
 """A question for a person is told to the team: once, signed, to the Internet only, and with nothing in it that acts."""
 
+import contextlib
 import hashlib
 import hmac
 import json
+import random
+from datetime import timedelta
 
 import pytest
+from django.db import transaction
+from django.utils import timezone
 
-from sessions_app.models import CheckpointRequest
+from sessions_app.models import Announcement, CheckpointRequest
 from sessions_app.services import notices
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.models import Webhook
-from teams_app.services import outgoing, webhooks
+from teams_app.engine.webhooks import WAITS, NoticeKind
+from teams_app.models import AuditEntry, Endpoint, NoticeDelivery
+from teams_app.services import deliveries, outgoing, webhooks
 from tests import run_cast
 from tests.checkpoint_cast import SOON, answer, at_question, only_row, rows
 from tests.handover_cast import entered, handed, question, two_activities
 from tests.notice_board import NoticeBoard
-from tests.run_cast import advanced, assert_healthy
+from tests.run_cast import advanced, assert_healthy, begin
+from tests.step_documents import step
 from tests.workflow_cast import NOW
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -41,13 +48,25 @@ def board(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def _no_worker(settings):
+    """What is asked for waits in the queue."""
+    settings.CELERY_TASK_ALWAYS_EAGER = False
+
+
+@pytest.fixture
 def secret(desk, board):
     return webhooks.set_webhook(actor=desk.owner, url=board.url, now=NOW).secret
 
 
-def announce(row, *, tries=0):
-    actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
-    return notices.announce_question(actor=actor, request_id=row.id, tries=tries, now=SOON)
+SYSTEM = system_actor(team_id=NO_TEAM, door=Door.TASK)
+
+
+def announce(now=SOON):
+    return notices.announce(actor=SYSTEM, now=now)
+
+
+def deliver(now):
+    return deliveries.deliver_due(actor=SYSTEM, now=now)
 
 
 def test_a_question_for_a_person_is_told_with_a_link_to_sign_in_and_read_it(desk, board, secret):
@@ -80,6 +99,8 @@ def test_a_notice_has_nothing_that_acts_and_no_word_of_an_agent(desk, board, sec
         "title",
         "askedAt",
         "dueAt",
+        "id",
+        "at",
     }
     for word in (value["stateToken"], value["ackToken"], "roof", "Yes", "yes", only_row(value).digest, secret):
         assert word not in sent
@@ -113,9 +134,10 @@ def test_questions_that_an_agent_passes_on_are_not_told(desk, board, secret):
 
 
 def test_a_team_that_named_no_address_is_told_nothing(desk, board):
-    row = only_row(at_question(desk, human=True))
+    at_question(desk, human=True)
 
-    assert (board.connections, announce(row)) == (0, False)
+    announce()
+    assert (board.connections, Announcement.objects.count(), NoticeDelivery.objects.count()) == (0, 0, 0)
 
 
 def test_another_team_is_told_nothing(desk, board):
@@ -128,9 +150,11 @@ def test_another_team_is_told_nothing(desk, board):
 
 
 def test_a_question_is_told_once_however_often_the_task_runs(desk, board, secret):
-    row = only_row(at_question(desk, human=True))
+    at_question(desk, human=True)
 
-    assert [announce(row) for _ in range(3)] == [False, False, False]
+    for _ in range(3):
+        announce()
+        deliver(timezone.now())
     assert len(board.received) == 1
 
 
@@ -142,37 +166,174 @@ def test_a_question_that_is_asked_again_in_other_words_is_told_again(desk, board
     assert [body["checkpoint"] for body in board.bodies] == [to_text(Prefix.CHECKPOINT, row.id) for row in rows(value)]
 
 
-def test_what_was_answered_meanwhile_is_not_told(desk, board, secret):
-    Webhook.objects.update(url="https://localhost:1/")
+@pytest.mark.usefixtures("_no_worker")
+def test_what_was_answered_before_it_was_told_is_not_told(desk, board, secret):
     value = at_question(desk, human=True)
-    Webhook.objects.update(url=board.url)
     answer(desk.person, only_row(value))
 
-    assert announce(only_row(value)) is False
-    assert board.connections == 0
+    announce()
+
+    assert list(NoticeDelivery.objects.values_list("kind", flat=True)) == []
 
 
 def test_a_notice_that_is_not_taken_is_tried_again_and_not_for_ever(desk, board, secret):
     board.reply = b"HTTP/1.1 503 Busy\r\n\r\n"
-
     value = at_question(desk, human=True)
+    now = timezone.now()
+    for wait in WAITS:
+        assert deliver(now + timedelta(seconds=1)) == 0
+        now += wait + timedelta(seconds=2)
+        assert deliver(now) == 0
+    deliver(now + timedelta(days=30))
 
-    hook = Webhook.objects.get()
-    assert len(board.received) == len(notices.WAITS) + 1
-    assert (hook.delivered_at, hook.failure) == (None, f"{board.url.split('/')[2]} answered 503.")
-    assert only_row(value).announced_at is None
+    sent = NoticeDelivery.objects.get()
+    hook = Endpoint.objects.get()
+    assert len(board.received) == len(WAITS) + 1 == sent.tries
+    assert (sent.state, hook.delivered_at, hook.failure) == (
+        "given_up",
+        None,
+        f"{board.url.split('/')[2]} answered 503.",
+    )
     assert_healthy(value)
 
 
 def test_what_was_taken_at_last_clears_the_failure(desk, board, secret):
     board.reply = b"HTTP/1.1 503 Busy\r\n\r\n"
-    row = only_row(at_question(desk, human=True))
+    at_question(desk, human=True)
     board.reply = b"HTTP/1.0 200 OK\r\n\r\n"
+    later = timezone.now() + WAITS[0] + timedelta(seconds=1)
 
-    assert announce(row, tries=2) is True
+    assert deliver(later) == 1
 
-    hook = Webhook.objects.get()
-    assert (hook.delivered_at, hook.failed_at, hook.failure) == (SOON, None, "")
+    hook = Endpoint.objects.get()
+    assert (hook.delivered_at, hook.failed_at, hook.failure, hook.failing_since) == (later, None, "", None)
+
+
+def test_an_address_that_takes_nothing_for_days_is_switched_off_and_the_others_are_told(desk, board, secret, tmp_path):
+    other = webhooks.add_endpoint(
+        actor=desk.owner, url=board.url, kinds=[NoticeKind.ENDPOINT_SWITCHED_OFF], now=NOW
+    ).webhook
+    board.reply = b"HTTP/1.1 503 Busy\r\n\r\n"
+    at_question(desk, human=True)
+    now = timezone.now()
+    hook = Endpoint.objects.get(pk=desk.team_id)
+    while hook.switched_off_at is None:
+        now += timedelta(hours=12)
+        NoticeDelivery.objects.update(next_try_at=now, state="waiting", tries=1)
+        deliver(now)
+        hook.refresh_from_db()
+        assert now < timezone.now() + timedelta(days=4)
+    calls = len(board.received)
+    assert NoticeDelivery.objects.get(endpoint_id=other.id).kind == "endpoint_switched_off"
+    assert AuditEntry.objects.filter(action="webhook.switched_off").count() == 1
+
+    board.reply = b"HTTP/1.1 204 No Content\r\n\r\n"
+    NoticeDelivery.objects.filter(endpoint_id=hook.pk).update(next_try_at=now, state="waiting")
+    NoticeDelivery.objects.filter(endpoint_id=other.id).delete()
+    assert (deliver(now), len(board.received)) == (0, calls)
+    webhooks.switch_on(actor=desk.owner, endpoint_id=hook.pk, now=now)
+    assert deliver(now) == 1
+
+
+def test_several_addresses_are_sent_what_each_has_chosen(desk, board):
+    wants = {
+        kind: webhooks.add_endpoint(actor=desk.owner, url=board.url, kinds=[kind], now=NOW).webhook.id
+        for kind in (NoticeKind.RUN_STARTED, NoticeKind.CHECKPOINT_ANSWERED, NoticeKind.RUN_COMPLETED)
+    }
+    value = at_question(desk, human=True)
+    answer(desk.person, only_row(value))
+    announce()
+    deliver(timezone.now())
+
+    assert [body["kind"] for body in board.bodies] == ["run_started", "checkpoint_answered"]
+    assert {sent.endpoint_id for sent in NoticeDelivery.objects.all()} == {
+        wants[NoticeKind.RUN_STARTED],
+        wants[NoticeKind.CHECKPOINT_ANSWERED],
+    }
+    for body in board.bodies:
+        assert body["link"] in body["text"]
+
+
+def test_a_run_is_told_of_when_it_comes_to_a_state_and_not_while_it_stays(desk):
+    value = begin(desk, step("first-step"))
+    for _ in range(2):
+        value = advanced(desk.agent, value, "")
+    assert value["kind"] == "blocked"
+    advanced(desk.agent, value, "Done.")
+
+    told = list(Announcement.objects.order_by("at", "kind").values_list("kind", flat=True))
+    assert sorted(told) == ["run_blocked", "run_completed", "run_started"]
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_question_that_nobody_answers_in_time_is_told_once_more(desk, board, secret):
+    webhooks.choose_notices(actor=desk.owner, endpoint_id=desk.team_id, kinds=[NoticeKind.CHECKPOINT_OVERDUE], now=NOW)
+    at_question(desk, human=True, dueMs=60_000)
+    late = NOW + timedelta(hours=1)
+
+    assert [notices.tell_of_overdue(actor=SYSTEM, now=at) for at in (NOW, late, late)] == [0, 1, 0]
+    announce(late)
+    deliver(timezone.now())
+    assert [body["kind"] for body in board.bodies] == ["checkpoint_overdue"]
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_what_is_rolled_back_is_not_announced_and_what_is_committed_is_though_the_broker_was_gone(desk, board, secret):
+    workflow_id = run_cast.published(desk, step("first-step"))
+    with contextlib.suppress(ZeroDivisionError), transaction.atomic():
+        run_cast.start(desk, workflow_id)
+        assert Announcement.objects.exists()
+        raise ZeroDivisionError
+    assert not Announcement.objects.exists()
+
+    at_question(desk, human=True, context={"goal": "the roof"})
+    assert board.connections == 0
+    announce()
+    assert deliver(SOON) == 1
+
+
+def test_a_notice_is_sent_again_when_an_owner_asks_for_it(desk, board, secret):
+    at_question(desk, human=True)
+    sent = NoticeDelivery.objects.get()
+    for actor in (desk.agent, desk.viewer):
+        with pytest.raises(ForbiddenError):
+            deliveries.redeliver(actor=actor, delivery_id=sent.pk, now=timezone.now())
+
+    deliveries.redeliver(actor=desk.owner, delivery_id=sent.pk, now=timezone.now())
+
+    first, second = board.received
+    assert first[1]["Workrail-Notice"] == second[1]["Workrail-Notice"] == str(sent.notice_id)
+    assert first[2] == second[2]
+
+
+class Killed(BaseException):
+    """As the kernel does it: nothing of ours catches it."""
+
+
+@pytest.mark.usefixtures("_no_worker")
+@pytest.mark.parametrize("seed", [pytest.param(n, marks=[] if n < 3 else [pytest.mark.slow]) for n in range(20)])
+def test_a_worker_that_dies_anywhere_loses_no_notice(desk, board, secret, seed):
+    chance = random.Random(seed)
+    webhooks.choose_notices(actor=desk.owner, endpoint_id=desk.team_id, kinds=list(NoticeKind), now=NOW)
+    at_question(desk, human=True)
+    wanted = set(Announcement.objects.values_list("id", flat=True))
+    assert len(wanted) >= 2
+    now, rounds = SOON, 0
+
+    def fail(_place):
+        if chance.random() < 0.3:
+            raise Killed
+
+    while Announcement.objects.exists() or NoticeDelivery.objects.filter(state="waiting").exists():
+        now += timedelta(minutes=3)
+        rounds += 1
+        assert rounds < 200
+        with contextlib.suppress(Killed):
+            notices.announce(actor=SYSTEM, now=now, fail=fail)
+        with contextlib.suppress(Killed):
+            deliveries.deliver_due(actor=SYSTEM, now=now, fail=fail)
+    assert {body["id"] for body in board.bodies} == {str(each) for each in wanted}
+    assert NoticeDelivery.objects.count() == len(wanted)
 
 
 ANSWERS = {
@@ -187,28 +348,25 @@ ANSWERS = {
 @pytest.mark.parametrize(("reply", "says"), ANSWERS.values(), ids=ANSWERS)
 def test_whatever_is_not_a_success_is_a_failure_that_says_why(desk, board, secret, reply, says):
     board.reply = reply
-    row = only_row(at_question(desk))
+    at_question(desk, human=True)
 
-    assert announce(row, tries=len(notices.WAITS)) is False
-    assert says in Webhook.objects.get().failure
+    assert says in Endpoint.objects.get().failure
     assert board.connections == 1
 
 
 def test_a_server_that_never_answers_is_left(desk, board, secret, monkeypatch):
     monkeypatch.setattr(outgoing, "TOTAL_SECONDS", 0.3)
     board.reply = None
-    row = only_row(at_question(desk))
+    at_question(desk, human=True)
 
-    assert announce(row, tries=len(notices.WAITS)) is False
-    assert "it took too long" in Webhook.objects.get().failure
+    assert "it took too long" in Endpoint.objects.get().failure
 
 
 def test_a_certificate_that_does_not_verify_is_not_trusted(desk, board, secret, monkeypatch):
     monkeypatch.delenv("SSL_CERT_FILE")
-    row = only_row(at_question(desk))
+    at_question(desk, human=True)
 
-    assert announce(row, tries=len(notices.WAITS)) is False
-    assert "its certificate does not verify" in Webhook.objects.get().failure
+    assert "its certificate does not verify" in Endpoint.objects.get().failure
     assert board.received == []
 
 
@@ -216,20 +374,18 @@ def test_a_certificate_of_another_name_is_not_trusted(desk, tmp_path, monkeypatc
     other = NoticeBoard(tmp_path, names=("chat.example.com",))
     monkeypatch.setenv("SSL_CERT_FILE", str(other.certificate))
     webhooks.set_webhook(actor=desk.owner, url=other.url, now=NOW)
-    row = only_row(at_question(desk))
+    at_question(desk, human=True)
 
-    assert announce(row, tries=len(notices.WAITS)) is False
     other.close()
-    assert "its certificate does not verify" in Webhook.objects.get().failure
+    assert "its certificate does not verify" in Endpoint.objects.get().failure
     assert other.received == []
 
 
 def test_machines_behind_our_own_walls_are_not_called(desk, board, secret, settings):
     settings.WEBHOOK_PRIVATE_HOSTS = ()
-    row = only_row(at_question(desk))
+    at_question(desk, human=True)
 
-    assert announce(row, tries=len(notices.WAITS)) is False
-    assert Webhook.objects.get().failure == "localhost has an address that is not one of the Internet."
+    assert Endpoint.objects.get().failure == "localhost has an address that is not one of the Internet."
     assert board.connections == 0
 
 
@@ -248,13 +404,11 @@ def test_the_agent_is_answered_though_nobody_can_be_asked_to_tell(desk, board, s
 
 
 def test_only_the_server_sends_notices(desk, board, secret):
-    row = only_row(at_question(desk))
-
     for actor in (desk.agent, desk.owner):
         with pytest.raises(ForbiddenError):
-            notices.announce_question(actor=actor, request_id=row.id, tries=0, now=SOON)
+            notices.announce(actor=actor, now=SOON)
         with pytest.raises(ForbiddenError):
-            webhooks.deliver(actor=actor, notice={}, now=SOON)
+            deliveries.deliver_due(actor=actor, now=SOON)
     assert board.connections == 0
 
 
@@ -264,8 +418,8 @@ def test_the_task_is_found_by_its_name_and_may_run_twice(desk, board, secret):
     from sessions_app import jobs
     from workrail_site.celery import app
 
-    row = only_row(at_question(desk))
+    at_question(desk, human=True)
 
-    told = [signature(jobs.ANNOUNCE_QUESTION, args=(str(row.id), 0), app=app).apply_async().get() for _ in range(2)]
+    told = [signature(jobs.ANNOUNCE, app=app).apply_async().get() for _ in range(2)]
 
-    assert (told, len(board.received)) == ([True, False], 1)
+    assert (told, len(board.received)) == ([0, 0], 1)

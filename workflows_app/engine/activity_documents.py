@@ -333,7 +333,7 @@ def _action(action: Action) -> dict[str, Any]:
         "description": action.description,
         "condition": condition_json(action.condition),
     }
-    value = {} if action.value is None else {"value": action.value}
+    value = {} if action.value is None and not action.clears else {"value": action.value}
     return {"action": action.action.value, **_told(said), **value, **action.extra}
 
 

@@ -86,6 +86,19 @@ class Filling:
         return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}…"
 
 
+def resolved(value: Any, *, variables: Variables) -> Any:
+    """What a workflow says to put into a variable: `{name.path}` alone is the value of that name, null where it has none;
+    within a text it is filled in as in a message. Lists and objects are taken as they are written.
+    """
+    if not isinstance(value, str) or "{" not in value:
+        return value
+    alone = _SINGLE.fullmatch(value.strip())
+    if alone is None:
+        return render_single(value, variables=variables)
+    found = lookup(tuple(alone[1].split(".")), variables=variables)
+    return None if found is MISSING else found
+
+
 def names_in(text: str) -> frozenset[str]:
     """The dotted names that `render` would put values for."""
     return frozenset(_DOUBLE.findall(text))

@@ -253,6 +253,8 @@ class Action(_Node, frozen=True, kw_only=True):
     message: str = ""
     description: str = ""
     value: Any = None
+    # `value: null`, written out: what was in the variable is gone. Without a value the agent decides.
+    clears: bool = False
     condition: Condition | None = None
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 

@@ -85,7 +85,8 @@ def _step(
     if isinstance(item, Gate):
         effect = _answered(activity, item, answer)
         target = effect.transition_to
-        context = {**context, **effect.set_variable}
+        scope = walker.scope_at(program=program, position=position, variables=context)
+        context = {**context, **walker.set_by_option(effect=effect, variables=scope)}
         position = walker.skip(position, effect.skip_activities)
     context = _merged(context, answer.get("context") or {})
     artifacts = tuple(answer.get("artifacts") or ()) or _loop_control(activity, position, loop_rounds)
@@ -98,7 +99,8 @@ def _step(
         why=walk.notes,
     )
     if isinstance(item, Step):
-        context |= walker.set_by(program=program, actions=item.actions, variables=context)
+        scope = walker.scope_at(program=program, position=position, variables=context)
+        context |= walker.set_by(program=program, actions=item.actions, variables=scope)
     if target:
         following = walker.enter_activity(program=program, position=position, activity_id=target, variables=context)
     else:

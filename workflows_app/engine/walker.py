@@ -10,13 +10,14 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from workflows_app.engine import conditions, walks
+from workflows_app.engine import conditions, placeholders, walks
 from workflows_app.engine.program import (
     Action,
     ActionKind,
     Activity,
     AllOf,
     Condition,
+    Effect,
     Family,
     Gate,
     Item,
@@ -28,7 +29,8 @@ from workflows_app.engine.program import (
 )
 from workflows_app.engine.walks import LOOP_CONTROL_KIND, Failure, FailureKind, Frame, Note, NoteKind, Position, Walk
 
-TERMINAL_TARGETS = frozenset({"__terminal__", "workflow-end", "end-workflow"})
+_END_WORDS = ("end-workflow", "workflow-end", "__terminal__")
+TERMINAL_TARGETS = frozenset(_END_WORDS)
 # Items that one call may pass over; only a program of nested loops whose steps are all skipped comes near it.
 WALK_BUDGET = 20_000
 
@@ -195,16 +197,31 @@ def at_rest(position: Position) -> Position:
     return replace(position, pending=f"{position.activity}@{position.visit}", pending_item="")
 
 
+def end_names(program: Program) -> frozenset[str]:
+    """The targets that end a run, all but one that is an activity of this workflow."""
+    return TERMINAL_TARGETS.difference(activity.id for activity in program.activities)
+
+
+def end_name(program: Program) -> str:
+    """The end as a reply calls it."""
+    return next((name for name in _END_WORDS if program.activity(name) is None), _END_WORDS[-1])
+
+
 def set_by(*, program: Program, actions: Sequence[Action], variables: Variables) -> dict[str, Any]:
-    """What `set` actions put into the variables."""
+    """What `set` actions put into the variables, all at once. One without a value leaves it to the agent."""
     return {
-        action.target: action.value
+        action.target: placeholders.resolved(action.value, variables=variables)
         for action in actions
         if action.action is ActionKind.SET
         and action.target
-        and action.value is not None
+        and (action.value is not None or action.clears)
         and conditions.evaluate(action.condition, variables=variables, mode=program.conditions)
     }
+
+
+def set_by_option(*, effect: Effect, variables: Variables) -> dict[str, Any]:
+    """What a chosen option puts into the variables."""
+    return {name: placeholders.resolved(value, variables=variables) for name, value in effect.set_variable.items()}
 
 
 class _StopError(Exception):
@@ -500,7 +517,9 @@ class _Walker:
         return frozenset(position.skipped_activities).union(*by_mode)
 
     def _target(self, activity: Activity) -> str | None:
-        """Where the activity leads: a branch whose condition holds, then a transition, then the defaults; None ends the run."""
+        """Where the activity leads: a branch whose condition holds, then a transition, then the defaults; None ends the run,
+        also where no condition holds: an activity that may lead back, and else nowhere, is the last one.
+        """
         if not activity.transitions and not any(b.transition_to for d in activity.decisions for b in d.branches):
             return None
         for target, condition in walks.ways(activity):
@@ -513,7 +532,10 @@ class _Walker:
                 )
             if held:
                 return target
-        self._fail(walks.no_way(activity))
+        if self.by_hand:
+            # Whoever goes to an activity that is left out did not mean to end the run by it.
+            self._fail(walks.no_way(activity))
+        self._note(NoteKind.LEFT_ACTIVITY, walks.no_way(activity).message, item=activity.id)
         return None
 
     def _assign(self, actions: Sequence[Action]) -> None:

@@ -19,6 +19,8 @@ def main() -> None:
     django.setup()
     call_command("migrate", interactive=False, verbosity=1)
     call_command("make_partitions", verbosity=0)
+    # What a release before wrote without seals is adopted now, not by chance later.
+    call_command("seal_store", stdout=io.StringIO())
     if "workflows" in get_commands():
         call_command("workflows", "load-bundled")
     print(_first_run().as_line())

@@ -21,7 +21,13 @@ MAX_REPLY_BYTES = 80 * 1024
 # What a list or a document gives at once.
 PAGE_BYTES = 32 * 1024
 _TAIL_CHARACTERS = 4_000
+TRUNCATED = "_truncated"
+_ASK_FOR_LESS = "Ask for less at once: a page, a part, or one of several."
 _CUT = "\n\n[TRUNCATED: the middle of this reply was left out, because clients refuse longer ones]\n\n"
+_JSON_LEFT_OUT = (
+    "\n\n[TRUNCATED: long fields of the JSON form of this reply were left out, because clients refuse longer ones]"
+)
+_SHORT_FIELD_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,10 +43,14 @@ class ToolReply:
 
 
 def result_of(reply: ToolReply, *, text_only: bool) -> dict[str, Any]:
-    """The text comes first. JSON beyond the limit is left out: the text says the same."""
-    result = _result(_bounded(reply.text))
-    if not text_only and len(orjson.dumps(reply.value)) <= MAX_REPLY_BYTES:
-        result["structuredContent"] = reply.value
+    """The text comes first. A form that clients would refuse for its length is cut, and both forms say that one was."""
+    cut_text = _is_long(reply.text.encode("utf-8"))
+    cut_value = _is_long(orjson.dumps(reply.value))
+    text = _cut(reply.text) if cut_text else reply.text
+    result = _result(f"{text}{_JSON_LEFT_OUT}" if cut_value and not cut_text else text)
+    if not text_only:
+        value = _shortened(reply.value) if cut_value else reply.value
+        result["structuredContent"] = _marked(value, text=cut_text, json=cut_value) if cut_text or cut_value else value
     if reply.meta:
         result["_meta"] = dict(reply.meta)
     return result
@@ -85,10 +95,22 @@ def _result(text: str) -> dict[str, Any]:
     return {"resultType": "complete", "content": [{"type": "text", "text": text}]}
 
 
-def _bounded(text: str) -> str:
-    """The beginning and the end, where the tokens stand, of a text that is too long."""
-    if len(text.encode("utf-8")) <= MAX_REPLY_BYTES:
-        return text
+def _is_long(data: bytes) -> bool:
+    return len(data) > MAX_REPLY_BYTES
+
+
+def _cut(text: str) -> str:
+    """The beginning and the end, where the tokens stand."""
     tail = text[-_TAIL_CHARACTERS:]
     room = MAX_REPLY_BYTES - len(_CUT.encode()) - len(tail.encode("utf-8"))
     return fit_bytes(text, max_bytes=room, marker="") + _CUT + tail
+
+
+def _shortened(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that are short, among which the tokens are."""
+    return {name: field for name, field in value.items() if len(orjson.dumps(field)) <= _SHORT_FIELD_BYTES}
+
+
+def _marked(value: Mapping[str, Any], *, text: bool, json: bool) -> dict[str, Any]:
+    forms = [form for form, is_cut in (("text", text), ("structuredContent", json)) if is_cut]
+    return {**value, TRUNCATED: {"forms": forms, "maxBytes": MAX_REPLY_BYTES, "suggestion": _ASK_FOR_LESS}}

@@ -1,97 +1,63 @@
-"""One address for clients of every kind: with a session, without one, and of the revision that knows none."""
+"""One address for clients of every kind: those that begin with `initialize`, and those of the revision that knows none."""
 
-from collections import OrderedDict
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
-import orjson
 from mcp.server import Server
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-from workrail_site.bodies import Message, Receive, Scope
+from workrail_site.bodies import Receive, Scope
 from workrail_site.errors import MethodNotAllowedError
+from workrail_site.mcp.batches import answer_batch, is_batch
+from workrail_site.mcp.envelopes import is_refused
 from workrail_site.mcp.exchange import answer_tool_call, read_tool_call
 from workrail_site.wsgi_in_asgi import Send
 
-_METHODS = ("POST", "DELETE")
-_SESSION_HEADER = b"mcp-session-id"
-_MAX_SESSIONS = 1_000
-_IDLE_SECONDS = 15 * 60
-_MOST_REMEMBERED = 50_000
+_FAREWELL = "DELETE"
+_METHODS = ("POST", _FAREWELL)
 
 
 class Endpoint:
-    """An MCP session holds nothing that a call needs: who calls is in the key, where the work stands is in the tokens.
+    """No MCP session is ever minted. It would hold nothing that a call needs: who calls is in the key, where the work stands
+    is in the tokens. So there is none to run out, to be lost with a process, or to be used up by somebody else.
 
-    So a session is a courtesy to clients that begin with `initialize`. A call that brings a session of another process,
-    or of this one before it was started anew, is served all the same, without a session.
+    A client that brings the id of one, from a server that still made them, is served as if it had brought none.
     """
 
     def __init__(self, server: Server[Any], *, max_body_bytes: int) -> None:
-        self._sessionful = StreamableHTTPSessionManager(
-            app=server,
-            json_response=True,
-            session_idle_timeout=_IDLE_SECONDS,
-            max_sessions=_MAX_SESSIONS,
-            max_request_body_size=max_body_bytes,
-        )
         self._stateless = StreamableHTTPSessionManager(
             app=server, json_response=True, stateless=True, max_request_body_size=max_body_bytes
         )
         self._server = server
-        self._begun_here: OrderedDict[bytes, None] = OrderedDict()
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            await stack.enter_async_context(self._sessionful.run())
-            await stack.enter_async_context(self._stateless.run())
+        async with self._stateless.run():
             yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["method"] not in _METHODS:
             raise _not_allowed(scope["method"])
-        if self._does_without_session(scope):
-            await self._serve_alone(scope, receive, send)
+        if scope["method"] == _FAREWELL:
+            await _say_goodbye(send)
             return
-        # The SDK serves a session to the one who began it, and tells anybody else that there is none.
-        token = AccessToken(token="", client_id=scope["workrail.actor"].id, scopes=[])
-        scope["user"] = AuthenticatedUser(token)
-        await self._sessionful.handle_request(scope, receive, self._remembering(send))
-
-    async def _serve_alone(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if is_batch(scope):
+            await answer_batch(server=self._server, scope=scope, send=send)
+            return
+        if await is_refused(scope, send):
+            return
         call = read_tool_call(scope)
         if call is None:
             await self._stateless.handle_request(scope, receive, send)
         else:
             await answer_tool_call(server=self._server, call=call, send=send)
 
-    def _does_without_session(self, scope: Scope) -> bool:
-        """A farewell is a session's own; a call needs none, unless it begins one."""
-        if scope["method"] != "POST":
-            return False
-        session = next((value for name, value in scope["headers"] if name == _SESSION_HEADER), None)
-        if session is not None:
-            return session not in self._begun_here
-        return not begins_session(scope["workrail.body"])
 
-    def _remembering(self, send: Send) -> Send:
-        async def remember(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                for name, value in message.get("headers", ()):
-                    if name == _SESSION_HEADER:
-                        self._remember(value)
-            await send(message)
-
-        return remember
-
-    def _remember(self, session: bytes) -> None:
-        self._begun_here[session] = None
-        if len(self._begun_here) > _MOST_REMEMBERED:
-            self._begun_here.popitem(last=False)
+async def _say_goodbye(send: Send) -> None:
+    """A client ends the session that it believes to have. There is nothing to forget, and nothing to complain of."""
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
 
 
 def _not_allowed(method: str) -> MethodNotAllowedError:
@@ -103,13 +69,3 @@ def _not_allowed(method: str) -> MethodNotAllowedError:
         suggestion=f"Use {' or '.join(_METHODS)}.",
         details={"allow": list(_METHODS)},
     )
-
-
-def begins_session(body: bytes) -> bool:
-    if b'"initialize"' not in body:
-        return False
-    try:
-        message = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        return False
-    return isinstance(message, dict) and message.get("method") == "initialize"

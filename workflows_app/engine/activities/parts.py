@@ -115,6 +115,7 @@ def _action(shape: Shape) -> Action:
         message=shape.text("message"),
         description=shape.text("description"),
         value=shape.raw("value"),
+        clears=shape.knows("value") and shape.raw("value") is None,
         condition=shape.condition("condition", "when"),
         extra=shape.extra(),
     )

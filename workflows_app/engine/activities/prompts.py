@@ -48,7 +48,7 @@ def _said(action: Action) -> str:
         case ActionKind.VALIDATE:
             return f"Check `{action.target}`{_after(': ', told)}" if action.target else f"Check: {told}"
         case ActionKind.SET:
-            value = "" if action.value is None else f" to {_json(action.value)}"
+            value = "" if action.value is None and not action.clears else f" to {_json(action.value)}"
             return f"Set `{action.target}`{value}{_after(': ', told)}"
         case ActionKind.EMIT:
             value = "" if action.value is None else f" with {_json(action.value)}"

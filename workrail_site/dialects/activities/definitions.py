@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from sessions_app.engine.checkpoints import Authority
-from sessions_app.engine.landscape import THE_END
 from sessions_app.engine.questions import checkpoint_named, names_of, on_demand
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.transitions import ways_from
@@ -19,6 +18,7 @@ from workflows_app.engine.activity_documents import (
 from workflows_app.engine.placeholders import render_single
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Program
+from workflows_app.engine.walker import end_name
 from workrail_site.dialects.activities.printing import fits
 
 # What a step of a very long activity keeps of its words: as much as fits.
@@ -40,9 +40,9 @@ def summarized(program: Program, *, with_modes: bool, tool: str) -> dict[str, An
     return {**overview_json(program, with_modes=with_modes), "summarized": True, "next_action": hint}
 
 
-def whole_activity(activity: Activity) -> dict[str, Any]:
+def whole_activity(program: Program, activity: Activity) -> dict[str, Any]:
     """One that is too long for a reply has its steps shortened, and says by which call each is told in full."""
-    said = {**activity_json(activity), **_ending(activity)}
+    said = {**activity_json(activity), **_ending(program, activity)}
     if fits(said):
         return said
     hint = {"tool": "get_skill", "parameters": {"step_id": "<a step of this activity>"}}
@@ -50,11 +50,11 @@ def whole_activity(activity: Activity) -> dict[str, Any]:
     return next((one for one in shorter if fits(one)), {"id": activity.id, "summarized": True, "next_action": hint})
 
 
-def _ending(activity: Activity) -> dict[str, Any]:
+def _ending(program: Program, activity: Activity) -> dict[str, Any]:
     """An activity without a way out is the last one, and only whoever did it knows when it is done."""
     if ways_from(activity):
         return {}
-    return {"when_done": {"tool": "next_activity", "parameters": {"activity_id": THE_END}}}
+    return {"when_done": {"tool": "next_activity", "parameters": {"activity_id": end_name(program)}}}
 
 
 def activity_of(program: Program, activity_id: str) -> Activity:

@@ -70,7 +70,7 @@ def transition(workflow_id: str, from_activity: str, to_activity: str) -> ToolRe
         return told({"valid": False, "reason": f"Source activity not found: {from_activity}"})
     if program.activity(to_activity) is None and to_activity not in TERMINAL_TARGETS:
         return told({"valid": False, "reason": f"Target activity not found: {to_activity}"})
-    targets = valid_targets(source)
+    targets = valid_targets(program, source)
     if to_activity in targets:
         return told({"valid": True})
     return told({"valid": False, "reason": f"No valid transition. Valid: {', '.join(targets) or 'none'}"})

@@ -1,0 +1,133 @@
+"""Checks the ledgers of teams: their chain and seals, that no session is missing, and that none is there unentered."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import QuerySet
+
+from sessions_app.engine import ledger
+from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, Entry, EntryKind, SealedEntry
+from sessions_app.engine.log import Head
+from sessions_app.models import Ledger, LedgerEntry
+from sessions_app.selectors.integrity import Finding
+from teams_app.engine.ids import uuid7
+from teams_app.engine.seals import SealState, to_us
+
+_ENTRIES_AT_ONCE = 5_000
+# The task enters what began within a minute; what is older by so much and not entered is told.
+_ENTERED_WITHIN = timedelta(hours=2)
+
+_GONE = """
+SELECT e.team_id, e.session_id, e.number FROM sessions_app_ledgerentry e
+WHERE e.kind IN ('begun', 'adopted')
+  AND NOT EXISTS (SELECT 1 FROM sessions_app_worksession s WHERE s.id = e.session_id)
+  AND NOT EXISTS (SELECT 1 FROM sessions_app_ledgerentry d
+                  WHERE d.team_id = e.team_id AND d.session_id = e.session_id AND d.kind = 'deleted')
+ORDER BY e.team_id, e.number
+"""
+_NOT_ENTERED = """
+SELECT s.team_id, s.id FROM sessions_app_worksession s
+WHERE s.id < %s AND NOT EXISTS (
+    SELECT 1 FROM sessions_app_ledgerentry e
+    WHERE e.team_id = s.team_id AND e.session_id = s.id AND e.kind IN ('begun', 'adopted')
+)
+ORDER BY s.id
+"""
+
+
+def verify_ledgers() -> Iterator[Finding]:
+    """Everything wrong with the ledgers; the transaction is the caller's, and its state of the tables."""
+    books = {book.team_id: book for book in Ledger.objects.order_by("team_id")}
+    entered = set(LedgerEntry.objects.order_by().values_list("team_id", flat=True).distinct())
+    for team_id in sorted(books.keys() | entered):
+        yield from _book(team_id, books.get(team_id))
+    known = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.TEAM.value).order_by("number")
+    for team_id in known.values_list("session_id", flat=True):
+        if team_id not in books:
+            yield _finding(team_id, "ledger_gone", "The installation knows a ledger of this team, and it is gone.")
+    yield from _missing()
+    if INSTALLATION in books:
+        yield from _not_entered(books[INSTALLATION])
+    elif books:
+        yield _finding(INSTALLATION, "ledger_gone", "There are ledgers of teams, and none of the installation.")
+
+
+def _book(team_id: UUID, book: Ledger | None) -> Iterator[Finding]:
+    if book is None:
+        yield _finding(team_id, "ledger_gone", "There are entries of a ledger, and how far it goes is gone.")
+        return
+    at = NO_HEAD
+    for row in _rows(team_id):
+        yield from _entry(row, at)
+        at = Head(next_index=row.number + 1, digest=row.digest)
+    end = Head(next_index=book.next_number, digest=book.head_digest)
+    if at != end:
+        message = f"The ledger ends at entry {at.next_index}, and should end at {end.next_index} with {end.digest}."
+        yield _finding(team_id, "ledger_truncated", message)
+    state = ledger.check_end(
+        settings.SEAL_KEYS, book.seal, team_id=team_id, end=end, until_us=to_us(book.entered_until)
+    )
+    if state is not SealState.HOLDS:
+        yield _finding(team_id, "ledger_seal", f"The seal of where the ledger ends: {state.value}.")
+
+
+def _entry(row: LedgerEntry, at: Head) -> Iterator[Finding]:
+    entry = Entry(
+        team_id=row.team_id,
+        number=row.number,
+        kind=EntryKind(row.kind),
+        session_id=row.session_id,
+        head=Head(next_index=row.next_event_index, digest=row.head_digest),
+        reason=row.reason,
+        entered_us=to_us(row.entered_at),
+    )
+    if row.number != at.next_index:
+        message = f"Entry {row.number} stands where {at.next_index} is expected."
+        yield _finding(row.team_id, "ledger_gap", message)
+        return
+    sealed = SealedEntry(entry=entry, digest=row.digest, seal=row.seal)
+    state = ledger.check_entry(settings.SEAL_KEYS, sealed)
+    if ledger.entry_digest(entry, after=at.digest) != row.digest or state is not SealState.HOLDS:
+        message = f"Entry {row.number} of the ledger is not what was entered."
+        yield _finding(row.team_id, "ledger_changed", message)
+
+
+def _rows(team_id: UUID) -> Iterator[LedgerEntry]:
+    """In portions by number, which the index gives in order."""
+    after = -1
+    while True:
+        rows: QuerySet[LedgerEntry] = LedgerEntry.objects.filter(team_id=team_id, number__gt=after).order_by("number")
+        portion = list(rows[:_ENTRIES_AT_ONCE])
+        yield from portion
+        if len(portion) < _ENTRIES_AT_ONCE:
+            return
+        after = portion[-1].number
+
+
+def _missing() -> Iterator[Finding]:
+    for team_id, session_id, number in _read(_GONE):
+        message = f"The team's ledger tells of it in entry {number}, and it is gone without an entry that says why."
+        yield Finding(session_id=session_id, team_id=team_id, reason="session_gone", message=message)
+
+
+def _not_entered(book: Ledger) -> Iterator[Finding]:
+    oldest = uuid7(unix_ms=int((book.entered_until - _ENTERED_WITHIN).timestamp() * 1000), random=bytes(10))
+    for team_id, session_id in _read(_NOT_ENTERED, oldest):
+        message = "It is not in its team's ledger. If a release before wrote it, run ./workrail seal_store --adopt."
+        yield Finding(session_id=session_id, team_id=team_id, reason="session_not_entered", message=message)
+
+
+def _read(sql: str, *parameters: UUID) -> list[tuple[Any, ...]]:
+    with connection.cursor() as cursor:
+        cursor.execute(sql, parameters)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+def _finding(team_id: UUID, reason: str, message: str) -> Finding:
+    named = None if team_id == INSTALLATION else team_id
+    return Finding(session_id=None, team_id=named, reason=reason, message=message)

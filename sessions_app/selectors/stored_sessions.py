@@ -1,0 +1,188 @@
+"""Sessions with all their rows, as the tables hold them: one, or all of them side by side without keeping more than one.
+
+Each table is read once, in the order of sessions. That is linear in what is stored and needs no index, and a row whose
+session is gone is seen like any other.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from django.db import connection
+from psycopg.rows import namedtuple_row
+
+from sessions_app.selectors.standings import birth_date
+
+_ROWS_AT_ONCE = 1000
+_OF_RUNS = "t.run_id IN (SELECT r.id FROM sessions_app_run r WHERE r.session_id = %(session)s)"
+_OF_SESSION = "t.session_id = %(session)s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Table:
+    """`narrow` finds the rows of one session by an index."""
+
+    columns: str
+    source: str
+    narrow: str = _OF_SESSION
+    key: str = "t.session_id"
+    then: str = ""
+
+    def sql(self, scope: str) -> str:
+        order = f"{self.key}{', ' + self.then if self.then else ''}"
+        return f"SELECT {self.key} AS session_id, {self.columns} FROM {self.source} WHERE {scope} ORDER BY {order}"
+
+
+_TABLES = {
+    "session": _Table(
+        columns="t.id, t.team_id, t.title, t.parent_id, t.next_event_index, t.head_digest, t.head_seal, t.git_branch, "
+        "t.git_head_sha, t.repository, t.ticket, t.autonomy, t.risk_policy, t.created_by, t.created_at, t.last_activity_at",
+        source="sessions_app_worksession t",
+        narrow="t.id = %(session)s",
+        key="t.id",
+    ),
+    "events": _Table(
+        columns="t.index, t.team_id, t.event_id, t.kind, t.run_id, t.node_id, t.dedupe, t.body, t.digest, t.created_at, t.seal",
+        source="sessions_app_event t",
+        narrow="t.born_on = %(born_on)s AND t.session_id = %(session)s",
+        then="t.index",
+    ),
+    "runs": _Table(
+        columns="t.id, t.team_id, t.workflow_id, t.workflow_title, t.workflow_hash, t.dialect, t.goal, t.status, "
+        "t.tip_node_id, t.created_by, t.started_at, t.last_activity_at, t.completed_at",
+        source="sessions_app_run t",
+        then="t.id",
+    ),
+    "nodes": _Table(
+        columns="t.id, t.team_id, t.run_id, t.parent_id, t.kind, t.edge_kind, t.edge_cause, t.snapshot_digest, "
+        "t.pending_key, t.autonomy, t.risk_policy, t.event_index, t.created_at, "
+        "(SELECT 'sha256:' || encode(sha256(s.data), 'hex') FROM sessions_app_snapshot s "
+        "WHERE s.team_id = t.team_id AND s.digest = t.snapshot_digest) AS snapshot_has",
+        source="sessions_app_node t",
+        narrow=_OF_RUNS,
+        then="t.event_index, t.id",
+    ),
+    "attempts": _Table(
+        columns="t.node_id, t.nonce, t.kind, t.team_id, t.to_node_id, t.event_index, encode(sha256(t.reply), 'hex') AS reply, "
+        "t.reply_template, t.keys_generation, t.actor, t.created_at",
+        source="sessions_app_attempt t",
+        then="t.event_index, t.node_id, t.nonce",
+    ),
+    "outputs": _Table(
+        columns="t.id, t.team_id, t.run_id, t.node_id, t.to_node_id, t.channel, t.artifact_kind, t.sha256, t.supersedes_id, "
+        "t.event_index, t.created_at, 'sha256:' || encode(sha256(convert_to(t.body, 'UTF8')), 'hex') AS body_has",
+        source="sessions_app_output t",
+        narrow="t.team_id = (SELECT w.team_id FROM sessions_app_worksession w WHERE w.id = %(session)s) AND "
+        + _OF_SESSION,
+        then="t.event_index, t.id",
+    ),
+    "gaps": _Table(
+        columns="t.id, t.team_id, t.run_id, t.node_id, t.severity, t.category, t.detail, t.summary, t.resolved_by_id, "
+        "t.event_index, t.created_at",
+        source="sessions_app_gap t",
+        narrow=_OF_RUNS,
+        then="t.id",
+    ),
+    "questions": _Table(
+        columns="t.id, t.team_id, t.run_id, t.checkpoint_id, t.instance_key, t.title, t.message, t.options::text AS options, "
+        "t.authority, t.digest, t.event_index, t.presented_at, t.due_at, t.state, t.answered_at, t.answered_by, "
+        "t.answered_as, t.option_id, t.reason, t.door, t.to_node_id",
+        source="sessions_app_checkpointrequest t",
+        narrow=_OF_RUNS,
+        then="t.id",
+    ),
+    "handles": _Table(
+        columns="t.id, t.team_id, t.run_id, t.dialect, t.agent_id, t.parent_run_id, t.parent_session_id, "
+        "t.parent_workflow_id, t.parent_activity, t.parent_version, t.event_index, t.created_at",
+        source="sessions_app_handle t",
+        narrow=_OF_RUNS,
+        then="t.id",
+    ),
+    "entries": _Table(
+        columns="t.team_id, t.kind, t.next_event_index, t.head_digest",
+        source="sessions_app_ledgerentry t",
+        narrow="t.team_id = (SELECT w.team_id FROM sessions_app_worksession w WHERE w.id = %(session)s) AND "
+        + _OF_SESSION,
+        then="t.kind",
+    ),
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class SessionTables:
+    """The rows of one session by table, each with the columns of its table. `row` is None when the session itself is gone."""
+
+    session_id: UUID
+    row: Any = None
+    events: list[Any] = field(default_factory=list)
+    runs: list[Any] = field(default_factory=list)
+    nodes: list[Any] = field(default_factory=list)
+    attempts: list[Any] = field(default_factory=list)
+    outputs: list[Any] = field(default_factory=list)
+    gaps: list[Any] = field(default_factory=list)
+    questions: list[Any] = field(default_factory=list)
+    handles: list[Any] = field(default_factory=list)
+    entries: list[Any] = field(default_factory=list)
+
+    def take(self, table: str, row: Any) -> None:
+        if table == "session":
+            self.row = row
+        else:
+            getattr(self, table).append(row)
+
+
+def read_stored(session_id: UUID) -> SessionTables:
+    """One session, each table by its index."""
+    stored = SessionTables(session_id=session_id)
+    parameters: Mapping[str, UUID | date] = {"session": session_id, "born_on": birth_date(session_id)}
+    for name, table in _TABLES.items():
+        with psycopg.ClientCursor(_raw(), row_factory=namedtuple_row) as cursor:
+            for row in cursor.execute(table.sql(table.narrow), parameters):
+                stored.take(name, row)
+    return stored
+
+
+def stream_stored(*, since: datetime | None = None) -> Iterator[SessionTables]:
+    """All sessions, or those that were worked on since then. The transaction is the caller's, and its state of the tables."""
+    with ExitStack() as stack:
+        heads: dict[str, tuple[Any, Iterator[Any]]] = {}
+        for name, table in _TABLES.items():
+            cursor = stack.enter_context(psycopg.ServerCursor(_raw(), f"stored_{name}", row_factory=namedtuple_row))
+            cursor.itersize = _ROWS_AT_ONCE
+            cursor.execute(table.sql(_scope(table.key, since)), {"since": since})
+            rows = iter(cursor)
+            heads[name] = (next(rows, None), rows)
+        while (session_id := _first(heads)) is not None:
+            yield _gathered(session_id, heads)
+
+
+def _scope(key: str, since: datetime | None) -> str:
+    if since is None:
+        return "true"
+    return f"{key} IN (SELECT w.id FROM sessions_app_worksession w WHERE w.last_activity_at >= %(since)s)"
+
+
+def _first(heads: Mapping[str, tuple[Any, Iterator[Any]]]) -> UUID | None:
+    waiting = [row.session_id for row, _ in heads.values() if row is not None]
+    return min(waiting, default=None)
+
+
+def _gathered(session_id: UUID, heads: dict[str, tuple[Any, Iterator[Any]]]) -> SessionTables:
+    stored = SessionTables(session_id=session_id)
+    for name, (row, rows) in heads.items():
+        at = row
+        while at is not None and at.session_id == session_id:
+            stored.take(name, at)
+            at = next(rows, None)
+        heads[name] = (at, rows)
+    return stored
+
+
+def _raw() -> psycopg.Connection[Any]:
+    connection.ensure_connection()
+    raw: psycopg.Connection[Any] = connection.connection
+    return raw

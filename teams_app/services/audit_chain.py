@@ -1,0 +1,136 @@
+"""Reads the chains of audit logs, and checks them."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+
+from teams_app.engine import audit
+from teams_app.engine.audit import GENESIS, AuditEnd, AuditFacts
+from teams_app.engine.seals import SealState
+from teams_app.models import AuditEntry, AuditHead
+
+_ENTRIES_AT_ONCE = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditFault:
+    team_id: UUID
+    reason: str
+    message: str
+
+
+def facts_of(row: AuditEntry) -> AuditFacts:
+    return AuditFacts(
+        id=row.pk,
+        team_id=row.team_id,
+        at=row.at,
+        actor_kind=row.actor_kind,
+        actor_id=row.actor_id,
+        actor_name=row.actor_name,
+        door=row.door,
+        action=row.action,
+        target=row.target,
+        request_id=row.request_id,
+        details=row.details,
+    )
+
+
+def end_of(head: AuditHead) -> AuditEnd:
+    return AuditEnd(
+        next_number=head.next_number, digest=head.digest, adopted=head.adopted, adopted_digest=head.adopted_digest
+    )
+
+
+def adopted_end(team_id: UUID) -> AuditEnd:
+    """What a log begins with that a release before has written: its entries are taken for true, and counted."""
+    rows = AuditEntry.objects.filter(team_id=team_id, number__isnull=True)
+    count, digest = _adopted(_by_id(rows))
+    return AuditEnd(adopted=count, adopted_digest=digest)
+
+
+def audit_ends() -> list[tuple[UUID, int, str]]:
+    """Of each team: how many entries its log has, and the digest of the last."""
+    return list(AuditHead.objects.order_by("pk").values_list("team_id", "next_number", "digest"))
+
+
+def audit_digests(places: Mapping[UUID, int]) -> dict[UUID, str]:
+    """The digest of one entry of each team."""
+    found = Q(pk__in=())
+    for team_id, number in places.items():
+        found |= Q(team_id=team_id, number=number)
+    return dict(AuditEntry.objects.filter(found).order_by().values_list("team_id", "digest"))
+
+
+def verify_audit() -> Iterator[AuditFault]:
+    """Everything wrong with any team's audit log; the transaction is the caller's, and its state of the tables."""
+    heads = {head.team_id: head for head in AuditHead.objects.order_by("pk")}
+    teams = set(AuditEntry.objects.order_by().values_list("team_id", flat=True).distinct())
+    for team_id in sorted(heads.keys() | teams):
+        if team_id in heads:
+            yield from _log(heads[team_id])
+        elif AuditEntry.objects.filter(team_id=team_id, number__isnull=False).exists():
+            message = "The audit log has a chain, and where it ends is gone."
+            yield AuditFault(team_id=team_id, reason="audit_head_gone", message=message)
+
+
+def _log(head: AuditHead) -> Iterator[AuditFault]:
+    end = end_of(head)
+    number, digest = 0, GENESIS
+    for row in _by_number(AuditEntry.objects.filter(team_id=head.team_id)):
+        yield from _entry(row, number, digest)
+        number, digest = (row.number or 0) + 1, row.digest
+    if (number, digest) != (end.next_number, end.digest):
+        message = f"The audit log ends at entry {number}, and should end at {end.next_number} with {end.digest}."
+        yield AuditFault(team_id=head.team_id, reason="audit_truncated", message=message)
+    state = audit.check_end(settings.SEAL_KEYS, head.seal, team_id=head.team_id, end=end)
+    if state is not SealState.HOLDS:
+        message = f"The seal of where the audit log ends: {state.value}."
+        yield AuditFault(team_id=head.team_id, reason="audit_seal", message=message)
+    unsealed = AuditEntry.objects.filter(team_id=head.team_id, number__isnull=True)
+    if _adopted(_by_id(unsealed)) != (end.adopted, end.adopted_digest):
+        message = f"The {end.adopted} entries from before there were seals are not what they were."
+        yield AuditFault(team_id=head.team_id, reason="audit_adopted_changed", message=message)
+
+
+def _entry(row: AuditEntry, number: int, after: str) -> Iterator[AuditFault]:
+    if row.number != number:
+        message = f"Entry {row.number} of the audit log stands where {number} is expected."
+        yield AuditFault(team_id=row.team_id, reason="audit_gap", message=message)
+        return
+    whole = audit.entry_digest(facts_of(row), number=number, after=after) == row.digest
+    state = audit.check_entry(settings.SEAL_KEYS, row.seal, team_id=row.team_id, digest=row.digest)
+    if not whole or state is not SealState.HOLDS:
+        message = f"Entry {number} of the audit log, {row.action} of {row.target}, is not what was written."
+        yield AuditFault(team_id=row.team_id, reason="audit_changed", message=message)
+
+
+def _adopted(rows: Iterable[AuditEntry]) -> tuple[int, str]:
+    count, digest = 0, GENESIS
+    for row in rows:
+        digest = audit.entry_digest(facts_of(row), number=count, after=digest)
+        count += 1
+    return count, digest
+
+
+def _by_number(rows: QuerySet[AuditEntry]) -> Iterator[AuditEntry]:
+    """In portions: a log is as long as its team is old."""
+    after = -1
+    while True:
+        portion = list(rows.filter(number__gt=after).order_by("number")[:_ENTRIES_AT_ONCE])
+        yield from portion
+        if len(portion) < _ENTRIES_AT_ONCE:
+            return
+        after = portion[-1].number or 0
+
+
+def _by_id(rows: QuerySet[AuditEntry]) -> Iterator[AuditEntry]:
+    after = UUID(int=0)
+    while True:
+        portion = list(rows.filter(pk__gt=after).order_by("pk")[:_ENTRIES_AT_ONCE])
+        yield from portion
+        if len(portion) < _ENTRIES_AT_ONCE:
+            return
+        after = portion[-1].pk

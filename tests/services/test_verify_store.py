@@ -1,0 +1,238 @@
+"""The whole store is checked on one state of the tables: right while agents work, in time that grows with what is stored."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from io import StringIO
+from threading import Event
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from sessions_app.services import ledger
+from sessions_app.services.verification import verify_all
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.errors import ForbiddenError
+from tests import run_cast
+from tests.database_watch import rows_and_pages_read
+from tests.run_cast import NOW, advanced, begin, plain_steps, session_id
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SYSTEM = system_actor(team_id=NO_TEAM, door=Door.CLI)
+
+
+@pytest.fixture
+def desk():
+    return run_cast.make_desk()
+
+
+def findings(**options):
+    return [str(finding) for finding in verify_all(actor=SYSTEM, **options)]
+
+
+def spoil(value):
+    from sessions_app.models import WorkSession
+
+    WorkSession.objects.filter(pk=session_id(value)).update(title="Other")
+
+
+def run_command(*arguments):
+    out = StringIO()
+    try:
+        call_command("verify_store", *arguments, stdout=out, stderr=StringIO())
+    except SystemExit as end:
+        return int(end.code), out.getvalue()
+    return 0, out.getvalue()
+
+
+def test_a_whole_store_has_no_finding_and_a_spoilt_one_names_the_session(desk):
+    value = begin(desk, *plain_steps(3))
+    advanced(desk.agent, value)
+    assert run_command() == (0, "1 sessions checked, 0 promises broken.\n")
+
+    spoil(value)
+
+    code, out = run_command()
+    assert code == 1
+    assert value["session"]["sessionId"] in out
+    assert "column_mismatch" in out
+
+
+def test_it_is_right_while_agents_write(desk):
+    """A writer goes on between any two rows that are read; what the check sees is what was there when it began."""
+    begin(desk, *plain_steps(200))
+    values = [run_cast.start(desk).value for _ in range(4)]
+    stop = Event()
+
+    def write():
+        from django.db import connections
+
+        try:
+            while not stop.is_set():
+                values[:] = [advanced(desk.agent, value) for value in values]
+                run_cast.start(desk)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        try:
+            found = [findings() for _ in range(5)]
+        finally:
+            stop.set()
+        writing.result()
+
+    assert found == [[]] * 5
+
+
+def test_sessions_that_nobody_worked_on_since_are_left_out(desk):
+    old, new = begin(desk, *plain_steps(3)), run_cast.start(desk, now=NOW + timedelta(days=3)).value
+    spoil(old)
+
+    assert len(findings()) == 1
+    assert findings(since=NOW + timedelta(days=2)) == []
+    spoil(new)
+    assert len(findings(since=NOW + timedelta(days=2))) == 1
+
+
+@pytest.mark.parametrize("since", ["2026-11-20", "2026-11-20T00:00", "30000d", "9h"])
+def test_the_command_reads_times_and_spans(desk, since):
+    begin(desk, *plain_steps(3))
+
+    assert run_command("--since", since)[0] == 0
+
+
+def test_the_command_refuses_what_is_no_time():
+    with pytest.raises(CommandError, match="no time"):
+        run_command("--since", "lately")
+
+
+def test_ten_times_as_many_sessions_are_read_with_ten_times_as_many_pages(desk):
+    begin(desk, *plain_steps(5))
+
+    def grown_by(count):
+        for _ in range(count):
+            value = run_cast.start(desk).value
+            for _ in range(4):
+                value = advanced(desk.agent, value)
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+        return rows_and_pages_read(findings)[1]
+
+    few_rows, few_pages = grown_by(20)
+    many_rows, many_pages = grown_by(180)
+
+    assert many_rows <= 13 * few_rows
+    assert many_pages <= 13 * few_pages
+
+
+def test_how_far_it_is_is_told(desk):
+    begin(desk, *plain_steps(3))
+    told = []
+
+    list(verify_all(actor=SYSTEM, progress=lambda checked: told.append((checked.sessions, checked.events > 0))))
+
+    assert told[-1] == (1, True)
+
+
+def test_only_the_server_checks_all_teams(desk):
+    with pytest.raises(ForbiddenError):
+        list(verify_all(actor=desk.owner))
+
+
+# Ledgers
+
+
+def test_sessions_are_entered_once_however_often_it_is_asked(desk):
+    begin(desk, *plain_steps(3))
+    run_cast.start(desk)
+
+    entered = [ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(minutes=turn)) for turn in range(3)]
+
+    assert [each.begun for each in entered] == [2, 0, 0]
+    assert findings() == []
+
+
+def test_two_runs_at_once_enter_each_session_once(desk):
+    begin(desk, *plain_steps(3))
+    for _ in range(5):
+        run_cast.start(desk)
+
+    def enter(_):
+        from django.db import connections
+
+        try:
+            return ledger.enter_sessions(actor=SYSTEM, now=NOW).begun
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(enter, range(4))) == 6
+    assert findings() == []
+
+
+def test_a_deletion_that_is_entered_is_none_to_wonder_about(desk):
+    from django.db import transaction
+
+    value = begin(desk, *plain_steps(3))
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        ledger.enter_deletion(actor=SYSTEM, session_id=session_id(value), reason="over its time", now=NOW)
+        cursor.execute("ALTER TABLE sessions_app_event DISABLE TRIGGER USER")
+        for table in ("event", "run", "node", "output", "attempt"):
+            cursor.execute(f"DELETE FROM sessions_app_{table} WHERE session_id = %s", [session_id(value)])
+        cursor.execute("DELETE FROM sessions_app_worksession WHERE id = %s", [session_id(value)])
+        cursor.execute("ALTER TABLE sessions_app_event ENABLE TRIGGER USER")
+
+    assert findings() == []
+
+
+def written_by_a_release_before(value):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE sessions_app_event DISABLE TRIGGER USER")
+        cursor.execute("UPDATE sessions_app_event SET seal = NULL WHERE session_id = %s", [session_id(value)])
+        cursor.execute("ALTER TABLE sessions_app_event ENABLE TRIGGER USER")
+        cursor.execute("UPDATE sessions_app_worksession SET head_seal = '' WHERE id = %s", [session_id(value)])
+
+
+def test_what_a_release_before_wrote_is_adopted_once_and_sealed_from_then_on(desk):
+    old = begin(desk, *plain_steps(4))
+    then = advanced(desk.agent, old)
+    written_by_a_release_before(old)
+
+    assert ledger.enter_sessions(actor=SYSTEM, now=NOW).adopted == 1
+    assert findings() == []
+    advanced(desk.agent, then)
+    assert findings() == []
+
+    late = run_cast.start(desk).value
+    written_by_a_release_before(late)
+    assert ledger.enter_sessions(actor=SYSTEM, now=NOW).refused == 1
+    assert findings() != []
+    assert ledger.enter_sessions(actor=SYSTEM, now=NOW, adopt=True).adopted == 1
+    assert findings() == []
+
+
+def test_a_change_of_what_was_adopted_is_found(desk):
+    old = begin(desk, *plain_steps(4))
+    written_by_a_release_before(old)
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+
+    written_by_a_release_before(old)
+    spoil(old)
+
+    assert len(findings()) == 1
+
+
+def test_what_another_key_has_sealed_is_checked_as_long_as_that_key_is_kept(desk, settings):
+    begin(desk, *plain_steps(3))
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    before, settings.SEAL_KEYS = settings.SEAL_KEYS, (b"k" * 32, *settings.SEAL_KEYS)
+    run_cast.start(desk)
+    assert findings() == []
+
+    settings.SEAL_KEYS = before
+
+    assert {text.split(": ")[1] for text in findings()} == {"seal_key_unknown"}
