@@ -7,6 +7,7 @@ from django.db import transaction
 
 ENSURE_PARTITIONS = "sessions_app.tasks.ensure_partitions"
 ANNOUNCE = "sessions_app.tasks.announce"
+KEEP_ANCHOR = "sessions_app.tasks.keep_anchor"
 ENTER_SESSIONS = "sessions_app.tasks.enter_sessions"
 RUN_BUNDLE_JOB = "sessions_app.tasks.run_bundle_job"
 KEEP_BUNDLE_JOBS = "sessions_app.tasks.keep_bundle_jobs"

@@ -36,6 +36,7 @@ app.conf.beat_schedule = {
     "forget old deliveries": {"task": teams_jobs.FORGET_DELIVERIES, "schedule": _DAY_SECONDS},
     "enter sessions in ledgers": {"task": sessions_jobs.ENTER_SESSIONS, "schedule": _MINUTE_SECONDS},
     "keep exports and imports": {"task": sessions_jobs.KEEP_BUNDLE_JOBS, "schedule": _MINUTE_SECONDS},
+    "keep the anchor of the day": {"task": sessions_jobs.KEEP_ANCHOR, "schedule": _DAY_SECONDS},
     "keep traces": {"task": traces_jobs.KEEP_TRACES, "schedule": _DAY_SECONDS},
     "record expired keys": {"task": teams_jobs.EXPIRE_KEYS, "schedule": _FIVE_MINUTES_SECONDS},
 }

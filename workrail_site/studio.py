@@ -18,6 +18,7 @@ from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import WorkSessionAdmin
 from sessions_app.admin.runs import RunAdmin
+from sessions_app.admin.workflow_runs import RunningWorkflowAdmin
 from sessions_app.models import BundleJob, CheckpointRequest, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app.admin import accounts
@@ -41,7 +42,6 @@ from workflows_app.admin.models import (
     ContentAdmin,
     RevisionAdmin,
     TeamContractAdmin,
-    WorkflowAdmin,
 )
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import studio_finding as finding
@@ -186,7 +186,7 @@ studio.register(AgentKey, AgentKeyAdmin)
 studio.register(Endpoint, EndpointAdmin)
 studio.register(NoticeDelivery, NoticeDeliveryAdmin)
 studio.register(AuditEntry, AuditEntryAdmin)
-studio.register(Workflow, WorkflowAdmin)
+studio.register(Workflow, RunningWorkflowAdmin)
 studio.register(Revision, RevisionAdmin)
 studio.register((Skill, Resource, Template), ContentAdmin)
 studio.register(Alias, AliasAdmin)

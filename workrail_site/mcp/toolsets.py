@@ -29,6 +29,7 @@ from workrail_site.mcp.arguments import read_arguments
 from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.faults import Faults
 from workrail_site.mcp.library import ToolsetMeta
+from workrail_site.mcp.offering import offer
 from workrail_site.mcp.schemas import input_schema
 from workrail_site.mcp.tracing import TracedCall
 from workrail_site.mcp.workers import Workers
@@ -158,6 +159,7 @@ class DialectServer:
             on_call_tool=call_tool,
             get_tool_input_schema=self._schema_of,
         )
+        offer(server, dialect=self.name, workers=workers)
         if self.faults is not None:
             for tool in self.tools():
                 server.add_request_handler(tool.name, mcp_types.RequestParams, _as_method(tool, self.faults, workers))
