@@ -17,7 +17,8 @@ from django.views.decorators.http import require_POST
 from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
-from sessions_app.models import BundleJob, CheckpointRequest, Run, WorkSession
+from sessions_app.admin.retention import RetentionAdmin
+from sessions_app.models import BundleJob, CheckpointRequest, Retention, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app.admin import accounts
 from teams_app.admin.models import (
@@ -193,6 +194,7 @@ studio.register(TeamContract, TeamContractAdmin)
 studio.register(Binding, BindingAdmin)
 studio.register(WorkSession, WorkSessionAdmin)
 studio.register(BundleJob, BundleJobAdmin)
+studio.register(Retention, RetentionAdmin)
 studio.register(Run, RunAdmin)
 studio.register(CheckpointRequest, CheckpointAdmin)
 studio.register(TraceEvent, TraceEventAdmin)

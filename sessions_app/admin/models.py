@@ -20,6 +20,7 @@ from django.views.decorators.http import require_POST
 from sessions_app.admin import modes, pages, showing
 from sessions_app.admin.bundles import EXPORT_SESSION
 from sessions_app.admin.filters import DialectFilter, StatusFilter, WorkflowFilter
+from sessions_app.admin.retention import DELETE_SESSION, HOLD_SESSION, LET_GO
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.runs import COMPLETE, RunStatus
 from sessions_app.engine.values import RunDetail, SessionValue
@@ -59,7 +60,7 @@ class _ActivityAdmin(pages.RowStudio):
 
 
 class WorkSessionAdmin(_ActivityAdmin):
-    acts = (EXPORT_SESSION,)
+    acts = (EXPORT_SESSION, HOLD_SESSION, LET_GO, DELETE_SESSION)
     sortable_by = ()
     list_display = ("shown_title", "shown_runs", "git_branch", "ticket", "last_activity_at")
     list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StatusFilter, WorkflowFilter)
