@@ -8,6 +8,7 @@ from django.db import transaction
 
 ENSURE_PARTITIONS = "sessions_app.tasks.ensure_partitions"
 ANNOUNCE = "sessions_app.tasks.announce"
+KEEP_ANCHOR = "sessions_app.tasks.keep_anchor"
 ENTER_SESSIONS = "sessions_app.tasks.enter_sessions"
 COLLECT = "sessions_app.tasks.collect_unreferenced"
 EXPIRE_SESSIONS = "sessions_app.tasks.expire_sessions"

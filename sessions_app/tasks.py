@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from sessions_app import jobs
-from sessions_app.services import bundle_jobs, collection, expiry, ledger, notices, upkeep
+from sessions_app.services import anchors, bundle_jobs, collection, expiry, ledger, notices, upkeep
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 
 _LONG_SECONDS = 900
@@ -37,6 +37,12 @@ def enter_sessions() -> int:
     actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
     entered = ledger.enter_sessions(actor=actor, now=timezone.now())
     return entered.begun + entered.adopted
+
+
+@shared_task(name=jobs.KEEP_ANCHOR, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)
+def keep_anchor() -> str:
+    """Returns where the anchor of the day is."""
+    return str(anchors.keep_anchor(actor=system_actor(team_id=NO_TEAM, door=Door.TASK), now=timezone.now()) or "")
 
 
 @shared_task(name=jobs.RUN_BUNDLE_JOB, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
 
 from teams_app.engine.actors import SYSTEM_ID, Actor, ActorKind, Door, Permission, Role, Scope, person_id_of
 from teams_app.engine.errors import ForbiddenError, NotFoundError, TeamRequiredError
@@ -172,11 +172,14 @@ def name_actors(*, actor: Actor, ids: Iterable[str]) -> dict[str, str]:
     wanted = frozenset(ids)
     people = [found for text in wanted if (found := from_text(Prefix.PERSON, text)) is not None]
     keys = [found for text in wanted if (found := from_text(Prefix.KEY, text)) is not None]
-    # Django asks the database nothing when a list is empty.
+    if not people and not keys:
+        return {}
     members = Membership.objects.filter(team_id=actor.team_id, person_id__in=people)
     own_keys = AgentKey.objects.filter(team_id=actor.team_id, pk__in=keys)
-    names = {to_text(Prefix.PERSON, id_): name for id_, name in members.values_list("person_id", "person__username")}
-    return names | {to_text(Prefix.KEY, id_): name for id_, name in own_keys.values_list("pk", "name")}
+    rows = members.values_list(Value(Prefix.PERSON.value), "person_id", "person__username").union(
+        own_keys.values_list(Value(Prefix.KEY.value), "pk", "name"), all=True
+    )
+    return {to_text(Prefix(prefix), id_): name for prefix, id_, name in rows}
 
 
 def find_webhook(*, actor: Actor) -> WebhookValue | None:

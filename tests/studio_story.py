@@ -230,3 +230,11 @@ def _done(desk, agent):
     for minute in range(290, 230, -10):
         value = advanced(agent, value, "As asked.", now=ago(minute))
     return value
+
+
+def node_text(value, key):
+    """The id of the node at which that step is pending, as pages name it."""
+    from sessions_app.models import Node
+    from teams_app.engine.ids import Prefix, to_text
+
+    return to_text(Prefix.NODE, Node.objects.filter(run_id=run_id(value), pending_key=key, kind="step").first().id)

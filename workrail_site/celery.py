@@ -39,6 +39,7 @@ app.conf.beat_schedule = {
     "keep exports and imports": {"task": sessions_jobs.KEEP_BUNDLE_JOBS, "schedule": _MINUTE_SECONDS},
     "collect what nothing refers to": {"task": sessions_jobs.COLLECT, "schedule": 7 * _DAY_SECONDS},
     "expire sessions": {"task": sessions_jobs.EXPIRE_SESSIONS, "schedule": _HOUR_SECONDS},
+    "keep the anchor of the day": {"task": sessions_jobs.KEEP_ANCHOR, "schedule": _DAY_SECONDS},
     "keep traces": {"task": traces_jobs.KEEP_TRACES, "schedule": _DAY_SECONDS},
     "record expired keys": {"task": teams_jobs.EXPIRE_KEYS, "schedule": _FIVE_MINUTES_SECONDS},
 }

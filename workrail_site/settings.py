@@ -73,6 +73,8 @@ def _token_key(given: bytes | None, secret_key: str) -> bytes:
 
 SECRET_KEY = _secret_key(ENVIRONMENT.text("WORKRAIL_SECRET_KEY"))
 TOKEN_KEY = _token_key(ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY", length=_TOKEN_KEY_BYTES), SECRET_KEY)
+# As long as an agent may be idle: what a key has signed is trusted for so long after the next one began.
+TOKEN_TRUST_DAYS = ENVIRONMENT.integer("WORKRAIL_TOKEN_TRUST_DAYS", default=60, minimum=1)
 TOKEN_KEY_PREVIOUS = ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY_PREVIOUS", length=_TOKEN_KEY_BYTES)
 
 
@@ -166,6 +168,8 @@ WEB_THREADS = ENVIRONMENT.integer("WORKRAIL_WEB_THREADS", default=4, minimum=1)
 
 # Threads of each web process in which tools run; each keeps a connection to Postgres.
 MCP_THREADS = ENVIRONMENT.integer("WORKRAIL_MCP_THREADS", default=4, minimum=1)
+# The caller of `manage.py mcp`, which serves one client by lines.
+AGENT_KEY = ENVIRONMENT.text("WORKRAIL_KEY")
 
 # Templates
 
@@ -213,11 +217,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = read_redis_url(_server_url("REDIS_URL", default="redis://localhost:6379/0"))
 CELERY_BROKER_URL = celery_url(REDIS_URL)
-CELERY_RESULT_BACKEND = CELERY_BROKER_URL
-CELERY_RESULT_EXPIRES = 3600
+# No backend for results: nobody reads one, and whoever asked for a task would wait for the backend to listen.
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
-CELERY_RESULT_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 # A task is safe to run twice, so a worker that dies gives its task back.
 CELERY_TASK_ACKS_LATE = True
@@ -335,6 +337,21 @@ def _public_url(url: str) -> str:
 
 PUBLIC_URL = _public_url(ENVIRONMENT.text("WORKRAIL_PUBLIC_URL"))
 WEBHOOK_PRIVATE_HOSTS = tuple(host.lower() for host in ENVIRONMENT.words("WORKRAIL_WEBHOOK_PRIVATE_HOSTS"))
+
+# Anchors: where the ends of all logs are written each day, and which address is told of it
+
+_ANCHOR_DIR = ENVIRONMENT.text("WORKRAIL_ANCHOR_DIR")
+_OWN_ANCHORS = None if _PRODUCTION else WORKRAIL_HOME / "anchors"
+ANCHOR_DIR = Path(_ANCHOR_DIR) if _ANCHOR_DIR else _OWN_ANCHORS
+
+
+def _anchor_url(url: str) -> str:
+    if not url or (url.startswith("https://") and urlsplit(url).hostname):
+        return url
+    raise BadEnvironmentError("WORKRAIL_ANCHOR_URL is not an https address.")
+
+
+ANCHOR_URL = _anchor_url(ENVIRONMENT.text("WORKRAIL_ANCHOR_URL"))
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["workrail_site.rest.KeyOrSession"],

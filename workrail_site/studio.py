@@ -16,8 +16,10 @@ from django.views.decorators.http import require_POST
 
 from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
-from sessions_app.admin.models import RunAdmin, WorkSessionAdmin
+from sessions_app.admin.models import WorkSessionAdmin
 from sessions_app.admin.retention import RetentionAdmin
+from sessions_app.admin.runs import RunAdmin
+from sessions_app.admin.workflow_runs import RunningWorkflowAdmin
 from sessions_app.models import BundleJob, CheckpointRequest, Retention, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app.admin import accounts
@@ -41,7 +43,6 @@ from workflows_app.admin.models import (
     ContentAdmin,
     RevisionAdmin,
     TeamContractAdmin,
-    WorkflowAdmin,
 )
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import studio_finding as finding
@@ -186,7 +187,7 @@ studio.register(AgentKey, AgentKeyAdmin)
 studio.register(Endpoint, EndpointAdmin)
 studio.register(NoticeDelivery, NoticeDeliveryAdmin)
 studio.register(AuditEntry, AuditEntryAdmin)
-studio.register(Workflow, WorkflowAdmin)
+studio.register(Workflow, RunningWorkflowAdmin)
 studio.register(Revision, RevisionAdmin)
 studio.register((Skill, Resource, Template), ContentAdmin)
 studio.register(Alias, AliasAdmin)

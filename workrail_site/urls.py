@@ -1,7 +1,7 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from workrail_site import health, metrics, openapi, signers
+from workrail_site import health, metrics, openapi, signers, tools_rest
 from workrail_site.studio import studio
 
 urlpatterns = [
@@ -12,6 +12,8 @@ urlpatterns = [
     path(".well-known/workrail-signing-keys", signers.signing_keys),
     path("api/v1/schema", openapi.schema, name="schema"),
     path("api/v1/docs", openapi.docs, name="docs"),
+    path("api/v1/dialects/<str:dialect>/tools", tools_rest.ToolsView.as_view()),
+    path("api/v1/dialects/<str:dialect>/tools/<str:tool>", tools_rest.ToolView.as_view()),
     path("api/v1/", include("teams_app.api.urls")),
     path("api/v1/", include("workflows_app.api.urls")),
     path("api/v1/", include("sessions_app.api.urls")),

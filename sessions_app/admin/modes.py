@@ -1,23 +1,22 @@
 """Where people change preferences: of a run, of a session for its next runs, of the team for its new sessions.
 
-One form at three addresses. Each POST is one call of a service, and what the service warns of is shown.
+One form at three addresses, each an act; what the service warns of is shown.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from django import forms
-from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
-from sessions_app.admin import pages, showing
+from sessions_app.admin import showing
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.presets import PRESETS, Preset, read_preferences
 from sessions_app.engine.state import Preferences
 from sessions_app.services.minting import Reply
-from teams_app.engine.errors import InvalidInputError, WorkrailError
+from teams_app.admin.parts import counted
+from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
 _PRESETS = {
@@ -25,26 +24,19 @@ _PRESETS = {
     Preset.FULL_AUTO_STOP: ("Full auto, may stop", "Works on, and stops only for what nobody but the user can give."),
     Preset.FULL_AUTO_NEVER_STOP: ("Full auto, never stops", "Never stops, and records what is missing as gaps."),
 }
+# What a person sets, a person has waived.
+_WAIVES = "The workflow asks for {approvals}: set by you, they are passed over, with critical gaps that name you."
+
+
+_NO_MODE = {"null_characters_not_allowed": "There is no such mode."}
 
 
 class PreferencesForm(forms.Form):
-    """What is left empty stays as it is. Whether a preset goes with a value of its own is not the form's to say."""
+    """What is left empty stays as it is. What the words mean, and whether they go together, is read later."""
 
-    preset = forms.TypedChoiceField(
-        choices=[(preset.value, preset.value) for preset in Preset], coerce=Preset, empty_value=None, required=False
-    )
-    autonomy = forms.TypedChoiceField(
-        choices=[(autonomy.value, autonomy.value) for autonomy in Autonomy],
-        coerce=Autonomy,
-        empty_value=None,
-        required=False,
-    )
-    risk_policy = forms.TypedChoiceField(
-        choices=[(policy.value, policy.value) for policy in RiskPolicy],
-        coerce=RiskPolicy,
-        empty_value=None,
-        required=False,
-    )
+    preset = forms.CharField(required=False, error_messages=_NO_MODE)
+    autonomy = forms.CharField(required=False, error_messages=_NO_MODE)
+    risk_policy = forms.CharField(required=False, error_messages=_NO_MODE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,35 +77,17 @@ class Changed:
     warnings: tuple[str, ...] = ()
 
 
-def mode_form(*, url: str, title: str, says: str, preferences: Preferences, is_open: bool) -> ModeForm:
+def mode_form(*, url: str, title: str, says: str, preferences: Preferences, is_open: bool, waives: int = 0) -> ModeForm:
+    """`waives` counts the approvals that never stopping passes over."""
     return ModeForm(
         url=url,
         title=title,
         says=says,
-        presets=tuple(_preset_choice(preset, preferences) for preset in Preset),
+        presets=tuple(_preset_choice(preset, preferences, waives) for preset in Preset),
         autonomies=_choices(Autonomy, preferences.autonomy),
         risk_policies=_choices(RiskPolicy, preferences.risk_policy),
         is_open=is_open,
     )
-
-
-def change_mode(
-    *,
-    request: HttpRequest,
-    change: Callable[[PreferenceChange], Changed],
-    again: Callable[[str], HttpResponse],
-    back: str,
-    done: str,
-) -> HttpResponse:
-    """A refusal is shown `again` on the page of the form; a change leads `back`, with what is so now."""
-    try:
-        changed = pages.found(lambda: change(_read_change(request)))
-    except WorkrailError as refusal:
-        return again(" ".join(filter(None, [refusal.message, refusal.suggestion])))
-    messages.success(request, f"{done} {changed.mode}.")
-    for warning in changed.warnings:
-        messages.warning(request, warning)
-    return HttpResponseRedirect(back)
 
 
 def changed_by(reply: Reply) -> Changed:
@@ -130,18 +104,28 @@ def changed_to(preferences: Preferences) -> Changed:
     return Changed(mode=showing.mode(preferences.autonomy, preferences.risk_policy))
 
 
-def _read_change(request: HttpRequest) -> PreferenceChange:
-    form = PreferencesForm(request.POST)
-    if not form.is_valid():
-        raise InvalidInputError("There is no such mode.", suggestion="Choose one of those that are offered.")
-    change = read_preferences(**form.cleaned_data)
+def read_change(values: Mapping[str, Any]) -> PreferenceChange:
+    try:
+        change = read_preferences(
+            preset=Preset(values["preset"]) if values["preset"] else None,
+            autonomy=Autonomy(values["autonomy"]) if values["autonomy"] else None,
+            risk_policy=RiskPolicy(values["risk_policy"]) if values["risk_policy"] else None,
+        )
+    except ValueError:
+        raise InvalidInputError("There is no such mode.", suggestion="Choose one of those that are offered.") from None
     if change is None:
         raise InvalidInputError("Nothing is to be changed.", suggestion="Choose another autonomy or risk policy.")
     return change
 
 
-def _preset_choice(preset: Preset, preferences: Preferences) -> PresetChoice:
+def preferences_of(autonomy: str, risk_policy: str) -> Preferences:
+    return Preferences(autonomy=Autonomy(autonomy), risk_policy=RiskPolicy(risk_policy))
+
+
+def _preset_choice(preset: Preset, preferences: Preferences, waives: int) -> PresetChoice:
     label, says = _PRESETS[preset]
+    if waives and preset is Preset.FULL_AUTO_NEVER_STOP:
+        says = f"{says} {_WAIVES.format(approvals=counted(waives, 'approval'))}"
     meant = PRESETS[preset].applied_to(preferences)
     return PresetChoice(
         value=preset.value,

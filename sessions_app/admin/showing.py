@@ -105,7 +105,7 @@ def run_url(run_id: UUID) -> str:
 
 
 def node_url(run_id: UUID, node_id: UUID) -> str:
-    return reverse("admin:run_node", args=(run_id, node_id))
+    return f"{run_url(run_id)}?node={to_text(Prefix.NODE, node_id)}"
 
 
 def checkpoint_url(request_id: UUID) -> str:

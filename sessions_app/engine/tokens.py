@@ -154,6 +154,15 @@ def renew(*, keyring: Keyring, kind: TokenKind, text: str) -> str:
     return f"{kind.value}.v1.{_encode(payload + _mac(keyring.current, kind, payload))}"
 
 
+def signed_alike(*, keyring: Keyring, kind: TokenKind, text: str) -> Keyring:
+    """A ring that mints with the trusted key that signed the token, so that what goes with it is the same each time."""
+    size = _PAYLOAD_BYTES[kind]
+    body = _body(kind, text)
+    trusted = (keyring.current, *keyring.previous)
+    signer = next((key for key in trusted if _signed_by((key,), kind, body[:size], body[size:])), keyring.current)
+    return Keyring(current=signer, previous=trusted, retired=keyring.retired)
+
+
 def _signed_by(keys: Iterable[bytes], kind: TokenKind, payload: bytes, mac: bytes) -> bool:
     return any(hmac.compare_digest(mac, _mac(key, kind, payload)) for key in keys)
 

@@ -5,24 +5,29 @@ import hmac
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from time import monotonic
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import DurationField, ExpressionWrapper, F
+from django.db.models.functions import Now
 
 from sessions_app.engine import tokens
 from sessions_app.engine.tokens import Keyring, Token, TokenBadSignatureError, TokenKind
 from sessions_app.models import TokenKey
 from teams_app.engine.actors import Actor, ActorKind, Permission
-from teams_app.engine.errors import ForbiddenError
+from teams_app.engine.errors import ForbiddenError, PreconditionFailedError
 
-# For so long another process may go on minting with the key before a rotation; that key is trusted as the previous one.
+# For so long another process may go on minting with the key before a rotation; that key stays trusted.
 CACHE_SECONDS = 15.0
 # A token that nobody here has signed makes them be read again, no more often than that.
 _DOUBT_SECONDS = 1.0
 _SALT_BYTES = 32
-_RETIRED_KEPT = 32
+# So many generations are known at all: more than two a day for the longest time that a key may be trusted are refused.
+_KNOWN = 512
+_ROTATIONS_A_DAY = 2
+_A_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +87,10 @@ def _keys_younger_than(seconds: float) -> Keys:
 
 
 def rotate_keys(*, actor: Actor, now: datetime, entropy: Callable[[int], bytes]) -> int:
-    """Begin a new generation: the one before stays trusted, older ones are retired. Returns the new generation."""
+    """Begin a new generation; returns its number. What signed before stays trusted as long as an agent may be idle.
+
+    A third one within a day is refused: it would protect nothing that the two before it do not.
+    """
     if actor.kind is not ActorKind.SYSTEM:
         actor.require(Permission.MANAGE_TEAM)
         raise ForbiddenError(
@@ -90,6 +98,7 @@ def rotate_keys(*, actor: Actor, now: datetime, entropy: Callable[[int], bytes])
             suggestion="Run `./workrail keys rotate` on the server.",
         )
     with transaction.atomic(durable=True):
+        _refuse_haste(now)
         # The unique generation closes the race: of two rotations at once one fails and has nothing to undo.
         latest = TokenKey.objects.order_by("-generation").values_list("generation", flat=True).first() or 0
         row = TokenKey.objects.create(
@@ -99,17 +108,34 @@ def rotate_keys(*, actor: Actor, now: datetime, entropy: Callable[[int], bytes])
     return row.generation
 
 
+def _refuse_haste(now: datetime) -> None:
+    if TokenKey.objects.filter(created_at__gt=now - _A_DAY).count() < _ROTATIONS_A_DAY:
+        return
+    raise PreconditionFailedError(
+        f"The keys were changed {_ROTATIONS_A_DAY} times within a day. Another key would protect nothing that these do not: "
+        f"tokens that were signed before are trusted for {settings.TOKEN_TRUST_DAYS} days, so that no agent at work is stranded.",
+        suggestion="Wait a day. If a key is known to others, set another WORKRAIL_TOKEN_KEY without "
+        "WORKRAIL_TOKEN_KEY_PREVIOUS: that ends the trust in all of them at once.",
+    )
+
+
 def _read_keys() -> Keys:
-    rows = list(TokenKey.objects.order_by("-generation").values_list("generation", "salt")[:_RETIRED_KEPT])
-    generations = [*((number, bytes(salt)) for number, salt in rows), (0, b"")]
+    age = ExpressionWrapper(Now() - F("created_at"), output_field=DurationField())
+    rows = list(
+        TokenKey.objects.order_by("-generation").annotate(age=age).values_list("generation", "salt", "age")[:_KNOWN]
+    )
+    generations = [*((number, bytes(salt)) for number, salt, _ in rows), (0, b"")]
+    trust = timedelta(days=settings.TOKEN_TRUST_DAYS)
+    # Each ended when the next one began. The one before the current stays trusted however long ago that was.
+    trusted = 1 + max(min(1, len(rows)), sum(1 for *_, since in rows if since < trust))
     derived = [_derive(settings.TOKEN_KEY, number, salt) for number, salt in generations]
-    # While the server's secret is being changed, what the old one signed last stays trusted as well.
+    # While the server's secret is being changed, what the old one signed stays trusted as well.
     older = settings.TOKEN_KEY_PREVIOUS
     before = [] if older is None else [_derive(older, number, salt) for number, salt in generations]
     ring = Keyring(
         current=derived[0],
-        previous=(*derived[1:2], *before[:1]),
-        retired=(*derived[2:], *before[1:]),
+        previous=(*derived[1:trusted], *before[:trusted]),
+        retired=(*derived[trusted:], *before[trusted:]),
     )
     return Keys(generation=generations[0][0], ring=ring)
 

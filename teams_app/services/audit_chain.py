@@ -1,11 +1,11 @@
 """Reads the chains of audit logs, and checks them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from teams_app.engine import audit
 from teams_app.engine.audit import GENESIS, AuditEnd, AuditFacts
@@ -49,6 +49,19 @@ def adopted_end(team_id: UUID) -> AuditEnd:
     rows = AuditEntry.objects.filter(team_id=team_id, number__isnull=True)
     count, digest = _adopted(_by_id(rows))
     return AuditEnd(adopted=count, adopted_digest=digest)
+
+
+def audit_ends() -> list[tuple[UUID, int, str]]:
+    """Of each team: how many entries its log has, and the digest of the last."""
+    return list(AuditHead.objects.order_by("pk").values_list("team_id", "next_number", "digest"))
+
+
+def audit_digests(places: Mapping[UUID, int]) -> dict[UUID, str]:
+    """The digest of one entry of each team."""
+    found = Q(pk__in=())
+    for team_id, number in places.items():
+        found |= Q(team_id=team_id, number=number)
+    return dict(AuditEntry.objects.filter(found).order_by().values_list("team_id", "digest"))
 
 
 def verify_audit() -> Iterator[AuditFault]:

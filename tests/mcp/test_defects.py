@@ -25,12 +25,13 @@ BODY = {
 @pytest.fixture
 def planted(monkeypatch):
     """A server with one tool, which raises what no tool should."""
+    from workrail_site.dialects.introductions import Introduction
     from workrail_site.mcp.answers import ToolReply
     from workrail_site.mcp.library import MCPToolset, ToolsetMeta
     from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
     monkeypatch.setattr(ToolsetMeta, "registry", {})
-    server = DialectServer(name="planted", title="Planted", instructions="None.")
+    server = DialectServer(Introduction(name="planted", title="Planted", instructions="None."))
 
     class Stumbling(MCPToolset):
         mcp_server = server

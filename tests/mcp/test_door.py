@@ -260,3 +260,25 @@ def test_a_broken_connection_is_replaced_and_the_call_may_be_repeated(wire, desk
     assert {answer.code for answer in refused} <= {"SERVICE_UNAVAILABLE"}
     assert all(answer.value["retry"]["kind"] == "retryable_after_ms" for answer in refused)
     assert not answers[-1].is_error
+
+
+def test_several_messages_in_one_request_are_answered_on_the_revision_that_demands_it(wire):
+    batch = [
+        {"jsonrpc": "2.0", "id": 1, "method": "ping"},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": "two", "method": "tools/call", "params": {"name": "list_workflows", "arguments": {}}},
+        {"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": {}},
+        7,
+    ]
+
+    answered = wire.post(json.dumps(batch).encode())
+    told = wire.post(json.dumps(batch[1:2]).encode())
+    empty = wire.post(b"[]")
+    later = wire.post(json.dumps(batch).encode(), **{"MCP-Protocol-Version": "2025-06-18"})
+
+    said = answered.json()
+    assert [each["id"] for each in said] == [1, "two", 3, None]
+    assert said[1]["result"]["structuredContent"]["workflows"] == []
+    assert [each["error"]["code"] for each in said[2:]] == [-32600, -32600]
+    assert (told.status_code, told.content) == (202, b"")
+    assert (empty.status_code, later.status_code) == (400, 400)

@@ -22,6 +22,7 @@ def sdk_server(monkeypatch):
     from teams_app.engine.actors import Actor, ActorKind, Door, Role
     from teams_app.engine.errors import NotFoundError, UnauthenticatedError
     from teams_app.engine.ids import uuid7
+    from workrail_site.dialects.introductions import Introduction
     from workrail_site.mcp.answers import ToolReply
     from workrail_site.mcp.calling import Caller, calls_as
     from workrail_site.mcp.library import MCPToolset, ToolsetMeta
@@ -29,7 +30,7 @@ def sdk_server(monkeypatch):
     from workrail_site.mcp.workers import Workers
 
     monkeypatch.setattr(ToolsetMeta, "registry", {})
-    server = DialectServer(name="planted", title="Planted", instructions="None.")
+    server = DialectServer(Introduction(name="planted", title="Planted", instructions="None."))
 
     class Planted(MCPToolset):
         mcp_server = server

@@ -199,3 +199,11 @@ def test_a_loop_without_its_list_says_what_is_missing(desk, raw):
     refused = raw("workflow_next", workflowId="team.sample", completedSteps=[])["structuredContent"]
 
     assert refused["details"]["missingContext"] == ["files"]
+
+
+def test_params_may_be_null_as_the_contract_writes_them(wire):
+    message = {"jsonrpc": "2.0", "id": 1, "method": "workflow_list", "params": None}
+
+    answer = wire.post(json.dumps(message).encode(), path="/mcp/lookup").json()
+
+    assert answer["result"] == {"workflows": []}

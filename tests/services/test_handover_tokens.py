@@ -1,5 +1,3 @@
-import os
-
 import pytest
 
 from sessions_app.engine.handover_refusals import SuspendedError
@@ -12,7 +10,7 @@ from sessions_app.engine.tokens import (
 )
 from sessions_app.models import Event, Handle, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import handover, keys
+from sessions_app.services import handover
 from sessions_app.services.handles import read_held
 from sessions_app.services.upkeep import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
@@ -31,6 +29,7 @@ from tests.handover_cast import (
     two_activities,
     yielded,
 )
+from tests.key_turns import rotate_long_ago
 from tests.run_cast import make_desk
 from tests.workflow_cast import NOW
 from workflows_app.services import extensions
@@ -42,8 +41,7 @@ SYSTEM = system_actor(team_id=NO_TEAM, door=Door.CLI)
 
 
 def rotate(times):
-    for _ in range(times):
-        keys.rotate_keys(actor=SYSTEM, now=NOW, entropy=os.urandom)
+    rotate_long_ago(times)
 
 
 def status(desk, token):

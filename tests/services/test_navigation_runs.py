@@ -14,6 +14,7 @@ from sessions_app.services import navigation, runs
 from sessions_app.services.runs import Beginning
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, equals, folder, step
+from tests.key_turns import rotate_long_ago
 from tests.run_cast import published as published_steps
 from tests.workflow_cast import NOW, publish
 from workflows_app.engine.source import Source, SourceFormat
@@ -256,18 +257,10 @@ def test_a_step_that_asks_for_a_persons_approval_cannot_be_completed_by_an_agent
 
 
 def test_what_was_replayed_after_two_rotations_is_signed_anew(desk):
-    from sessions_app.services.keys import rotate_keys
-    from teams_app.engine.actors import Door, system_actor
-
     published(desk, activity(steps=[step("do"), step("look")]))
     value = start(desk)
     first = act(desk, value, CompleteStep(step_id="do"))
-    for minute in (1, 2):
-        rotate_keys(
-            actor=system_actor(team_id=desk.team_id, door=Door.CLI),
-            now=NOW + timedelta(minutes=minute),
-            entropy=os.urandom,
-        )
+    rotate_long_ago(2)
 
     again = act(desk, value, CompleteStep(step_id="do"))
 

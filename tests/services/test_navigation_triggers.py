@@ -14,12 +14,13 @@ from sessions_app.engine.tokens import TokenBadSignatureError, TokenInvalidForma
 from sessions_app.models import CheckpointRequest, Handle, Node, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.selectors.standings import read_tip
-from sessions_app.services import keys, runs
+from sessions_app.services import runs
 from sessions_app.services.upkeep import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, folder, step, workflow
 from tests.checkpoint_cast import answer, publish_folder
+from tests.key_turns import rotate_long_ago
 from tests.trigger_play import (
     VARIABLES,
     act,
@@ -149,8 +150,7 @@ def test_a_recorded_reply_offers_its_triggers_with_a_state_that_is_trusted_now(d
     publish_all(desk)
     parent = start(desk, state="no token", ticket="T-1")
     before = complete(desk, parent["state"], "draft")
-    for _ in range(3):
-        keys.rotate_keys(actor=SYSTEM, now=NOW, entropy=os.urandom)
+    rotate_long_ago(3)
 
     again = complete(desk, parent["state"], "draft")
 

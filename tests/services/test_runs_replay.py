@@ -7,9 +7,9 @@ import pytest
 from sessions_app.engine.obligations import Submission
 from sessions_app.engine.tokens import TokenBadSignatureError
 from sessions_app.services import keys, runs
-from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import run_cast
 from tests.database_watch import read_only, rows_written
+from tests.key_turns import rotate_long_ago
 from tests.run_cast import NOW, advance, advanced, assert_healthy, begin, bookmark, events, plain_steps, rehydrate
 from tests.step_documents import step
 
@@ -22,8 +22,7 @@ def desk():
 
 
 def rotate(times=1):
-    for _ in range(times):
-        keys.rotate_keys(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), now=NOW, entropy=os.urandom)
+    rotate_long_ago(times)
 
 
 def test_a_hundred_replays_are_byte_for_byte_the_first_answer(desk):

@@ -9,9 +9,9 @@ from sessions_app.engine.obligations import Submission
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.tokens import TokenBadSignatureError
 from sessions_app.services import keys, sessions
-from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
 from tests import run_cast
+from tests.key_turns import rotate_long_ago
 from tests.run_cast import NOW, advanced, assert_healthy, events, plain_steps, session_id
 
 pytestmark = pytest.mark.django_db
@@ -187,8 +187,7 @@ def test_a_viewer_begins_nothing(desk):
 def test_after_two_rotations_a_session_token_repeats_and_records_nothing_new(desk):
     value, unused = begun(desk), begun(desk)
     keep(desk, value)
-    for _ in range(2):
-        keys.rotate_keys(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), now=NOW, entropy=os.urandom)
+    rotate_long_ago(2)
 
     assert keep(desk, value).replayed
     with pytest.raises(TokenBadSignatureError):

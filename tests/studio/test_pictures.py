@@ -7,6 +7,7 @@ import pytest
 
 from tests import studio_story
 from tests.chromium import CHROMIUM, browse
+from tests.run_cast import run_id
 
 pytestmark = [
     pytest.mark.browser,
@@ -18,7 +19,10 @@ LISTS = "/studio/sessions_app"
 
 
 def pages_of(story):
+    run = f"{LISTS}/run/{run_id(story.hotfix)}/change/"
     return {
+        "run": run,
+        "run-node": f"{run}?node={studio_story.node_text(story.hotfix, 'risk')}",
         "inbox": f"{LISTS}/checkpointrequest/",
         "question": f"{LISTS}/checkpointrequest/{studio_story.question_of(story.hotfix).id}/change/",
         "question-own": f"{LISTS}/checkpointrequest/{studio_story.question_of(story.triage).id}/change/",

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from sessions_app.models import Run
 from tests import run_doors
 from tests.run_cast import plain_steps, published, soon, start
 from tests.run_doors import V1, begin_run, go_on
@@ -31,7 +32,7 @@ def page_of(doors, path):
 
 
 def paths_of(value):
-    from sessions_app.models import Run
+    from teams_app.engine.ids import Prefix, to_text
     from tests.run_cast import run_id
 
     run = Run.objects.get(pk=run_id(value))
@@ -41,7 +42,7 @@ def paths_of(value):
         "session": f"{ROOT}/worksession/{run.session_id}/change/",
         "log": f"{ROOT}/worksession/{run.session_id}/log/",
         "run": f"{ROOT}/run/{run.id}/change/",
-        "node": f"{ROOT}/run/{run.id}/nodes/{run.tip_node_id}/",
+        "node": f"{ROOT}/run/{run.id}/change/?node={to_text(Prefix.NODE, run.tip_node_id)}",
     }
 
 
@@ -121,7 +122,15 @@ def test_a_session_and_a_run_are_found_by_their_ids(doors):
     assert "Flaky checkout</a>" in runs
 
 
-def test_a_run_is_a_tree_whose_side_branches_stand_further_in(doors):
+def rows_of(page):
+    """The nodes of the graph: what each is, its branch, its title, and the quiet line below."""
+    found = re.findall(
+        r'<span class="visually-hidden">([\w ]+), branch (\d+): </span>([^<]*)</a><span class="sub">([^<]*)<', page
+    )
+    return [(kind, int(branch), title, said) for kind, branch, title, said in found]
+
+
+def test_a_run_is_a_graph_with_a_row_for_each_node_newest_first(doors):
     value = begin_run(doors)
     first = go_on(doors.agent, value, notes="Read **the diff**.").json()
     go_on(doors.agent, first)
@@ -129,17 +138,30 @@ def test_a_run_is_a_tree_whose_side_branches_stand_further_in(doors):
     doors.agent.post(f"{V1}/runs/checkpoint", {**noted, "output": {"notesMarkdown": "Half way."}})
 
     page = page_of(doors, paths_of(value)["run"])
-    lines = re.findall(r'<li class="(indent-\d+)[^"]*kind-(\w+)">\s*<a [^>]*>([^<]*)</a>', page)
-
-    assert lines == [
-        ("indent-0", "step", "Title of step-0"),
-        ("indent-0", "step", "Title of step-1"),
-        ("indent-1", "bookmark", "Title of step-1"),
-        ("indent-0", "step", "Title of step-2"),
+    assert rows_of(page) == [
+        ("Bookmark", 1, "Title of step-1", "Half way."),
+        ("Step", 1, "Title of step-2", "Not finished"),
+        ("Step", 1, "Title of step-1", "Did what the step says."),
+        ("Step", 1, "Title of step-0", "Read the diff."),
     ]
-    assert "<p>Half way.</p>" in page[page.index("kind-bookmark") : page.rindex("kind-step")]
-    assert page.count("now here") == 1
-    assert "<p>Read the diff.</p>" in page
+    assert page.count("node-halo") == 1
+    assert rows_of(page_of(doors, f"{paths_of(value)['run']}?order=oldest")) == rows_of(page)[::-1]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_branch_has_a_lane_and_a_tip_of_its_own(doors):
+    value = begin_run(doors)
+    first = go_on(doors.agent, value).json()
+    go_on(doors.agent, first, notes="One way.")
+    back = doors.agent.post(f"{V1}/runs/continue", {"stateToken": first["stateToken"]}).json()
+    go_on(doors.agent, back, notes="Another way.")
+
+    page = page_of(doors, paths_of(value)["run"])
+
+    assert sorted({branch for _, branch, _, _ in rows_of(page)}) == [1, 2]
+    assert re.findall(r">Tip (\d)<", page) == ["2", "1"] or re.findall(r">Tip (\d)<", page) == ["1", "2"]
+    assert page.count('class="lane lane-') == 2
+    assert "2 branches" in page
 
 
 def test_a_blocked_run_says_on_its_page_what_is_missing(doors):
@@ -148,22 +170,22 @@ def test_a_blocked_run_says_on_its_page_what_is_missing(doors):
 
     for name in ("run", "node"):
         page = page_of(doors, paths_of(value)[name])
-        assert "MISSING_REQUIRED_NOTES" in page
-        assert "The agent can mend this" in page
+        assert "The step was acknowledged without notes." in page
+    assert "MISSING_REQUIRED_NOTES" in page
 
 
 def test_gaps_are_shown_with_their_state(doors):
     value = begin_run(doors, step("write", notesOptional=False), preferences={"preset": "full_auto_never_stop"})
     go_on(doors.agent, value, notes="")
-    before = page_of(doors, paths_of(value)["run"])
+    before = page_of(doors, f"{paths_of(value)['run']}?tab=gaps")
     (gap,) = doors.agent.get(f"{V1}/runs/{value['session']['runId']}/gaps").json()["items"]
 
     doors.person.post(f"{V1}/gaps/{gap['id']}/resolve", {"summary": "Came by mail."})
-    after = page_of(doors, paths_of(value)["run"])
+    after = page_of(doors, f"{paths_of(value)['run']}?tab=gaps")
 
-    assert "badge-critical" in before
-    assert "<td>open</td>" in before
-    assert "<td>closed</td>" in after
+    assert "Critical · " in before
+    assert '<div class="side-text">open</div>' in before
+    assert '<div class="side-text">closed</div>' in after
 
 
 HOSTILE = "<script>alert(1)</script> [x](javascript:alert(1)) ![y](https://example.org/spy.png)"
@@ -201,9 +223,10 @@ def test_a_node_shows_context_attempts_events_and_what_came_next(doors):
 
     page = page_of(doors, root)
 
-    assert "&quot;quantity&quot;: 3" in page
-    assert "advance recorded" in page
-    assert paths_of(value)["node"] in page
+    assert 'quantity&quot;</span>: <span class="j-n">3</span>' in page_of(doors, f"{root}&part=variables")
+    assert "Run started" in page_of(doors, f"{root}&part=events")
+    assert "Do step-0." in page
+    assert re.search(r"Next came</h3>.*Title of step-1", page, re.DOTALL)
 
 
 @pytest.mark.parametrize(
@@ -216,10 +239,18 @@ def test_an_address_that_leads_nowhere_says_so(doors, path):
 
 def test_a_node_is_not_shown_under_another_run(doors):
     one, other = begin_run(doors), begin_run(doors, workflow_id="team.other")
-    node = paths_of(one)["node"].split("/nodes/")[1]
-    run = paths_of(other)["run"].removesuffix("change/")
+    node = paths_of(one)["node"].partition("?")[2]
 
-    assert doors.viewer.client.get(f"{run}nodes/{node}").status_code == 404
+    assert doors.viewer.client.get(f"{paths_of(other)['run']}?{node}").status_code == 404
+
+
+def test_the_address_that_a_node_had_leads_to_its_drawer(doors):
+    value = begin_run(doors)
+    run = Run.objects.get()
+
+    old = doors.viewer.client.get(f"{ROOT}/run/{run.id}/nodes/{run.tip_node_id}/")
+
+    assert old["Location"] == paths_of(value)["node"]
 
 
 @pytest.mark.parametrize("query", ["before=x", "before=-1", "before=99999999999999", "after=x", "after=99999999999"])
@@ -255,7 +286,7 @@ def test_a_page_costs_the_same_however_much_is_on_it(doors, name):
         value = go_on(doors.agent, value, output={"notesMarkdown": "x", "artifacts": [{"kind": "a"}]}).json()
 
     assert _cost(doors, paths_of(value)[name]) == few
-    assert few <= 24
+    assert few <= (12 if name in {"run", "node", "runs", "sessions"} else 24)
 
 
 def _cost(doors, path):

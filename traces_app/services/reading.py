@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sessions_app.engine.tokens import TokenUnknownNodeError
+from sessions_app.engine.tokens import TokenKind, TokenUnknownNodeError, signed_alike
 from sessions_app.selectors.places import runs_among
 from sessions_app.services.keys import current_keys
 from teams_app.engine.actors import Actor
@@ -60,9 +60,15 @@ def get_trace(
     return TraceReading(session_id=session_id, source=TraceSource.LOG, event_count=found.count, calls=found.calls)
 
 
-def trace_token_of(*, run_id: UUID, since: datetime, until: datetime) -> str:
-    """The name of what was called in a run between two transitions. It reads nothing and opens nothing by itself."""
-    return mint_trace_token(keyring=current_keys().ring, run_id=run_id, since=since, until=until)
+def trace_token_of(*, run_id: UUID, since: datetime, until: datetime, beside: str = "") -> str:
+    """The name of what was called in a run between two transitions. It reads nothing and opens nothing by itself.
+
+    `beside` is the session token of the reply: what signed that signs this, so that a reply is repeated as it was.
+    """
+    ring = current_keys().ring
+    if beside:
+        ring = signed_alike(keyring=ring, kind=TokenKind.SESSION, text=beside)
+    return mint_trace_token(keyring=ring, run_id=run_id, since=since, until=until)
 
 
 def _timeline(newest: Newest) -> Timeline:

@@ -18,7 +18,7 @@ _NOWHERE = Addresses(database_url="postgresql:///workrail?host=/nonexistent", re
 def run(arguments: list[str], *, places: Places, environment: Environment) -> int:
     """`manage.py COMMAND`, with the servers of a running `up`, the named ones, or its own for as long as it runs."""
     prepare_home(places)
-    addresses = _addresses_at_hand(arguments, places)
+    addresses = addresses_at_hand(arguments, places)
     if addresses is not None:
         return _run_manage(arguments, addresses, places=places, environment=environment)
     with (
@@ -28,7 +28,7 @@ def run(arguments: list[str], *, places: Places, environment: Environment) -> in
         return _run_manage(arguments, running.addresses, places=places, environment=environment)
 
 
-def _addresses_at_hand(arguments: list[str], places: Places) -> Addresses | None:
+def addresses_at_hand(arguments: list[str], places: Places) -> Addresses | None:
     named = named_addresses(os.environ)
     if named.database_url and named.redis_url:
         return named

@@ -16,6 +16,7 @@ _COMMANDS = {
     "up": "workrail_site.local.up",
     "test": "workrail_site.local.checks",
     "doctor": "workrail_site.local.doctor",
+    "mcp": "workrail_site.local.mcp_command",
 }
 _ANY_OTHER = "workrail_site.local.manage_command"
 
@@ -25,6 +26,8 @@ USAGE = """\
 ./workrail test      every check; arguments go to pytest
                      [--only lint|types|imports|migrations|tests]
 ./workrail doctor    say what is wrong with this set-up
+./workrail mcp       speak MCP by lines, for clients that start a process
+                     --dialect rail|navigation|session|orchestrator|lookup, or --url https://…/mcp/rail
 ./workrail COMMAND   any manage.py command, with the servers it needs (./workrail help lists them)
 """
 

@@ -9,6 +9,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from workrail_site.bodies import Receive, Scope
 from workrail_site.errors import MethodNotAllowedError
+from workrail_site.mcp.batches import answer_batch, is_batch
 from workrail_site.mcp.envelopes import is_refused
 from workrail_site.mcp.exchange import answer_tool_call, read_tool_call
 from workrail_site.wsgi_in_asgi import Send
@@ -40,6 +41,9 @@ class Endpoint:
             raise _not_allowed(scope["method"])
         if scope["method"] == _FAREWELL:
             await _say_goodbye(send)
+            return
+        if is_batch(scope):
+            await answer_batch(server=self._server, scope=scope, send=send)
             return
         if await is_refused(scope, send):
             return

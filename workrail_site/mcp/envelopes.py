@@ -74,6 +74,6 @@ def _fault_of(message: dict[str, Any]) -> tuple[JsonRpc, str] | None:
         return None
     if not isinstance(message.get("method"), str):
         return JsonRpc.INVALID_REQUEST, "The body names no method."
-    if not isinstance(message.get("params", {}), dict):
+    if not isinstance(message.get("params"), dict | None):
         return JsonRpc.INVALID_PARAMS, "The params are not an object."
     return None

@@ -29,7 +29,7 @@ _HEADERS = [(b"content-type", _JSON.encode())]
 
 
 @dataclass(slots=True, kw_only=True)
-class _Context:
+class Context:
     """What a handler may do besides answering: nothing. There is no way back to the client but the answer."""
 
     request_id: str | int
@@ -80,17 +80,25 @@ def read_tool_call(scope: Scope) -> ToolCall | None:
 
 
 async def answer_tool_call(*, server: Server[Any], call: ToolCall, send: Send) -> None:
-    connection = Connection.from_envelope(call.version, None, None)
-    message: dict[str, Any] = {"jsonrpc": "2.0", "id": call.id}
-    context = _Context(request_id=call.id)
-    try:
-        message["result"] = await serve_one(
-            server, context, "tools/call", call.params, connection=connection, lifespan_state={}
-        )
-    except Exception as error:  # noqa: BLE001  as the SDK tells them, of whatever kind
-        message["error"] = modern_error_data(error).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    message = await answer_one(
+        server=server, request_id=call.id, method="tools/call", params=call.params, version=call.version
+    )
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
     await send({"type": "http.response.body", "body": orjson.dumps(message)})
+
+
+async def answer_one(
+    *, server: Server[Any], request_id: str | int, method: str, params: dict[str, Any], version: str
+) -> dict[str, Any]:
+    """The answer to one request of a revision that has sessions."""
+    connection = Connection.from_envelope(version, None, None)
+    message: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
+    context = Context(request_id=request_id)
+    try:
+        message["result"] = await serve_one(server, context, method, params, connection=connection, lifespan_state={})
+    except Exception as error:  # noqa: BLE001  as the SDK tells them, of whatever kind
+        message["error"] = modern_error_data(error).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return message
 
 
 def _speaks_json(headers: Mapping[bytes, str]) -> bool:

@@ -22,18 +22,19 @@ from pydantic import BaseModel
 from teams_app.engine.closest import closest
 from teams_app.engine.errors import NotFoundError, WorkrailError
 from workrail_site import dialects
+from workrail_site.dialects.introductions import VERSION, Introduction
 from workrail_site.errors import JsonRpc
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
 from workrail_site.mcp.arguments import read_arguments
 from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.faults import Faults
 from workrail_site.mcp.library import ToolsetMeta
+from workrail_site.mcp.offering import offer
 from workrail_site.mcp.schemas import input_schema
 from workrail_site.mcp.tracing import TracedCall
 from workrail_site.mcp.workers import Workers
 from workrail_site.parties import party_of
 
-_VERSION = "1"
 _HINTS = "_tool_hints"
 
 
@@ -104,12 +105,11 @@ class Tool:
 class DialectServer:
     """The tools of one dialect."""
 
-    def __init__(self, *, name: str, title: str, instructions: str, faults: Faults | None = None) -> None:
+    def __init__(self, introduction: Introduction, *, faults: Faults | None = None) -> None:
         """With `faults` the dialect has errors of JSON-RPC of its own, and its tools are methods as well."""
-        self.name = name
+        self.name = introduction.name
         self.faults = faults
-        self._title = title
-        self._instructions = instructions
+        self._introduction = introduction
         self._tools: dict[str, Tool] = {}
 
     def register_mcptoolset(self, toolset: Any) -> None:
@@ -152,13 +152,14 @@ class DialectServer:
 
         server: Server[Any] = Server(
             f"workrail-{self.name}",
-            title=self._title,
-            version=_VERSION,
-            instructions=self._instructions,
+            title=self._introduction.title,
+            version=VERSION,
+            instructions=self._introduction.instructions,
             on_list_tools=list_tools,
             on_call_tool=call_tool,
             get_tool_input_schema=self._schema_of,
         )
+        offer(server, dialect=self.name, workers=workers)
         if self.faults is not None:
             for tool in self.tools():
                 server.add_request_handler(tool.name, mcp_types.RequestParams, _as_method(tool, self.faults, workers))
@@ -168,7 +169,7 @@ class DialectServer:
         """The result of a call. Where the dialect has errors of its own, and the revision has room for them, a refusal is one."""
         if self.faults is None or not as_faults:
             return tool.call(given)
-        return result_of(_reply_or_fault(tool, self.faults, given), text_only=caller().text_only)
+        return result_of(reply_or_fault(tool, self.faults, given), text_only=caller().text_only)
 
     def _schema_of(self, name: str) -> Mapping[str, Any] | None:
         tool = self._tools.get(name)
@@ -205,7 +206,7 @@ def _without_output_schema(declaration: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in declaration.items() if key != "outputSchema"}
 
 
-def _reply_or_fault(tool: Tool, faults: Faults, given: Mapping[str, Any]) -> ToolReply:
+def reply_or_fault(tool: Tool, faults: Faults, given: Mapping[str, Any]) -> ToolReply:
     try:
         return tool.reply(given)
     except WorkrailError as refusal:
@@ -220,7 +221,7 @@ def _as_method(
 
     async def handle(context: ServerRequestContext[Any, Any], _params: mcp_types.RequestParams) -> dict[str, Any]:
         given = {name: value for name, value in (context.params or {}).items() if name != "_meta"}
-        reply = await workers.run(partial(_reply_or_fault, tool, faults, given), party=party_of(acting()))
+        reply = await workers.run(partial(reply_or_fault, tool, faults, given), party=party_of(acting()))
         return reply.value
 
     return handle

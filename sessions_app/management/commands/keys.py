@@ -3,11 +3,13 @@
 import os
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandParser
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from sessions_app.services.keys import current_keys, rotate_keys
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.errors import PreconditionFailedError
 
 
 class Command(BaseCommand):
@@ -21,8 +23,11 @@ class Command(BaseCommand):
             self.stdout.write(f"Tokens are signed by generation {current_keys().generation}.")
             return
         actor = system_actor(team_id=NO_TEAM, door=Door.CLI)
-        generation = rotate_keys(actor=actor, now=timezone.now(), entropy=os.urandom)
+        try:
+            generation = rotate_keys(actor=actor, now=timezone.now(), entropy=os.urandom)
+        except PreconditionFailedError as error:
+            raise CommandError(f"{error} {error.suggestion}") from error
         self.stdout.write(
-            f"Generation {generation} signs from now on. Tokens of the one before stay good until the next rotation; "
-            "whoever holds an older one calls resume_session."
+            f"Generation {generation} signs from now on. Tokens that were signed before stay good for "
+            f"{settings.TOKEN_TRUST_DAYS} days."
         )

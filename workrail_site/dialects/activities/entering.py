@@ -35,7 +35,7 @@ def move_to(
 def entered(reply: dict[str, Any], *, run_id: UUID, definition: dict[str, Any]) -> ToolReply:
     """`definition` is what the dialect tells of the activity. The same call again prints the same."""
     stretch, token, warnings = reply.get(STRETCH), reply["session_token"], reply.get("warnings", [])
-    trace_token = "" if stretch is None else _trace_token(run_id, stretch)
+    trace_token = "" if stretch is None else _trace_token(run_id, stretch, token)
     traced = {"trace_token": trace_token} if trace_token else {}
     dropped = {STRETCH, "session_token", "warnings", *(("activity_id", "name") if definition else ())}
     kept = {key: said for key, said in reply.items() if key not in dropped}
@@ -43,8 +43,9 @@ def entered(reply: dict[str, Any], *, run_id: UUID, definition: dict[str, Any]) 
     return told(value, meta=meta_of(token=token, warnings=warnings, trace_token=trace_token))
 
 
-def _trace_token(run_id: UUID, stretch: dict[str, Any]) -> str:
-    return trace_token_of(run_id=run_id, since=_moment(stretch["from_ms"]), until=_moment(stretch["until_ms"]))
+def _trace_token(run_id: UUID, stretch: dict[str, Any], token: str) -> str:
+    since, until = _moment(stretch["from_ms"]), _moment(stretch["until_ms"])
+    return trace_token_of(run_id=run_id, since=since, until=until, beside=token)
 
 
 def _moment(unix_ms: int) -> datetime:

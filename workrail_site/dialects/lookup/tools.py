@@ -15,6 +15,7 @@ from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.engine.values import WorkflowValue
 from workflows_app.selectors.catalog import list_published, read_published
 from workflows_app.services.workflows import validate_source
+from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.lookup import declared, parameters as given
 from workrail_site.dialects.lookup.faults import fault_of
 from workrail_site.dialects.lookup.sessions import check_session
@@ -23,15 +24,11 @@ from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
-INSTRUCTIONS = """\
-Find a workflow with workflow_list. Ask workflow_next with completedSteps [] for the first step, do it, and ask again with \
-its step.id added to completedSteps, until isComplete is true. Facts that conditions read go into context. workflow_validate \
-checks the output of a step. Nothing is remembered between calls."""
 _DESCRIPTION_BYTES = 300
 _NO_CATEGORY = "default"
 _ADJUST = "Change the output so that it does what the step asks for, then validate it again."
 
-server = DialectServer(name="lookup", title="Workrail lookup", instructions=INSTRUCTIONS, faults=fault_of)
+server = DialectServer(INTRODUCTIONS["lookup"], faults=fault_of)
 
 
 class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types

@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from sessions_app.services import navigation
 from sessions_app.services.minting import Reply
+from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.navigation import definitions, material, parameters as given
 from workrail_site.dialects.navigation.printing import told
 from workrail_site.dialects.navigation.readings import action_of
@@ -14,13 +15,7 @@ from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
-INSTRUCTIONS = """\
-Begin with get_activities to find what the user wants, or list_workflows for everything that can be run. nav_start begins a \
-workflow; every reply tells where the run stands, what is required now, what is optional, and what is blocked and why. Do \
-the work of a step before you call nav_action complete_step for it. A checkpoint is a question to your user: show it, wait, \
-and pass on what they chose. Copy state exactly from the latest reply; it is opaque."""
-
-server = DialectServer(name="navigation", title="Workrail navigation", instructions=INSTRUCTIONS)
+server = DialectServer(INTRODUCTIONS["navigation"])
 
 
 class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no types

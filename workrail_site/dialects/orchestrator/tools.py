@@ -20,6 +20,7 @@ from workrail_site.dialects.activities.resources import read_resource
 from workrail_site.dialects.activities.skills import Shelf
 from workrail_site.dialects.activities.standing import current_activity, drift_of, moving, standing, ungated
 from workrail_site.dialects.activities.trace import trace_of
+from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.orchestrator import parameters as given
 from workrail_site.dialects.orchestrator.material import (
     presented,
@@ -38,14 +39,7 @@ from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
 SERVER = "workrail-orchestrator"
 
-INSTRUCTIONS = """\
-Call discover first: it tells how a session goes. The orchestrator leads: start_session, get_workflow, next_activity, and \
-every question to the user. A worker calls get_activity, does its steps, loads a step's skill when it names one, and yields at \
-each checkpoint (yield_checkpoint); the orchestrator shows it (present_checkpoint), passes on what the user chose \
-(respond_checkpoint), and the worker goes on (resume_checkpoint). Copy session_token exactly from the latest reply, and read \
-its warnings."""
-
-server = DialectServer(name="orchestrator", title="Workrail orchestrator", instructions=INSTRUCTIONS)
+server = DialectServer(INTRODUCTIONS["orchestrator"])
 
 
 class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no types

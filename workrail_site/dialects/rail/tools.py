@@ -10,6 +10,7 @@ from sessions_app.services import runs, sessions
 from sessions_app.services.resume import resume_sessions
 from sessions_app.services.runs import Beginning, Reply
 from teams_app.engine.errors import InvalidInputError
+from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.rail import library, parameters as given
 from workrail_site.dialects.rail.readings import (
     change_of,
@@ -24,13 +25,7 @@ from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
-INSTRUCTIONS = """\
-Workrail gives you one step of a workflow at a time. Find a workflow with list_workflows, begin with start_workflow, do \
-exactly what the step in the reply says, then call continue_workflow with the tokens of that reply and notes on what you \
-did. Each reply holds the next call ready made under nextCall. Copy tokens exactly and do not guess later steps. If the \
-chat was lost, call continue_workflow with the stateToken alone, or resume_session without any token."""
-
-rail = DialectServer(name="rail", title="Workrail", instructions=INSTRUCTIONS)
+rail = DialectServer(INTRODUCTIONS["rail"])
 
 
 class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types

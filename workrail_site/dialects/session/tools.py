@@ -19,6 +19,7 @@ from workrail_site.dialects.activities.resources import read_resource
 from workrail_site.dialects.activities.skills import Shelf
 from workrail_site.dialects.activities.standing import current_activity, drift_of, moving, standing
 from workrail_site.dialects.activities.trace import trace_of
+from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.session import parameters as given
 from workrail_site.dialects.session.material import entries_of, resource_json, skills_json, workflow_json_of
 from workrail_site.mcp.answers import ToolReply
@@ -28,13 +29,7 @@ from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
 SERVER = "workrail-session"
 
-INSTRUCTIONS = """\
-Call discover first: it tells how a session goes and which workflows there are. start_session begins one, and next_activity \
-hands over one activity at a time, with all its steps and questions. Do the steps, load a step's skill when it names one, and \
-answer every pending checkpoint with what your user chose (respond_checkpoint) before you go on. Copy session_token exactly \
-from the latest reply, and read its warnings."""
-
-server = DialectServer(name="session", title="Workrail session", instructions=INSTRUCTIONS)
+server = DialectServer(INTRODUCTIONS["session"])
 
 
 class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no types

@@ -1,19 +1,16 @@
 """The tools of the orchestrator dialect, how sessions begin, and where they stand."""
 
 import json
-import os
 from dataclasses import replace
 
 import pytest
-from django.utils import timezone
 
-from sessions_app.services import keys
-from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests.activity_folders import activity, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.handover_play import (
     caller,
 )
+from tests.key_turns import rotate_long_ago
 from workrail_site.mcp.toolsets import all_servers
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -153,8 +150,7 @@ def test_another_workflow_beside_a_token_is_passed_over_and_said(call, token):
 
 def test_a_token_of_a_retired_key_is_adopted_with_the_state_of_its_session(call, drafting):
     """Every server trusts the same keys, so a restart alone retires nothing."""
-    for _ in range(2):
-        keys.rotate_keys(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), now=timezone.now(), entropy=os.urandom)
+    rotate_long_ago(2)
 
     result = call.raw("start_session", session_token=drafting)
 

@@ -1,0 +1,130 @@
+"""The drawer of a node: why this step, what the agent was given, what it handed in, and what came next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.utils.safestring import SafeString
+
+from sessions_app.admin import artifacts, graph as drawn, showing
+from sessions_app.admin.graph import Facts, View
+from sessions_app.engine import prompts
+from sessions_app.engine.log import EventKind
+from sessions_app.engine.state import Blocked, Snapshot
+from sessions_app.engine.values import EventValue, OutputValue
+from sessions_app.selectors.run_graph import Graph, GraphNode
+from teams_app.admin.parts import Tab
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.markdown import plain_words
+from workflows_app.engine.program import Program
+
+_MOST_WHY = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawer:
+    title: str
+    shape: str
+    by: str
+    public_id: str
+    lasted_s: float | None
+    at: Any
+    mode: str
+    part: str
+    tabs: Sequence[Tab]
+    why: Sequence[str]
+    prompt: SafeString | None
+    prompt_text: str
+    notes: Sequence[artifacts.ShownNotes]
+    outputs: Sequence[artifacts.ShownArtifact]
+    blocked: Blocked | None
+    gaps: Sequence[showing.ShownGap]
+    question_url: str
+    following: Sequence[tuple[str, str, str]]
+    variables: SafeString | None
+    events: Sequence[showing.ShownEvent]
+    close_url: str
+    newer_url: str
+    older_url: str
+
+
+def open_drawer(
+    *,
+    graph: Graph,
+    view: View,
+    facts: Facts,
+    part: str,
+    program: Program,
+    outputs: Sequence[OutputValue],
+    events: Sequence[EventValue],
+) -> Drawer | None:
+    node, state = graph.chosen, graph.state
+    if node is None or state is None:
+        return None
+    children = [child for child in graph.nodes if child.parent_id == node.id]
+    pending = prompts.pending_of(program=program, snapshot=state)
+    newer, older = _neighbours(graph, node)
+    return Drawer(
+        title=drawn.title_of(node),
+        shape=drawn.shape_of(node, facts),
+        by=facts.names.get(node.by, ""),
+        public_id=to_text(Prefix.NODE, node.id),
+        lasted_s=(children[0].created_at - node.created_at).total_seconds() if children else None,
+        at=node.created_at,
+        mode=showing.mode(*node.mode),
+        part=part,
+        tabs=_tabs(view, part, state, events),
+        why=_why(events),
+        prompt=artifacts.prose(pending.prompt) if pending and pending.prompt else None,
+        prompt_text=pending.prompt if pending else "",
+        notes=[artifacts.shown_notes(each) for each in outputs if artifacts.is_notes(each)],
+        outputs=[artifacts.shown_artifact(each) for each in outputs if not artifacts.is_notes(each)],
+        blocked=state.blocked,
+        gaps=[showing.shown_gap(gap) for gap in graph.gaps if gap.node_id == node.id],
+        question_url=showing.checkpoint_url(node.id) if node.id in facts.questions else "",
+        following=[_following(child, view, facts) for child in children],
+        variables=artifacts.json_html(dict(state.variables)) if state.variables else None,
+        events=[showing.shown_event(event) for event in events],
+        close_url=view.url(node=""),
+        newer_url=view.url(node=newer),
+        older_url=view.url(node=older),
+    )
+
+
+def _tabs(view: View, part: str, state: Snapshot, events: Sequence[EventValue]) -> list[Tab]:
+    return [
+        Tab(label="Step", url=view.url(), is_here=part not in {"variables", "events"}),
+        Tab(
+            label="Variables",
+            url=view.url(part="variables"),
+            is_here=part == "variables",
+            count=len(state.variables),
+        ),
+        Tab(label="Events", url=view.url(part="events"), is_here=part == "events", count=len(events)),
+    ]
+
+
+def _why(events: Sequence[EventValue]) -> list[str]:
+    """What the log says of how the run came here."""
+    found: list[str] = []
+    for event in events:
+        if event.kind is EventKind.DECISION_TRACE_APPENDED:
+            data: Mapping[str, Any] = orjson.loads(event.body)["data"]
+            found += [str(entry.get("summary", "")) for entry in data.get("entries", ())]
+    return [plain_words(text) for text in found if text][:_MOST_WHY]
+
+
+def _following(child: GraphNode, view: View, facts: Facts) -> tuple[str, str, str]:
+    return drawn.shape_of(child, facts), drawn.title_of(child), view.url(node=to_text(Prefix.NODE, child.id))
+
+
+def _neighbours(graph: Graph, node: GraphNode) -> tuple[str, str]:
+    ids = [each.id for each in graph.nodes]
+    at = ids.index(node.id)
+    return _text(ids[at + 1]) if at + 1 < len(ids) else "", _text(ids[at - 1]) if at else ""
+
+
+def _text(node_id: UUID) -> str:
+    return to_text(Prefix.NODE, node_id)

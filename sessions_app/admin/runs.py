@@ -1,0 +1,184 @@
+"""The Studio's pages of runs: the list, the page of one with its graph, and what a person does with it."""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+from uuid import UUID
+
+from django.contrib.admin import SimpleListFilter, display
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from sessions_app.admin import modes, pages, run_page, showing
+from sessions_app.admin.filters import DialectFilter, StatusFilter, WorkflowFilter
+from sessions_app.admin.graph import MOST_LINES
+from sessions_app.admin.models import ActivityAdmin
+from sessions_app.engine.runs import COMPLETE
+from sessions_app.models import Run, WorkSession
+from sessions_app.selectors import records
+from sessions_app.selectors.run_graph import Graph, read_graph
+from sessions_app.services import runs
+from teams_app import selectors
+from teams_app.admin.pages import Act, Done, Order, Refused, actor_of
+from teams_app.admin.parts import Crumb
+from teams_app.admin.queries import Reader
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.ids import Prefix, from_text, to_text
+from teams_app.engine.pages import PageRequest
+from workflows_app.engine.program import ConfirmationKind, Program, Step, walk_items
+from workflows_app.selectors.programs import load_program
+
+_SHOWN_EVENTS = 100
+
+
+def _change_mode(order: Order) -> Done:
+    row_id = pages.some(order.row_id)
+    reply = runs.change_preferences(
+        actor=order.actor,
+        run_id=row_id,
+        change=modes.read_change(order.values),
+        now=order.now,
+        entropy=os.urandom,
+    )
+    changed = modes.changed_by(reply)
+    return Done(
+        message=f"From this step on the mode is {changed.mode}.",
+        warnings=changed.warnings,
+        url=showing.run_url(row_id),
+    )
+
+
+MODE = Act(
+    slug="mode",
+    label="Change the mode",
+    needs=Permission.STEER_RUNS,
+    run=_change_mode,
+    form=modes.PreferencesForm,
+    asks=False,
+)
+
+
+class RunAdmin(ActivityAdmin):
+    acts: ClassVar[tuple[Act, ...]] = (MODE,)
+    sortable_by = ()
+    list_display = ("workflow_title", "shown_status", "shown_goal", "shown_session", "last_activity_at")
+    list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StatusFilter, WorkflowFilter, DialectFilter)
+    search_fields = ("goal",)
+    lookups: ClassVar[Mapping[str, Reader]] = {"session_id": UUID}
+    search_help_text = "Words of the goal, or the id of a run."
+
+    def get_urls(self) -> list[URLPattern]:
+        node = self.admin_site.admin_view(self.node_view)
+        return [path("<uuid:row_id>/nodes/<uuid:node_id>/", node, name="run_node"), *super().get_urls()]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        titles = WorkSession.objects.filter(pk=OuterRef("session_id")).values("title")
+        rows: QuerySet[Any] = super().get_queryset(request)
+        annotated: QuerySet[Any] = rows.annotate(session_title=Subquery(titles[:1]))
+        return annotated
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        term = search_term.strip()
+        run_id = from_text(Prefix.RUN, term)
+        if run_id is not None:
+            return queryset.filter(pk=run_id), False
+        if "\x00" in term:
+            return queryset, False
+        return super().get_search_results(request, queryset, term)
+
+    def list_crumb(self) -> Crumb:
+        return Crumb(label="Runs", url=self.list_url())
+
+    def show_row(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
+        return self._run(request, row_id)
+
+    def refused(self, request: HttpRequest, act: Act, row_id: UUID | None, refused: Refused) -> HttpResponse:  # noqa: ARG002  it stands on one page, whichever it is
+        return self._run(request, pages.some(row_id), refused=refused)
+
+    def node_view(self, request: HttpRequest, row_id: UUID, node_id: UUID) -> HttpResponse:  # noqa: ARG002  Django's signature
+        """The address that a node had before it became a drawer of its run."""
+        return HttpResponseRedirect(showing.node_url(row_id, node_id))
+
+    def _run(self, request: HttpRequest, run_id: UUID, *, refused: Refused | None = None) -> HttpResponse:
+        actor = actor_of(request)
+        now = timezone.now()
+        view = run_page.view_of(request)
+        graph = pages.found(lambda: read_graph(actor=actor, run_id=run_id, chosen=view.node))
+        if view.node is not None and graph.chosen is None:
+            raise Http404
+        names = selectors.name_actors(actor=actor, ids=run_page.actor_ids(graph))
+        tab = request.GET.get("tab", "")
+        shown = run_page.context_of(
+            actor=actor, graph=graph, view=view, part=request.GET.get("part", ""), names=names, now=now
+        )
+        open_gaps = sum(gap.resolved_by_id is None and not gap.closes for gap in graph.gaps)
+        if tab in {"gaps", "events"}:
+            shown["tabs"] = run_page.tabs(graph, tab, open_gaps=open_gaps)
+        return pages.page(
+            self,
+            request,
+            "studio/run.html",
+            status=400 if refused else 200,
+            refusal=refused.words if refused else "",
+            mode=self._mode(actor, graph, is_open=bool(refused)),
+            tab=tab,
+            gap_rows=run_page.gap_rows(graph) if tab == "gaps" else (),
+            most_lines=MOST_LINES,
+            **(self._events(request, actor, run_id) if tab == "events" else {}),
+            **{**shown, "title": shown["name"]},
+        )
+
+    def _events(self, request: HttpRequest, actor: Actor, run_id: UUID) -> dict[str, Any]:
+        found = pages.from_position(
+            request,
+            lambda after: records.list_run_events(
+                actor=actor, run_id=run_id, page=PageRequest(after=after, limit=_SHOWN_EVENTS)
+            ),
+        )
+        return {
+            "events": [showing.shown_event(event) for event in found.items],
+            "following": pages.position_url(request, found.next_position),
+        }
+
+    def _mode(self, actor: Actor, graph: Graph, *, is_open: bool) -> modes.ModeForm | None:
+        """What the page offers; the service decides."""
+        if graph.run.status in COMPLETE or not actor.may(Permission.STEER_RUNS):
+            return None
+        tip = next(node for node in graph.nodes if node.id == graph.run.tip_node_id)
+        approvals = sum(1 for _ in _approvals(load_program(graph.run.workflow_hash)))
+        return modes.mode_form(
+            url=self.act_url(MODE, graph.run.id),
+            title="Change the mode",
+            says="It holds from the pending step on. Whoever works on the run goes on with the tokens they have.",
+            preferences=modes.preferences_of(*tip.mode),
+            is_open=is_open,
+            waives=approvals,
+        )
+
+    @display(description="status")
+    def shown_status(self, row: Run) -> SafeString:
+        return pages.badge(row.status)
+
+    @display(description="goal")
+    def shown_goal(self, row: Run) -> str:
+        return showing.excerpt_of(row.goal)
+
+    @display(description="session")
+    def shown_session(self, row: Any) -> SafeString:
+        title = row.session_title or to_text(Prefix.SESSION, row.session_id)
+        return format_html('<a href="{}">{}</a>', showing.session_url(row.session_id), title)
+
+
+def _approvals(program: Program) -> Iterator[object]:
+    """The steps that wait for a person's approval."""
+    for activity in program.activities:
+        for item in walk_items(activity.body):
+            asks = item.confirmation if isinstance(item, Step) else None
+            if asks is not None and asks.confirms is ConfirmationKind.HUMAN_APPROVAL:
+                yield item

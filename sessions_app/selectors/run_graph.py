@@ -1,0 +1,196 @@
+"""A run with all its nodes, read once: what its page draws, lists and sums up."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import connection
+from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models.functions import JSONObject
+
+from sessions_app.engine.log import NodeKind
+from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.state import Snapshot
+from sessions_app.engine.values import EventValue, GapValue, OutputValue, RunValue
+from sessions_app.models import CheckpointRequest, Run, WorkSession
+from sessions_app.selectors.checkpoints import CheckpointValue, checkpoint_value
+from sessions_app.selectors.evidence import ChildRun
+from sessions_app.selectors.gaps import gaps_of
+from sessions_app.selectors.nodes import MAX_EVENTS_OF_ATTEMPT
+from sessions_app.selectors.records import events_of, outputs_of
+from sessions_app.selectors.rows import event_value, gap_value, output_value, run_value
+from sessions_app.selectors.snapshots import sound_snapshot
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import NotFoundError
+
+# The newest of them; a run of more is told to be cut.
+MOST_NODES = 5_000
+MOST_SHOWN = 200
+_EXCERPT_CHARACTERS = 200
+
+_NODES = """
+SELECT n.id, n.parent_id, n.kind, n.edge_cause, n.pending_key, n.pending_title, n.event_index, n.created_at,
+       n.autonomy, n.risk_policy, n.snapshot_digest,
+       (SELECT a.actor FROM sessions_app_attempt a WHERE a.node_id = n.parent_id AND a.to_node_id = n.id LIMIT 1),
+       (SELECT left(o.body, %(excerpt)s) FROM sessions_app_output o
+        WHERE o.to_node_id = n.id AND o.channel = 'recap' ORDER BY o.event_index DESC, o.id DESC LIMIT 1),
+       CASE WHEN n.id = %(chosen)s THEN
+         (SELECT s.data FROM sessions_app_snapshot s WHERE s.team_id = n.team_id AND s.digest = n.snapshot_digest) END,
+       CASE WHEN n.kind = 'blocked_attempt' THEN
+         (SELECT convert_from(s.data, 'UTF8')::jsonb #> '{blocked,blockers,0}' FROM sessions_app_snapshot s
+          WHERE s.team_id = n.team_id AND s.digest = n.snapshot_digest) END
+FROM sessions_app_node n
+WHERE n.run_id = %(run)s
+ORDER BY n.event_index DESC, n.id DESC
+LIMIT %(most)s
+"""
+
+_RELATIVES = """
+(SELECT NULL::uuid AS child, r.id, r.workflow_title, r.status FROM sessions_app_run r
+ WHERE r.team_id = %(team)s AND r.id IN
+   (SELECT h.run_id FROM sessions_app_handle h WHERE h.parent_run_id = %(run)s AND h.team_id = %(team)s)
+ ORDER BY r.started_at, r.id LIMIT %(most)s)
+UNION ALL
+(SELECT h.run_id, h.parent_run_id, '', '' FROM sessions_app_handle h
+ WHERE h.run_id = %(run)s AND h.team_id = %(team)s AND h.parent_run_id IS NOT NULL LIMIT 1)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphNode:
+    """`by` made it; `excerpt` begins the notes that the same call handed in, for the step before it.
+
+    `blocker` is the first reason of a blocked attempt, with its code.
+    """
+
+    id: UUID
+    parent_id: UUID | None
+    kind: NodeKind
+    edge_cause: str
+    pending_key: str
+    title: str
+    event_index: int
+    created_at: datetime
+    mode: tuple[str, str]
+    snapshot_digest: str
+    by: str
+    excerpt: str
+    blocker: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionName:
+    id: UUID
+    title: str
+    ticket: str
+    git_branch: str
+    event_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph:
+    """`nodes` in the order of the log. `parent_run` is the run that triggered this one."""
+
+    run: RunValue
+    session: SessionName
+    nodes: Sequence[GraphNode]
+    is_cut: bool
+    questions: Sequence[CheckpointValue]
+    gaps: Sequence[GapValue]
+    children: Sequence[ChildRun]
+    parent_run: UUID | None
+    chosen: GraphNode | None
+    state: Snapshot | None
+
+
+def read_graph(*, actor: Actor, run_id: UUID, chosen: UUID | None = None) -> Graph:
+    """Five queries, however long the run is. Of the chosen node the engine's state is read too."""
+    actor.require(Permission.READ_RUNS)
+    session = WorkSession.objects.filter(pk=OuterRef("session_id")).values(
+        found=JSONObject(
+            title=F("title"), ticket=F("ticket"), git_branch=F("git_branch"), event_count=F("next_event_index")
+        )
+    )
+    run = (
+        Run.objects.filter(pk=run_id, team_id=actor.team_id)
+        .annotate(of_session=Subquery(session[:1]))
+        .order_by("pk")
+        .first()
+    )
+    if run is None:
+        raise NotFoundError("There is no such run.", suggestion="List the runs of your team for their ids.")
+    nodes, state = _nodes(run, chosen)
+    questions = CheckpointRequest.objects.filter(run_id=run.pk).order_by("-event_index")[: 5 * MOST_SHOWN]
+    gaps = gaps_of(run_id=run.pk).order_by("event_index", "id")[:MOST_SHOWN]
+    children, parent = _relatives(actor, run)
+    return Graph(
+        run=run_value(run),
+        session=SessionName(id=run.session_id, **run.of_session),
+        nodes=nodes,
+        is_cut=len(nodes) == MOST_NODES,
+        questions=[checkpoint_value(row, run) for row in questions],
+        gaps=[gap_value(row, closes=row.closes) for row in gaps],
+        children=children,
+        parent_run=parent,
+        chosen=next((node for node in nodes if node.id == chosen), None),
+        state=state,
+    )
+
+
+def events_of_node(*, actor: Actor, graph: Graph, node: GraphNode) -> Sequence[EventValue]:
+    """What the call that made a node wrote. One query."""
+    actor.require(Permission.READ_RUNS)
+    rows = events_of(session_id=graph.session.id).filter(
+        team_id=actor.team_id,
+        index__range=(max(0, node.event_index - MAX_EVENTS_OF_ATTEMPT), node.event_index + MAX_EVENTS_OF_ATTEMPT),
+        created_at=node.created_at,
+        run_id=graph.run.id,
+    )
+    return [event_value(row) for row in rows.order_by("index")]
+
+
+def outputs_at(*, actor: Actor, node: GraphNode, run_id: UUID) -> Sequence[OutputValue]:
+    """What was handed in for the step of a node, or recorded with a bookmark. One query."""
+    actor.require(Permission.READ_RUNS)
+    own = Q(to_node_id=node.id) if node.kind is NodeKind.CHECKPOINT else Q(node_id=node.id)
+    rows = outputs_of(run_id=run_id).filter(own, team_id=actor.team_id)
+    return [output_value(row, is_superseded=row.is_superseded) for row in rows.order_by("event_index", "id")[:50]]
+
+
+def _nodes(run: Run, chosen: UUID | None) -> tuple[list[GraphNode], Snapshot | None]:
+    asked: dict[str, Any] = {"run": run.pk, "excerpt": _EXCERPT_CHARACTERS, "most": MOST_NODES, "chosen": chosen}
+    with connection.cursor() as cursor:
+        cursor.execute(_NODES, asked)
+        rows = cursor.fetchall()
+    state = next((sound_snapshot(data=bytes(row[13]), digest=row[10]) for row in rows if row[13] is not None), None)
+    return [_node(row) for row in reversed(rows)], state
+
+
+def _node(row: Sequence[Any]) -> GraphNode:
+    return GraphNode(
+        id=row[0],
+        parent_id=row[1],
+        kind=NodeKind(row[2]),
+        edge_cause=row[3],
+        pending_key=row[4],
+        title=row[5] or row[4],
+        event_index=row[6],
+        created_at=row[7],
+        mode=(row[8], row[9]),
+        snapshot_digest=row[10],
+        by=row[11] or "",
+        excerpt=row[12] or "",
+        blocker=orjson.loads(row[14]) if isinstance(row[14], str) else row[14],
+    )
+
+
+def _relatives(actor: Actor, run: Run) -> tuple[list[ChildRun], UUID | None]:
+    """The runs that this one triggered, and the one that triggered it."""
+    with connection.cursor() as cursor:
+        cursor.execute(_RELATIVES, {"team": actor.team_id, "run": run.pk, "most": MOST_SHOWN})
+        rows = cursor.fetchall()
+    children = [ChildRun(id=row[1], title=row[2], status=RunStatus(row[3])) for row in rows if row[0] != run.pk]
+    return children, next((row[1] for row in rows if row[0] == run.pk), None)

@@ -1,0 +1,62 @@
+"""Several messages in one request, which receivers of the revision 2025-03-26 must take: answered in their order."""
+
+from typing import Any
+
+import orjson
+from mcp.server import Server
+
+from workrail_site.bodies import Scope
+from workrail_site.errors import JsonRpc
+from workrail_site.mcp.envelopes import NoMessageError, refuse_message
+from workrail_site.mcp.exchange import answer_one
+from workrail_site.mcp.messages import Json, RpcCode, RpcError, failed, request_of, usable_id
+from workrail_site.mcp.revisions import BATCHES
+from workrail_site.wsgi_in_asgi import Send
+
+MAX_MESSAGES = 100
+_ACCEPTED = 202
+_OK = 200
+_HEADERS = [(b"content-type", b"application/json")]
+
+
+def is_batch(scope: Scope) -> bool:
+    """Of that revision, which has no header to say so: a client that says nothing is taken to speak it."""
+    if scope["method"] != "POST" or scope["workrail.body"].lstrip()[:1] != b"[":
+        return False
+    said = next((value for name, value in scope["headers"] if name == b"mcp-protocol-version"), BATCHES.encode())
+    return bool(said == BATCHES.encode())
+
+
+async def answer_batch(*, server: Server[Any], scope: Scope, send: Send) -> None:
+    try:
+        messages = orjson.loads(scope["workrail.body"])
+    except orjson.JSONDecodeError:
+        await refuse_message(NoMessageError(JsonRpc.PARSE_ERROR, "The body is not JSON."), send=send)
+        return
+    if not 0 < len(messages) <= MAX_MESSAGES:
+        words = f"A batch has 1 to {MAX_MESSAGES} messages."
+        await refuse_message(NoMessageError(JsonRpc.INVALID_REQUEST, words), send=send)
+        return
+    answers = [said for message in messages if (said := await _answer(server, message)) is not None]
+    await _send(send, _OK if answers else _ACCEPTED, answers)
+
+
+async def _answer(server: Server[Any], message: Any) -> Json | None:
+    try:
+        request = request_of(message)
+        if request is None or request.id is None:
+            return None
+        if request.method == "initialize":
+            return failed(request.id, RpcError(RpcCode.INVALID_REQUEST, {"details": "initialize is never in a batch"}))
+        request_id = request.id if isinstance(request.id, str | int) else str(request.id)
+        said = await answer_one(
+            server=server, request_id=request_id, method=request.method, params=dict(request.named), version=BATCHES
+        )
+    except RpcError as error:
+        return failed(usable_id(message), error)
+    return {**said, "id": request.id}
+
+
+async def _send(send: Send, status: int, said: Json | list[Json]) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": _HEADERS})
+    await send({"type": "http.response.body", "body": orjson.dumps(said) if said else b""})

@@ -1,0 +1,108 @@
+"""JSON-RPC as text: what a line or a body holds, and how an answer is written. Nothing here knows what is asked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import orjson
+
+Json = dict[str, Any]
+
+
+class RpcCode(IntEnum):
+    PARSE_ERROR = -32700
+    INVALID_REQUEST = -32600
+    METHOD_NOT_FOUND = -32601
+    INVALID_PARAMS = -32602
+    INTERNAL = -32603
+    SERVER = -32000
+
+
+_MESSAGES = {
+    RpcCode.PARSE_ERROR: "Parse error",
+    RpcCode.INVALID_REQUEST: "Invalid Request",
+    RpcCode.METHOD_NOT_FOUND: "Method not found",
+    RpcCode.INVALID_PARAMS: "Invalid params",
+    RpcCode.INTERNAL: "Internal error",
+    RpcCode.SERVER: "Server error",
+}
+
+
+class RpcError(Exception):
+    """An error of JSON-RPC, as it is written. Without a message it has the one that belongs to the code."""
+
+    def __init__(self, code: int, data: Any = None, *, message: str = "") -> None:
+        super().__init__(code, data)
+        self.code = code
+        self.message = message or _MESSAGES[RpcCode(code)]
+        self.data = data
+
+    def as_json(self) -> Json:
+        return {"code": self.code, "message": self.message, **({} if self.data is None else {"data": self.data})}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """`id` is None for a notification, which is never answered."""
+
+    id: str | int | float | None
+    method: str
+    params: Mapping[str, Any] | list[Any]
+    body: Json
+
+    @property
+    def named(self) -> Mapping[str, Any]:
+        """Raises RpcError when the parameters are a list: no method here takes one."""
+        if isinstance(self.params, list):
+            raise RpcError(RpcCode.INVALID_PARAMS, {"details": "params must be an object"})
+        return self.params
+
+
+def parse(data: bytes) -> Any:
+    """Raises RpcError for what is no JSON."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        raise RpcError(RpcCode.PARSE_ERROR, {"details": "Unexpected token in JSON"}) from None
+
+
+def request_of(message: Any) -> Request | None:
+    """None for an answer to something that nobody here asked. Raises RpcError for what is no message."""
+    if not isinstance(message, dict):
+        raise _invalid("a message is an object")
+    if message.get("jsonrpc") != "2.0":
+        raise _invalid('jsonrpc must be "2.0"')
+    if "method" not in message and ("result" in message or "error" in message):
+        return None
+    if not isinstance(message.get("method"), str):
+        raise _invalid("method must be a string")
+    if "id" in message and usable_id(message) is None:
+        raise _invalid("id must be a string or a number")
+    params = message.get("params")
+    if params is not None and not isinstance(params, dict | list):
+        raise _invalid("params must be an object")
+    return Request(id=usable_id(message), method=message["method"], params=params or {}, body=message)
+
+
+def usable_id(message: Any) -> str | int | float | None:
+    """The id of a message that is not right may still be right."""
+    found = message.get("id") if isinstance(message, dict) else None
+    return found if isinstance(found, str | int | float) and not isinstance(found, bool) else None
+
+
+def answered(request_id: str | float | None, result: Any) -> Json:
+    return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+
+def failed(request_id: str | float | None, error: RpcError) -> Json:
+    return {"jsonrpc": "2.0", "id": request_id, "error": error.as_json()}
+
+
+def written(message: Json | list[Json]) -> bytes:
+    """One line: JSON has no line ends of its own."""
+    return orjson.dumps(message)
+
+
+def _invalid(details: str) -> RpcError:
+    return RpcError(RpcCode.INVALID_REQUEST, {"details": details})

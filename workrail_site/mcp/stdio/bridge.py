@@ -1,0 +1,194 @@
+"""`mcp --url …`: a server elsewhere, for a client that only starts processes. Its restarts are waited for here."""
+
+import contextlib
+import random
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import orjson
+
+from workrail_site.mcp.messages import Json, Request, RpcCode, RpcError, parse, written
+from workrail_site.mcp.revisions import BATCHES, VERSION_KEY
+from workrail_site.mcp.stdio.command import MAX_LINE_BYTES, TEXT, claim_stdout
+from workrail_site.mcp.stdio.lines import FinishedError, converse
+
+# A server that is started anew is back within this; a client rarely waits longer.
+PATIENCE_SECONDS = 60.0
+_READ_SECONDS = 300.0
+_FIRST_PAUSE_SECONDS = 0.25
+_LONGEST_PAUSE_SECONDS = 5.0
+_TOO_BUSY = frozenset({429, 503})
+_NOT_FOUND = 404
+_ACCEPTED = frozenset({202, 204})
+_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_SESSION = "mcp-session-id"
+
+
+def pass_on(*, url: str, reply: str, key: str) -> int:
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    if reply == TEXT:
+        headers["Workrail-Reply"] = TEXT
+    sink = claim_stdout()
+    timeout = httpx2.Timeout(_READ_SECONDS, connect=10.0)
+    with httpx2.Client(headers=headers, timeout=timeout, follow_redirects=False) as http:
+        talk = BridgeTalk(http, url, patience=Patience(seconds=PATIENCE_SECONDS, pause=time.sleep))
+        return converse(source=sys.stdin.buffer, sink=sink, talk=talk, max_bytes=MAX_LINE_BYTES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long a server that does not answer is waited for, in all, for one message."""
+
+    seconds: float
+    pause: Callable[[float], None]
+
+
+class BridgeTalk:
+    """Each message is one request. What the server forgot of the session, it is told again."""
+
+    def __init__(self, http: httpx2.Client, url: str, *, patience: Patience) -> None:
+        self._http = http
+        self._url = url
+        self._patience = patience
+        self._greeting: Json | None = None
+        self._session = ""
+        self._version = ""
+        self._repeatable: frozenset[str] = frozenset()
+
+    def takes_batches(self) -> bool:
+        return self._version == BATCHES
+
+    def notice(self, request: Request) -> None:
+        """Nobody waits for an answer, so nobody is told of a failure either."""
+        with contextlib.suppress(RpcError):
+            self._exchange(request)
+
+    def answer(self, request: Request) -> Any:
+        if request.method == "shutdown":
+            raise FinishedError
+        if request.method == "initialize":
+            self._session = self._version = ""
+        response = self._exchange(request)
+        result = _result_of(response)
+        if request.method == "initialize":
+            self._remember(request.body, response, result)
+        elif request.method == "tools/list":
+            self._repeatable |= _repeatable(result)
+        return result
+
+    def _remember(self, greeting: Json, response: httpx2.Response, result: Any) -> None:
+        self._greeting = greeting
+        self._session = response.headers.get(_SESSION, "")
+        self._version = str(result.get("protocolVersion", "")) if isinstance(result, dict) else ""
+
+    def _exchange(self, request: Request) -> httpx2.Response:
+        response = self._send(request.body, may_repeat=self._may_repeat(request))
+        if response.status_code == _NOT_FOUND and self._session and self._greeting is not None:
+            self._greet_again(self._greeting)
+            response = self._send(request.body, may_repeat=self._may_repeat(request))
+        return response
+
+    def _greet_again(self, greeting: Json) -> None:
+        self._session = ""
+        response = self._send(greeting, may_repeat=True)
+        self._remember(greeting, response, _result_of(response))
+        self._send({"jsonrpc": "2.0", "method": "notifications/initialized"}, may_repeat=True)
+
+    def _may_repeat(self, request: Request) -> bool:
+        """Whether it does no harm when the server has done it already and its answer was lost."""
+        name = request.params.get("name") if isinstance(request.params, dict) else None
+        return request.method != "tools/call" or name in self._repeatable
+
+    def _send(self, body: Json, *, may_repeat: bool) -> httpx2.Response:
+        """Tried again where the server did not take it up, or where taking it up twice is the same."""
+        ends_at = time.monotonic() + self._patience.seconds
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            found = self._try(body, may_repeat=may_repeat)
+            if isinstance(found, httpx2.Response) and found.status_code not in _TOO_BUSY:
+                return found
+            wait = _asked_pause(found, default=pause)
+            if time.monotonic() + wait > ends_at:
+                return _given_up(found)
+            self._patience.pause(wait * random.uniform(0.8, 1.2))  # noqa: S311  so that clients do not come all at once
+            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+
+    def _try(self, body: Json, *, may_repeat: bool) -> httpx2.Response | str:
+        """The response, or why there is none."""
+        try:
+            return self._http.post(self._url, content=written(body), headers=self._headers(body))
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            return f"{self._url} does not answer: {error}"
+        except httpx2.TransportError as error:
+            failure = f"The answer of {self._url} was lost: {error}"
+        if not may_repeat:
+            raise _lost(f"{failure}. It may have been done: look where the run stands before you repeat it.")
+        return failure
+
+    def _headers(self, body: Mapping[str, Any]) -> dict[str, str]:
+        """Those of the session; or, for a message that says its own revision, those that route it."""
+        params = body.get("params")
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        said = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+        if isinstance(said, str):
+            method = str(body.get("method", ""))
+            name = params.get(_NAMED_BY[method]) if method in _NAMED_BY and isinstance(params, dict) else None
+            routing = {"MCP-Protocol-Version": said, "Mcp-Method": method}
+            return routing | ({"Mcp-Name": str(name)} if name is not None else {})
+        session = {_SESSION: self._session} if self._session else {}
+        return session | ({"MCP-Protocol-Version": self._version} if self._version else {})
+
+
+def _result_of(response: httpx2.Response) -> Any:
+    """Raises RpcError for an answer that is an error, and for one that is none of JSON-RPC."""
+    if response.status_code in _ACCEPTED:
+        return {}
+    message = _message_of(response)
+    if isinstance(message, dict) and isinstance(message.get("error"), dict):
+        error = message["error"]
+        code = error.get("code")
+        text = str(error.get("message", "")) or "Server error"
+        raise RpcError(code if isinstance(code, int) else RpcCode.SERVER, error.get("data"), message=text)
+    if isinstance(message, dict) and "result" in message:
+        return message["result"]
+    raise _lost(f"The server answered {response.status_code} without a message of MCP.")
+
+
+def _message_of(response: httpx2.Response) -> Any:
+    """Of a stream of events, the last message that answers."""
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        try:
+            return parse(response.content)
+        except RpcError:
+            return None
+    said = [line.removeprefix("data:").strip() for line in response.text.splitlines() if line.startswith("data:")]
+    messages = [orjson.loads(text) for text in said if text]
+    return next((each for each in reversed(messages) if "result" in each or "error" in each), None)
+
+
+def _repeatable(result: Any) -> frozenset[str]:
+    """The tools that say of themselves that calling them twice is the same as once."""
+    tools = result.get("tools", ()) if isinstance(result, dict) else ()
+    hints = ((tool.get("name", ""), tool.get("annotations") or {}) for tool in tools)
+    return frozenset(name for name, said in hints if said.get("idempotentHint") or said.get("readOnlyHint"))
+
+
+def _asked_pause(found: httpx2.Response | str, *, default: float) -> float:
+    said = found.headers.get("retry-after", "") if isinstance(found, httpx2.Response) else ""
+    return float(said) if said.isdigit() else default
+
+
+def _given_up(found: httpx2.Response | str) -> httpx2.Response:
+    if isinstance(found, str):
+        raise _lost(found)
+    return found
+
+
+def _lost(details: str) -> RpcError:
+    return RpcError(RpcCode.SERVER, {"details": details})

@@ -1,0 +1,61 @@
+"""The handshake by lines, before anything of Django or of the SDK is loaded."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from workrail_site.dialects.introductions import INTRODUCTIONS, VERSION
+from workrail_site.mcp.messages import RpcCode, RpcError
+from workrail_site.mcp.revisions import LATEST_WITH_HANDSHAKE, SEED, WITH_HANDSHAKE
+
+LOOKUP = "lookup"
+_LOOKUP_INFO = {
+    "name": "workflowlookup",
+    "version": "1.0.0",
+    "description": "Workflow Orchestration System MCP Server",
+}
+# What each dialect's server is able to, as it says itself when it is loaded.
+CAPABILITIES: Mapping[str, Any] = {
+    "completions": {},
+    "prompts": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": False},
+    "tools": {"listChanged": False},
+}
+
+
+def greet(dialect: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to `initialize`. Raises RpcError when the client says no version, or one that the dialect does not speak."""
+    requested = _requested(params)
+    if dialect == LOOKUP:
+        return _greet_lookup(requested)
+    introduction = INTRODUCTIONS[dialect]
+    version = requested if requested in WITH_HANDSHAKE else LATEST_WITH_HANDSHAKE
+    return {
+        "protocolVersion": version,
+        "capabilities": dict(CAPABILITIES),
+        "serverInfo": {"name": f"workrail-{dialect}", "title": introduction.title, "version": VERSION},
+        "instructions": introduction.instructions,
+    }
+
+
+def _requested(params: Mapping[str, Any]) -> str:
+    for name, kind in (("protocolVersion", str), ("capabilities", dict)):
+        if name not in params:
+            raise RpcError(RpcCode.INVALID_PARAMS, {"details": f"{name} is required"})
+        if not isinstance(params[name], kind):
+            what = "a string" if kind is str else "an object"
+            raise RpcError(RpcCode.INVALID_PARAMS, {"details": f"{name} must be {what}"})
+    return str(params["protocolVersion"])
+
+
+def _greet_lookup(requested: str) -> dict[str, Any]:
+    if requested != SEED:
+        data = {"supportedVersions": [SEED], "requestedVersion": requested}
+        raise RpcError(RpcCode.SERVER, data, message="Unsupported protocol version")
+    return {
+        "protocolVersion": SEED,
+        "capabilities": {
+            "tools": {"listChanged": False, "notifyProgress": False},
+            "resources": {"listChanged": False},
+        },
+        "serverInfo": dict(_LOOKUP_INFO),
+    }
