@@ -378,6 +378,11 @@ SPECTACULAR_SETTINGS = {
 
 BUNDLE_SIGNERS = ENVIRONMENT.words("WORKRAIL_BUNDLE_SIGNERS")
 
+# For so many days without activity a session is kept, unless its team has a rule; 0 is for ever. Archives of what is
+# deleted are kept for so many days after.
+SESSION_IDLE_DAYS = ENVIRONMENT.integer("WORKRAIL_SESSION_IDLE_DAYS", default=60)
+ARCHIVE_DAYS = ENVIRONMENT.integer("WORKRAIL_ARCHIVE_DAYS", default=365, minimum=1)
+
 # Traces
 
 TRACE_DAYS = ENVIRONMENT.integer("WORKRAIL_TRACE_DAYS", default=90, minimum=1)

@@ -38,6 +38,7 @@ class RevisionAdmin(SharedAdmin):
         form_url: str = "",  # noqa: ARG002  Django's signature
         extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
     ) -> HttpResponse:
+        self.admit(request)
         row = self.get_object(request, object_id)
         if not isinstance(row, Revision):
             raise Http404

@@ -91,6 +91,7 @@ class WorkflowAdmin(SharedAdmin):
         form_url: str = "",  # noqa: ARG002  Django's signature
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
+        self.admit(request)
         row = self.get_object(request, object_id)
         if not isinstance(row, Workflow):
             raise Http404
@@ -232,6 +233,8 @@ class WorkflowAdmin(SharedAdmin):
         return row, actor
 
     def _shown_row(self, request: HttpRequest, row_id: UUID) -> Workflow:
+        if not self.has_view_permission(request):
+            raise PermissionDenied
         row = self.get_queryset(request).select_related("published").filter(pk=row_id).first()
         if not isinstance(row, Workflow):
             raise Http404
