@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from sessions_app.admin import modes, pages, showing
 from sessions_app.admin.bundles import EXPORT_SESSION
 from sessions_app.admin.filters import StatusFilter, WorkflowFilter
+from sessions_app.admin.retention import DELETE_SESSION, HOLD_SESSION, LET_GO
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.values import SessionValue
 from sessions_app.models import Run, WorkSession
@@ -88,7 +89,7 @@ class ActivityAdmin(pages.RowStudio):
 
 
 class WorkSessionAdmin(ActivityAdmin):
-    acts: ClassVar[tuple[Act, ...]] = (EXPORT_SESSION, SESSION_MODE, TEAM_MODE)
+    acts: ClassVar[tuple[Act, ...]] = (EXPORT_SESSION, HOLD_SESSION, LET_GO, DELETE_SESSION, SESSION_MODE, TEAM_MODE)
     sortable_by = ()
     list_display = ("shown_title", "shown_runs", "git_branch", "ticket", "last_activity_at")
     list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StatusFilter, WorkflowFilter)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from sessions_app.engine.checkpoints import MAX_REASON_CHARACTERS
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.presets import Preset, read_preferences
 from sessions_app.engine.resume import MAX_TEXT_CHARACTERS, ResumeQuery
@@ -217,6 +218,12 @@ class ResolutionBody(Shape, frozen=True):
     """`summary` says what supplied that which was missing."""
 
     summary: Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
+
+
+class StopBody(Shape, frozen=True):
+    """`reason` is told to whoever moves the run afterwards."""
+
+    reason: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_REASON_CHARACTERS)]
 
 
 class SessionsQuery(PageQuery, frozen=True):

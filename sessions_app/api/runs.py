@@ -28,11 +28,12 @@ from sessions_app.api.bodies import (
     ResolutionBody,
     RunsQuery,
     StartBody,
+    StopBody,
     TreeQuery,
 )
 from sessions_app.selectors import nodes, records, runs as runs_read
 from sessions_app.selectors.runs import RunFilters
-from sessions_app.services import gaps, runs
+from sessions_app.services import gaps, runs, stops
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix
@@ -161,6 +162,26 @@ class RunPreferencesView(APIView):
             actor=call.actor, run_id=_run(run), change=body.required_change(), now=call.now, entropy=os.urandom
         )
         return msgspec.Raw(reply.data)
+
+
+class CancellationView(APIView):
+    @operation(
+        summary="End a run for good; a signed-in person only. Whoever moves it afterwards is told why", status=204
+    )
+    def post(self, *, call: Call, run: str, body: StopBody) -> None:
+        stops.cancel_run(actor=call.actor, run_id=_run(run), reason=body.reason, now=call.now, entropy=os.urandom)
+
+
+class PauseView(APIView):
+    @operation(summary="Hold a run where it stands; a signed-in person only", status=204)
+    def post(self, *, call: Call, run: str, body: StopBody) -> None:
+        stops.pause_run(actor=call.actor, run_id=_run(run), reason=body.reason, now=call.now, entropy=os.urandom)
+
+
+class ResumptionView(APIView):
+    @operation(summary="Let a paused run go on; a signed-in person only", status=204)
+    def post(self, *, call: Call, run: str) -> None:
+        stops.resume_run(actor=call.actor, run_id=_run(run), now=call.now, entropy=os.urandom)
 
 
 def _run(text: str) -> UUID:

@@ -24,12 +24,17 @@ def entered(*, program: Program, before: Snapshot, decision: Decision, token: st
     """
     snapshot = decision.snapshot
     warnings = [*decision.told, *(said.message for node in decision.nodes for said in node.warnings)]
-    body = activity_entered(program=program, snapshot=snapshot, token=token, warnings=warnings)
+    body = activity_entered(program=program, snapshot=snapshot, token=token, warnings=warnings) | answer_of(before)
     if snapshot.work is not None:
         body["recorded_steps"] = decision.recorded
     elif before.position.activity:
         body[STRETCH] = {"activity": before.position.activity, "from_ms": before.entered_ms, "until_ms": now_ms}
     return body
+
+
+def answer_of(snapshot: Snapshot) -> dict[str, Any]:
+    """What a person answered last, for whoever goes on."""
+    return {"answered": snapshot.answered.as_json()} if snapshot.answered is not None else {}
 
 
 def activity_entered(*, program: Program, snapshot: Snapshot, token: str, warnings: Sequence[str]) -> dict[str, Any]:
@@ -44,6 +49,7 @@ def activity_entered(*, program: Program, snapshot: Snapshot, token: str, warnin
         "session_token": token,
         "pending_checkpoints": [question.checkpoint for question in snapshot.questions],
         "warnings": [*warnings],
+        **answer_of(snapshot),
     }
 
 

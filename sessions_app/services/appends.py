@@ -151,8 +151,8 @@ class Append:
     closings: Sequence[Closing] = ()
     # The node that an answer led to.
     closed_by: UUID | None = None
-    # What a person approved with their own acknowledgement, before anybody was asked.
-    approved: Sequence[str] = ()
+    # What the audit log tells of it beside the answers: each action with its target.
+    audited: Sequence[tuple[str, str]] = ()
     moved: NewTip | None = None
 
     @property

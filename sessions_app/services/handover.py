@@ -198,6 +198,7 @@ def read_status(*, actor: Actor, token: str, dialect: Dialect) -> dict[str, Any]
     }
     if held.pending:
         body["pending_checkpoints"] = [question.checkpoint for question in held.pending]
+    body |= handover_replies.answer_of(snapshot)
     last = read_last_answer(team_id=actor.team_id, run_id=held.handle.run_id)
     if last is not None:
         body["last_checkpoint"] = last

@@ -1,6 +1,6 @@
 """Makes what one try writes and answers: ids, tokens, the reply, and the rows of the transition."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -224,18 +224,24 @@ class Minting:
             questions=rows.questions(),
             closings=[closing for node in decision.nodes for closing in node.closings],
             closed_by=last.next_node,
-            approved=[draft.dedupe for node in decision.nodes for draft in node.drafts if _is_own_approval(draft)],
+            audited=[entry for node in decision.nodes for draft in node.drafts for entry in _audited(draft, node)],
             moved=landing.moved,
             handles=rows.handles([handle] if handle else []),
         )
 
 
-def _is_own_approval(draft: EventDraft) -> bool:
-    return (
-        draft.kind is EventKind.CHECKPOINT_ANSWERED
-        and draft.data["authority"] == Authority.HUMAN.value
-        and "request" not in draft.data
-    )
+def _audited(draft: EventDraft, decision: Decision) -> Iterator[tuple[str, str]]:
+    """What a person approved with their own acknowledgement, before anybody was asked, and which run they stopped."""
+    place, data = decision.place, draft.data
+    match draft.kind:
+        case EventKind.CHECKPOINT_ANSWERED if data["authority"] == Authority.HUMAN.value and "request" not in data:
+            yield "step.approved", to_text(Prefix.NODE, place.node_id or place.next_node)
+        case EventKind.RUN_STOPPED:
+            yield f"run.{data['kind']}", to_text(Prefix.RUN, place.run_id)
+        case EventKind.RUN_RESUMED:
+            yield "run.resumed", to_text(Prefix.RUN, place.run_id)
+        case _:
+            pass
 
 
 def situation_reply(

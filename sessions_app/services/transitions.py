@@ -19,7 +19,7 @@ def carry_out(*, actor: Actor, plan: Append) -> bool:
     A person's answer is refused where somebody else has claimed the question, whichever way it came.
     """
     answers = [closing for closing in plan.closings if closing.authority is Authority.HUMAN]
-    written = _answer(actor, plan, answers) if answers or plan.approved else store.append(plan)
+    written = _answer(actor, plan, answers) if answers or plan.audited else store.append(plan)
     if written and any(told.kind is NoticeKind.CHECKPOINT_ASKED for told in plan.announcements):
         # People wait for these. All others are found by the schedule within seconds, and cost the agent nothing.
         jobs.ask_to_announce()
@@ -33,9 +33,8 @@ def _answer(actor: Actor, plan: Append, answers: list[Closing]) -> bool:
         if written:
             for closing in answers:
                 _account_for(actor, plan, closing)
-            for _ in plan.approved:
-                target = to_text(Prefix.NODE, plan.closed_by) if plan.closed_by else ""
-                record_audit(actor=actor, action="step.approved", target=target, now=plan.now)
+            for action, target in plan.audited:
+                record_audit(actor=actor, action=action, target=target, now=plan.now)
     return written
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError
+from sessions_app.engine.handover_replies import answer_of
 from sessions_app.services.handles import Held
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from workflows_app.engine.activity_documents import overview_json
@@ -103,4 +104,4 @@ def presented(held: Held, *, warnings: Sequence[str]) -> ToolReply:
 
 def resumed(held: Held) -> ToolReply:
     message = "The checkpoint is resolved. Go on with the work, by the effect that the orchestrator handed to you."
-    return tokened({"status": "resumed", "message": message}, token=held.token)
+    return tokened({"status": "resumed", "message": message, **answer_of(held.snapshot)}, token=held.token)

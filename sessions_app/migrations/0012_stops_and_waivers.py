@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     """
 
     dependencies = [
-        ('sessions_app', '0010_announcements'),
+        ('sessions_app', '0011_expiry'),
     ]
 
     operations = [
