@@ -13,10 +13,6 @@ STILL_RED: dict[str, list[str]] = {
     ],
     "what a person answered is told with the next reply in every dialect": [
         "test_it_is_told_with_the_next_move_too[navigation]",
-        "test_what_a_person_answered_and_why_is_told_with_the_next_reply[orchestrator-get_workflow_status-session_token-more3]",
-        "test_what_a_person_answered_and_why_is_told_with_the_next_reply[orchestrator-next_activity-session_token-more5]",
-        "test_what_a_person_answered_and_why_is_told_with_the_next_reply[orchestrator-resume_checkpoint-session_token-more4]",
-        "test_what_a_person_answered_and_why_is_told_with_the_next_reply[session-next_activity-session_token-more2]",
     ],
 }
 
