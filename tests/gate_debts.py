@@ -34,20 +34,4 @@ MATRIX_STILL_RED: dict[str, str] = {
     # What a person waived is asked nevertheless.
     "peoples_question-navigation-never_stop_by_person": "advance",
     "peoples_question-session-never_stop_by_person": "advance",
-    # A worker that yields nothing is warned; and another activity is entered before the one that asks.
-    "relayed_question-orchestrator-full_auto_stop": (
-        "advance omit jump complete end fork_before rehydrate_elsewhere trigger mode_change "
-        "replay key_rotation early_answer answer_to_another"
-    ),
-    "relayed_question-orchestrator-guided": (
-        "advance omit jump complete end fork_before rehydrate_elsewhere trigger mode_change "
-        "replay key_rotation early_answer answer_to_another"
-    ),
-    "relayed_question-orchestrator-never_stop_by_person": (
-        "advance omit jump complete end fork_before rehydrate_elsewhere trigger mode_change "
-        "replay key_rotation early_answer answer_to_another"
-    ),
-    "relayed_question-session-full_auto_stop": "jump",
-    "relayed_question-session-guided": "jump",
-    "relayed_question-session-never_stop_by_person": "jump",
 }

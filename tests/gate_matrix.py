@@ -91,6 +91,20 @@ RULES = (
         because="a manifest tells the rounds of a loop itself, so no list is waited for",
     ),
     Rule(
+        kinds=USER,
+        dialects=frozenset({"orchestrator"}),
+        ways=GOING_ON,
+        outcome=Outcome.FREE,
+        because="its contract asks what a worker yields, and nothing before; who yields nothing is warned",
+    ),
+    Rule(
+        kinds=USER,
+        dialects=frozenset({"session"}),
+        ways=frozenset({Way.JUMP}),
+        outcome=Outcome.FREE,
+        because="its contract asks when the activity is entered; who enters another one is warned",
+    ),
+    Rule(
         kinds=PEOPLE,
         modes=BY_AGENT,
         ways=EVERY_ATTEMPT,

@@ -212,23 +212,23 @@ def agent_answers(scene, *, question=None, option=None, reads=True):
     option = option or ("yes" if scene.gate.question == "agreed" else "approve")
     if reads:
         scene.floor.read_it()
-    _ANSWERS[scene.dialect](scene, name or "gated", option)
+    _ANSWERS[scene.dialect](scene, name or "gated", option, reads=reads)
 
 
-def _answer_by_rail(scene, name, option):
+def _answer_by_rail(scene, name, option, **_):
     told = rail_ack(scene.floor, scene.at, artifacts=[relayed(option, name)])
     if told.get("kind") == "blocked":
         rail_ack(scene.floor, told, artifacts=[relayed(option, name)])
 
 
-def _answer_by_hand(scene, name, option):
+def _answer_by_hand(scene, name, option, **_):
     told = nav(scene.floor, scene.at, "respond_to_checkpoint", checkpoint_id=name, option_id=option)
     scene.move(told.get("state", scene.at))
 
 
-def _answer_handed_over(scene, name, option):
+def _answer_handed_over(scene, name, option, *, reads):
     token = asked(scene) if scene.dialect == "orchestrator" else scene.at
-    if scene.dialect == "orchestrator":
+    if scene.dialect == "orchestrator" and reads:
         scene.floor.read_it()
     named = {"checkpoint_id": name} if scene.dialect == "session" else {}
     raw = scene.floor[scene.dialect].raw("respond_checkpoint", session_token=token, option_id=option, **named)

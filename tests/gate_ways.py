@@ -58,6 +58,7 @@ TRIGGERS_NOTHING = "steps workflows and runs of the rail trigger nothing"
 KNOWS_NO_PARENT = "its contract has no sessions within sessions"
 TAKES_NO_CONTEXT = "its contract has no argument for it"
 HAS_NO_BOOKMARK = "its contract has no bookmarks"
+HANDLE_NAMES_IT = "the handle names the question: none can be mistaken for another"
 HAS_NO_DISMISSAL = "its contract dismisses no questions"
 
 
@@ -473,5 +474,6 @@ WAYS = {
         Way.CHILD: orchestrator_child,
         Way.TRIGGER: orchestrator_trigger,
         Way.REPLAY: orchestrator_replay,
+        Way.WRONG: HANDLE_NAMES_IT,
     },
 }
