@@ -1,5 +1,6 @@
 """Asks for later work by the name of the task, once the transaction has committed."""
 
+from collections.abc import Iterable
 from uuid import UUID
 
 from celery import signature
@@ -7,7 +8,12 @@ from django.db import transaction
 
 ENSURE_PARTITIONS = "sessions_app.tasks.ensure_partitions"
 ANNOUNCE = "sessions_app.tasks.announce"
+KEEP_ANCHOR = "sessions_app.tasks.keep_anchor"
 ENTER_SESSIONS = "sessions_app.tasks.enter_sessions"
+COLLECT = "sessions_app.tasks.collect_unreferenced"
+EXPIRE_SESSIONS = "sessions_app.tasks.expire_sessions"
+# Of an app above this one, which is known by its name only.
+FORGET_TRACES = "traces_app.tasks.forget_sessions"
 RUN_BUNDLE_JOB = "sessions_app.tasks.run_bundle_job"
 KEEP_BUNDLE_JOBS = "sessions_app.tasks.keep_bundle_jobs"
 
@@ -25,4 +31,10 @@ def ask_to_announce() -> None:
 def ask_to_run_bundle_job(*, job_id: UUID) -> None:
     """A request that is lost with the broker is made again by the schedule."""
     ask = signature(RUN_BUNDLE_JOB, args=(str(job_id),), immutable=True)
+    transaction.on_commit(lambda: ask.apply_async(retry_policy=_PUBLISHING), robust=True)
+
+
+def ask_to_forget_traces(*, team_id: UUID, session_ids: Iterable[UUID]) -> None:
+    """What is not forgotten now, because no broker answers, goes with the month that it is in."""
+    ask = signature(FORGET_TRACES, args=(str(team_id), [str(each) for each in session_ids]), immutable=True)
     transaction.on_commit(lambda: ask.apply_async(retry_policy=_PUBLISHING), robust=True)

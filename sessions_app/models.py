@@ -14,6 +14,7 @@ from django.db.models.functions import Upper
 
 from sessions_app.engine.bundles import BundleJobKind, BundleJobState
 from sessions_app.engine.checkpoints import Authority, CheckpointState
+from sessions_app.engine.expiry import MAX_IDLE_DAYS
 from sessions_app.engine.ledger import EntryKind
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
 from sessions_app.engine.reasons import GapCategory, GapSeverity
@@ -521,6 +522,56 @@ class BundlePart(models.Model):
 
     def __str__(self) -> str:
         return f"part {self.index} of {self.job_id}"
+
+
+class Retention(models.Model):
+    """How long a team keeps sessions: all of them where no workflow is named. No number of days is for ever."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    workflow_id = models.CharField(max_length=128, blank=True)
+    idle_days = models.PositiveIntegerField(null=True)
+    archives = models.BooleanField(default=False)
+    changed_by = models.CharField(max_length=128)
+    changed_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "rule of retention"
+        verbose_name_plural = "retention"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["team_id", "workflow_id"], name="retention_once"),
+            models.CheckConstraint(
+                condition=Q(idle_days__isnull=True) | Q(idle_days__gt=0, idle_days__lte=MAX_IDLE_DAYS),
+                name="retention_in_days",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.workflow_id or 'all'}: {self.idle_days} days"
+
+
+class Hold(models.Model):
+    """A session that is not deleted whatever the rules say, until somebody lets it go."""
+
+    session_id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    reason = models.CharField(max_length=256)
+    held_by = models.CharField(max_length=128)
+    held_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"hold of {self.session_id}"
+
+
+class ExpiryWarning(models.Model):
+    """That a team was told that unfinished work will go."""
+
+    session_id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    warned_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"warning of {self.session_id}"
 
 
 class TokenKey(models.Model):

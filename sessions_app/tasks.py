@@ -6,17 +6,21 @@ from celery import shared_task
 from django.utils import timezone
 
 from sessions_app import jobs
-from sessions_app.services import bundle_jobs, ledger, notices, upkeep
+from sessions_app.services import anchors, bundle_jobs, collection, expiry, ledger, notices, upkeep
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 
 _LONG_SECONDS = 900
+# What is left is for the next turn of the schedule.
+_MOST_EXPIRED = 2000
 
 
 @shared_task(name=jobs.ENSURE_PARTITIONS)
 def ensure_partitions() -> list[str]:
     """Returns the names of the partitions that were missing."""
     actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
-    return list(upkeep.ensure_partitions(actor=actor, today=timezone.now().date()))
+    today = timezone.now().date()
+    upkeep.drop_empty_partitions(actor=actor, today=today)
+    return list(upkeep.ensure_partitions(actor=actor, today=today))
 
 
 @shared_task(name=jobs.ANNOUNCE)
@@ -35,6 +39,12 @@ def enter_sessions() -> int:
     return entered.begun + entered.adopted
 
 
+@shared_task(name=jobs.KEEP_ANCHOR, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)
+def keep_anchor() -> str:
+    """Returns where the anchor of the day is."""
+    return str(anchors.keep_anchor(actor=system_actor(team_id=NO_TEAM, door=Door.TASK), now=timezone.now()) or "")
+
+
 @shared_task(name=jobs.RUN_BUNDLE_JOB, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)
 def run_bundle_job(job_id: str) -> str:
     """Returns what has become of the job."""
@@ -47,3 +57,17 @@ def keep_bundle_jobs() -> tuple[int, int]:
     """Returns how many jobs were asked for again, and how many were forgotten."""
     actor, now = system_actor(team_id=NO_TEAM, door=Door.TASK), timezone.now()
     return bundle_jobs.ask_again(actor=actor, now=now), bundle_jobs.forget_expired(actor=actor, now=now)
+
+
+@shared_task(name=jobs.EXPIRE_SESSIONS, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)
+def expire_sessions() -> int:
+    """Returns how many sessions were deleted."""
+    actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
+    return expiry.expire_sessions(actor=actor, now=timezone.now(), most=_MOST_EXPIRED).deleted
+
+
+@shared_task(name=jobs.COLLECT, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)
+def collect_unreferenced() -> tuple[int, int]:
+    """Returns how many snapshots and programs were deleted."""
+    collected = collection.collect_unreferenced(actor=system_actor(team_id=NO_TEAM, door=Door.TASK))
+    return collected.snapshots, collected.programs

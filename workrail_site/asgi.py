@@ -13,7 +13,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
 
 from django.conf import settings
 
-from workrail_site import early, patience
+from workrail_site import celery, early, patience
 from workrail_site.bodies import Receive, Scope
 from workrail_site.parties import Parties
 from workrail_site.wsgi import application as django_application
@@ -28,6 +28,7 @@ _APART = frozenset({"/readyz", "/metrics"})
 _HAND_ON_AFTER_SECONDS = 0.001
 sys.setswitchinterval(_HAND_ON_AFTER_SECONDS)
 patience.limit_statements(statement_ms=settings.STATEMENT_TIMEOUT_MS)
+patience.limit_publishing(app=celery.app)
 
 
 class Shell:

@@ -23,6 +23,7 @@ app.autodiscover_tasks()
 _TEN_SECONDS = 10
 _MINUTE_SECONDS = 60
 _FIVE_MINUTES_SECONDS = 300
+_HOUR_SECONDS = 3600
 _DAY_SECONDS = 86_400
 
 app.conf.beat_schedule = {
@@ -36,6 +37,9 @@ app.conf.beat_schedule = {
     "forget old deliveries": {"task": teams_jobs.FORGET_DELIVERIES, "schedule": _DAY_SECONDS},
     "enter sessions in ledgers": {"task": sessions_jobs.ENTER_SESSIONS, "schedule": _MINUTE_SECONDS},
     "keep exports and imports": {"task": sessions_jobs.KEEP_BUNDLE_JOBS, "schedule": _MINUTE_SECONDS},
+    "collect what nothing refers to": {"task": sessions_jobs.COLLECT, "schedule": 7 * _DAY_SECONDS},
+    "expire sessions": {"task": sessions_jobs.EXPIRE_SESSIONS, "schedule": _HOUR_SECONDS},
+    "keep the anchor of the day": {"task": sessions_jobs.KEEP_ANCHOR, "schedule": _DAY_SECONDS},
     "keep traces": {"task": traces_jobs.KEEP_TRACES, "schedule": _DAY_SECONDS},
     "record expired keys": {"task": teams_jobs.EXPIRE_KEYS, "schedule": _FIVE_MINUTES_SECONDS},
 }

@@ -217,11 +217,9 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = read_redis_url(_server_url("REDIS_URL", default="redis://localhost:6379/0"))
 CELERY_BROKER_URL = celery_url(REDIS_URL)
-CELERY_RESULT_BACKEND = CELERY_BROKER_URL
-CELERY_RESULT_EXPIRES = 3600
+# No backend for results: nobody reads one, and whoever asked for a task would wait for the backend to listen.
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
-CELERY_RESULT_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 # A task is safe to run twice, so a worker that dies gives its task back.
 CELERY_TASK_ACKS_LATE = True
@@ -340,6 +338,21 @@ def _public_url(url: str) -> str:
 PUBLIC_URL = _public_url(ENVIRONMENT.text("WORKRAIL_PUBLIC_URL"))
 WEBHOOK_PRIVATE_HOSTS = tuple(host.lower() for host in ENVIRONMENT.words("WORKRAIL_WEBHOOK_PRIVATE_HOSTS"))
 
+# Anchors: where the ends of all logs are written each day, and which address is told of it
+
+_ANCHOR_DIR = ENVIRONMENT.text("WORKRAIL_ANCHOR_DIR")
+_OWN_ANCHORS = None if _PRODUCTION else WORKRAIL_HOME / "anchors"
+ANCHOR_DIR = Path(_ANCHOR_DIR) if _ANCHOR_DIR else _OWN_ANCHORS
+
+
+def _anchor_url(url: str) -> str:
+    if not url or (url.startswith("https://") and urlsplit(url).hostname):
+        return url
+    raise BadEnvironmentError("WORKRAIL_ANCHOR_URL is not an https address.")
+
+
+ANCHOR_URL = _anchor_url(ENVIRONMENT.text("WORKRAIL_ANCHOR_URL"))
+
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["workrail_site.rest.KeyOrSession"],
     "DEFAULT_PERMISSION_CLASSES": ["workrail_site.rest.IsKnown"],
@@ -364,6 +377,11 @@ SPECTACULAR_SETTINGS = {
 # Bundles: whose signature is believed, by public key; none named, every valid one is
 
 BUNDLE_SIGNERS = ENVIRONMENT.words("WORKRAIL_BUNDLE_SIGNERS")
+
+# For so many days without activity a session is kept, unless its team has a rule; 0 is for ever. Archives of what is
+# deleted are kept for so many days after.
+SESSION_IDLE_DAYS = ENVIRONMENT.integer("WORKRAIL_SESSION_IDLE_DAYS", default=60)
+ARCHIVE_DAYS = ENVIRONMENT.integer("WORKRAIL_ARCHIVE_DAYS", default=365, minimum=1)
 
 # Traces
 

@@ -17,20 +17,15 @@ from django.views.decorators.http import require_POST
 from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import WorkSessionAdmin
+from sessions_app.admin.retention import RetentionAdmin
 from sessions_app.admin.runs import RunAdmin
-from sessions_app.models import BundleJob, CheckpointRequest, Run, WorkSession
+from sessions_app.admin.workflow_runs import RunningWorkflowAdmin
+from sessions_app.models import BundleJob, CheckpointRequest, Retention, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app.admin import accounts
-from teams_app.admin.models import (
-    AgentKeyAdmin,
-    AuditEntryAdmin,
-    EndpointAdmin,
-    InvitationAdmin,
-    MembershipAdmin,
-    NoticeDeliveryAdmin,
-    TeamAdmin,
-)
+from teams_app.admin.models import EndpointAdmin, InvitationAdmin, NoticeDeliveryAdmin, TeamAdmin
 from teams_app.admin.pages import actor_of, choose_team, find_actor, own_teams_of
+from teams_app.admin.team_pages import AgentKeyAdmin, AuditEntryAdmin, MembershipAdmin
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, Team
 from traces_app.admin.models import TraceEventAdmin
@@ -41,7 +36,6 @@ from workflows_app.admin.models import (
     ContentAdmin,
     RevisionAdmin,
     TeamContractAdmin,
-    WorkflowAdmin,
 )
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import studio_finding as finding
@@ -186,7 +180,7 @@ studio.register(AgentKey, AgentKeyAdmin)
 studio.register(Endpoint, EndpointAdmin)
 studio.register(NoticeDelivery, NoticeDeliveryAdmin)
 studio.register(AuditEntry, AuditEntryAdmin)
-studio.register(Workflow, WorkflowAdmin)
+studio.register(Workflow, RunningWorkflowAdmin)
 studio.register(Revision, RevisionAdmin)
 studio.register((Skill, Resource, Template), ContentAdmin)
 studio.register(Alias, AliasAdmin)
@@ -194,6 +188,7 @@ studio.register(TeamContract, TeamContractAdmin)
 studio.register(Binding, BindingAdmin)
 studio.register(WorkSession, WorkSessionAdmin)
 studio.register(BundleJob, BundleJobAdmin)
+studio.register(Retention, RetentionAdmin)
 studio.register(Run, RunAdmin)
 studio.register(CheckpointRequest, CheckpointAdmin)
 studio.register(TraceEvent, TraceEventAdmin)

@@ -10,9 +10,9 @@ import orjson
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
-from sessions_app.admin.diffs import Diff, looks_like_diff, read_diff
 from sessions_app.engine.runs import OutputChannel
 from sessions_app.engine.values import OutputValue
+from teams_app.admin.diffs import Diff, looks_like_diff, read_diff
 from teams_app.engine.markdown import render_markdown
 
 FOLDED_AT_LINES = 40

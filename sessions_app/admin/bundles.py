@@ -97,7 +97,7 @@ class BundleJobAdmin(StudioAdmin):
 
     @display(description="file")
     def file(self, row: BundleJob) -> str | SafeString:
-        if (row.kind, row.state) != (BundleJobKind.EXPORT.value, BundleJobState.DONE.value):
+        if row.kind == BundleJobKind.IMPORT.value or row.state != BundleJobState.DONE.value:
             return "–"
         return format_html('<a href="{}">Download</a>', reverse("admin:bundle_file", args=(row.pk,)))
 

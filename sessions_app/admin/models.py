@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from sessions_app.admin import modes, pages, run_lists, session_lists, showing, states
 from sessions_app.admin.bundles import EXPORT_SESSION
+from sessions_app.admin.retention import DELETE_SESSION, HOLD_SESSION, LET_GO
 from sessions_app.engine.run_query import RunQuery
 from sessions_app.engine.values import SessionValue
 from sessions_app.selectors import (
@@ -92,7 +93,7 @@ class ActivityAdmin(pages.RowStudio):
 
 
 class WorkSessionAdmin(ActivityAdmin):
-    acts: ClassVar[tuple[Act, ...]] = (EXPORT_SESSION, SESSION_MODE, TEAM_MODE)
+    acts: ClassVar[tuple[Act, ...]] = (EXPORT_SESSION, HOLD_SESSION, LET_GO, DELETE_SESSION, SESSION_MODE, TEAM_MODE)
     lookups: ClassVar[Mapping[str, Reader]] = {"q": str, "kept": str, "after": str}
 
     def get_urls(self) -> list[URLPattern]:

@@ -1,8 +1,9 @@
 from django.urls import path
 
-from sessions_app.api import bundles, checkpoints, runs, sessions
+from sessions_app.api import bundles, checkpoints, retention, runs, sessions
 
 urlpatterns = [
+    path("retention", retention.RetentionView.as_view()),
     path("preferences", sessions.TeamPreferencesView.as_view()),
     path("sessions", sessions.SessionsView.as_view()),
     path("sessions/resume", sessions.ResumeView.as_view()),
@@ -13,6 +14,8 @@ urlpatterns = [
     path("sessions/<str:session>/events/<str:index>", sessions.SessionEventView.as_view()),
     path("sessions/<str:session>/export", bundles.SessionExportView.as_view()),
     path("sessions/<str:session>/report", bundles.SessionReportView.as_view()),
+    path("sessions/<str:session>/hold", retention.HoldView.as_view()),
+    path("sessions/<str:session>/delete", retention.DeletionView.as_view()),
     path("sessions/<str:session>/outputs", sessions.SessionOutputsView.as_view()),
     path("sessions/<str:session>/observations", sessions.ObservationsView.as_view()),
     path("sessions/<str:session>/preferences", sessions.SessionPreferencesView.as_view()),

@@ -28,8 +28,11 @@ _SIGNED = b"workrail bundle v1\n"
 
 
 class BundleJobKind(StrEnum):
+    """An archive is the export of a session that was deleted after it."""
+
     EXPORT = "export"
     IMPORT = "import"
+    ARCHIVE = "archive"
 
 
 class BundleJobState(StrEnum):

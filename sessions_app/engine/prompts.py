@@ -8,6 +8,7 @@ from sessions_app.engine import approvals, obligations
 from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.state import CapabilityStatus, Snapshot
 from workflows_app.engine import conditions, placeholders, walker
+from workflows_app.engine.activities.references import find_skill
 from workflows_app.engine.program import (
     Capability,
     CapabilityNeed,
@@ -155,6 +156,8 @@ def _prompt(
         and (seen := snapshot.capabilities.get(capability)) is not None
         and seen.status is CapabilityStatus.UNAVAILABLE
     )
+    if isinstance(item, Step) and item.skill and find_skill(program=program, reference=item.skill) is not None:
+        parts.append(f"Read the skill with inspect_workflow: workflowId {program.id}, part skill, skill {item.skill}.")
     return "\n\n".join(part for part in parts if part.strip())
 
 

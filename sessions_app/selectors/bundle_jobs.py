@@ -43,7 +43,7 @@ def read_bundle_file(*, actor: Actor, job_id: UUID, now: datetime) -> BundleFile
     """The file of an export, piece by piece, until it expires."""
     actor.require(Permission.READ_RUNS)
     row = _row(actor, job_id)
-    if row.kind != BundleJobKind.EXPORT.value or row.expires_at <= now:
+    if row.kind == BundleJobKind.IMPORT.value or row.expires_at <= now:
         raise NotFoundError("There is no file.", suggestion="Ask for a new export of the session.")
     if row.state != BundleJobState.DONE.value:
         raise PreconditionFailedError(

@@ -58,7 +58,7 @@ def ask_to_import(*, actor: Actor, pieces: Iterable[bytes], now: datetime, max_b
     actor.require(Permission.PUBLISH_WORKFLOWS)
     with transaction.atomic(durable=True):
         row = _new_job(actor, BundleJobKind.IMPORT, now, session_id=None)
-        store = _Parts(job_id=row.pk)
+        store = FileParts(job_id=row.pk)
         for piece in pieces:
             store.write(piece)
             if store.size_bytes > max_bytes:
@@ -93,6 +93,9 @@ def run_bundle_job(*, actor: Actor, job_id: UUID, now: datetime, fail: FailPoint
                 _export(row, now, fail)
             case BundleJobKind.IMPORT:
                 _import(row, now, fail)
+            case BundleJobKind.ARCHIVE:
+                # Made whole by whoever expires the session, and never asked for.
+                return BundleJobState(row.state)
     except WorkrailError as error:
         _mine(row).update(state=BundleJobState.FAILED.value, finished_at=now, result=error.as_json())
         return BundleJobState.FAILED
@@ -108,7 +111,7 @@ def ask_again(*, actor: Actor, now: datetime) -> int:
         Q(state=BundleJobState.WAITING.value, touched_at__lt=now - _TO_ASK_AGAIN)
         | Q(state=BundleJobState.RUNNING.value, touched_at__lt=now - SILENCE),
         finished_at__isnull=True,
-    )
+    ).exclude(kind=BundleJobKind.ARCHIVE.value)
     found = list(lost.values_list("pk", flat=True))
     with transaction.atomic(durable=True):
         for job_id in found:
@@ -149,7 +152,7 @@ def _export(row: BundleJob, now: datetime, fail: FailPoint) -> None:
     # Whether they might was asked when they asked; the worker reads for the team.
     reader = system_actor(team_id=row.team_id, door=Door.TASK)
     BundlePart.objects.filter(job_id=row.pk).delete()
-    store = _Parts(job_id=row.pk)
+    store = FileParts(job_id=row.pk)
     if row.session_id is None:
         raise _LostError
     with gzip.GzipFile(filename="", fileobj=cast("BinaryIO", store), mode="wb", mtime=0) as archive:
@@ -229,7 +232,7 @@ def _asker(row: BundleJob) -> Actor:
     )
 
 
-class _Parts:
+class FileParts:
     """A file that is written into rows of `PART_BYTES`."""
 
     def __init__(self, *, job_id: UUID) -> None:

@@ -1,11 +1,13 @@
 """What keeps the tables in order: partitions made ahead, projections built again from the log."""
 
-from collections.abc import Mapping
-from datetime import UTC, date, datetime
+import contextlib
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, date, datetime, timedelta
 from typing import overload
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 from sessions_app.engine.projections import GapView, HandleView, OutputView, QuestionView, RunView, SessionView, project
 from sessions_app.engine.runs import ObservationKey
@@ -17,6 +19,12 @@ from teams_app.engine.errors import ForbiddenError
 
 MONTHS_AHEAD = 3
 _DAYS_TO_NEXT_MONTH = 32
+_DROPPING_TIMEOUT = "2000"
+_PARTITIONS = """
+SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+WHERE i.inhparent = 'sessions_app_event'::regclass ORDER BY c.relname
+"""
+_MONTH = re.compile(r"sessions_app_event_([0-9]{4})_([0-9]{2})")
 
 
 def ensure_partitions(*, actor: Actor, today: date) -> tuple[str, ...]:
@@ -36,6 +44,39 @@ def ensure_partitions(*, actor: Actor, today: date) -> tuple[str, ...]:
                 made.append(name)
         month = following
     return tuple(made)
+
+
+def drop_empty_partitions(*, actor: Actor, today: date) -> tuple[str, ...]:
+    """Drop the partitions of past months whose sessions are all gone; returns their names. The default one stays.
+
+    Whoever waits for a lock here stops others behind it, so it waits shortly, and the next turn tries again.
+    """
+    require_system(actor)
+    dropped: list[str] = []
+    for name, month in _past_partitions(today):
+        with contextlib.suppress(OperationalError), transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT set_config('lock_timeout', %s, true)", [_DROPPING_TIMEOUT])
+            with connection.schema_editor() as editor:
+                # Locked before it is looked at: nobody fills it in between.
+                editor.execute(f"LOCK TABLE {editor.quote_name(name)} IN ACCESS EXCLUSIVE MODE")
+                if not Event.objects.filter(born_on=month).exists():
+                    editor.execute(f"DROP TABLE {editor.quote_name(name)}")
+                    dropped.append(name)
+    return tuple(dropped)
+
+
+def _past_partitions(today: date) -> Iterator[tuple[str, date]]:
+    """Of months before the last one: sessions are not born so late."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PARTITIONS)
+        names = [str(row[0]) for row in cursor.fetchall()]
+    last = (today.replace(day=1) - timedelta(days=1)).replace(day=1)
+    for name in names:
+        found = _MONTH.fullmatch(name)
+        month = date(int(found[1]), int(found[2]), 1) if found else last
+        if month < last:
+            yield name, month
 
 
 def rebuild_projections(*, actor: Actor, session_id: UUID) -> int:

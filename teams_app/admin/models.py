@@ -15,7 +15,7 @@ from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import read_url
-from teams_app.models import AgentKey, Endpoint, Membership, NoticeDelivery, Team
+from teams_app.models import Endpoint, NoticeDelivery, Team
 
 
 class TeamAdmin(StudioAdmin):
@@ -115,69 +115,8 @@ class NoticeDeliveryAdmin(StudioAdmin):
         return bytes(row.body).decode()
 
 
-class MembershipAdmin(StudioAdmin):
-    needs = Permission.READ_TEAM
-    acts: ClassVar[tuple[Act, ...]] = (acts.INVITE, acts.CHANGE_ROLE, acts.OFFER_RESET, acts.REMOVE_MEMBER)
-    list_display = ("person", "role", "created_at")
-    list_select_related = ("person", "team")
-    list_filter = ("role",)
-    search_fields = ("person__username",)
-    fields = ("person_name", "public_id", "role", "created_at")
-
-    @display(description="person")
-    def person_name(self, row: Membership) -> str:
-        return row.person.username
-
-    @display(description="id")
-    def public_id(self, row: Membership) -> str:
-        return to_text(Prefix.MEMBERSHIP, row.pk)
-
-
 class InvitationAdmin(StudioAdmin):
     needs = Permission.MANAGE_TEAM
     acts: ClassVar[tuple[Act, ...]] = (acts.WITHDRAW,)
     list_display = ("username", "role", "inviter_name", "expires_at", "accepted_at", "withdrawn_at")
     fields = ("username", "role", "inviter_name", "created_at", "expires_at", "accepted_at", "withdrawn_at")
-
-
-class AgentKeyAdmin(StudioAdmin):
-    needs = Permission.READ_TEAM
-    acts: ClassVar[tuple[Act, ...]] = (acts.ISSUE_KEY, acts.REVOKE_KEY)
-    list_display = ("name", "prefix", "shown_scopes", "last_used_at", "expires_at", "revoked_at")
-    search_fields = ("name", "prefix")
-    fields = (
-        "name",
-        "public_id",
-        "prefix",
-        "shown_scopes",
-        "created_at",
-        "last_used_at",
-        "expires_at",
-        "revoked_at",
-    )
-
-    @display(description="id")
-    def public_id(self, row: AgentKey) -> str:
-        return to_text(Prefix.KEY, row.pk)
-
-    @display(description="scopes")
-    def shown_scopes(self, row: AgentKey) -> str:
-        return ", ".join(row.scopes)
-
-
-class AuditEntryAdmin(StudioAdmin):
-    needs = Permission.READ_AUDIT
-    list_display = ("at", "actor_name", "actor_kind", "door", "action", "target")
-    list_filter = ("door", "actor_kind")
-    search_fields = ("=action", "=target", "=actor_id", "actor_name")
-    fields = (
-        "at",
-        "actor_name",
-        "actor_kind",
-        "actor_id",
-        "door",
-        "action",
-        "target",
-        "request_id",
-        "details",
-    )

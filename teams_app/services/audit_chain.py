@@ -1,13 +1,14 @@
 """Reads the chains of audit logs, and checks them."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from teams_app.engine import audit
+from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.audit import GENESIS, AuditEnd, AuditFacts
 from teams_app.engine.seals import SealState
 from teams_app.models import AuditEntry, AuditHead
@@ -51,6 +52,19 @@ def adopted_end(team_id: UUID) -> AuditEnd:
     return AuditEnd(adopted=count, adopted_digest=digest)
 
 
+def audit_ends() -> list[tuple[UUID, int, str]]:
+    """Of each team: how many entries its log has, and the digest of the last."""
+    return list(AuditHead.objects.order_by("pk").values_list("team_id", "next_number", "digest"))
+
+
+def audit_digests(places: Mapping[UUID, int]) -> dict[UUID, str]:
+    """The digest of one entry of each team."""
+    found = Q(pk__in=())
+    for team_id, number in places.items():
+        found |= Q(team_id=team_id, number=number)
+    return dict(AuditEntry.objects.filter(found).order_by().values_list("team_id", "digest"))
+
+
 def verify_audit() -> Iterator[AuditFault]:
     """Everything wrong with any team's audit log; the transaction is the caller's, and its state of the tables."""
     heads = {head.team_id: head for head in AuditHead.objects.order_by("pk")}
@@ -61,6 +75,21 @@ def verify_audit() -> Iterator[AuditFault]:
         elif AuditEntry.objects.filter(team_id=team_id, number__isnull=False).exists():
             message = "The audit log has a chain, and where it ends is gone."
             yield AuditFault(team_id=team_id, reason="audit_head_gone", message=message)
+
+
+def verify_team_audit(*, actor: Actor) -> Iterator[AuditFault]:
+    """As `verify_audit`, of the actor's own team."""
+    actor.require(Permission.READ_AUDIT)
+    head = AuditHead.objects.filter(pk=actor.team_id).order_by("pk").first()
+    if head is not None:
+        yield from _log(head)
+
+
+def count_entries(*, actor: Actor) -> int:
+    """Without reading the log: where its chain ends, and what it began with."""
+    actor.require(Permission.READ_AUDIT)
+    head = AuditHead.objects.filter(pk=actor.team_id).order_by("pk").first()
+    return 0 if head is None else head.next_number + head.adopted
 
 
 def _log(head: AuditHead) -> Iterator[AuditFault]:

@@ -74,14 +74,34 @@ def test_no_limit_is_no_limit():
 
 
 def test_without_redis_each_process_counts_for_itself(settings):
-    from workrail_site import redis_pool
+    from workrail_site import redis_pool, throttle
 
     settings.REDIS_URL = "unix:///nowhere/redis.sock"
     redis_pool.client.cache_clear()
     try:
         assert allowed("alone", 5, tries=10) == 5
+        assert allowed("alone too", 5, tries=10) == 5
     finally:
         redis_pool.client.cache_clear()
+        throttle._rest.end()
+
+
+def test_redis_is_left_alone_for_a_while_when_it_did_not_answer(settings, monkeypatch):
+    from workrail_site import redis_pool, throttle
+
+    asked = []
+    monkeypatch.setattr(redis_pool, "_REST_SECONDS", 1_000)
+    settings.REDIS_URL = "unix:///nowhere/redis.sock"
+    redis_pool.client.cache_clear()
+    monkeypatch.setattr(throttle.log, "warning", lambda *_said, **_more: asked.append(1))
+    try:
+        for number in range(20):
+            spend(f"left alone {number}", 5)
+    finally:
+        redis_pool.client.cache_clear()
+        throttle._rest.end()
+
+    assert len(asked) == 1
 
 
 def test_a_key_that_asks_too_often_is_told_to_wait(house, as_key, settings):

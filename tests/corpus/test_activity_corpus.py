@@ -46,7 +46,13 @@ def library_of(generation):
     return Library(folders={name: files_of(generation, name) for name in names}, workflow_ids=frozenset(names))
 
 
-def compile_corpus(generation, name, strictness=Strictness.STRICT):
+# A transition there leads to an activity that is not there, which only older readers let pass.
+LOOSE = {("navigation", "meta")}
+
+
+def compile_corpus(generation, name, strictness=None):
+    loose = (generation, name) in LOOSE
+    strictness = strictness or (Strictness.LEGACY if loose else Strictness.STRICT)
     return compiled(
         files_of(generation, name), library=library_of(generation), strictness=strictness, origin=Origin.PROJECT
     )
@@ -70,6 +76,9 @@ def test_every_file_reads_as_its_own_decoder_read_it(path, row):
 @pytest.mark.parametrize("strictness", list(Strictness))
 def test_every_folder_compiles_to_the_program_that_was_recorded(generation, name, strictness):
     compilation = compile_corpus(generation, name, strictness)
+    if strictness is Strictness.STRICT and (generation, name) in LOOSE:
+        assert set(codes(compilation.errors)) == {"dangling_transition"}
+        return
     assert compilation.errors == ()
     found = {
         "hash": workflow_hash(compilation.program),

@@ -1,5 +1,7 @@
 """What a workflow may do and its author hardly meant is a warning, once, where it stands."""
 
+import json
+
 import pytest
 
 from tests.activity_folders import (
@@ -14,7 +16,7 @@ from tests.activity_folders import (
     workflow,
 )
 from workflows_app.engine.problems import ProblemCode, Severity
-from workflows_app.engine.source import Library
+from workflows_app.engine.source import Library, Strictness
 
 
 def warnings(*activities, library=None, **about):
@@ -38,7 +40,7 @@ def test_an_activity_that_nothing_leads_to_is_told():
 @pytest.mark.parametrize(
     "way",
     [
-        {"transitions": [{"to": "two", "condition": equals("x", value=True)}]},
+        {"transitions": [{"to": "two", "condition": equals("x", value=True)}, {"to": "workflow-end"}]},
         {"checkpoints": [choosing({"transitionTo": "two"})]},
         {
             "decisions": [
@@ -80,31 +82,121 @@ def test_the_end_can_be_named():
     assert warnings(activity("one", transitions=targets)) == ()
 
 
-def test_ways_that_lead_nowhere_are_told_with_their_path():
-    branches = [
-        {"id": "a", "label": "A", "condition": equals("x", value=True), "transitionTo": "gone"},
-        {"id": "b", "label": "B", "isDefault": True},
-    ]
-    found = warnings(
-        activity(
-            "one",
-            transitions=[{"to": "tow"}, {"to": "two"}],
-            decisions=[{"id": "d", "name": "D", "branches": branches}],
-            checkpoints=[choosing({"transitionTo": "nope", "skipActivities": ["never"]})],
-        ),
-        activity("two"),
+NOWHERE = folder(
+    activity(
+        "one",
+        transitions=[{"to": "tow"}, {"to": "two"}],
+        decisions=[
+            {
+                "id": "d",
+                "name": "D",
+                "branches": [
+                    {"id": "a", "label": "A", "condition": equals("x", value=True), "transitionTo": "gone"},
+                    {"id": "b", "label": "B", "isDefault": True},
+                ],
+            }
+        ],
+        checkpoints=[choosing({"transitionTo": "nope", "skipActivities": ["never"]})],
+    ),
+    activity("two"),
+    about=workflow(
+        variables=[{"name": "x", "type": "boolean"}],
+        initialActivity="one",
         modes=[{"id": "m", "name": "M", "activationVariable": "x", "skipActivities": ["two", "late"]}],
-    )
-    told = {(p.code.value, p.file, p.path) for p in found}
+    ),
+)
+
+
+def test_ways_that_lead_nowhere_are_errors_with_their_path():
+    found = compiled(NOWHERE).problems
+    told = {(p.code.value, p.severity.value, p.file, p.path) for p in found}
     one = "activities/01-one.toon"
     assert told == {
-        ("dangling_transition", one, "transitions[0].to"),
-        ("dangling_transition", one, "decisions[0].branches[0].transitionTo"),
-        ("dangling_transition", one, "checkpoints.c.options.o.effect.transitionTo"),
-        ("unknown_activity", one, "checkpoints.c.options.o.effect.skipActivities[0]"),
-        ("unknown_activity", "workflow.toon", "modes[0].skipActivities[1]"),
+        ("dangling_transition", "error", one, "transitions[0].to"),
+        ("dangling_transition", "warning", one, "decisions[0].branches[0].transitionTo"),
+        ("dangling_transition", "error", one, "checkpoints.c.options.o.effect.transitionTo"),
+        ("unknown_activity", "warning", one, "checkpoints.c.options.o.effect.skipActivities[0]"),
+        ("unknown_activity", "warning", "workflow.toon", "modes[0].skipActivities[1]"),
     }
     assert next(p for p in found if p.path == "transitions[0].to").suggestion == "Did you mean 'two'?"
+
+
+def test_older_readers_let_ways_pass_that_lead_nowhere():
+    compilation = compiled(NOWHERE, strictness=Strictness.LEGACY)
+    assert (compilation.errors, codes(compilation.warnings).count("dangling_transition")) == ((), 3)
+
+
+ON = equals("x", value=True)
+
+
+@pytest.mark.parametrize(
+    ("ways", "told"),
+    [
+        ([{"to": "two", "condition": ON}], True),
+        ([{"to": "two", "condition": ON}, {"to": "__terminal__", "condition": equals("y", value=True)}], True),
+        ([{"to": "two", "condition": ON}, {"to": "__terminal__"}], False),
+        ([{"to": "__terminal__", "condition": ON}, {"to": "two", "isDefault": True}], False),
+    ],
+)
+def test_transitions_of_which_none_is_the_default_are_told(ways, told):
+    found = warnings(activity("one", transitions=ways), activity("two"))
+    assert [(p.code.value, p.path) for p in found] == ([("missing_key", "transitions")] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "told"),
+    [
+        ("boolean", "true", True),
+        ("boolean", 1, True),
+        ("boolean", True, False),
+        ("number", "3", True),
+        ("number", True, True),
+        ("number", 3.5, False),
+        ("string", True, True),
+        ("string", "true", False),
+        ("array", "x", True),
+        ("boolean", None, False),
+    ],
+)
+@pytest.mark.parametrize("use", ["condition", "when", "effect", "action"])
+def test_a_value_that_the_declared_type_never_has_is_told(kind, value, told, use):
+    literal = json.dumps(value)
+    fields = {
+        "condition": {"steps": [step("s", condition=equals("v", value))]},
+        "when": {"steps": [step("s", when=f"v == {literal}")]},
+        "effect": {"steps": [step("s", checkpoint="c")], "checkpoints": [choosing({"setVariable": {"v": value}})]},
+        "action": {"steps": [step("s", actions=[{"action": "set", "target": "v", "value": value}])]},
+    }[use]
+    about = workflow(variables=[{"name": "v", "type": kind}])
+    found = compiled(folder(activity("one", **fields), about=about)).problems
+    assert [(p.code.value, p.severity.value) for p in found] == ([("bad_value", "warning")] if told else [])
+
+
+def test_a_name_in_a_message_that_nobody_declares_is_told():
+    asked = checkpoint("c", message="Go on with {x}, {fiels.first} and {{left}}?")
+    problem = only(
+        warnings(activity("one", steps=[step("s", checkpoint="c")], checkpoints=[asked])), "undeclared_variable"
+    )
+    assert "'fiels'" in problem.message
+
+
+def test_a_file_that_is_not_called_like_its_activity_is_told():
+    files = folder(activity("one"))
+    files["activities/02-zwo.toon"] = files.pop("activities/01-one.toon")
+    problem = only(compiled(files).problems, ProblemCode.CONFLICTING_KEYS)
+    assert (problem.file, problem.path) == ("activities/02-zwo.toon", "id")
+
+
+BROKEN = [b"id: two\n  bad: [\n", b"\xff", b"[]", b""]
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_what_others_say_of_a_file_that_cannot_be_read_is_no_mistake_of_theirs(broken):
+    loop = {"id": "l", "name": "L", "type": "while", "condition": equals("undeclared", 1), "activities": ["two"]}
+    about = workflow(initialActivity="two")
+    files = folder(activity("one", transitions=[{"to": "two"}], loops=[loop]), about=about)
+    files["activities/02-two.yaml"] = broken
+    assert {(p.file, p.severity.value) for p in compiled(files).problems} == {("activities/02-two.yaml", "error")}
 
 
 def test_a_variable_that_nobody_declares_is_told_once():
@@ -122,7 +214,7 @@ def test_a_variable_that_nobody_declares_is_told_once():
             steps=[step("a", condition=equals("typo", 1)), step("b", when="typo && y && deep.inside == 2")],
             loops=[loop],
             checkpoints=[choosing({"setVariable": {"set_here": True, "x": False}})],
-            transitions=[{"to": "__terminal__", "condition": equals("typo", 2)}],
+            transitions=[{"to": "__terminal__", "condition": equals("typo", 2)}, {"to": "__terminal__"}],
         ),
     )
     assert codes(found) == ["undeclared_variable"] * 4
@@ -197,7 +289,7 @@ def test_a_workflow_that_is_started_must_be_known_where_others_are():
 
 
 def test_a_decision_needs_a_default_for_when_nothing_holds():
-    branches = [{"id": n, "label": n, "condition": equals("x", n), "transitionTo": "one"} for n in ("a", "b")]
+    branches = [{"id": n, "label": n, "condition": equals("x", value=True), "transitionTo": "one"} for n in ("a", "b")]
     problem = only(
         warnings(activity("one", decisions=[{"id": "d", "name": "D", "branches": branches}])), ProblemCode.MISSING_KEY
     )

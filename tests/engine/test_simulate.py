@@ -2,10 +2,11 @@
 
 import pytest
 
+from tests.activity_folders import activity as activity_document, checkpoint, folder, program_of, step
 from tests.engine_play import activities, asking, built, do
 from tests.walking import CONTRACT, IS_ON, activity, loop, to
 from workflows_app.engine.program import Effect, LoopKind, Option, Variable, VariableType
-from workflows_app.engine.simulate import Outcome, simulate
+from workflows_app.engine.simulate import Outcome, simulate, wrong_answers
 from workflows_app.engine.walks import FailureKind
 
 
@@ -97,3 +98,34 @@ def test_a_checkpoint_takes_the_answer_else_its_default_else_its_first_option(fi
 
     assert (found.outcome, found.keys) == (Outcome.COMPLETE, keys)
     assert (found.path[0].kind, found.path[0].title) == ("gate", "Name of way")
+
+
+ASKING = folder(
+    activity_document(
+        "plan",
+        steps=[step("draft", checkpoint="agreed")],
+        checkpoints=[checkpoint("agreed")],
+        loops=[{"id": "each", "name": "Each", "type": "forEach", "over": "list", "steps": [step("inner")]}],
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ({"draft": {"context": {"x": 1}}, "plan@0::agreed": {"option": "yes"}}, ()),
+        ({"each@1::inner": {"artifacts": []}}, ()),
+        ({"drafd": {}}, ("'drafd'", "'draft'")),
+        ({"plan@0::agreeed": {"option": "yes"}}, ("'agreeed'", "'agreed'")),
+        ({"agreed": {"option": "yess"}}, ("'yess'", "'yes'")),
+        ({"draft": {"option": "yes"}}, ("not answered with an option",)),
+        ({"draft": {"contxt": {}}}, ("'contxt'", "'context'")),
+        ({"draft": {"context": []}}, ("an object of variables",)),
+        ({"each": {}}, ("'each'",)),
+    ],
+)
+def test_answers_that_the_workflow_does_not_have_are_told(answers, said):
+    wrong = wrong_answers(program=program_of(ASKING), answers=answers)
+
+    assert len(wrong) == (1 if said else 0)
+    assert all(part in wrong[0] for part in said)

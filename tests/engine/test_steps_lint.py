@@ -96,3 +96,26 @@ def test_the_list_and_the_count_of_a_loop_must_be_spoken_of():
 def test_operators_of_which_one_counts_are_told():
     document = workflow(step("first", prompt="Set size.", runCondition={"var": "size", "equals": "small", "gt": 5}))
     assert [code for code, _ in warnings_of(document)] == ["conflicting_keys"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "told"),
+    [
+        ("Look at {{fiels}}.", True),
+        ("Look at {{fiels.first}} and {{ fiels }}.", True),
+        ("Set `fiels`, then look at {{fiels}}.", False),
+        ("Look at {{currentItem}} of {{goal}}.", False),
+        ("Look at fields.", False),
+    ],
+)
+def test_a_name_that_only_braces_speak_of_is_told_where_it_stands(prompt, told):
+    document = workflow(step("first", prompt="Set fields."), step("second", prompt=prompt))
+    assert warnings_of(document) == ([("undeclared_variable", "steps[1].prompt")] if told else [])
+
+
+def test_a_name_that_is_misspelt_in_braces_is_told_with_the_right_one():
+    document = workflow(
+        step("first", prompt="Set fields."), step("second", prompt="Look at {{fiels}}.", runCondition={"var": "fields"})
+    )
+    (problem,) = compiled(document).problems
+    assert problem.suggestion == "Did you mean 'fields'?"

@@ -183,7 +183,8 @@ def test_what_waits_for_the_run_is_left_as_written():
 
 
 def test_an_expression_in_braces_is_warned_of_where_it_stands():
-    document = workflow(step("first", prompt="Round {{n + 1}} of {{total}}.", guidance=["{{list.length() }}"]))
+    prompt = "Set total. Round {{n + 1}} of {{total}}."
+    document = workflow(step("first", prompt=prompt, guidance=["{{list.length() }}"]))
     assert warnings_of(document) == [
         ("expression_placeholder", "steps[0].guidance[0]"),
         ("expression_placeholder", "steps[0].prompt"),

@@ -30,15 +30,16 @@ class Site:
         return self.log.read_text()
 
 
-@pytest.fixture(scope="session")
-def site(django_db_setup, tmp_path_factory):
-    log = tmp_path_factory.mktemp("site") / "log"
+@contextlib.contextmanager
+def running_site(folder, environ=()):
+    """The site in a process of its own, with its log in the folder."""
+    log = folder / "log"
     port = _free_port()
-    environ = environ_of_site()
+    whole = {**environ_of_site(), **dict(environ)}
     flags = f"--interface asgi --host 127.0.0.1 --port {port} --workers 1 --no-ws --log-level warning"
     command = [sys.executable, "-m", "granian", *flags.split(), "workrail_site.asgi:application"]
     with log.open("wb") as out:
-        process = subprocess.Popen(command, cwd=_ROOT, env=environ, stdout=out, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, cwd=_ROOT, env=whole, stdout=out, stderr=subprocess.STDOUT)
         try:
             found = Site(url=f"http://127.0.0.1:{port}", log=log)
             _wait_until_it_answers(found, process)
@@ -46,6 +47,12 @@ def site(django_db_setup, tmp_path_factory):
         finally:
             process.terminate()
             process.wait(timeout=20)
+
+
+@pytest.fixture(scope="session")
+def site(django_db_setup, tmp_path_factory):
+    with running_site(tmp_path_factory.mktemp("site")) as found:
+        yield found
 
 
 def environ_of_site():

@@ -118,6 +118,15 @@ def test_a_walk_that_cannot_go_on_fails_with_its_reason(tmp_path):
     assert "items" in printed
 
 
+def test_answers_that_the_workflow_does_not_have_are_refused(tmp_path):
+    answers = write(tmp_path / "answers.json", {"look-at-itt": {"context": {}}})
+
+    printed, code = run("simulate", write(tmp_path / "a.json", document(**LOOP)), "--answers", answers)
+
+    assert code == 1
+    assert "No step or checkpoint is called 'look-at-itt'. Did you mean 'look-at-it'?" in printed
+
+
 def test_answers_decide_the_path(tmp_path):
     answers = write(tmp_path / "answers.json", {"plan-approved": {"option": "change"}})
 

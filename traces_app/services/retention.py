@@ -1,6 +1,6 @@
 """How long the trace is kept: months ahead get a partition, months that are over their time lose it, the rest is deleted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from uuid import UUID
@@ -50,6 +50,16 @@ def keep_traces(*, actor: Actor, now: datetime) -> Kept:
     made = tuple(name for name, month in _months_ahead(today) if name not in known and _make(name, month))
     dropped = tuple(name for name in known if _is_over(name, cutoff) and _drop(name))
     return Kept(made=made, dropped=dropped, deleted_calls=_delete(_id_at(cutoff)))
+
+
+def forget_sessions(*, actor: Actor, session_ids: Sequence[UUID]) -> int:
+    """Delete the calls of sessions that were deleted; returns how many there were."""
+    if actor.kind is not ActorKind.SYSTEM:
+        raise ForbiddenError("Traces of a session go with it.", suggestion="Delete the session.")
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('workrail.trace_retention', 'on', true)")
+        count, _ = TraceEvent.objects.filter(team_id=actor.team_id, session_id__in=session_ids).delete()
+    return count
 
 
 def _months_ahead(today: date) -> Iterator[tuple[str, date]]:

@@ -5,6 +5,7 @@ gzip is inflated up to the size that the largest allowed tar has, and no further
 """
 
 import io
+import re
 import stat
 import struct
 import tarfile
@@ -19,6 +20,9 @@ MAX_TOTAL_BYTES = 32 * 1024 * 1024
 MAX_FILE_BYTES = 4 * 1024 * 1024
 MAX_MEMBERS = 2_000
 MAX_RATIO = 100
+MAX_GZIP_PARTS = 32
+# A path has at most 512 characters, and no other extension of a header is of use here.
+MAX_TAR_HEADER_BYTES = 8 * 1024
 
 # Below this nothing is a bomb: white space, and the padding of a tar, compress beyond every ratio.
 RATIO_FLOOR_BYTES = 256 * 1024
@@ -31,6 +35,10 @@ _ZIP_ENTRY = b"PK\x01\x02"
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_WINDOW = 31
 _ENCRYPTED = 0x1 | 0x40
+_RECORDS = frozenset({tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE})
+_EXTENDED = _RECORDS | {tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK}
+_RECORD = re.compile(rb"([0-9]{1,4}) [^=\n]{1,200}=")
+_LONG_NUMBER = re.compile(rb"[0-9]{30}")
 _TAR_MAGIC = slice(257, 262)
 # Whatever a damaged archive makes the standard library raise: it documents little of it.
 _DAMAGED = (
@@ -142,10 +150,15 @@ def _refuse_ratio(path: str, size: int, packed: int) -> None:
 
 
 def _inflated(data: bytes) -> bytes:
-    """What is in a gzip of one or more parts."""
+    """What is in a gzip of one or more parts. What follows a part is copied to find the next, so there may be few of them."""
     whole = io.BytesIO()
     rest = data
+    parts = 0
     while rest.startswith(_GZIP_MAGIC):
+        parts += 1
+        if parts > MAX_GZIP_PARTS:
+            message = f"The gzip has more than {MAX_GZIP_PARTS} parts."
+            raise RefusedError(ProblemCode.ARCHIVE_BOMB, message, suggestion="Pack the folder in one go.")
         part = zlib.decompressobj(_GZIP_WINDOW)
         while True:
             chunk = part.decompress(rest, _CHUNK_BYTES)
@@ -169,11 +182,46 @@ def _refuse_inflated(size: int, packed: int) -> None:
         raise RefusedError(ProblemCode.ARCHIVE_BOMB, message)
 
 
+class _PlainTarInfo(tarfile.TarInfo):
+    """A member whose headers are no work: what extends them is small, and nothing is sparse. The library asks neither."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        if self.type in _EXTENDED and self.size > MAX_TAR_HEADER_BYTES:
+            message = f"A header has {self.size} bytes; at most {MAX_TAR_HEADER_BYTES} are read."
+            raise RefusedError(ProblemCode.ARCHIVE_BOMB, message, path=self.name)
+        if self.type in _RECORDS and archive.fileobj is not None:
+            records = archive.fileobj.read(self.size)
+            archive.fileobj.seek(archive.fileobj.tell() - len(records))
+            _refuse_odd_records(records, self.name)
+        if self.type == tarfile.GNUTYPE_SPARSE:
+            raise _sparse(self)
+        return super()._proc_member(archive)  # type: ignore[misc, no-any-return]  # made to be overridden, and untyped
+
+    def _proc_gnusparse_10(self, member: tarfile.TarInfo, *_rest: object) -> None:
+        raise _sparse(member)
+
+
+def _refuse_odd_records(records: bytes, path: str) -> None:
+    """The library looks for what it wants by patterns that go over the same bytes again and again; here they cannot."""
+    at = 0
+    while at < len(records) and records[at]:
+        found = _RECORD.match(records, at)
+        if found is None or not int(found[1]):
+            raise tarfile.ReadError(path)
+        at += int(found[1])
+    if _LONG_NUMBER.search(records):
+        raise tarfile.ReadError(path)
+
+
+def _sparse(member: tarfile.TarInfo) -> RefusedError:
+    return RefusedError(ProblemCode.BAD_ARCHIVE, "The file has no size that can be true.", path=member.name)
+
+
 def _tar(data: bytes) -> Iterator[tuple[str, bytes]]:
     if len(data) > _MAX_TAR_BYTES:
         raise RefusedError(ProblemCode.TOO_LARGE, f"The archive has more than {_MAX_TAR_BYTES} bytes.")
     meter = Meter()
-    with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:", tarinfo=_PlainTarInfo) as archive:
         while (member := archive.next()) is not None:
             meter.count()
             _refuse_tar_member(member)
@@ -188,7 +236,7 @@ def _tar(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _refuse_tar_member(member: tarfile.TarInfo) -> None:
     if member.size < 0 or member.issparse():
-        raise RefusedError(ProblemCode.BAD_ARCHIVE, "The file has no size that can be true.", path=member.name)
+        raise _sparse(member)
     if not (member.isreg() or member.isdir()):
         message = "Only files and folders are read, no links or devices."
         raise RefusedError(ProblemCode.SYMLINK, message, path=member.name)

@@ -104,6 +104,16 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(_DOUBLE.findall(text))
 
 
+def without_names(text: str) -> str:
+    """The text without the names that `render` would put values for."""
+    return _DOUBLE.sub("", text)
+
+
+def single_names_in(text: str) -> frozenset[str]:
+    """The dotted names that `render_single` would put values for."""
+    return frozenset(_SINGLE.findall(text)) if "{" in text else frozenset()
+
+
 def expressions_in(text: str) -> tuple[str, ...]:
     """What stands in double braces and is no name: it will be shown as written, which its author hardly meant."""
     inside = (found[1].strip() for found in _ANY_DOUBLE.finditer(text) if not _DOUBLE.fullmatch(found[0]))

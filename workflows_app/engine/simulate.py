@@ -1,15 +1,18 @@
 """An author's test: walk a program with a given context and given answers, and tell the path."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from workflows_app.engine import walker
-from workflows_app.engine.program import Activity, Checkpoint, Effect, Gate, Parallel, Program, Step
+from workflows_app.engine.problems import did_you_mean
+from workflows_app.engine.program import Activity, Checkpoint, Effect, Gate, Loop, Parallel, Program, Step, walk_items
 from workflows_app.engine.walks import LOOP_CONTROL_KIND, Failure, Note, Position, Walk
 
 DEFAULT_MAX_STEPS = 500
+_ANSWER: Mapping[str, type] = {"context": dict, "artifacts": list, "option": str}
+_ANSWER_WORDS = {"context": "an object of variables", "artifacts": "a list", "option": "the id of an option"}
 
 
 class Outcome(StrEnum):
@@ -66,6 +69,42 @@ def simulate(
         path.append(stop)
     outcome = Outcome.COMPLETE if walk.failure is None else Outcome.BLOCKED
     return Simulation(outcome=outcome, path=tuple(path), variables=context, failure=walk.failure)
+
+
+def wrong_answers(*, program: Program, answers: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """What the answers say that the workflow does not have: items, options, or words that are no part of an answer."""
+    options = _options(program)
+    return tuple(said for key, answer in answers.items() for said in _wrong_answer(key, answer, options))
+
+
+def _wrong_answer(key: str, answer: Mapping[str, Any], options: Mapping[str, frozenset[str] | None]) -> Iterator[str]:
+    item = key.rpartition("::")[2]
+    if item not in options:
+        yield f"No step or checkpoint is called {item!r}. {did_you_mean(item, options)}".strip()
+        return
+    for word in sorted(answer.keys() - _ANSWER.keys()):
+        yield f"{key}: {word!r} is no part of an answer. {did_you_mean(word, _ANSWER)}"
+    for word, wanted in _ANSWER.items():
+        if word in answer and not isinstance(answer[word], wanted):
+            yield f"{key}: {word!r} is {_ANSWER_WORDS[word]}."
+    known, chosen = options[item], answer.get("option")
+    if known is None and chosen is not None:
+        yield f"{key}: a step is not answered with an option; only checkpoints are."
+    elif known is not None and isinstance(chosen, str) and chosen not in known:
+        yield f"{key}: the checkpoint has no option {chosen!r}. {did_you_mean(chosen, known)}"
+
+
+def _options(program: Program) -> dict[str, frozenset[str] | None]:
+    """Every item by its id, with the options of those that are answered with one."""
+    found: dict[str, frozenset[str] | None] = {}
+    for activity in program.activities:
+        for item in walk_items(activity.body):
+            if isinstance(item, Gate):
+                ids = frozenset(option.id for option in _checkpoint(activity, item).options)
+                found[item.id] = (found.get(item.id) or frozenset()) | ids
+            elif not isinstance(item, Loop):
+                found.setdefault(item.id, None)
+    return found
 
 
 def _step(

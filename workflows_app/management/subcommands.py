@@ -14,7 +14,7 @@ from teams_app.engine.actors import NO_TEAM, Actor, Door, system_actor
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
 from workflows_app.engine.problems import Problem, Severity
 from workflows_app.engine.program import Program, WorkflowKind
-from workflows_app.engine.simulate import Outcome, simulate
+from workflows_app.engine.simulate import Outcome, simulate, wrong_answers
 from workflows_app.engine.source import Origin, Strictness
 from workflows_app.engine.values import Include, Saved, WorkflowState, WorkflowValue
 from workflows_app.management import printing
@@ -127,10 +127,14 @@ def publish_command(options: Options) -> Report:
 
 def simulate_command(options: Options) -> Report:
     """Fails unless the walk completes."""
+    program, answers = _program(options), _answers(options["answers"])
+    wrong = wrong_answers(program=program, answers=answers)
+    if wrong:
+        raise CommandError("\n".join(["The answers do not fit the workflow.", *(f"  {said}" for said in wrong)]))
     simulation = simulate(
-        program=_program(options),
+        program=program,
         variables=_variables(options["set"]),
-        answers=_answers(options["answers"]),
+        answers=answers,
         max_steps=options["max_steps"],
         loop_rounds=options["rounds"],
     )

@@ -1,14 +1,17 @@
 """Programs that a run is pinned to and that no workflow here may have: they are kept under their hash, and never offered."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import msgspec
+from django.db.models import Exists, OuterRef
 
-from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.actors import Actor, ActorKind, Permission
+from teams_app.engine.errors import ForbiddenError
 from workflows_app.engine import canonical
 from workflows_app.engine.program import program_from_bytes
 from workflows_app.engine.source import Content
+from workflows_app.models import Content as ContentRow, Program as ProgramRow, ProgramContent, Revision, Variant
 from workflows_app.selectors.programs import StoredContent
 from workflows_app.services.storing import store_program
 
@@ -31,3 +34,32 @@ def keep_program(*, actor: Actor, program: bytes, contents: Iterable[StoredConte
     ]
     store_program(program=program_from_bytes(program), workflow_hash=workflow_hash, contents=attached, now=now)
     return workflow_hash
+
+
+def unclaimed_programs(*, actor: Actor, most: int) -> list[str]:
+    """Those that no revision and no variant has; only runs may be pinned to them."""
+    _require_system(actor)
+    of_revisions = Revision.objects.filter(program_id=OuterRef("pk"))
+    of_variants = Variant.objects.filter(program_id=OuterRef("pk"))
+    rows = ProgramRow.objects.filter(~Exists(of_revisions), ~Exists(of_variants)).order_by("pk")
+    return list(rows.values_list("pk", flat=True)[:most])
+
+
+def forget_programs(*, actor: Actor, hashes: Sequence[str]) -> list[str]:
+    """Delete those of them that still nobody has, with what nothing else attaches. Called inside a transaction."""
+    _require_system(actor)
+    of_revisions = Revision.objects.filter(program_id=OuterRef("pk"))
+    of_variants = Variant.objects.filter(program_id=OuterRef("pk"))
+    rows = ProgramRow.objects.select_for_update(of=("self",)).filter(~Exists(of_revisions), ~Exists(of_variants))
+    gone = list(rows.filter(pk__in=hashes).order_by("pk").values_list("pk", flat=True))
+    attached = list(ProgramContent.objects.filter(program_id__in=gone).values_list("content_id", flat=True))
+    ProgramContent.objects.filter(program_id__in=gone).delete()
+    ProgramRow.objects.filter(pk__in=gone).delete()
+    elsewhere = ProgramContent.objects.filter(content_id=OuterRef("pk"))
+    ContentRow.objects.filter(~Exists(elsewhere), pk__in=attached).delete()
+    return gone
+
+
+def _require_system(actor: Actor) -> None:
+    if actor.kind is not ActorKind.SYSTEM:
+        raise ForbiddenError("Programs are kept by the server.", suggestion="Run the command on the server.")

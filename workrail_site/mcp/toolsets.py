@@ -29,7 +29,8 @@ from workrail_site.mcp.arguments import read_arguments
 from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.faults import Faults
 from workrail_site.mcp.library import ToolsetMeta
-from workrail_site.mcp.schemas import input_schema
+from workrail_site.mcp.offering import offer
+from workrail_site.mcp.schemas import advertised, input_schema
 from workrail_site.mcp.tracing import TracedCall
 from workrail_site.mcp.workers import Workers
 from workrail_site.parties import party_of
@@ -44,8 +45,14 @@ class Hints:
     title: str
     read_only: bool = False
     idempotent: bool = False
-    # What else a dialect's contract declares of the tool.
+    # Whether the contract prints the bounds of arguments, and what else it declares of the tool.
+    bounds: bool = False
     declares: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Of a tool that changes nothing, that is all there is to say: the other hints are of those that do."""
+        changes = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": self.idempotent}
+        return {**({"readOnlyHint": True} if self.read_only else changes), "openWorldHint": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,14 +96,8 @@ class Tool:
             "name": self.name,
             "title": self.hints.title,
             "description": self.description,
-            "inputSchema": dict(self.schema),
-            "annotations": {
-                "title": self.hints.title,
-                "readOnlyHint": self.hints.read_only,
-                "destructiveHint": False,
-                "idempotentHint": self.hints.idempotent,
-                "openWorldHint": False,
-            },
+            "inputSchema": dict(self.schema) if self.hints.bounds else advertised(self.schema),
+            "annotations": self.hints.as_json(),
             **self.hints.declares,
         }
 
@@ -158,6 +159,7 @@ class DialectServer:
             on_call_tool=call_tool,
             get_tool_input_schema=self._schema_of,
         )
+        offer(server, dialect=self.name, workers=workers)
         if self.faults is not None:
             for tool in self.tools():
                 server.add_request_handler(tool.name, mcp_types.RequestParams, _as_method(tool, self.faults, workers))

@@ -5,13 +5,16 @@ Agents may work meanwhile: it reads one state of the tables. Exits with 1 when a
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from sessions_app.engine.anchors import AnchorUnreadableError
 from sessions_app.selectors.integrity import Finding, verify_session
+from sessions_app.services.anchors import verify_anchor
 from sessions_app.services.verification import Checked, verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.ids import Prefix, from_text
@@ -23,6 +26,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--session", help="only this session (sess_…)")
+        which.add_argument("--anchor", type=Path, help="whether all that this anchor tells is still there")
         which.add_argument(
             "--since", help="only sessions worked on since then: 2026-11-18, 2026-11-18T12:00, 36h or 7d"
         )
@@ -33,13 +37,16 @@ class Command(BaseCommand):
         for finding in self._findings(options, checked):
             broken += 1
             self.stdout.write(str(finding))
-        self.stdout.write(f"{checked.sessions} sessions checked, {broken} promises broken.")
+        shown = "The anchor" if options["anchor"] else f"{checked.sessions} sessions"
+        self.stdout.write(f"{shown} checked, {broken} promises broken.")
         if broken:
             raise SystemExit(1)
 
     def _findings(self, options: dict[str, Any], checked: Checked) -> Iterable[Finding]:
         if options["session"]:
             return verify_session(_read_session(options["session"]))
+        if options["anchor"]:
+            return _verify_anchor(options["anchor"])
         since = _read_since(options["since"], timezone.now()) if options["since"] else None
         actor = system_actor(team_id=NO_TEAM, door=Door.CLI)
         return verify_all(actor=actor, since=since, progress=lambda so_far: self._tell(checked, so_far))
@@ -48,6 +55,16 @@ class Command(BaseCommand):
         checked.sessions, checked.events = so_far.sessions, so_far.events
         if self.stderr.isatty():
             self.stderr.write(f"{so_far.sessions} sessions, {so_far.events} events, {so_far.findings} broken promises")
+
+
+def _verify_anchor(path: Path) -> Iterable[Finding]:
+    try:
+        with path.open("rb") as source:
+            yield from verify_anchor(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), source=source)
+    except AnchorUnreadableError as error:
+        raise CommandError(f"{path}: {error}") from error
+    except OSError as error:
+        raise CommandError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _read_session(text: str) -> UUID:

@@ -168,7 +168,8 @@ class _Reader:
             return shape.over(fragment)
         hint = shape.findings.hint(reference, self._around.fragments.checkpoint_names(home=home))
         shape.problem(ProblemCode.UNKNOWN_REF, "ref", f"No fragment {reference[:80]!r} is known.", suggestion=hint)
-        return shape
+        # The one mistake is told; that its message and options are missing follows from it.
+        return shape.over({"message": reference, "options": [{"id": "unknown", "label": reference}]})
 
     def _loop(self, shape: Shape, number: int, type_key: str) -> _Draft:
         loop_id = shape.id(default=f"loop-{number}")

@@ -8,17 +8,11 @@ from typing import Any
 from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER
 from workflows_app.engine.activities.fragments import FragmentIndex
 from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.activities.value_types import is_of_type
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import ArtifactLocation, Mode, RoleDefinition, Variable, VariableType
 
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
-_TYPES: Mapping[VariableType, type | tuple[type, ...]] = {
-    VariableType.STRING: str,
-    VariableType.NUMBER: (int, float),
-    VariableType.BOOLEAN: bool,
-    VariableType.ARRAY: list,
-    VariableType.OBJECT: dict,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +105,7 @@ def _variable(shape: Shape) -> Variable:
         shape.problem(ProblemCode.MISSING_KEY, "type", "The key 'type' is missing.")
     kind = VariableType(shape.choice("type", list(VariableType), default=VariableType.STRING))
     default = shape.raw("defaultValue")
-    if default is not None and not _is(default, kind):
+    if default is not None and not is_of_type(default, kind):
         shape.warn(ProblemCode.BAD_VALUE, "defaultValue", f"The default is not of the type {kind.value!r}.")
     return Variable(
         name=shape.text("name", required=True),
@@ -122,10 +116,6 @@ def _variable(shape: Shape) -> Variable:
         required=shape.flag("required", default=False),
         extra=shape.extra(),
     )
-
-
-def _is(value: Any, kind: VariableType) -> bool:
-    return isinstance(value, _TYPES[kind]) and (kind is VariableType.BOOLEAN or not isinstance(value, bool))
 
 
 def _check_fragments(shape: Shape) -> None:

@@ -1,19 +1,23 @@
-"""What a workflow may do and its author hardly meant. Each finding is a warning; the program runs all the same."""
+"""What a workflow may do and its author hardly meant. Findings are warnings, since the program runs all the same, but for a
+way that leads nowhere: whoever takes it is stuck.
+"""
 
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from workflows_app.engine import conditions
+from workflows_app.engine import conditions, placeholders
+from workflows_app.engine.activities import value_types
 from workflows_app.engine.problems import Problem, ProblemCode, Severity
 from workflows_app.engine.program import (
     Activity,
+    Branch,
     Checkpoint,
-    Condition,
     Loop,
     LoopKind,
     Program,
     Step,
+    Transition,
     Trigger,
     walk_items,
 )
@@ -28,11 +32,14 @@ Hint = Callable[[str, Iterable[str]], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
-    """Where the parts of the program were authored: the workflow's own file, and that of each activity."""
+    """Where the parts of the program were authored: the workflow's own file, and that of each activity. `loose` is how bad
+    it is when a way leads nowhere: older readers let it pass.
+    """
 
     workflow: str
     activities: Mapping[str, str]
     hint: Hint
+    loose: Severity
 
 
 def lint(*, program: Program, places: Places, workflow_ids: frozenset[str]) -> Iterator[Problem]:
@@ -46,6 +53,8 @@ def lint(*, program: Program, places: Places, workflow_ids: frozenset[str]) -> I
         yield from _targets(activity, known, places)
         yield from _triggers(program, activity, workflow_ids, places)
         yield from _decisions(activity, file)
+        yield from _no_default(activity, file)
+        yield from value_types.mismatches(program, activity, file)
         for checkpoint in activity.checkpoints:
             yield from _checkpoint(checkpoint, file, places.hint)
         yield from _twins(activity, file)
@@ -100,7 +109,15 @@ def _targets(activity: Activity, known: Collection[str], places: Places) -> Iter
         if target not in known and target not in TERMINAL_TARGETS:
             message = f"This leads to {target[:80]!r}, which is no activity of the workflow."
             hint = places.hint(target, known)
-            yield _warning(ProblemCode.DANGLING_TRANSITION, message, file, path=path, suggestion=hint)
+            yield Problem(
+                code=ProblemCode.DANGLING_TRANSITION,
+                message=message,
+                # The branches of the oldest decisions name steps, which nobody can be sent to; that is no broken way.
+                severity=Severity.WARNING if path.startswith("decisions") else places.loose,
+                file=file,
+                path=path,
+                suggestion=hint,
+            )
     for checkpoint in activity.checkpoints:
         for option in checkpoint.options:
             skipped = () if option.effect is None else option.effect.skip_activities
@@ -147,6 +164,15 @@ def _decisions(activity: Activity, file: str) -> Iterator[Problem]:
         if not any(branch.is_default for branch in decision.branches):
             message = f"The decision {decision.id!r} has no default branch for when no condition holds."
             yield _warning(ProblemCode.MISSING_KEY, message, file, path=f"decisions[{index}].branches")
+
+
+def _no_default(activity: Activity, file: str) -> Iterator[Problem]:
+    branches = [branch for decision in activity.decisions for branch in decision.branches]
+    ways: list[Transition | Branch] = [*activity.transitions, *branches]
+    if activity.transitions and not any(way.is_default or way.condition is None for way in ways):
+        message = f"No transition of {activity.id!r} is the default: where no condition holds, the run ends here."
+        advice = "Give the last one `isDefault: true` and no condition; `workflow-end` is a target too."
+        yield _warning(ProblemCode.MISSING_KEY, message, file, path="transitions", suggestion=advice)
 
 
 def _checkpoint(checkpoint: Checkpoint, file: str, hint_at: Hint) -> Iterator[Problem]:
@@ -212,7 +238,7 @@ def _used_variables(program: Program, places: Places) -> Iterator[tuple[str, str
 
 
 def _uses(activity: Activity) -> Iterator[tuple[str, str]]:
-    for condition, user in _conditions(activity):
+    for condition, user in value_types.conditions_of(activity):
         for name in sorted(conditions.variables_of(condition)):
             yield name, user
     for checkpoint in activity.checkpoints:
@@ -221,24 +247,9 @@ def _uses(activity: Activity) -> Iterator[tuple[str, str]]:
                 yield name, f"option {option.id!r} of checkpoint {checkpoint.id!r}"
     for loop in _loops(activity):
         yield ".".join(loop.items), f"loop {loop.id!r}"
-
-
-def _conditions(activity: Activity) -> Iterator[tuple[Condition | None, str]]:
-    for action in (*activity.entry_actions, *activity.exit_actions):
-        yield action.condition, f"an action of activity {activity.id!r}"
-    for item in walk_items(activity.body):
-        if isinstance(item, Step):
-            yield item.run_condition, f"step {item.id!r}"
-            yield from ((action.condition, f"an action of step {item.id!r}") for action in item.actions)
-        elif isinstance(item, Loop):
-            for condition in (item.condition, item.break_condition, item.run_condition):
-                yield condition, f"loop {item.id!r}"
     for checkpoint in activity.checkpoints:
-        yield checkpoint.condition, f"checkpoint {checkpoint.id!r}"
-    for decision in activity.decisions:
-        yield from ((branch.condition, f"decision {decision.id!r}") for branch in decision.branches)
-    for transition in activity.transitions:
-        yield transition.condition, f"the transition to {transition.to!r}"
+        for name in sorted(placeholders.single_names_in(checkpoint.message)):
+            yield name, f"the message of checkpoint {checkpoint.id!r}"
 
 
 def _loops(activity: Activity) -> Iterator[Loop]:

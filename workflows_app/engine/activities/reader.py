@@ -118,6 +118,7 @@ class _Compiler:
         shelf = Shelf(self._folder, strictness=source.strictness)
         self._skills = Skills(own=shelf, shelf_of=self._neighbours.shelf, findings=findings)
         self._provenance: list[Provenance] = []
+        self._unread: set[str] = set()
 
     def compilation(self) -> Compilation:
         self._findings.take(self._folder.problems)
@@ -130,8 +131,11 @@ class _Compiler:
             workflow=self._shape.file,
             activities={one.id: one.shape.file for one in authored.values()},
             hint=self._findings.hint,
+            loose=self._findings.loose,
         )
-        self._findings.take(lint(program=program, places=places, workflow_ids=self._library.workflow_ids))
+        # Where a file could not be read, what others say of it is no mistake of theirs.
+        if not self._unread:
+            self._findings.take(lint(program=program, places=places, workflow_ids=self._library.workflow_ids))
         broken = self._findings.has_errors
         contents = [held.content for held in (*skills, *resources, *templates)] + ([rules] if rules else [])
         return Compilation(
@@ -183,13 +187,19 @@ class _Compiler:
         document, problems = read_document(data=entry.data, file=entry.file, strictness=self._source.strictness)
         self._findings.take(problems)
         if document is None:
+            self._unread.add(entry.name)
             return None
         if not isinstance(document.value, dict) or not document.value:
+            self._unread.add(entry.name)
             self._findings.add(_no_object(entry.file, "An activity"))
             return None
         shape = Shape(document.value, findings=self._findings, file=entry.file)
+        activity_id = shape.id(default=entry.name)
+        if activity_id != entry.name:
+            message = f"The file is called {entry.name[:80]!r}; references go by the id, which is {activity_id!r}."
+            shape.warn(ProblemCode.CONFLICTING_KEYS, "id", message, "Call the file by the id, after its number.")
         return _Authored(
-            id=shape.id(default=entry.name),
+            id=activity_id,
             shape=shape,
             artifact_prefix=entry.index,
             home=home,
@@ -254,7 +264,7 @@ class _Compiler:
                 around=Surroundings(
                     skills=self._skills,
                     activity=one.id,
-                    activity_ids=frozenset(authored),
+                    activity_ids=frozenset(authored) | self._unread,
                     fragments=self._fragments,
                     home=one.home,
                 ),
@@ -351,6 +361,8 @@ class _Compiler:
     def _check_beginning(self, program: Program) -> None:
         initial = self._definition.initial_activity
         known = [activity.id for activity in program.activities]
+        if self._unread:
+            return
         if initial and known and initial not in known:
             message = f"The first activity {initial[:80]!r} is not one of the workflow."
             hint = self._findings.hint(initial, known)

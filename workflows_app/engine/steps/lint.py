@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from workflows_app.engine import conditions
+from teams_app.engine.closest import closest
+from workflows_app.engine import conditions, placeholders
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import (
     AllOf,
@@ -29,12 +30,14 @@ from workflows_app.engine.steps.scope import Build
 MAX_VARIABLES = 500
 # Set by the engine in every run, or before its first step.
 _GIVEN = frozenset({"goal", "currentIteration", "currentItem", "currentIndex"})
+_SAY_IT = "Say in the prompt of the step that finds it out that it is to be set, or correct the name."
 _AMBIGUOUS = frozenset({"", "true", "false", "1", "0", "yes", "no", "null"})
 
 
 def report(build: Build, program: Program, document: dict[str, Any]) -> None:
     _report_never(build)
     _report_undeclared(build, program)
+    _report_placeholders(build, program)
     _report_unused(build, document)
 
 
@@ -120,6 +123,24 @@ def _report_undeclared(build: Build, program: Program) -> None:
             )
             advice = "Name it in the prompt of the step that finds it out, or in `clarificationPrompts`."
             findings.warn(ProblemCode.UNDECLARED_VARIABLE, path, message, advice)
+
+
+def _report_placeholders(build: Build, program: Program) -> None:
+    """What stands in double braces and nowhere else is a name that nobody sets: the agent would read `[unset: …]`."""
+    body = program.activities[0].body
+    given = _GIVEN.union(*(_loop_variables(item) for item in walk_items(body)))
+    decided = {name for name, _, _ in _variables(build)}
+    told = "\n".join(placeholders.without_names(text) for text in _told(program))
+    places: dict[str, tuple[str, Findings]] = {}
+    for name, path, findings in build.shown:
+        places.setdefault(name, (path, findings))
+    for name, (path, findings) in islice(places.items(), MAX_VARIABLES):
+        if name not in given and name not in decided and name not in told:
+            message = f"Nothing speaks of {shown(name)} but the braces that show it, so no agent will ever set it."
+            meant = closest(name, sorted((decided | set(places) | given) - {name}))
+            findings.warn(
+                ProblemCode.UNDECLARED_VARIABLE, path, message, f"Did you mean {meant!r}?" if meant else _SAY_IT
+            )
 
 
 def _variables(build: Build) -> Iterator[tuple[str, str, Findings]]:

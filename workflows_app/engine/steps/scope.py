@@ -77,6 +77,8 @@ class Build:
     seen: dict[str, str] = field(default_factory=dict)
     conditions: list[tuple[Condition, str, Findings]] = field(default_factory=list)
     variables: list[tuple[tuple[str, ...], str, Findings]] = field(default_factory=list)
+    # The variables that texts show, and where.
+    shown: list[tuple[str, str, Findings]] = field(default_factory=list)
     used_assessments: set[str] = field(default_factory=set)
     used_functions: dict[int, Function] = field(default_factory=dict)
     used_features: set[str] = field(default_factory=set)

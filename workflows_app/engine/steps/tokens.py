@@ -49,6 +49,8 @@ def _filled(build: Build, scope: Scope, text: str, path: str, at: str) -> str:
         scope.findings.error(
             ProblemCode.LEFTOVER_TOKEN, path, "A `{{wr.` token is not closed, or stands in another one."
         )
+    roots = sorted({name.partition(".")[0] for name in placeholders.names_in(filled)})
+    build.shown.extend((root, path, scope.findings) for root in roots)
     for inner in placeholders.expressions_in(filled):
         message = f"{shown(f'{{{{{inner}}}}}')} is not the name of a variable; an agent reads it as it stands."
         suggestion = "Name a variable, for example {{item.name}}, and let a step compute its value."

@@ -55,6 +55,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         part: given.InspectPart = given.Part.PREVIEW,
         revision: given.Revision = None,
         workflow_hash: given.WorkflowHash = None,
+        skill: given.Skill = None,
         cursor: given.Cursor = None,
     ) -> ToolReply:
         """Shows one workflow before you start it: what it is for, what it needs, and its first step. Read-only.
@@ -62,7 +63,12 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         It begins nothing. The steps come one by one after start_workflow.
         """
         return library.inspect(
-            workflow_id=workflow_id, part=part, revision=revision, workflow_hash=workflow_hash, cursor=cursor
+            workflow_id=workflow_id,
+            part=part,
+            revision=revision,
+            workflow_hash=workflow_hash,
+            skill=skill,
+            cursor=cursor,
         )
 
     @hinted(Hints(title="Start a workflow"))

@@ -14,7 +14,12 @@ _LOOKUP_INFO = {
     "description": "Workflow Orchestration System MCP Server",
 }
 # What each dialect's server is able to, as it says itself when it is loaded.
-CAPABILITIES: Mapping[str, Any] = {"tools": {"listChanged": False}}
+CAPABILITIES: Mapping[str, Any] = {
+    "completions": {},
+    "prompts": {"listChanged": False},
+    "resources": {"listChanged": False, "subscribe": False},
+    "tools": {"listChanged": False},
+}
 
 
 def greet(dialect: str, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -24,11 +24,14 @@ from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, res
 from workrail_site.mcp.calling import Caller, caller, calls_as
 from workrail_site.mcp.exchange import Context
 from workrail_site.mcp.messages import Request, RpcCode, RpcError
+from workrail_site.mcp.revisions import SEED
 from workrail_site.mcp.stdio.greeting import LOOKUP
 from workrail_site.mcp.stdio.lines import FatalError
 from workrail_site.mcp.toolsets import DialectServer, all_servers, reply_or_fault
 from workrail_site.mcp.workers import Workers
 
+# Beside its tools, what the other dialects offer too.
+_OFFERED = frozenset({"resources/list", "resources/templates/list", "resources/read", "prompts/list", "prompts/get"})
 # There is nobody else whose turn it could be.
 _ONE = "the client"
 _SEED_ORDER = ("workflow_list", "workflow_get", "workflow_next", "workflow_validate")
@@ -97,6 +100,7 @@ class _LookupAnswers:
 
     def __init__(self, server: DialectServer, workers: Workers) -> None:
         self._workers = workers
+        self._others = _SdkAnswers(server, workers)
         self._tools = {tool.name: tool for tool in server.tools()}
 
     async def __call__(self, request: Request, _version: str | None, _client: Mapping[str, Any]) -> Any:
@@ -104,8 +108,8 @@ class _LookupAnswers:
         match request.method:
             case "tools/list":
                 return {"tools": self._declared()}
-            case "resources/list":
-                return {"resources": []}
+            case name if name in _OFFERED:
+                return await self._others(request, SEED, {})
             case "tools/call":
                 return await self._call(given)
             case name if name in self._tools:

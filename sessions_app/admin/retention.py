@@ -1,0 +1,129 @@
+"""The Studio's pages of how long sessions are kept: rules, holds, and deletion for privacy."""
+
+from uuid import UUID
+
+from django import forms
+from django.contrib.admin import display
+from django.core.exceptions import BadRequest
+
+from sessions_app.engine.expiry import MAX_IDLE_DAYS, Rule
+from sessions_app.models import Retention
+from sessions_app.services import deletion, retention
+from teams_app.admin.pages import Act, Done, Order, StudioAdmin
+from teams_app.engine.actors import Permission
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(max_length=deletion.MAX_REASON_CHARACTERS)
+
+
+class RuleForm(forms.Form):
+    workflow = forms.CharField(max_length=128, required=False, help_text="The id of a workflow. Empty: all sessions.")
+    idle_days = forms.IntegerField(
+        min_value=1, max_value=MAX_IDLE_DAYS, required=False, label="Days", help_text="Empty: for ever."
+    )
+    archives = forms.BooleanField(required=False, help_text="A bundle is made before a session is deleted.")
+
+
+class WorkflowForm(forms.Form):
+    workflow = forms.CharField(max_length=128, required=False, widget=forms.HiddenInput)
+
+
+def _hold(order: Order) -> Done:
+    reason = order.values["reason"]
+    retention.hold_session(actor=order.actor, session_id=_session(order), reason=reason, now=order.now)
+    return Done(message="The session is held.")
+
+
+def _let_go(order: Order) -> Done:
+    retention.let_go(actor=order.actor, session_id=_session(order), now=order.now)
+    return Done(message="The session is held no more.")
+
+
+def _delete(order: Order) -> Done:
+    reason = order.values["reason"]
+    gone = deletion.delete_session(actor=order.actor, session_id=_session(order), reason=reason, now=order.now)
+    return Done(message=f"Deleted: {len(gone)} session{'s' if len(gone) > 1 else ''}.")
+
+
+def _set_rule(order: Order) -> Done:
+    rule = Rule(idle_days=order.values["idle_days"], archives=order.values["archives"])
+    workflow_id = order.values["workflow"].strip()
+    retention.set_retention(actor=order.actor, workflow_id=workflow_id, rule=rule, now=order.now)
+    return Done(message="The rule holds from now on.")
+
+
+def _remove_rule(order: Order) -> Done:
+    retention.remove_retention(actor=order.actor, workflow_id=order.values["workflow"], now=order.now)
+    return Done(message="The rule was removed.")
+
+
+def _session(order: Order) -> UUID:
+    if order.row_id is None:
+        raise BadRequest("this act is of a session")
+    return order.row_id
+
+
+HOLD_SESSION = Act(
+    slug="hold",
+    label="Hold",
+    question="Nothing deletes the session until somebody lets it go.",
+    needs=Permission.STEER_RUNS,
+    run=_hold,
+    form=ReasonForm,
+)
+LET_GO = Act(
+    slug="let-go",
+    label="Let go",
+    question="The session goes when its time is over.",
+    needs=Permission.STEER_RUNS,
+    run=_let_go,
+)
+DELETE_SESSION = Act(
+    slug="delete-for-good",
+    label="Delete for good",
+    question=(
+        "The session and what its runs triggered are deleted with their notes, exports, archives and traces. It cannot be "
+        "undone. The audit log keeps that it was there, and your reason."
+    ),
+    needs=Permission.MANAGE_TEAM,
+    run=_delete,
+    form=ReasonForm,
+    is_stop=True,
+)
+SET_RULE = Act(
+    slug="set",
+    label="Set a rule",
+    question="Sessions that nobody has worked in for so long are deleted. Unfinished work is told of a week before.",
+    needs=Permission.MANAGE_TEAM,
+    run=_set_rule,
+    form=RuleForm,
+    on_row=False,
+    is_main=True,
+)
+REMOVE_RULE = Act(
+    slug="remove",
+    label="Remove",
+    question="The rule for all sessions, or that of the server, holds instead.",
+    needs=Permission.MANAGE_TEAM,
+    run=_remove_rule,
+    form=WorkflowForm,
+    initial=lambda row: {"workflow": row.workflow_id},
+    is_stop=True,
+)
+
+
+class RetentionAdmin(StudioAdmin):
+    needs = Permission.READ_TEAM
+    acts = (SET_RULE, REMOVE_RULE)
+    list_display = ("shown_workflow", "shown_days", "archives", "changed_at")
+    fields = ("shown_workflow", "shown_days", "archives", "changed_by", "changed_at")
+    sortable_by = ()
+
+    @display(description="sessions")
+    def shown_workflow(self, row: Retention) -> str:
+        return f"with runs of {row.workflow_id}" if row.workflow_id else "all"
+
+    @display(description="kept")
+    def shown_days(self, row: Retention) -> str:
+        return "for ever" if row.idle_days is None else f"{row.idle_days} days after the last activity"

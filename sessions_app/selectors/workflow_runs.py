@@ -1,0 +1,94 @@
+"""What runs of one workflow tell of it: how many, on which programs, where they are now, how long each step takes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db import connection
+from django.db.models import Count, Q
+
+from sessions_app.models import Node, Run
+from teams_app.engine.actors import Actor, Permission
+
+# The newest runs say how a workflow does; older ones went by older revisions.
+MOST_RUNS = 200
+
+_PASSED = """
+SELECT n.pending_key, count(*), count(*) FILTER (WHERE c.kind = 'blocked_attempt'),
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM c.created_at - n.created_at))
+           FILTER (WHERE c.kind <> 'blocked_attempt')
+FROM (SELECT id FROM sessions_app_run WHERE team_id = %s AND workflow_id = %s
+      ORDER BY last_activity_at DESC LIMIT %s) r
+JOIN sessions_app_node n ON n.run_id = r.id
+JOIN sessions_app_node c ON c.parent_id = n.id AND c.edge_cause <> 'checkpoint_created'
+WHERE n.pending_key <> ''
+GROUP BY n.pending_key
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepFacts:
+    """`now` is how many runs stand there. `median_s` is None while nothing has passed the step."""
+
+    now: int = 0
+    attempts: int = 0
+    blocked: int = 0
+    median_s: float | None = None
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.blocked / self.attempts) if self.attempts else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowRuns:
+    """`running` is by the hash of the program that they are pinned to."""
+
+    total: int
+    running: Mapping[str, int]
+    steps: Mapping[str, StepFacts]
+
+
+def read_workflow_runs(*, actor: Actor, workflow_id: str) -> WorkflowRuns:
+    actor.require(Permission.READ_RUNS)
+    mine = Run.objects.filter(team_id=actor.team_id, workflow_id=workflow_id)
+    on_the_way = mine.filter(Q(completed_at__isnull=True) & ~Q(status__in=["rejected", "cancelled"]))
+    counted = on_the_way.order_by().values_list("workflow_hash").annotate(runs=Count("id"))
+    tips = Node.objects.filter(id__in=on_the_way.order_by("-last_activity_at").values("tip_node_id")[:MOST_RUNS])
+    now: dict[str, int] = {}
+    for key in tips.values_list("pending_key", flat=True):
+        now[item_of(key)] = now.get(item_of(key), 0) + 1
+    return WorkflowRuns(
+        total=mine.order_by()[: 10 * MOST_RUNS].count(),
+        running=dict(counted),
+        steps=_steps(_passed(actor, workflow_id), now),
+    )
+
+
+def item_of(pending_key: str) -> str:
+    """The item of the workflow, whichever round it is in."""
+    return pending_key.rpartition("::")[2]
+
+
+def _passed(actor: Actor, workflow_id: str) -> list[tuple[str, int, int, float | None]]:
+    with connection.cursor() as cursor:
+        cursor.execute(_PASSED, [actor.team_id, workflow_id, MOST_RUNS])
+        rows: list[tuple[str, int, int, float | None]] = cursor.fetchall()
+    return rows
+
+
+def _steps(passed: list[tuple[str, int, int, float | None]], now: Mapping[str, int]) -> dict[str, StepFacts]:
+    """Rounds of a loop count together; of their medians the middle one stands for all."""
+    gathered: dict[str, list[tuple[int, int, float | None]]] = {}
+    for key, attempts, blocked, median_s in passed:
+        gathered.setdefault(item_of(key), []).append((attempts, blocked, median_s))
+    found: dict[str, StepFacts] = {}
+    for item_id in {*gathered, *now}:
+        rows = gathered.get(item_id, [])
+        medians = sorted(median for _, _, median in rows if median is not None)
+        found[item_id] = StepFacts(
+            now=now.get(item_id, 0),
+            attempts=sum(attempts for attempts, _, _ in rows),
+            blocked=sum(blocked for _, blocked, _ in rows),
+            median_s=medians[len(medians) // 2] if medians else None,
+        )
+    return found

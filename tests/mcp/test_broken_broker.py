@@ -1,0 +1,100 @@
+"""Redis that is down, or that takes connections and never answers: every door goes on, and says in the log that it does."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+
+import httpx
+import pytest
+
+from tests.mcp.conftest import agent_of, running_site
+from tests.run_cast import published
+
+# Far above what a call takes, and far below what a client of the broker waits by itself.
+PATIENCE_SECONDS = 4.0
+
+
+@contextlib.contextmanager
+def silent():
+    """Takes every connection and says nothing."""
+    with socket.socket() as listener:
+        listener.settimeout(0.2)
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(128)
+        taken = []
+        ended = threading.Event()
+
+        def take():
+            while not ended.is_set():
+                with contextlib.suppress(OSError):
+                    taken.append(listener.accept())
+
+        thread = threading.Thread(target=take, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        ended.set()
+        thread.join(2)
+        for connection, _ in taken:
+            connection.close()
+
+
+@contextlib.contextmanager
+def closed():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    yield port
+
+
+@pytest.fixture(params=[silent, closed], ids=["silent", "closed"], scope="module")
+def broken_site(request, django_db_setup, tmp_path_factory):
+    with request.param() as port:
+        environ = {"REDIS_URL": f"redis://127.0.0.1:{port}/0", "WORKRAIL_ENV": "development"}
+        with running_site(tmp_path_factory.mktemp("broken"), environ) as site:
+            yield site
+
+
+PUBLISH = """
+import workrail_site.asgi
+from celery import signature
+for _ in range(3):
+    try:
+        signature("teams_app.tasks.expire_keys", immutable=True).apply_async()
+    except Exception as error:
+        print(type(error).__name__)
+"""
+
+
+@pytest.mark.parametrize("broken", [silent, closed])
+def test_asking_for_a_task_gives_up_soon(broken):
+    with broken() as port:
+        environ = {**os.environ, "REDIS_URL": f"redis://127.0.0.1:{port}/0", "WORKRAIL_ENV": "development"}
+        # A client of the broker waits for ever by itself, or for twenty seconds.
+        done = subprocess.run(
+            [sys.executable, "-c", PUBLISH], env=environ, capture_output=True, text=True, timeout=15, check=True
+        )
+
+    assert done.stdout.split() == ["OperationalError"] * 3
+
+
+def test_no_request_waits_for_a_broken_broker(broken_site, transactional_db):
+    from tests.run_cast import make_desk, notes_free
+
+    desk = make_desk()
+    ship = notes_free("ship", requireConfirmation={"kind": "human_approval"})
+    published(desk, notes_free("first"), ship, workflow_id="team.gated")
+    wire = agent_of(broken_site, desk.owner)
+    begun = wire("start_workflow", workflowId="team.gated", goal="Try it")
+    asked = wire("continue_workflow", stateToken=begun.value["stateToken"], ackToken=begun.value["ackToken"])
+    headers = {"Authorization": f"Bearer {wire.key}"}
+    with httpx.Client(base_url=broken_site.url, headers=headers, timeout=PATIENCE_SECONDS) as client:
+        read, page = client.get("/api/v1/whoami"), client.get("/studio/login/")
+        alive, ready = client.get("/healthz"), client.get("/readyz")
+
+    assert not asked.is_error
+    assert (read.status_code, page.status_code, alive.status_code) == (200, 200, 200)
+    assert (ready.status_code, ready.json()["redis"]) == (503, "unreachable")
+    assert "throttle_without_redis" in broken_site.logged()

@@ -1,0 +1,131 @@
+"""What a client can show its user in every dialect: resources, prompts, and completion of their arguments."""
+
+import json
+
+import pytest
+from django.utils import timezone
+
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from tests import run_cast
+from tests.mcp_play import HANDSHAKE, MODERN
+from tests.step_documents import step
+from workflows_app.services.bundled import load_bundled
+from workrail_site.dialects.offers.addresses import Address, Shelf, read_address
+
+pytestmark = pytest.mark.django_db(transaction=True)
+DIALECTS = ("rail", "navigation", "session", "orchestrator", "lookup")
+
+
+@pytest.fixture
+def ask(wire, desk):
+    load_bundled(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), now=timezone.now())
+
+    def send(method, params=None, *, dialect="rail", version=HANDSHAKE):
+        return wire.send(method, params or {}, version=version, path=f"/mcp/{dialect}").json()
+
+    return send
+
+
+@pytest.mark.parametrize("shelf", Shelf)
+def test_an_address_reads_back_as_it_was_written(shelf):
+    item = "meta/04 a" if shelf in {Shelf.SKILL, Shelf.RESOURCE, Shelf.TEMPLATE} else ""
+    address = Address(shelf=shelf, name="team.sample", item=item)
+
+    assert read_address(address.as_uri()) == address
+
+
+@pytest.mark.parametrize("uri", ["", "file:///etc/passwd", "workrail://", "workrail://workflows/", "workrail://x/y"])
+def test_another_address_is_none(uri):
+    assert read_address(uri) is None
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_resource_that_is_listed_can_be_read(ask, wire, dialect):
+    wire("start_workflow", workflowId="wr.code-review", goal="Look at it")
+    listed, cursor = [], None
+    while True:
+        page = ask("resources/list", {"cursor": cursor} if cursor else {}, dialect=dialect)["result"]
+        listed += page["resources"]
+        cursor = page.get("nextCursor")
+        if cursor is None:
+            break
+
+    kinds = {each["uri"].removeprefix("workrail://").partition("/")[0] for each in listed}
+    assert kinds == {"workflows", "schemas", "runs"}
+    for each in [found for found in listed if "workflows" not in found["uri"]] + listed[-2:]:
+        (content,) = ask("resources/read", {"uri": each["uri"]}, dialect=dialect)["result"]["contents"]
+        assert content["uri"] == each["uri"]
+        assert json.loads(content["text"])
+
+
+def test_skills_resources_and_templates_are_read_by_their_templates(ask):
+    templates = ask("resources/templates/list")["result"]["resourceTemplates"]
+    about = ask("resources/read", {"uri": "workrail://workflows/work-package"})["result"]["contents"][0]
+    held = json.loads(about["text"])
+
+    assert {each["name"] for each in templates} == {"workflow", "skill", "resource", "template", "schema", "run"}
+    for shelf in ("skills", "resources"):
+        uri = f"workrail://workflows/work-package/{shelf}/{held[shelf][0]}"
+        assert ask("resources/read", {"uri": uri})["result"]["contents"][0]["text"]
+
+
+def test_what_is_not_there_or_of_another_team_is_refused_by_the_number_of_the_revision(ask, stranger, desk):
+    run_cast.published(desk, step("one"))
+    uri = "workrail://workflows/team.sample"
+
+    assert "result" in ask("resources/read", {"uri": uri})
+    for version, code in ((HANDSHAKE, -32002), (MODERN, -32602)):
+        foreign = stranger.send("resources/read", {"uri": uri}, version=version, **{"Mcp-Name": uri}).json()
+        assert foreign["error"]["code"] == code, foreign
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_prompt_begins_its_workflow_with_the_tool_of_the_dialect(ask, dialect):
+    tools = {tool["name"] for tool in ask("tools/list", dialect=dialect)["result"]["tools"]}
+    listed = ask("prompts/list", dialect=dialect)["result"]["prompts"]
+    names = [each["name"] for each in listed]
+
+    told = ask("prompts/get", {"name": "wr.code-review", "arguments": {"goal": "Look at it"}}, dialect=dialect)[
+        "result"
+    ]
+    text = told["messages"][0]["content"]["text"]
+
+    assert "wr.code-review" in names
+    assert [tool for tool in tools if f"the tool {tool} " in text]
+    assert "Look at it" in text
+
+
+def test_a_prompt_that_is_asked_wrongly_says_what_it_takes(ask):
+    refused = ask("prompts/get", {"name": "wr.code-review", "arguments": {"colour": "red"}})["error"]
+    nowhere = ask("prompts/get", {"name": "wr.nowhere"})["error"]
+
+    assert (refused["code"], nowhere["code"]) == (-32602, -32602)
+    assert "goal" in refused["data"]["details"]["suggestion"]
+
+
+def test_ids_are_completed(ask):
+    def completed(ref, name, value, **context):
+        params = {"ref": ref, "argument": {"name": name, "value": value}}
+        return ask("completion/complete", {**params, **context})["result"]["completion"]["values"]
+
+    template = {"type": "ref/resource", "uri": "workrail://workflows/{workflow}/skills/{skill}"}
+    workflows = completed(template, "workflow", "work-")
+    skills = completed(template, "skill", "", context={"arguments": {"workflow": "work-package"}})
+
+    assert {"work-package", "work-packages"} <= set(workflows)
+    assert skills
+    assert completed({"type": "ref/prompt", "name": "wr.code-review"}, "nothing", "") == []
+
+
+def test_the_rail_says_how_to_read_the_skill_of_a_step_and_it_can_be_read(ask, wire):
+    started = wire.value("start_workflow", workflowId="work-package")
+    prompt = started["pending"]["prompt"]
+    skill = prompt.rpartition(", skill ")[2].rstrip(".")
+
+    told = wire("inspect_workflow", workflowId="work-package", part="skill", skill=skill)
+    misspelt = wire("inspect_workflow", workflowId="work-package", part="skill", skill="nowhere")
+
+    assert "Read the skill with inspect_workflow: workflowId work-package, part skill, skill " in prompt
+    assert skill in told.text
+    assert len(told.text) > 100
+    assert misspelt.code == "NOT_FOUND"

@@ -1,0 +1,314 @@
+"""Sessions that nobody works in go in time: never in silence, never while held, whole or not at all."""
+
+import gzip
+import random
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from sessions_app.engine.expiry import Rule, Verdict
+from sessions_app.engine.tokens import TokenUnknownNodeError
+from sessions_app.models import (
+    Announcement,
+    BundleJob,
+    BundlePart,
+    Event,
+    Hold,
+    LedgerEntry,
+    Run,
+    Snapshot,
+    WorkSession,
+)
+from sessions_app.selectors.bundle_jobs import stored_pieces
+from sessions_app.selectors.integrity import verify_session
+from sessions_app.services import collection, deletion, expiry, ledger, retention, upkeep
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError, PreconditionFailedError
+from teams_app.models import AuditEntry
+from tests import run_cast, trigger_play
+from tests.bundle_play import examine, export, take_in
+from tests.checkpoint_cast import answer, at_question, only_row
+from tests.crews import hiring
+from tests.emptying import empty_tables
+from tests.run_cast import NOW, advanced, begin, plain_steps, session_id
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+hire = pytest.fixture(hiring)
+SYSTEM = system_actor(team_id=NO_TEAM, door=Door.TASK)
+LATE = NOW + timedelta(days=61)
+# What a deletion leaves: programs and workflows, snapshots until they are collected, the audit log, keys, and the ledger.
+REMAIN = {"Snapshot", "Ledger", "LedgerEntry", "TokenKey", "BundleJob", "BundlePart", "Retention", "TeamPreferences"}
+
+
+@pytest.fixture
+def desk():
+    return run_cast.make_desk()
+
+
+def done(desk, **fields):
+    """A session whose only run is complete."""
+    return advanced(desk.agent, begin(desk, *plain_steps(1), **fields))
+
+
+def expire(now=LATE, **fields):
+    return expiry.expire_sessions(actor=SYSTEM, now=now, most=100, **fields)
+
+
+def verdicts(now=LATE):
+    return {each.known.root: each.verdict for each in expiry.foresee_expiry(actor=SYSTEM, now=now)}
+
+
+def left():
+    """The tables of the app that still have rows, but for those that may."""
+    from django.apps import apps
+
+    tables = [model for model in apps.get_app_config("sessions_app").get_models() if model.__name__ not in REMAIN]
+    return {model.__name__: model.objects.count() for model in tables if model.objects.exists()}
+
+
+def sound():
+    ids = WorkSession.objects.values_list("id", flat=True)
+    return [str(finding) for each in ids for finding in verify_session(each)]
+
+
+def test_a_session_goes_with_all_that_is_its_own_and_its_end_is_entered(desk):
+    value = done(desk)
+    head = WorkSession.objects.get().head_digest
+    assert expire(NOW + timedelta(days=59)).deleted == 0
+    assert expire().deleted == 1
+    assert left() == {}
+    entry = LedgerEntry.objects.get(kind="deleted")
+    assert (entry.session_id, entry.head_digest, entry.reason) == (session_id(value), head, "Idle for 60 days.")
+    assert AuditEntry.objects.filter(action="session.expired").count() == 1
+    assert expire().deleted == 0
+
+
+def test_events_are_deleted_in_no_other_way(desk):
+    done(desk)
+    with pytest.raises(IntegrityError, match="append-only"), transaction.atomic():
+        Event.objects.all().delete()
+    with pytest.raises(IntegrityError, match="append-only"), deletion.history_may_go():
+        Event.objects.update(kind="run_completed")
+
+
+def test_unfinished_work_is_told_of_a_week_before_it_goes(desk):
+    value = begin(desk, *plain_steps(2))
+    assert verdicts(NOW + timedelta(days=52)) == {}
+    expire(NOW + timedelta(days=54))
+    assert [each.kind for each in Announcement.objects.exclude(kind="run_started")] == ["session_expiring"]
+    assert expire(NOW + timedelta(days=60)).deleted == 0
+    assert verdicts(NOW + timedelta(days=60))[session_id(value)] is Verdict.WARNED
+    assert expire(NOW + timedelta(days=61)).deleted == 1
+
+
+def test_after_days_without_a_schedule_unfinished_work_is_told_of_first(desk):
+    begin(desk, *plain_steps(2))
+    months = NOW + timedelta(days=200)
+    assert [expire(months + timedelta(days=n)).deleted for n in (0, 1, 6, 8)] == [0, 0, 0, 1]
+
+
+def test_whoever_works_in_it_after_the_warning_starts_the_time_anew(desk):
+    value = begin(desk, *plain_steps(3))
+    expire(NOW + timedelta(days=55))
+    advanced(desk.agent, value, now=NOW + timedelta(days=56))
+    assert verdicts(NOW + timedelta(days=70)) == {}
+    assert expire(NOW + timedelta(days=110)).verdicts == {Verdict.WARN: 1}
+
+
+def test_what_is_held_or_waits_for_a_person_stays(desk):
+    held, asked = session_id(done(desk)), at_question(desk, human=True)
+    retention.hold_session(actor=desk.person, session_id=held, reason="An audit", now=NOW)
+    assert verdicts() == {held: Verdict.HELD, session_id(asked): Verdict.WAITS}
+    assert expire().deleted == 0
+    retention.let_go(actor=desk.person, session_id=held, now=LATE)
+    assert expire().deleted == 1
+    answer(desk.person, only_row(asked), now=LATE)
+    assert sound() == []
+
+
+def test_rules_are_a_teams_own_and_those_of_a_workflow_go_before(desk):
+    short, long = done(desk), done(desk, workflow_id="team.other")
+    week = NOW + timedelta(days=8)
+    assert verdicts(week) == {}
+    retention.set_retention(actor=desk.owner, workflow_id="", rule=Rule(idle_days=7, archives=False), now=NOW)
+    retention.set_retention(
+        actor=desk.owner, workflow_id="team.other", rule=Rule(idle_days=None, archives=False), now=NOW
+    )
+    assert verdicts(week) == {session_id(short): Verdict.EXPIRED, session_id(long): Verdict.KEPT}
+    assert expire(week).deleted == 1
+    retention.remove_retention(actor=desk.owner, workflow_id="team.other", now=NOW)
+    assert expire(week).deleted == 1
+
+
+def test_a_server_may_keep_everything(desk, settings):
+    settings.SESSION_IDLE_DAYS = 0
+    done(desk)
+    assert verdicts(NOW + timedelta(days=5000)) == {}
+
+
+def test_a_child_goes_with_its_parent_and_not_before(desk):
+    trigger_play.publish_all(desk)
+    parent = trigger_play.start(desk, ticket="T-1")
+    trigger_play.triggered(desk, parent)
+    parent_id = Run.objects.get(workflow_id="team.parent").session_id
+    assert WorkSession.objects.count() == 2
+    assert set(verdicts(NOW + timedelta(days=55))) == {parent_id}
+    expire(NOW + timedelta(days=55))
+    assert expire(NOW + timedelta(days=63)).deleted == 2
+    assert left() == {}
+
+
+def test_an_archive_is_kept_and_can_be_imported(desk):
+    retention.set_retention(actor=desk.owner, workflow_id="", rule=Rule(idle_days=60, archives=True), now=NOW)
+    value = done(desk)
+    assert expire().deleted == 1
+    job = BundleJob.objects.get()
+    data = gzip.decompress(b"".join(stored_pieces(job.pk)))
+    assert (job.kind, job.session_id, job.size_bytes > 0) == ("archive", session_id(value), True)
+    assert examine(data).event_count == job.total_events
+    back = take_in(desk.person, data, now=LATE)
+    # An id that was deleted is not used again.
+    assert back.renamed
+    assert sound() == []
+
+
+def test_an_owner_deletes_a_session_for_privacy_with_its_archives(desk):
+    value = done(desk)
+    from sessions_app.services.bundle_jobs import ask_to_export
+
+    ask_to_export(actor=desk.person, session_id=session_id(value), now=NOW)
+    for actor in (desk.agent, desk.person, desk.viewer, SYSTEM):
+        with pytest.raises((ForbiddenError, NotFoundError)):
+            deletion.delete_session(actor=actor, session_id=session_id(value), reason="Asked for", now=NOW)
+    with pytest.raises(InvalidInputError):
+        deletion.delete_session(actor=desk.owner, session_id=session_id(value), reason=" ", now=NOW)
+    retention.hold_session(actor=desk.person, session_id=session_id(value), reason="An audit", now=NOW)
+    with pytest.raises(PreconditionFailedError):
+        deletion.delete_session(actor=desk.owner, session_id=session_id(value), reason="Asked for", now=NOW)
+    retention.let_go(actor=desk.person, session_id=session_id(value), now=NOW)
+    deletion.delete_session(actor=desk.owner, session_id=session_id(value), reason="Asked for", now=NOW)
+    assert (left(), BundleJob.objects.count(), BundlePart.objects.count()) == ({}, 0, 0)
+    assert LedgerEntry.objects.get(kind="deleted").reason == "Asked for"
+    with pytest.raises(NotFoundError):
+        deletion.delete_session(actor=desk.owner, session_id=session_id(value), reason="Asked for", now=NOW)
+
+
+def test_rules_are_an_owners_and_holds_not_an_agents_nor_a_viewers(desk):
+    value = done(desk)
+    rule = Rule(idle_days=3, archives=False)
+    for actor in (desk.agent, desk.person, desk.viewer):
+        with pytest.raises(ForbiddenError):
+            retention.set_retention(actor=actor, workflow_id="", rule=rule, now=NOW)
+    for actor in (desk.agent, desk.viewer):
+        with pytest.raises(ForbiddenError):
+            retention.hold_session(actor=actor, session_id=session_id(value), reason="Mine", now=NOW)
+    assert not Hold.objects.exists()
+
+
+def test_the_next_advance_of_a_deleted_session_is_told_that_it_is_gone(desk):
+    value = begin(desk, *plain_steps(2))
+    deletion.delete_session(actor=desk.owner, session_id=session_id(value), reason="Asked for", now=NOW)
+    with pytest.raises(TokenUnknownNodeError):
+        advanced(desk.agent, value)
+
+
+class Killed(BaseException):
+    """As the kernel does it: nothing of ours catches it."""
+
+
+@pytest.mark.parametrize("seed", [pytest.param(n, marks=[] if n < 3 else [pytest.mark.slow]) for n in range(20)])
+def test_a_run_of_expiry_that_dies_anywhere_leaves_every_session_whole_or_gone(desk, seed):
+    chance = random.Random(seed)
+    retention.set_retention(actor=desk.owner, workflow_id="", rule=Rule(idle_days=60, archives=True), now=NOW)
+    for number in range(3):
+        done(desk, workflow_id=f"team.w{number}")
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    gone = 0
+
+    def fail(_place):
+        if chance.random() < 0.25:
+            raise Killed
+
+    for _ in range(200):
+        try:
+            expire(fail=fail)
+        except Killed:
+            assert sound() == []
+            sessions = WorkSession.objects.count()
+            assert LedgerEntry.objects.filter(kind="deleted").count() == 3 - sessions
+            continue
+        gone = 3 - WorkSession.objects.count()
+        if gone == 3:
+            break
+    assert (gone, left()) == (3, {})
+    archives = BundleJob.objects.filter(state="done")
+    assert len({each.session_id for each in archives}) == archives.count() == 3
+    for each in archives:
+        examine(gzip.decompress(b"".join(stored_pieces(each.pk))))
+    assert AuditEntry.objects.filter(action="session.expired").count() == 3
+
+
+def test_snapshots_and_programs_are_collected_when_nothing_refers_to_them(desk):
+    kept, gone = begin(desk, *plain_steps(2)), done(desk, workflow_id="team.other")
+    imported = take_in(desk.person, export(desk.person, session_id(gone)))
+    before = Snapshot.objects.count()
+    assert collection.collect_unreferenced(actor=SYSTEM) == collection.Collected(snapshots=0, programs=0)
+    for each in (session_id(gone), *imported.session_ids):
+        deletion.delete_session(actor=desk.owner, session_id=each, reason="Asked for", now=NOW)
+    collected = collection.collect_unreferenced(actor=SYSTEM)
+    # Its workflow still has the revision, so the program stays.
+    assert (0 < collected.snapshots < before, collected.programs) == (True, 0)
+    assert collection.collect_unreferenced(actor=SYSTEM).snapshots == 0
+    assert advanced(desk.agent, kept)["kind"] == "ok"
+    assert sound() == []
+
+
+def test_a_program_that_only_an_imported_session_had_is_collected_with_it(desk):
+    data = export(desk.person, session_id(done(desk)))
+    empty_tables(connection)
+    desk = run_cast.make_desk()
+    brought = take_in(desk.owner, data)
+    assert collection.collect_unreferenced(actor=SYSTEM).programs == 0
+    deletion.delete_session(actor=desk.owner, session_id=brought.session_ids[0], reason="Asked for", now=NOW)
+    assert collection.collect_unreferenced(actor=SYSTEM).programs == 1
+
+
+def test_a_snapshot_that_a_call_is_about_to_stand_for_is_not_collected(desk, hire):
+    """The call has found the snapshot in its place, and commits while the collector is at it."""
+    first = done(desk)
+    deletion.delete_session(actor=desk.owner, session_id=session_id(first), reason="Asked for", now=NOW)
+    orphans = Snapshot.objects.count()
+    begun, go = threading.Event(), threading.Event()
+
+    def call():
+        with transaction.atomic():
+            value = run_cast.start(desk, "team.sample")
+            begun.set()
+            go.wait(10)
+        return value
+
+    def collect():
+        begun.wait(10)
+        threading.Timer(0.3, go.set).start()
+        return collection.collect_unreferenced(actor=SYSTEM)
+
+    crew = hire(2)
+    value, collected = crew.race(call, collect)
+    assert value.value["kind"] == "ok", value
+    assert collected.snapshots < orphans
+    assert sound() == []
+
+
+def test_partitions_of_months_without_a_session_are_dropped(desk):
+    upkeep.ensure_partitions(actor=SYSTEM, today=NOW.date())
+    done(desk)
+    years = NOW + timedelta(days=400)
+    assert upkeep.drop_empty_partitions(actor=SYSTEM, today=years.date()) == tuple(
+        f"sessions_app_event_{month}" for month in ("2026_12", "2027_01", "2027_02")
+    )
+    expire(years)
+    assert upkeep.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ("sessions_app_event_2026_11",)
+    assert upkeep.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ()

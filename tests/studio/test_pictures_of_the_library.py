@@ -1,0 +1,78 @@
+"""The pages of workflows and of the team, on two weeks of work: photographed, and without a complaint."""
+
+import os
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from tests.chromium import CHROMIUM, browse
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+]
+
+WORKFLOWS, TEAMS = "/studio/workflows_app", "/studio/teams_app"
+
+
+@pytest.fixture
+def demo(house):
+    from teams_app.models import Membership, Team
+    from workrail_site.demo.play import play_demo
+
+    play_demo(system=system_actor(team_id=NO_TEAM, door=Door.CLI), now=timezone.now())
+    Membership.objects.filter(team=house.team, person=house.alice.person).delete()
+    return Team.objects.get(name="Demo")
+
+
+def pages_of(team):
+    from workflows_app.models import Workflow
+
+    def row(workflow_id):
+        return Workflow.objects.get(team=team, workflow_id=workflow_id).pk
+
+    hotfix, release = row("team.hotfix"), row("team.release")
+    return {
+        "workflows": f"{WORKFLOWS}/workflow/",
+        "workflow-steps": f"{WORKFLOWS}/workflow/{hotfix}/change/",
+        "workflow-folder": f"{WORKFLOWS}/workflow/{release}/change/",
+        "workflow-source": f"{WORKFLOWS}/workflow/{hotfix}/change/?tab=source",
+        "workflow-revisions": f"{WORKFLOWS}/workflow/{hotfix}/change/?tab=revisions",
+        "workflow-compare": f"{WORKFLOWS}/workflow/{hotfix}/compare/?base=1&revision=2",
+        "workflow-edit": f"{WORKFLOWS}/workflow/{hotfix}/edit/",
+        "workflow-edit-folder": f"{WORKFLOWS}/workflow/{release}/edit/?file=activities/01-prepare.yaml",
+        "workflow-import": f"{WORKFLOWS}/workflow/import/",
+        "skills": f"{WORKFLOWS}/skill/",
+        "members": f"{TEAMS}/membership/",
+        "invite": f"{TEAMS}/membership/invite/",
+        "agent-keys": f"{TEAMS}/agentkey/",
+        "audit": f"{TEAMS}/auditentry/",
+        "settings": f"{TEAMS}/team/",
+        "traces": "/studio/traces_app/traceevent/",
+    }
+
+
+def test_every_page_is_drawn_in_both_themes_and_widths(house, demo, live_server, tmp_path):
+    paths = pages_of(demo)
+    to = Path(os.environ.get("WORKRAIL_PICTURES", tmp_path))
+
+    def photograph(page):
+        widths = []
+        for width, height, suffix in ((1440, 900, ""), (390, 844, "-phone")):
+            page.set_viewport_size({"width": width, "height": height})
+            for theme in ("light", "dark"):
+                page.emulate_media(color_scheme=theme)
+                for name, path in paths.items():
+                    assert page.goto(path).status == 200, path
+                    page.screenshot(path=to / f"{name}{suffix}{'-dark' if theme == 'dark' else ''}.png")
+                    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+                    widths.append((name, suffix, wide))
+        return [each for each in widths if each[2] > 0]
+
+    too_wide, complaints = browse(live_server.url, house.alice.person, photograph)
+
+    assert complaints == []
+    assert too_wide == []

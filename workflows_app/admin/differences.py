@@ -1,0 +1,16 @@
+"""What a revision changes, as a page shows it: the program in words, then the source line by line."""
+
+from typing import Any
+
+from teams_app.admin.diffs import read_diff
+from workflows_app.admin import words
+from workflows_app.engine.values import WorkflowDiff
+
+
+def shown_difference(diff: WorkflowDiff) -> dict[str, Any]:
+    return {
+        "diff": diff,
+        "changes": [words.change_in_words(change) for change in diff.program],
+        "source_diff": read_diff("".join(file.text for file in diff.files)),
+        "untold": [each.path for each in diff.files if not each.text],
+    }

@@ -1,0 +1,119 @@
+"""A source while it is being edited: the files of the revision that it began from, and what was changed since in the browser."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+
+from teams_app.engine.errors import InvalidInputError
+from workflows_app.engine.packing import entry_file
+from workflows_app.engine.source import Source, SourceFormat, StepsSchema
+from workflows_app.models import MESSAGE_CHARACTERS, Revision
+from workflows_app.selectors.sources import files_of
+
+_PATH_CHARACTERS = 400
+
+
+class DraftForm(forms.Form):
+    """`changed` are the other files that were changed, as JSON: the text of each, or null for one that is gone."""
+
+    base = forms.IntegerField(min_value=1)
+    path = forms.CharField(max_length=_PATH_CHARACTERS, strip=False)
+    text = forms.CharField(required=False, strip=False)
+    changed = forms.CharField(required=False, strip=False)
+    message = forms.CharField(required=False, max_length=MESSAGE_CHARACTERS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """`base` is the revision that it began from, `path` the file that is open. `files` are all as they are now."""
+
+    base: int
+    path: str
+    files: Mapping[str, bytes]
+    changed: Mapping[str, str | None]
+    message: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.files.get(self.path, b"").decode("utf-8", "replace")
+
+    @property
+    def others(self) -> str:
+        """What the form carries along: every change but that of the open file, which is its text."""
+        return json.dumps({path: text for path, text in self.changed.items() if path != self.path})
+
+    def opened(self, path: str) -> "Draft":
+        files = dict(self.files)
+        changed = dict(self.changed)
+        if path not in files:
+            files[path], changed[path] = b"", ""
+        return Draft(base=self.base, path=path, files=files, changed=changed, message=self.message)
+
+    def written(self, path: str, text: str) -> "Draft":
+        files, changed = {**self.files, path: text.encode()}, {**self.changed, path: text}
+        return Draft(base=self.base, path=self.path, files=files, changed=changed, message=self.message)
+
+    def dropped(self, path: str) -> "Draft":
+        files = {name: data for name, data in self.files.items() if name != path}
+        first = min(files, default="")
+        return Draft(
+            base=self.base, path=first, files=files, changed={**self.changed, path: None}, message=self.message
+        )
+
+
+def begun(revision: Revision, *, path: str) -> Draft:
+    files = files_of(revision.pk)
+    return Draft(
+        base=revision.number, path=path if path in files else first_of(revision, files), files=files, changed={}
+    )
+
+
+def read_draft(form: DraftForm, revision: Revision) -> Draft:
+    return read_draft_of(form.cleaned_data, revision)
+
+
+def read_draft_of(given: Mapping[str, Any], revision: Revision) -> Draft:
+    """The draft as the form says it, on top of the revision that it began from."""
+    before = files_of(revision.pk)
+    text = _plain(given["text"])
+    changed = {**_changed(given["changed"]), given["path"]: text}
+    files = dict(before)
+    for path, now in changed.items():
+        if now is None:
+            files.pop(path, None)
+        elif path not in files or files[path] != now.encode():
+            files[path] = now.encode("utf-8", "replace")
+    kept = {
+        path: now for path, now in changed.items() if now is None or before.get(path) != now.encode("utf-8", "replace")
+    }
+    return Draft(base=given["base"], path=given["path"], files=files, changed=kept, message=given["message"])
+
+
+def source_of(draft: Draft, revision: Revision) -> Source:
+    return Source(
+        format=SourceFormat(revision.format),
+        files=draft.files,
+        schema=StepsSchema(revision.schema) if revision.schema else None,
+    )
+
+
+def first_of(revision: Revision, files: Mapping[str, bytes]) -> str:
+    return entry_file(Source(format=SourceFormat(revision.format), files=files)) or min(files, default="")
+
+
+def _changed(text: str) -> dict[str, str | None]:
+    try:
+        told = json.loads(text or "{}")
+    except ValueError:
+        told = None
+    if not isinstance(told, dict) or not all(isinstance(each, str | None) for each in told.values()):
+        raise InvalidInputError("The other files cannot be read.", suggestion="Load the page again.")
+    return {str(path): None if now is None else _plain(now) for path, now in told.items()}
+
+
+def _plain(text: str) -> str:
+    """Browsers send the ends of lines in their own way."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,114 @@
+"""A source as lines of a page: coloured, with its problems under their line."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from workflows_app.admin.words import ShownProblem
+from workflows_app.engine.places import line_at, lines_of_json, replacement
+from workflows_app.engine.problems import Problem
+
+MOST_LINES = 5_000
+
+_JSON = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|(\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*)')
+_KEY_LINE = re.compile(r"^(\s*(?:- )?)([A-Za-z_$][\w.$-]*(?:\[\d*[^\]]*\])?)(:)(.*)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    number: int
+    pieces: tuple[Piece, ...]
+    problems: tuple[ShownProblem, ...] = ()
+
+    @property
+    def has(self) -> str:
+        if not self.problems:
+            return ""
+        return "has-error" if any(each.is_error for each in self.problems) else "has-warning"
+
+
+def text_of(data: bytes) -> str | None:
+    """None for what is not text."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+
+
+def lines_of(*, path: str, text: str, problems: Iterable[ShownProblem] = ()) -> list[Line]:
+    told: dict[int, list[ShownProblem]] = {}
+    for each in problems:
+        if each.line is not None and each.file == path:
+            told.setdefault(each.line, []).append(each)
+    pieces = _json_pieces if path.endswith(".json") else _plain_pieces if path.endswith(".md") else _key_pieces
+    return [
+        Line(number=number, pieces=tuple(pieces(line)), problems=tuple(told.get(number, ())))
+        for number, line in enumerate(text.splitlines()[:MOST_LINES], 1)
+    ]
+
+
+def placed(*, problems: Iterable[Problem], files: Mapping[str, bytes], first: str) -> list[ShownProblem]:
+    """Each with the file and the line where its author finds it. What names no file is of the first one."""
+    texts = {path: text_of(data) or "" for path, data in files.items()}
+    indexes = {path: lines_of_json(text) for path, text in texts.items() if path.endswith(".json")}
+    return [_placed(problem, texts, indexes, first) for problem in problems]
+
+
+def _placed(
+    problem: Problem, texts: Mapping[str, str], indexes: Mapping[str, Mapping[str, int]], first: str
+) -> ShownProblem:
+    file = problem.file if problem.file in texts else first
+    line = problem.line
+    if line is None:
+        line = line_at(lines=indexes[file], path=problem.path) if file in indexes else _word_line(problem, texts[file])
+    lines = texts.get(file, "").splitlines()
+    written = lines[line - 1] if line is not None and 0 < line <= len(lines) else ""
+    changed = replacement(message=problem.message, suggestion=problem.suggestion, line=written)
+    wrong, right = changed or ("", "")
+    return ShownProblem(problem=problem, file=file, line=line, wrong=wrong, right=right)
+
+
+def _word_line(problem: Problem, text: str) -> int | None:
+    """In other formats: the first line that holds the last name of the place."""
+    name = re.split(r"[.\[]", problem.path.rstrip("]"))[-1]
+    if not name or name.isdigit():
+        return 1 if text else None
+    wanted = re.compile(rf"\b{re.escape(name)}\b")
+    return next((number for number, line in enumerate(text.splitlines(), 1) if wanted.search(line)), 1)
+
+
+def _json_pieces(line: str) -> Iterator[Piece]:
+    at = 0
+    for found in _JSON.finditer(line):
+        if found.start() > at:
+            yield Piece(kind="", text=line[at : found.start()])
+        if found[1]:
+            yield Piece(kind="t-k" if found[2] else "t-s", text=found[1])
+            if found[2]:
+                yield Piece(kind="", text=found[2])
+        else:
+            yield Piece(kind="t-n", text=found[3])
+        at = found.end()
+    if at < len(line):
+        yield Piece(kind="", text=line[at:])
+
+
+def _key_pieces(line: str) -> Iterator[Piece]:
+    found = _KEY_LINE.match(line)
+    if found is None:
+        yield Piece(kind="", text=line)
+        return
+    yield Piece(kind="", text=found[1])
+    yield Piece(kind="t-k", text=found[2])
+    yield Piece(kind="", text=found[3])
+    yield Piece(kind="t-s", text=found[4])
+
+
+def _plain_pieces(line: str) -> Iterator[Piece]:
+    yield Piece(kind="", text=line)

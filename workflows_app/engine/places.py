@@ -1,0 +1,90 @@
+"""Where in a text the author wrote something: the line of a place in a JSON document, and of a word in any other."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+_PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,\n]|[^\s{}\[\]:,"]+')
+_QUOTED = re.compile(r"['`]([^'`\n]{1,80})['`]|\{\{\s*([\w.]{1,80})\s*\}\}")
+_MEANT = re.compile(r"Did you mean '([^'\n]{1,80})'\?")
+
+
+def lines_of_json(text: str) -> Mapping[str, int]:
+    """The line, from 1, of each key and each item by its path: `steps[2].prompt`. Reads what it can of a broken text."""
+    reader = _Reader()
+    for piece in _PIECE.findall(text):
+        reader.take(piece)
+    return reader.lines
+
+
+@dataclass(slots=True)
+class _Reader:
+    """`path` is of the object or list that is open; `around` are those around it, each with its kind and how far it is."""
+
+    lines: dict[str, int] = field(default_factory=dict)
+    line: int = 1
+    path: str = ""
+    key: str = ""
+    awaits_key: bool = False
+    kind: str = ""
+    index: int = 0
+    around: list[tuple[str, str, int]] = field(default_factory=list)
+
+    def take(self, piece: str) -> None:
+        match piece:
+            case "\n":
+                self.line += 1
+            case "{" | "[":
+                self._open(piece)
+            case "}" | "]":
+                self._close()
+            case ",":
+                self.index, self.key, self.awaits_key = self.index + 1, "", self.kind == "{"
+            case ":":
+                self.awaits_key = False
+            case _:
+                self._word(piece)
+
+    def _open(self, piece: str) -> None:
+        here = self._here()
+        if here:
+            self.lines.setdefault(here, self.line)
+        self.around.append((self.kind, self.path, self.index))
+        self.kind, self.path, self.index = piece, here, 0
+        self.key, self.awaits_key = "", piece == "{"
+
+    def _close(self) -> None:
+        if self.around:
+            self.kind, self.path, self.index = self.around.pop()
+        self.key, self.awaits_key = "", False
+
+    def _word(self, piece: str) -> None:
+        if self.awaits_key and piece.startswith('"'):
+            self.key, self.awaits_key = piece.strip('"'), False
+            self.lines.setdefault(self._here(), self.line)
+        elif self.kind == "[":
+            self.lines.setdefault(self._here(), self.line)
+
+    def _here(self) -> str:
+        if self.kind == "[":
+            return f"{self.path}[{self.index}]"
+        return f"{self.path}.{self.key}" if self.path and self.key else self.path or self.key
+
+
+def line_at(*, lines: Mapping[str, int], path: str) -> int | None:
+    """Of the place, or of the nearest one around it that stands in the text."""
+    while path:
+        if path in lines:
+            return lines[path]
+        path = path[: max(path.rfind("."), path.rfind("["), 0)]
+    return 1 if lines else None
+
+
+def replacement(*, message: str, suggestion: str, line: str) -> tuple[str, str] | None:
+    """What stands in the line and what was meant, when the suggestion names one word."""
+    meant = _MEANT.search(suggestion)
+    if meant is None:
+        return None
+    said = (quoted or braced for quoted, braced in _QUOTED.findall(message))
+    wrong = next((word for word in said if word in line and word != meant[1]), None)
+    return None if wrong is None else (wrong, meant[1])

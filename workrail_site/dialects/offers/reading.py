@@ -1,0 +1,252 @@
+"""What stands at an address, and the addresses that there are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+import orjson
+
+from sessions_app.engine.values import RunValue
+from sessions_app.selectors.runs import RunFilters, list_runs, read_run
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import NotFoundError
+from teams_app.engine.ids import Prefix, from_text, to_text
+from teams_app.engine.pages import PageRequest
+from workflows_app.engine.activities.references import META, find_skill, resource_keys, wanted_keys
+from workflows_app.engine.budgets import fit_bytes
+from workflows_app.engine.program import Attachment, Program
+from workflows_app.engine.values import WorkflowState, WorkflowValue
+from workflows_app.selectors.catalog import list_published, read_published
+from workflows_app.selectors.previews import WorkflowPreview, preview_workflow
+from workflows_app.selectors.programs import load_content
+from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
+from workrail_site.dialects.lookup.declared import WORKFLOW_SCHEMA
+from workrail_site.dialects.offers.addresses import Address, Shelf, read_address
+from workrail_site.mcp.answers import MAX_REPLY_BYTES
+from workrail_site.mcp.cursors import read_cursor, write_cursor
+
+PAGE = 50
+RUNS_SHOWN = 10
+_CURSOR = "resources"
+_JSON, _MARKDOWN = "application/json", "text/markdown"
+_SCHEMAS: Mapping[str, Mapping[str, Any]] = {"workflow-of-steps": WORKFLOW_SCHEMA}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """An address as a list shows it."""
+
+    uri: str
+    name: str
+    title: str
+    description: str = ""
+    mime_type: str = _JSON
+
+    def as_json(self) -> dict[str, Any]:
+        said = {"description": self.description} if self.description else {}
+        return {"uri": self.uri, "name": self.name, "title": self.title, "mimeType": self.mime_type, **said}
+
+
+def list_resources(*, actor: Actor, cursor: str | None) -> dict[str, Any]:
+    """The published workflows, page by page; before the first of them the schemas and the newest runs."""
+    after = read_cursor(purpose=_CURSOR, cursor=cursor)
+    filters = WorkflowFilters(state=WorkflowState.PUBLISHED)
+    page = list_workflows(actor=actor, filters=filters, page=PageRequest(after=after, limit=PAGE))
+    first = [] if after else [*_schemas(), *_runs(actor)]
+    offered = [*first, *(_workflow(each) for each in page.items)]
+    following = page.next_position
+    more = {} if following is None else {"nextCursor": write_cursor(purpose=_CURSOR, position=following)}
+    return {"resources": [each.as_json() for each in offered], **more}
+
+
+TEMPLATES = [
+    {
+        "uriTemplate": template,
+        "name": name,
+        "title": title,
+        "description": description,
+        "mimeType": mime_type,
+    }
+    for template, name, title, description, mime_type in (
+        ("workrail://workflows/{workflow}", "workflow", "A workflow", "What it is for, and its first step", _JSON),
+        (
+            "workrail://workflows/{workflow}/skills/{skill}",
+            "skill",
+            "A skill",
+            "How to do something: read it where a step says to apply the skill",
+            _MARKDOWN,
+        ),
+        (
+            "workrail://workflows/{workflow}/resources/{resource}",
+            "resource",
+            "A guide of a workflow",
+            "By its number or its name",
+            _MARKDOWN,
+        ),
+        (
+            "workrail://workflows/{workflow}/templates/{template}",
+            "template",
+            "A template of a workflow",
+            "A document to be filled in",
+            _MARKDOWN,
+        ),
+        ("workrail://schemas/{schema}", "schema", "A schema", "The form that workflows are written to", _JSON),
+        ("workrail://runs/{run}", "run", "A run", "Where it stands and what is open", _JSON),
+    )
+]
+
+
+def read_resource(*, actor: Actor, uri: str) -> dict[str, Any]:
+    """Raises NotFoundError for an address with nothing at it."""
+    address = read_address(uri)
+    if address is None:
+        raise NotFoundError(f"Nothing has the address {uri[:200]!r}.", suggestion="List the resources and templates.")
+    mime_type, text = _content(actor, address)
+    return {"contents": [{"uri": uri, "mimeType": mime_type, "text": fit_bytes(text, max_bytes=MAX_REPLY_BYTES)}]}
+
+
+def read_skill(*, actor: Actor, workflow_id: str, skill_id: str) -> str:
+    """As it was written. Raises NotFoundError with the skills that there are."""
+    program = read_published(actor=actor, workflow_id=workflow_id)
+    found = find_skill(program=program, reference=skill_id)
+    if found is None and program.id != META:
+        found = next(
+            (
+                skill
+                for each in list_published(actor=actor)
+                if each.workflow_id == META
+                and (skill := find_skill(program=read_published(actor=actor, workflow_id=META), reference=skill_id))
+            ),
+            None,
+        )
+    if found is None:
+        known = sorted({skill.id for skill in program.skills})
+        raise NotFoundError(
+            f"The workflow {program.id} has no skill {skill_id[:80]!r}.",
+            suggestion=f"It has: {', '.join(known) or 'none'}.",
+        )
+    return load_content(found.digest).text
+
+
+def _content(actor: Actor, address: Address) -> tuple[str, str]:
+    match address.shelf:
+        case Shelf.WORKFLOW:
+            return _JSON, _printed(_preview(preview_workflow(actor=actor, workflow_id=address.name)))
+        case Shelf.SKILL:
+            return _MARKDOWN, read_skill(actor=actor, workflow_id=address.name, skill_id=address.item)
+        case Shelf.RESOURCE | Shelf.TEMPLATE:
+            return _MARKDOWN, _attached(read_published(actor=actor, workflow_id=address.name), address)
+        case Shelf.SCHEMA:
+            return _JSON, _printed(_schema(address.name))
+        case Shelf.RUN:
+            return _JSON, _printed(_run(actor, address.name))
+        case _:
+            assert_never(address.shelf)
+
+
+def _attached(program: Program, address: Address) -> str:
+    held = program.resources if address.shelf is Shelf.RESOURCE else program.templates
+    keys: dict[str, Attachment] = {}
+    for item in held:
+        for key in resource_keys(index=item.index, name=item.id):
+            keys.setdefault(key, item)
+    found = next((keys[key] for key in wanted_keys(address.item) if key in keys), None)
+    if found is None:
+        known = ", ".join(f"{item.index} ({item.id})" for item in held)
+        raise NotFoundError(
+            f"The workflow {program.id} has no {address.shelf.value.rstrip('s')} {address.item[:80]!r}.",
+            suggestion=f"It has: {known or 'none'}.",
+        )
+    return load_content(found.digest).text
+
+
+def _preview(preview: WorkflowPreview) -> dict[str, Any]:
+    workflow, program, first = preview.workflow, preview.program, preview.first
+    said: dict[str, Any] = {
+        "id": workflow.workflow_id,
+        "title": workflow.title,
+        "description": workflow.description,
+        "version": workflow.version,
+        "state": workflow.state.value,
+        "tags": list(workflow.tags),
+    }
+    if program is not None:
+        said |= {
+            "about": program.about,
+            "preconditions": list(program.preconditions),
+            "variables": [variable.name for variable in program.variables],
+            "skills": sorted({skill.id for skill in program.skills}),
+            "resources": [item.id for item in program.resources],
+            "templates": [item.id for item in program.templates],
+        }
+    if first is not None:
+        said["firstStep"] = {"id": first.step_id, "title": first.title, "prompt": first.prompt}
+    return {key: value for key, value in said.items() if value}
+
+
+def _schema(name: str) -> Mapping[str, Any]:
+    if name not in _SCHEMAS:
+        raise NotFoundError(f"There is no schema {name[:80]!r}.", suggestion=f"There are: {', '.join(_SCHEMAS)}.")
+    return _SCHEMAS[name]
+
+
+def _run(actor: Actor, text: str) -> dict[str, Any]:
+    run_id = from_text(Prefix.RUN, text)
+    if run_id is None:
+        raise NotFoundError("There is no such run in your team.", suggestion="Ids of runs begin with run_.")
+    detail = read_run(actor=actor, run_id=run_id)
+    return {
+        **_told_run(detail.run),
+        "sessionId": to_text(Prefix.SESSION, detail.run.session_id),
+        "goal": detail.run.goal,
+        "pending": detail.tip.pending_title,
+        "openGaps": {severity.value: count for severity, count in detail.open_gaps.items()},
+        "startedAt": detail.run.started_at.isoformat(),
+        "lastActivityAt": detail.run.last_activity_at.isoformat(),
+    }
+
+
+def _told_run(run: RunValue) -> dict[str, Any]:
+    return {
+        "id": to_text(Prefix.RUN, run.id),
+        "workflowId": run.workflow_id,
+        "title": run.workflow_title,
+        "status": run.status.value,
+        "dialect": run.dialect.value,
+    }
+
+
+def _workflow(workflow: WorkflowValue) -> Offered:
+    return Offered(
+        uri=Address(shelf=Shelf.WORKFLOW, name=workflow.workflow_id).as_uri(),
+        name=workflow.workflow_id,
+        title=workflow.title,
+        description=workflow.description[:200],
+    )
+
+
+def _schemas() -> list[Offered]:
+    return [
+        Offered(uri=Address(shelf=Shelf.SCHEMA, name=name).as_uri(), name=name, title="The form of a workflow of steps")
+        for name in _SCHEMAS
+    ]
+
+
+def _runs(actor: Actor) -> list[Offered]:
+    if not actor.may(Permission.READ_RUNS):
+        return []
+    page = list_runs(actor=actor, filters=RunFilters(), page=PageRequest(limit=RUNS_SHOWN))
+    own = [run for run in page.items if run.created_by == actor.id]
+    return [
+        Offered(
+            uri=Address(shelf=Shelf.RUN, name=to_text(Prefix.RUN, run.id)).as_uri(),
+            name=to_text(Prefix.RUN, run.id),
+            title=f"{run.workflow_title}: {run.goal or run.status.value}"[:120],
+            description=run.status.value,
+        )
+        for run in own
+    ]
+
+
+def _printed(value: Mapping[str, Any]) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
