@@ -185,7 +185,7 @@ def test_while_a_session_is_known_to_be_held_others_that_want_it_are_told_at_onc
 
     monkeypatch.setattr(patience, "HELD_SECONDS", 1_000)
     value = begin(desk, *plain_steps(2))
-    elsewhere = start(desk)
+    elsewhere = start(desk).value
     other_connection.execute("SELECT 1 FROM sessions_app_worksession WHERE id = %s FOR UPDATE", [session_id(value)])
     waits = []
     for _ in range(3):

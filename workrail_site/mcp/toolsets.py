@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from teams_app.engine.closest import closest
 from teams_app.engine.errors import NotFoundError, WorkrailError
+from teams_app.engine.kept import read_kept
 from workrail_site import dialects
 from workrail_site.dialects.introductions import VERSION, Introduction
 from workrail_site.errors import JsonRpc
@@ -79,8 +80,9 @@ class Tool:
         traced = TracedCall(dialect=self.dialect, tool=self.name, given=given)
         try:
             known = {self.renamed.get(name, name): value for name, value in given.items()}
-            arguments = read_arguments(tool=self.name, model=self.arguments, schema=self.schema, given=known)
-            reply = self.method(**arguments)
+            kept = read_kept(known)
+            arguments = read_arguments(tool=self.name, model=self.arguments, schema=self.schema, given=kept.value)
+            reply = self.method(**arguments).telling(hidden=kept.hidden)
         except Exception as error:  # noqa: BLE001  the outermost of a tool
             refusal = refusal_of(error)
             traced.ended(reply=None, error_code=refusal.code)
