@@ -40,6 +40,7 @@ from workflows_app.admin.models import (
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import studio_finding as finding
 from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
+from workrail_site.studio_health import health_page
 from workrail_site.studio_nav import navigation
 
 _THEMES = frozenset({"light", "dark"})
@@ -111,9 +112,13 @@ class StudioSite(AdminSite):
             path("join/<str:link>/", slowed_down(accounts.join), name="join"),
             path("password/<str:link>/", slowed_down(accounts.reset), name="reset_password"),
             path("more/", guard(self.more), name="more"),
+            path("health/", guard(self.health), name="health"),
             path("find/", guard(self.find), name="find"),
             *super().get_urls(),
         ]
+
+    def health(self, request: HttpRequest) -> HttpResponse:
+        return health_page(request, self.each_context(request))
 
     def more(self, request: HttpRequest) -> HttpResponse:
         return TemplateResponse(request, "studio/more.html", {**self.each_context(request), "title": "More"})

@@ -19,6 +19,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from workflows_app.admin import acts, drafts, editor, source_view, words
 from workflows_app.admin.differences import shown_difference
+from workflows_app.admin.models import content_tabs
 from workflows_app.admin.shared import SharedAdmin
 from workflows_app.engine.values import WorkflowDiff, WorkflowState
 from workflows_app.models import Revision, Workflow
@@ -64,6 +65,11 @@ class WorkflowAdmin(SharedAdmin):
     @display(description="Format")
     def shown_family(self, row: Workflow) -> str:
         return words.family_of(row.family)  # type: ignore[arg-type]  # the column holds its value
+
+    change_list_template = "studio/catalogue.html"
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return super().changelist_view(request, {"tabs": content_tabs(None), **(extra_context or {})})
 
     def get_urls(self) -> list[URLPattern]:
         name = f"{self.opts.app_label}_{self.opts.model_name}"
