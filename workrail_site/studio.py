@@ -42,6 +42,7 @@ from workrail_site import studio_finding as finding
 from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
 from workrail_site.studio_health import health_page
 from workrail_site.studio_nav import navigation
+from workrail_site.studio_watch import no_stream, watch_run, watch_team
 
 _THEMES = frozenset({"light", "dark"})
 _THEME_COOKIE = "workrail_theme"
@@ -111,6 +112,10 @@ class StudioSite(AdminSite):
             path("theme/", require_POST(switch_theme), name="theme"),
             path("join/<str:link>/", slowed_down(accounts.join), name="join"),
             path("password/<str:link>/", slowed_down(accounts.reset), name="reset_password"),
+            path("watch/run/<uuid:run_id>/", guard(watch_run), name="watch_run"),
+            path("watch/team/", guard(watch_team), name="watch_team"),
+            path("live/run/<uuid:run_id>/", no_stream, name="live_run"),
+            path("live/team/", no_stream, name="live_team"),
             path("more/", guard(self.more), name="more"),
             path("health/", guard(self.health), name="health"),
             path("find/", guard(self.find), name="find"),
