@@ -71,9 +71,7 @@ def _is_there(role: str, password: str) -> bool:
     if not may:
         return there
     verb = "ALTER" if there else "CREATE"
-    _run(
-        sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(sql.SQL(verb), sql.Identifier(role), sql.Literal(password))
-    )
+    _run(sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(sql.SQL(verb), sql.Identifier(role), sql.Literal(password)))
     return True
 
 
