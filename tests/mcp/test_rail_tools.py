@@ -464,7 +464,8 @@ def test_a_new_chat_finds_the_run_of_the_branch(wire, desk):
 
 
 def test_another_teams_runs_are_not_found(stranger, begun):
-    assert stranger.value("resume_session", query="Try it", runId=begun["session"]["runId"])["candidates"] == []
+    assert stranger.value("resume_session", query="Try it")["candidates"] == []
+    assert stranger("resume_session", query="Try it", runId=begun["session"]["runId"]).code == "NOT_FOUND"
 
 
 # The two forms of a reply
