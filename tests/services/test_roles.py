@@ -207,3 +207,20 @@ def test_granting_twice_is_granting_once():
 
     assert granted() == before
     assert before
+
+
+def test_a_person_deletes_a_session_and_upkeep_collects_what_it_leaves_as_their_roles(desk):
+    from sessions_app.services.collection import collect_unreferenced
+    from sessions_app.services.deletion import delete_session
+    from sessions_app.services.upkeep import drop_empty_partitions
+
+    value = begin(desk, *plain_steps(3))
+    advanced(desk.agent, value)
+
+    with as_role(APP_ROLE):
+        delete_session(actor=desk.owner, session_id=session_id(value), reason="They asked for it.", now=NOW)
+    with as_role(UPKEEP_ROLE):
+        assert collect_unreferenced(actor=SYSTEM).snapshots > 0
+        drop_empty_partitions(actor=SYSTEM, today=(NOW + timedelta(days=200)).date())
+
+    assert list(verify_all(actor=SYSTEM)) == []

@@ -83,7 +83,7 @@ DROP FUNCTION workrail_forget_session(uuid, date);
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('sessions_app', '0010_announcements'),
+        ('sessions_app', '0011_expiry'),
     ]
 
     operations = [

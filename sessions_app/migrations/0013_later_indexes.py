@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ('sessions_app', '0011_narrow_ways'),
+        ('sessions_app', '0012_narrow_ways'),
     ]
 
     operations = [
