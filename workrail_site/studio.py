@@ -23,16 +23,9 @@ from sessions_app.admin.workflow_runs import RunningWorkflowAdmin
 from sessions_app.models import BundleJob, CheckpointRequest, Retention, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app.admin import accounts
-from teams_app.admin.models import (
-    AgentKeyAdmin,
-    AuditEntryAdmin,
-    EndpointAdmin,
-    InvitationAdmin,
-    MembershipAdmin,
-    NoticeDeliveryAdmin,
-    TeamAdmin,
-)
+from teams_app.admin.models import EndpointAdmin, InvitationAdmin, NoticeDeliveryAdmin, TeamAdmin
 from teams_app.admin.pages import actor_of, choose_team, find_actor, own_teams_of
+from teams_app.admin.team_pages import AgentKeyAdmin, AuditEntryAdmin, MembershipAdmin
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, Team
 from traces_app.admin.models import TraceEventAdmin
@@ -47,7 +40,9 @@ from workflows_app.admin.models import (
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import studio_finding as finding
 from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
+from workrail_site.studio_health import health_page
 from workrail_site.studio_nav import navigation
+from workrail_site.studio_watch import no_stream, watch_run, watch_team
 
 _THEMES = frozenset({"light", "dark"})
 _THEME_COOKIE = "workrail_theme"
@@ -117,10 +112,18 @@ class StudioSite(AdminSite):
             path("theme/", require_POST(switch_theme), name="theme"),
             path("join/<str:link>/", slowed_down(accounts.join), name="join"),
             path("password/<str:link>/", slowed_down(accounts.reset), name="reset_password"),
+            path("watch/run/<uuid:run_id>/", guard(watch_run), name="watch_run"),
+            path("watch/team/", guard(watch_team), name="watch_team"),
+            path("live/run/<uuid:run_id>/", no_stream, name="live_run"),
+            path("live/team/", no_stream, name="live_team"),
             path("more/", guard(self.more), name="more"),
+            path("health/", guard(self.health), name="health"),
             path("find/", guard(self.find), name="find"),
             *super().get_urls(),
         ]
+
+    def health(self, request: HttpRequest) -> HttpResponse:
+        return health_page(request, self.each_context(request))
 
     def more(self, request: HttpRequest) -> HttpResponse:
         return TemplateResponse(request, "studio/more.html", {**self.each_context(request), "title": "More"})

@@ -8,6 +8,7 @@ from sessions_app.engine import approvals, obligations
 from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.state import CapabilityStatus, Snapshot
 from workflows_app.engine import conditions, placeholders, walker
+from workflows_app.engine.activities.references import find_skill
 from workflows_app.engine.program import (
     Capability,
     CapabilityNeed,
@@ -19,6 +20,7 @@ from workflows_app.engine.program import (
     Program,
     Step,
 )
+from workflows_app.engine.steps.prompts import handed_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +142,10 @@ def _prompt(
     scope: Mapping[str, Any],
     filling: placeholders.Filling,
 ) -> str:
-    parts = [filling.render(item.prompt)]
+    if isinstance(item, Parallel):
+        parts = [handed_out(item, variables=scope, mode=program.conditions)]
+    else:
+        parts = [filling.render(item.prompt)]
     if isinstance(item, Step):
         parts.extend(
             filling.render(fragment.text)
@@ -155,6 +160,8 @@ def _prompt(
         and (seen := snapshot.capabilities.get(capability)) is not None
         and seen.status is CapabilityStatus.UNAVAILABLE
     )
+    if isinstance(item, Step) and item.skill and find_skill(program=program, reference=item.skill) is not None:
+        parts.append(f"Read the skill with inspect_workflow: workflowId {program.id}, part skill, skill {item.skill}.")
     return "\n\n".join(part for part in parts if part.strip())
 
 

@@ -1,20 +1,27 @@
 """The acts of this app's Studio pages, and their forms. Each makes one call of a service."""
 
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django import forms
 from django.core.exceptions import BadRequest
 
+from teams_app.admin import words
 from teams_app.admin.pages import Act, Done, Order, Secret
 from teams_app.engine.actors import Permission, Role, Scope
+from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS, NoticeKind
 from teams_app.services import deliveries, invitations, keys, members, resets, teams, webhooks
 from teams_app.services.addresses import join_address, reset_address
 
-_ROLES = [(role.value, role.value) for role in Role]
+_ROLES = [(role.value, f"{name}: {may}") for role, (name, may) in words.ROLES.items()]
 _NOTICES = [(kind.value, kind.value.replace("_", " ")) for kind in NoticeKind]
-_SCOPES = [(scope.value, scope.value) for scope in Scope]
+_SCOPES = [(scope.value, f"{may}: {hint}") for scope, (may, hint) in words.SCOPES.items()]
+_NEVER = "never"
+_ENDS = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), (_NEVER, "never")]
+# What an agent needs that drives runs.
+USUAL_SCOPES = [Scope.WORKFLOWS_READ.value, Scope.RUNS_READ.value, Scope.RUNS_WRITE.value]
 
 
 class NameForm(forms.Form):
@@ -40,21 +47,21 @@ class KindsForm(forms.Form):
 
 class MemberForm(forms.Form):
     username = forms.CharField(max_length=USERNAME_CHARACTERS, label="Login name")
-    role = forms.ChoiceField(choices=_ROLES)
+    role = forms.ChoiceField(choices=_ROLES, widget=forms.RadioSelect, initial=Role.OPERATOR.value)
 
 
 class RoleForm(forms.Form):
-    role = forms.ChoiceField(choices=_ROLES)
+    role = forms.ChoiceField(choices=_ROLES, widget=forms.RadioSelect)
 
 
 class KeyForm(forms.Form):
-    name = forms.CharField(max_length=NAME_CHARACTERS, help_text="What will use it, and where.")
-    scopes = forms.MultipleChoiceField(choices=_SCOPES, widget=forms.CheckboxSelectMultiple)
-    expires_at = forms.DateTimeField(
-        required=False,
-        label="Expires at (UTC)",
-        help_text="Such as 2027-01-31 12:00. Empty: it does not expire.",
+    name = forms.CharField(
+        max_length=NAME_CHARACTERS, label="Name of the agent", help_text="What will use it, and where."
     )
+    scopes = forms.MultipleChoiceField(
+        choices=_SCOPES, label="It may", widget=forms.CheckboxSelectMultiple, initial=USUAL_SCOPES
+    )
+    ends = forms.ChoiceField(choices=_ENDS, label="It ends", initial="90")
 
 
 def _found(order: Order) -> Done:
@@ -131,7 +138,7 @@ def _offer_reset(order: Order) -> Done:
 def _change_role(order: Order) -> Done:
     role = Role(order.values["role"])
     member = members.change_role(actor=order.actor, member_id=_row_id(order), role=role, now=order.now)
-    return Done(message=f"{member.username} is now {member.role.value}.")
+    return Done(message=f"{member.username} is {words.ROLES[member.role][0].lower()} now.")
 
 
 def _remove(order: Order) -> Done:
@@ -139,16 +146,21 @@ def _remove(order: Order) -> Done:
     return Done(message="The member was removed.")
 
 
+def _ending(order: Order) -> datetime | None:
+    ends = order.values["ends"]
+    return None if ends == _NEVER else order.now + timedelta(days=int(ends))
+
+
 def _issue(order: Order) -> Done:
     issued = keys.issue_key(
         actor=order.actor,
         name=order.values["name"],
         scopes=frozenset(Scope(scope) for scope in order.values["scopes"]),
-        expires_at=order.values["expires_at"],
+        expires_at=_ending(order),
         now=order.now,
     )
     hint = "Copy it now: it is kept nowhere and cannot be shown again."
-    secret = Secret(label="Agent key", text=issued.text, hint=hint)
+    secret = Secret(label="Agent key", text=issued.text, hint=hint, is_key=True)
     return Done(message=f"The key {issued.key.name} was issued.", secret=secret)
 
 
@@ -240,6 +252,7 @@ REMOVE_WEBHOOK = Act(
 )
 INVITE = Act(
     slug="invite",
+    is_main=True,
     label="Invite",
     question="They get a link, set their own password, and are in the team with this role when they accept.",
     needs=Permission.MANAGE_TEAM,
@@ -272,10 +285,12 @@ CHANGE_ROLE = Act(
 )
 REMOVE_MEMBER = Act(
     slug="remove",
+    is_stop=True,
     label="Remove",
     question="They lose access to this team at once. Their account and what they did stay.",
     needs=Permission.READ_TEAM,
     run=_remove,
+    offered=lambda actor, row: actor.may(Permission.MANAGE_TEAM) or actor.id == to_text(Prefix.PERSON, row.person_id),
 )
 ISSUE_KEY = Act(
     slug="issue",
@@ -288,6 +303,7 @@ ISSUE_KEY = Act(
 )
 REVOKE_KEY = Act(
     slug="revoke",
+    is_stop=True,
     label="Revoke",
     question="Whoever uses this key is refused from now on. It cannot be undone.",
     needs=Permission.MANAGE_TEAM,

@@ -1,24 +1,29 @@
 """The Studio's pages of teams, members, keys and the audit log."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.admin import display
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from teams_app.admin import acts
-from teams_app.admin.pages import Act, StudioAdmin
+from teams_app.admin.pages import Act, StudioAdmin, actor_of
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import read_url
-from teams_app.models import AgentKey, Endpoint, Membership, NoticeDelivery, Team
+from teams_app.models import Endpoint, NoticeDelivery
 
 
 class TeamAdmin(StudioAdmin):
+    """The settings of the team: one page, for there is one team at a time."""
+
     needs = Permission.READ_TEAM
     team_field = "pk"
     acts: ClassVar[tuple[Act, ...]] = (
@@ -27,18 +32,39 @@ class TeamAdmin(StudioAdmin):
         acts.SET_WEBHOOK,
         acts.REMOVE_WEBHOOK,
     )
-    list_display = ("name", "public_id", "created_at")
-    fields = ("name", "public_id", "created_at", "notices")
+    list_display = ("name", "created_at")
 
-    @display(description="id")
-    def public_id(self, row: Team) -> str:
-        return to_text(Prefix.TEAM, row.pk)
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        self.take_declared(request)
+        actor = actor_of(request)
+        row = self.get_queryset(request).get()
+        manages = actor.may(Permission.MANAGE_TEAM)
+        page = {
+            **self.admin_site.each_context(request),
+            "title": "Settings",
+            "acts": [link for link in self.links(request) if manages],
+            "row": row,
+            "public_id": to_text(Prefix.TEAM, row.pk),
+            "rename_url": self.act_url(acts.RENAME_TEAM, row.pk) if manages else "",
+            "endpoints": list(row.endpoints.order_by("set_at", "id")) if manages else None,
+            "wheres": [(hook, _where(hook)) for hook in row.endpoints.order_by("set_at", "id")] if manages else [],
+            "session_days": settings.SESSION_IDLE_DAYS,
+            "trace_days": settings.TRACE_DAYS,
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "studio/settings.html", page)
 
-    @display(description="notices")
-    def notices(self, row: Team) -> str:
-        """Only the host: the rest of an address is often a secret of its own."""
-        hooks = list(row.endpoints.order_by("set_at", "id"))
-        return "; ".join(_where(hook) for hook in hooks) or "go nowhere"
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",  # noqa: ARG002  Django's signature
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
+    ) -> HttpResponse:
+        self.admit(request)
+        if self.get_object(request, object_id) is None:
+            raise Http404
+        return HttpResponseRedirect(self.list_url())
 
 
 def _where(hook: Endpoint) -> str:
@@ -115,69 +141,8 @@ class NoticeDeliveryAdmin(StudioAdmin):
         return bytes(row.body).decode()
 
 
-class MembershipAdmin(StudioAdmin):
-    needs = Permission.READ_TEAM
-    acts: ClassVar[tuple[Act, ...]] = (acts.INVITE, acts.CHANGE_ROLE, acts.OFFER_RESET, acts.REMOVE_MEMBER)
-    list_display = ("person", "role", "created_at")
-    list_select_related = ("person", "team")
-    list_filter = ("role",)
-    search_fields = ("person__username",)
-    fields = ("person_name", "public_id", "role", "created_at")
-
-    @display(description="person")
-    def person_name(self, row: Membership) -> str:
-        return row.person.username
-
-    @display(description="id")
-    def public_id(self, row: Membership) -> str:
-        return to_text(Prefix.MEMBERSHIP, row.pk)
-
-
 class InvitationAdmin(StudioAdmin):
     needs = Permission.MANAGE_TEAM
     acts: ClassVar[tuple[Act, ...]] = (acts.WITHDRAW,)
     list_display = ("username", "role", "inviter_name", "expires_at", "accepted_at", "withdrawn_at")
     fields = ("username", "role", "inviter_name", "created_at", "expires_at", "accepted_at", "withdrawn_at")
-
-
-class AgentKeyAdmin(StudioAdmin):
-    needs = Permission.READ_TEAM
-    acts: ClassVar[tuple[Act, ...]] = (acts.ISSUE_KEY, acts.REVOKE_KEY)
-    list_display = ("name", "prefix", "shown_scopes", "last_used_at", "expires_at", "revoked_at")
-    search_fields = ("name", "prefix")
-    fields = (
-        "name",
-        "public_id",
-        "prefix",
-        "shown_scopes",
-        "created_at",
-        "last_used_at",
-        "expires_at",
-        "revoked_at",
-    )
-
-    @display(description="id")
-    def public_id(self, row: AgentKey) -> str:
-        return to_text(Prefix.KEY, row.pk)
-
-    @display(description="scopes")
-    def shown_scopes(self, row: AgentKey) -> str:
-        return ", ".join(row.scopes)
-
-
-class AuditEntryAdmin(StudioAdmin):
-    needs = Permission.READ_AUDIT
-    list_display = ("at", "actor_name", "actor_kind", "door", "action", "target")
-    list_filter = ("door", "actor_kind")
-    search_fields = ("=action", "=target", "=actor_id", "actor_name")
-    fields = (
-        "at",
-        "actor_name",
-        "actor_kind",
-        "actor_id",
-        "door",
-        "action",
-        "target",
-        "request_id",
-        "details",
-    )

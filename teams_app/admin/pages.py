@@ -27,6 +27,7 @@ from django.utils import timezone
 from teams_app import selectors
 from teams_app.admin.parts import Crumb
 from teams_app.admin.queries import MAX_VALUE_CHARACTERS, Reader, declared_lookups, declared_query
+from teams_app.admin.snippets import snippets_of
 from teams_app.engine.actors import Actor, Door, Permission
 from teams_app.engine.errors import NotFoundError, WorkrailError
 from teams_app.engine.values import TeamValue
@@ -51,6 +52,7 @@ class Secret:
     label: str
     text: str
     hint: str
+    is_key: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +239,11 @@ class StudioAdmin(_AnyModelAdmin):
         shown = {"title": str(row), "acts": acts, "crumbs": [self.list_crumb()]}
         return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
 
+    def admit(self, request: HttpRequest) -> None:
+        """For pages of one's own in the place of Django's: who may not look is refused, and nothing is changed there."""
+        if not self.has_view_permission(request) or request.method not in {"GET", "HEAD"}:
+            raise PermissionDenied
+
     def take_declared(self, request: HttpRequest) -> None:
         """What a list does not declare never reaches it, and is said aloud."""
         request.GET, left_out = declared_query(request, admin=self)  # type: ignore[assignment]  # a QueryDict like any other
@@ -313,6 +320,7 @@ class StudioAdmin(_AnyModelAdmin):
             **self.admin_site.each_context(request),
             "title": done.message,
             "secret": done.secret,
+            "snippets": snippets_of(request, key=done.secret.text) if done.secret.is_key else (),
             "crumbs": [self.list_crumb()],
             "back": done.url or self.list_url(),
             "back_label": "Go on" if done.url else "Back to the list",

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from teams_app.engine import audit
+from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.audit import GENESIS, AuditEnd, AuditFacts
 from teams_app.engine.seals import SealState
 from teams_app.models import AuditEntry, AuditHead
@@ -74,6 +75,21 @@ def verify_audit() -> Iterator[AuditFault]:
         elif AuditEntry.objects.filter(team_id=team_id, number__isnull=False).exists():
             message = "The audit log has a chain, and where it ends is gone."
             yield AuditFault(team_id=team_id, reason="audit_head_gone", message=message)
+
+
+def verify_team_audit(*, actor: Actor) -> Iterator[AuditFault]:
+    """As `verify_audit`, of the actor's own team."""
+    actor.require(Permission.READ_AUDIT)
+    head = AuditHead.objects.filter(pk=actor.team_id).order_by("pk").first()
+    if head is not None:
+        yield from _log(head)
+
+
+def count_entries(*, actor: Actor) -> int:
+    """Without reading the log: where its chain ends, and what it began with."""
+    actor.require(Permission.READ_AUDIT)
+    head = AuditHead.objects.filter(pk=actor.team_id).order_by("pk").first()
+    return 0 if head is None else head.next_number + head.adopted
 
 
 def _log(head: AuditHead) -> Iterator[AuditFault]:

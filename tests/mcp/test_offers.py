@@ -115,3 +115,17 @@ def test_ids_are_completed(ask):
     assert {"work-package", "work-packages"} <= set(workflows)
     assert skills
     assert completed({"type": "ref/prompt", "name": "wr.code-review"}, "nothing", "") == []
+
+
+def test_the_rail_says_how_to_read_the_skill_of_a_step_and_it_can_be_read(ask, wire):
+    started = wire.value("start_workflow", workflowId="work-package")
+    prompt = started["pending"]["prompt"]
+    skill = prompt.rpartition(", skill ")[2].rstrip(".")
+
+    told = wire("inspect_workflow", workflowId="work-package", part="skill", skill=skill)
+    misspelt = wire("inspect_workflow", workflowId="work-package", part="skill", skill="nowhere")
+
+    assert "Read the skill with inspect_workflow: workflowId work-package, part skill, skill " in prompt
+    assert skill in told.text
+    assert len(told.text) > 100
+    assert misspelt.code == "NOT_FOUND"

@@ -21,6 +21,8 @@ LISTS = "/studio/sessions_app"
 def pages_of(story):
     run = f"{LISTS}/run/{run_id(story.hotfix)}/change/"
     return {
+        "runs": f"{LISTS}/run/",
+        "runs-found": f"{LISTS}/run/?q=status:open+since:3d+rounds",
         "run": run,
         "run-node": f"{run}?node={studio_story.node_text(story.hotfix, 'risk')}",
         "inbox": f"{LISTS}/checkpointrequest/",

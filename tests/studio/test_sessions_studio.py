@@ -80,7 +80,7 @@ def test_a_list_of_sessions_tells_their_runs_by_status(doors):
 
     page = page_of(doors, f"{ROOT}/worksession/")
 
-    assert '1 <span class="badge badge-blocked">blocked</span>' in page
+    assert re.search(r'1 <span class="pill is-blocked">', page)
 
 
 @pytest.mark.parametrize(
@@ -93,10 +93,14 @@ def test_a_list_of_sessions_tells_their_runs_by_status(doors):
         ("q=unicorns", False),
         ("q=%00", True),
         ("q=100%25", False),
-        ("status=in_progress", True),
-        ("status=complete", False),
-        ("workflow=team.sample", True),
-        ("workflow=team.other", False),
+        ("q=status:blocked", False),
+        ("q=status:done", False),
+        ("q=workflow:team.sample+flaky", True),
+        ("q=workflow:team.other", False),
+        ("q=ticket:SHOP-1", True),
+        ("q=branch:fix/", True),
+        ("kept=ticket:SHOP-2&q=flaky", False),
+        ("after=nonsense", True),
     ],
 )
 def test_sessions_are_found(doors, query, is_there):
@@ -115,11 +119,65 @@ def test_sessions_are_found(doors, query, is_there):
 def test_a_session_and_a_run_are_found_by_their_ids(doors):
     value = begin_run(doors, title="Flaky checkout")
 
-    sessions = page_of(doors, f"{ROOT}/worksession/?q={value['session']['sessionId']}")
-    runs = page_of(doors, f"{ROOT}/run/?q={value['session']['runId']}")
+    paths = paths_of(value)
 
-    assert "Flaky checkout</a>" in sessions
-    assert "Flaky checkout</a>" in runs
+    assert (
+        doors.viewer.client.get(f"{ROOT}/worksession/?q={value['session']['sessionId']}")["Location"]
+        == paths["session"]
+    )
+    assert doors.viewer.client.get(f"{ROOT}/run/?q={value['session']['runId']}")["Location"] == paths["run"]
+    for name, prefix in (("sessionId", "session"), ("runId", "run")):
+        assert doors.viewer.client.get(f"/studio/find/?q={value['session'][name]}")["Location"] == paths[prefix]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", {"Why it times out", "Write the guide"}),
+        ("times", {"Why it times out"}),
+        ("SHOP-1", {"Why it times out"}),
+        ("agent:AGENT", {"Why it times out", "Write the guide"}),
+        ("agent:nobody", set()),
+        ("status:open", {"Why it times out", "Write the guide"}),
+        ("status:blocked", set()),
+        ("status:done", set()),
+        ("workflow:team.guide", {"Write the guide"}),
+        ("workflow:team.*", {"Why it times out", "Write the guide"}),
+        ("since:3d", set()),
+        ("since:2026-01-01", {"Why it times out", "Write the guide"}),
+        ("gap:", set()),
+        ("quokka", {"Write the guide"}),
+        ("status:open quokka", {"Write the guide"}),
+        ("100%", set()),
+    ],
+)
+def test_runs_are_found(doors, query, found):
+    begin_run(doors, goal="Why it times out", observations={"ticket": "SHOP-1"})
+    go_on(doors.agent, begin_run(doors, workflow_id="team.guide", goal="Write the guide"), notes="Saw a quokka.")
+    Run.objects.update(last_activity_at="2026-06-01T00:00Z")
+
+    response = doors.viewer.client.get(f"{ROOT}/run/", {"q": query})
+
+    names = re.findall(r'<a class="name" href="[^"]*">(?:SHOP-1 )?([^<]*)<', shown(response))
+    assert set(names) == found
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("stauts:open", "Did you mean status:?"),
+        ("status:bloked", "Did you mean status:blocked?"),
+        ("since:yesterday", "Write since:3d"),
+        ("x" * 500, "The query is too long."),
+    ],
+)
+def test_a_query_that_cannot_be_read_is_refused_and_shows_nothing(doors, query, says):
+    begin_run(doors)
+
+    page = shown(doors.viewer.client.get(f"{ROOT}/run/", {"q": query}))
+
+    assert (says in page) is (len(query) < 200)
+    assert ('id="result_list"' in page) is (len(query) >= 200)
 
 
 def rows_of(page):

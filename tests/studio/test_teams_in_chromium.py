@@ -84,11 +84,10 @@ def test_every_page_is_drawn_without_a_complaint(house, password, live_server):
         for path in [*LISTS, *FORMS]:
             visit.open(path)
             titles.append(visit.page.title())
-        for path in LISTS:
-            visit.open(path)
-            visit.page.click("#result_list tbody a >> nth=0")
-            visit.page.wait_for_selector(".change-form #content-main")
-            titles.append(visit.page.title())
+        visit.open("/studio/teams_app/agentkey/")
+        visit.page.click("#result_list tbody a >> nth=0")
+        visit.page.wait_for_selector("dl.kv")
+        titles.append(visit.page.title())
         return titles
 
     titles, complaints = browse(live_server.url, walk)
@@ -103,15 +102,17 @@ def test_a_key_is_issued_and_revoked_by_hand(house, password, live_server):
     def work(visit):
         visit.sign_in("alice", password)
         visit.open("/studio/teams_app/agentkey/")
-        visit.page.click("text=Issue a key")
         visit.page.fill("#id_name", "Claude")
-        visit.page.check("input[value='runs:read']")
-        visit.page.click("button.default")
+        visit.page.check("input[value='traces:read']")
+        visit.page.click("text=Issue a key")
+        snippets = visit.page.inner_text(".snippets")
         shown = visit.page.inner_text(".workrail-secret code")
         visit.page.click("text=Back to the list")
         visit.page.click("#result_list tbody a >> nth=0")
         visit.page.click("text=Revoke")
         visit.page.click("button.default")
+        assert shown in snippets
+        assert "claude mcp add" in snippets
         return shown, visit.page.inner_text(".messagelist")
 
     (shown, said), complaints = browse(live_server.url, work)

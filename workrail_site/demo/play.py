@@ -11,7 +11,7 @@ from teams_app.services.teams import create_team
 from traces_app.services.recording import flush_calls
 from workrail_site.demo import stories
 from workrail_site.demo.clock import Clock, Story
-from workrail_site.demo.team import Cast, gather, owner_of, publish
+from workrail_site.demo.team import Cast, gather, owner_of, publish, sign_in_again
 
 TEAM = "Demo"
 _DAYS = 14
@@ -38,6 +38,7 @@ def play_demo(*, system: Actor, now: datetime) -> Played:
     _publish_first(cast, began)
     _schedule(cast, clock, began=began, now=now)
     clock.run(until=now)
+    sign_in_again(cast=cast, now=now)
     flush_calls()
     return Played(team=team.name, owner=cast.owner.name)
 

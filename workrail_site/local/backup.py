@@ -169,15 +169,23 @@ def _fill(dump: Path, url: str, *, replaces: bool) -> None:
             "the database is not empty.",
             next_move="restore into an empty home (WORKRAIL_HOME=…), or with --replace, which deletes what is there",
         )
-    _tool("pg_restore", "--no-owner", "--exit-on-error", "--single-transaction", f"--dbname={url}", str(dump))
+    _tool(
+        "pg_restore",
+        "--no-owner",
+        "--no-privileges",
+        "--exit-on-error",
+        "--single-transaction",
+        f"--dbname={url}",
+        str(dump),
+    )
     say("the database is filled")
 
 
 def _bring_up_to_date(addresses: Addresses, places: Places, environment: Environment) -> int:
     environ = application_environ(os.environ, places=places, keys=ensure_keys(places.keys), addresses=addresses)
     python, manage = str(environment.python), str(places.checkout / "manage.py")
-    for arguments in (["migrate", "--no-input", "--verbosity", "0"], ["make_partitions"], ["verify_store"]):
-        code = run_in_foreground([python, manage, *arguments], environ=environ)
+    for arguments in ("migrate --no-input --verbosity 0", "grant_roles", "make_partitions", "verify_store"):
+        code = run_in_foreground([python, manage, *arguments.split()], environ=environ)
         if code:
             return code
     say("restored and verified; ./workrail up goes on from here")

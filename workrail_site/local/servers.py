@@ -20,6 +20,8 @@ from workrail_site.local.temporary import short_folder
 _STOP_SECONDS = 2.5
 _SHARED_DATA = (Path("/var/lib"), Path("/var/tmp"))
 _DATABASE_URL = "DATABASE_URL"
+_OWNER_URL = "DATABASE_OWNER_URL"
+_MAINTENANCE_URL = "DATABASE_MAINTENANCE_URL"
 _REDIS_URL = "REDIS_URL"
 
 
@@ -54,8 +56,26 @@ class Storage:
 
 
 def named_addresses(environ: Mapping[str, str]) -> Addresses:
-    """What the environment names; an empty text stands for a server that is to be started here."""
-    return Addresses(database_url=environ.get(_DATABASE_URL, "").strip(), redis_url=environ.get(_REDIS_URL, "").strip())
+    """What the environment names; an empty text stands for a server that is to be started here.
+
+    Commands and migrations are the owner's, who is another than the one that serves requests where both are named.
+    """
+    named = environ.get(_DATABASE_URL, "").strip()
+    owner = environ.get(_OWNER_URL, "").strip() if named else ""
+    return Addresses(database_url=owner or named, redis_url=environ.get(_REDIS_URL, "").strip())
+
+
+def url_of_requests(environ: Mapping[str, str], addresses: Addresses) -> str:
+    """The database as the web server uses it: by a role that owns nothing."""
+    named = environ.get(_DATABASE_URL, "").strip()
+    return named or postgres_server.as_role(addresses.database_url, postgres_server.APP_ROLE)
+
+
+def url_of_upkeep(environ: Mapping[str, str], addresses: Addresses) -> str:
+    """The database as the workers use it."""
+    if environ.get(_DATABASE_URL, "").strip():
+        return environ.get(_MAINTENANCE_URL, "").strip() or addresses.database_url
+    return postgres_server.as_role(addresses.database_url, postgres_server.UPKEEP_ROLE)
 
 
 def lasting_storage(places: Places) -> Storage:
@@ -173,4 +193,5 @@ def _make_ready(cluster: postgres_server.Cluster) -> list[str]:
     remark = postgres_server.clear_leftovers(cluster.data)
     if postgres_server.data_state(cluster.data) is postgres_server.DataState.ABSENT:
         postgres_server.initialise(cluster)
+    postgres_server.make_roles(cluster)
     return [remark] if remark else []

@@ -24,7 +24,15 @@ from workrail_site.local.processes import Child, Program, describe_end, first_en
 from workrail_site.local.programs import beat_program, web_program, worker_program
 from workrail_site.local.readiness import Readiness, ask_readiness, public_name
 from workrail_site.local.reset import delete_data
-from workrail_site.local.servers import Running, Storage, lasting_storage, named_addresses, running_servers
+from workrail_site.local.servers import (
+    Running,
+    Storage,
+    lasting_storage,
+    named_addresses,
+    running_servers,
+    url_of_requests,
+    url_of_upkeep,
+)
 from workrail_site.local.supervision import Supervisor
 from workrail_site.local.venvs import Environment, say
 
@@ -142,7 +150,7 @@ def _write_holder(claim: Claim, running: Running, options: Options) -> None:
 def _start_application(up: _Up, storage: Storage, running: Running, children: list[Child]) -> list[Program]:
     """Fills `children` as they start, so that whatever was started ends, wherever this stops."""
     environ = _environ(up, running)
-    web, *others = _programs(up, environ)
+    web, *others = _programs(up, environ, running)
     with preparing(up.python, environ=environ, places=up.places, sink=up.stream) as preparation:
         # With nothing new to migrate, the web server may load while the preparation does.
         if migration_mark.is_marked(storage.postgres, checkout=up.places.checkout):
@@ -166,12 +174,15 @@ def _environ(up: _Up, running: Running) -> dict[str, str]:
     return environ | {"WORKRAIL_ALLOWED_HOSTS": allowed_hosts(os.environ, host=up.options.host)}
 
 
-def _programs(up: _Up, environ: Mapping[str, str]) -> list[Program]:
-    web = web_program(up.python, host=up.options.host, port=up.options.port, environ=environ, places=up.places)
+def _programs(up: _Up, environ: Mapping[str, str], running: Running) -> list[Program]:
+    """Each with the role of the database that it needs: none of them is the owner."""
+    for_requests = {**environ, "DATABASE_URL": url_of_requests(os.environ, running.addresses)}
+    web = web_program(up.python, host=up.options.host, port=up.options.port, environ=for_requests, places=up.places)
     if not up.options.has_worker:
         return [web]
-    worker = worker_program(up.python, environ=environ, places=up.places)
-    return [web, worker, beat_program(up.python, environ=environ, places=up.places)]
+    for_upkeep = {**environ, "DATABASE_URL": url_of_upkeep(os.environ, running.addresses)}
+    worker = worker_program(up.python, environ=for_upkeep, places=up.places)
+    return [web, worker, beat_program(up.python, environ=for_upkeep, places=up.places)]
 
 
 @contextlib.contextmanager

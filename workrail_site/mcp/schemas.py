@@ -6,6 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 _DEFINITIONS = "#/$defs/"
+_NOT_SHOWN = frozenset({"minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "default"})
 
 
 def input_schema(model: type[BaseModel]) -> dict[str, Any]:
@@ -14,6 +15,19 @@ def input_schema(model: type[BaseModel]) -> dict[str, Any]:
     schema = _plain(whole, whole.get("$defs", {}))
     schema.pop("$defs", None)
     return {"type": "object", "properties": {}, **schema, "additionalProperties": False}
+
+
+def advertised(node: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema as clients are shown it: without bounds and defaults, which many of them refuse or show to no model. What
+    goes beyond a bound is refused with words that say so.
+    """
+    kept = {key: value for key, value in node.items() if key not in _NOT_SHOWN}
+    if "properties" in kept:
+        kept["properties"] = {name: advertised(child) for name, child in kept["properties"].items()}
+    for key in ("items", "additionalProperties"):
+        if isinstance(kept.get(key), dict):
+            kept[key] = advertised(kept[key])
+    return kept
 
 
 def _plain(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> dict[str, Any]:

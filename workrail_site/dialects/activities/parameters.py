@@ -38,7 +38,7 @@ SessionToken = Annotated[
     Field(
         min_length=1,
         max_length=MAX_TOKEN_CHARACTERS,
-        description="The session_token of the latest reply (ses.v1.…), copied exactly. It is opaque.",
+        description="Copied exactly from the latest reply (ses.v1.…).",
     ),
 ]
 ActivityId = Annotated[
@@ -83,16 +83,12 @@ OptionId = Annotated[
 AutoAdvance = Annotated[
     bool | None,
     Field(
-        description="true: take the default option. Only for a checkpoint that does not block, after its whole "
-        "autoAdvanceMs. false is the same as leaving it out."
+        description="true: take the default option, where the checkpoint does not block and its autoAdvanceMs is over."
     ),
 ]
 ConditionNotMet = Annotated[
     bool | None,
-    Field(
-        description="true: the condition of the checkpoint is false, so it is not asked. Only for one that has a condition. "
-        "false is the same as leaving it out."
-    ),
+    Field(description="true: the condition of the checkpoint is false, so it is not asked."),
 ]
 Summary = Annotated[
     bool,

@@ -35,13 +35,13 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
     mcp_server = server
     renamed: ClassVar[Mapping[str, Mapping[str, str]]] = {"workflow_get": {"workflowId": "id"}}
 
-    @hinted(Hints(title="List workflows", read_only=True, idempotent=True, declares=declared.LIST))
+    @hinted(Hints(title="List workflows", read_only=True, idempotent=True, bounds=True, declares=declared.LIST))
     def workflow_list(self, *, session_id: given.SessionId = None) -> ToolReply:
         """Lists all available workflows"""
         check_session(session_id)
         return _told({"workflows": [_summary(each) for each in list_published(actor=acting())]})
 
-    @hinted(Hints(title="Read a workflow", read_only=True, idempotent=True, declares=declared.GET))
+    @hinted(Hints(title="Read a workflow", read_only=True, idempotent=True, bounds=True, declares=declared.GET))
     def workflow_get(
         self, *, id_: given.Id, mode: given.GetMode = given.Mode.FULL, session_id: given.SessionId = None
     ) -> ToolReply:
@@ -59,7 +59,7 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             case _:
                 assert_never(mode)
 
-    @hinted(Hints(title="The next step", read_only=True, idempotent=True, declares=declared.NEXT))
+    @hinted(Hints(title="The next step", read_only=True, idempotent=True, bounds=True, declares=declared.NEXT))
     def workflow_next(
         self,
         *,
@@ -83,7 +83,9 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             )
         return _told(step_documents.next_json(program, ahead))
 
-    @hinted(Hints(title="Check a step's output", read_only=True, idempotent=True, declares=declared.VALIDATE))
+    @hinted(
+        Hints(title="Check a step's output", read_only=True, idempotent=True, bounds=True, declares=declared.VALIDATE)
+    )
     def workflow_validate(
         self,
         *,
@@ -103,7 +105,9 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         suggestions = [_ADJUST, *step_documents.expected_of(program, item)] if issues else []
         return _told({"valid": not issues, "issues": list(issues), "suggestions": suggestions})
 
-    @hinted(Hints(title="Check a workflow", read_only=True, idempotent=True, declares=declared.VALIDATE_JSON))
+    @hinted(
+        Hints(title="Check a workflow", read_only=True, idempotent=True, bounds=True, declares=declared.VALIDATE_JSON)
+    )
     def workflow_validate_json(
         self, *, workflow_json: given.WorkflowJson, session_id: given.SessionId = None
     ) -> ToolReply:
@@ -120,7 +124,11 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             }
         )
 
-    @hinted(Hints(title="The form of a workflow", read_only=True, idempotent=True, declares=declared.GET_SCHEMA))
+    @hinted(
+        Hints(
+            title="The form of a workflow", read_only=True, idempotent=True, bounds=True, declares=declared.GET_SCHEMA
+        )
+    )
     def workflow_get_schema(self, *, session_id: given.SessionId = None) -> ToolReply:
         """Tells the JSON Schema that a workflow of steps is written to"""
         check_session(session_id)

@@ -18,13 +18,11 @@ class ActionName(StrEnum):
 
 WorkflowId = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The workflow's id, as list_workflows prints it."),
+    Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="An id of list_workflows."),
 ]
 OptionalWorkflowId = Annotated[
     str | None,
-    Field(
-        max_length=MAX_ID_CHARACTERS, description="The workflow whose own skills come first. Without it all are meant."
-    ),
+    Field(max_length=MAX_ID_CHARACTERS, description="Its own skills come first; without it all are meant."),
 ]
 InitialVariables = Annotated[
     dict[str, Any] | None,
@@ -39,7 +37,7 @@ State = Annotated[
     str,
     Field(
         max_length=MAX_TOKEN_CHARACTERS,
-        description="The state of the latest reply (st.v1.…), copied exactly. It is opaque: it names where the run stands.",
+        description="Copied exactly from the latest reply (st.v1.…).",
     ),
 ]
 Action = Annotated[
@@ -90,6 +88,6 @@ Index = Annotated[
     Field(
         min_length=1,
         max_length=MAX_ID_CHARACTERS,
-        description="The number as the list prints it; 1 and 01 mean the same. A name does as well.",
+        description="Its number or name in the list.",
     ),
 ]

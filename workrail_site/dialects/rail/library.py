@@ -16,6 +16,7 @@ from workflows_app.engine.values import WorkflowState, WorkflowValue
 from workflows_app.selectors.previews import WorkflowPreview, preview_workflow, read_pinned
 from workflows_app.selectors.sources import read_program, read_source
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
+from workrail_site.dialects.offers.reading import read_skill
 from workrail_site.dialects.rail.parameters import Part
 from workrail_site.mcp.answers import PAGE_BYTES, ToolReply
 from workrail_site.mcp.calling import acting
@@ -98,7 +99,13 @@ def _list_lines(workflow: WorkflowValue) -> Iterable[str]:
 
 
 def inspect(
-    *, workflow_id: str, part: Part, revision: int | None, workflow_hash: str | None, cursor: str | None
+    *,
+    workflow_id: str,
+    part: Part,
+    revision: int | None,
+    workflow_hash: str | None,
+    skill: str | None,
+    cursor: str | None,
 ) -> ToolReply:
     actor = acting()
     match part:
@@ -119,6 +126,11 @@ def inspect(
             program = read_pinned(actor=actor, workflow_hash=pinned)
             about = {"workflowId": program.id, "part": part.value, "workflowHash": pinned}
             return _documents(about, [_document_of(program)], pinned, cursor)
+        case Part.SKILL:
+            named = _skill_named(skill)
+            about = {"workflowId": workflow_id, "part": part.value, "skill": named}
+            text = read_skill(actor=actor, workflow_id=workflow_id, skill_id=named)
+            return _documents(about, [Document(path=named, text=text)], f"{workflow_id} {named}", cursor)
         case _:
             assert_never(part)
 
@@ -131,6 +143,16 @@ def _hash_of(workflow_hash: str | None) -> str:
             details={"validationErrors": [{"path": "workflowHash", "message": "Required for part pinned."}]},
         )
     return workflow_hash.strip()
+
+
+def _skill_named(skill: str | None) -> str:
+    if skill is None or not skill.strip():
+        raise InvalidInputError(
+            "Which skill? Its name is missing.",
+            suggestion="Send skill, as the step names it.",
+            details={"validationErrors": [{"path": "skill", "message": "Required for part skill."}]},
+        )
+    return skill.strip(" `")
 
 
 def _described(preview: WorkflowPreview, *, with_steps: bool) -> ToolReply:

@@ -31,6 +31,7 @@ class Part(StrEnum):
     SOURCE = "source"
     PROGRAM = "program"
     PINNED = "pinned"
+    SKILL = "skill"
 
 
 class Group(BaseModel):
@@ -48,7 +49,7 @@ Artifact = Annotated[
 class Output(Group):
     notes_markdown: str | None = Field(
         None,
-        description="Markdown, about ten lines: what you did, what you found, what is next. It survives a lost chat.",
+        description="About ten lines of Markdown: what you did and found, what is next. It survives a lost chat.",
     )
     artifacts: list[Artifact] | None = Field(
         None,
@@ -60,8 +61,8 @@ class Output(Group):
 class Mode(Group):
     preset: Preset | None = Field(
         None,
-        description="guided: stops whenever something required is missing. full_auto_stop: works on, stops only for "
-        "what nobody but the user can give. full_auto_never_stop: never stops, records what is missing as gaps.",
+        description="guided: stops when something required is missing. full_auto_stop: only for what the user alone can "
+        "give. full_auto_never_stop: records what is missing as gaps.",
     )
     autonomy: Autonomy | None = Field(None, description="When to stop. Not together with preset.")
     risk_policy: RiskPolicy | None = Field(None, description="What may be passed over. Not together with preset.")
@@ -80,7 +81,7 @@ WorkflowId = Annotated[
         alias="workflowId",
         min_length=1,
         max_length=MAX_HANDLE_CHARACTERS,
-        description="The id of a workflow as list_workflows prints it, for example wr.bug_investigation.",
+        description="An id of list_workflows.",
     ),
 ]
 StateToken = Annotated[
@@ -88,8 +89,8 @@ StateToken = Annotated[
     Field(
         alias="stateToken",
         max_length=MAX_HANDLE_CHARACTERS,
-        description="The stateToken of the latest reply (st.v1.…), copied exactly. It names the step where the run stands. "
-        "An older one goes back to that step; acknowledging it again begins a new branch.",
+        description="Copied exactly from the latest reply (st.v1.…). An older one goes back to its step, and "
+        "acknowledging it again begins a new branch.",
     ),
 ]
 OptionalStateToken = Annotated[
@@ -105,8 +106,8 @@ AckToken = Annotated[
     Field(
         alias="ackToken",
         max_length=MAX_HANDLE_CHARACTERS,
-        description="The ackToken of the same reply (ack.v1.…), copied exactly. Sending it says: this step is done. "
-        "Without it nothing is recorded, and the pending step is only told again.",
+        description="Copied exactly from the same reply (ack.v1.…): this step is done. Without it nothing is recorded and the "
+        "pending step is told again.",
     ),
 ]
 CheckpointToken = Annotated[
@@ -136,9 +137,8 @@ StartContext = Annotated[
 Context = Annotated[
     dict[str, Any] | None,
     Field(
-        description="Facts from outside that conditions, loops and prompts of the workflow use, for example "
-        '{"ticketId": "AUTH-1234"}. A change to what is known: keys are added or replaced, null removes one. '
-        "No progress, no notes: those go into output.",
+        description="Facts that the workflow's conditions, loops and prompts use, for example "
+        '{"ticketId": "AUTH-1234"}: keys are added or replaced, null removes one. Progress goes into output.',
     ),
 ]
 StepOutput = Annotated[
@@ -189,7 +189,7 @@ SessionId = Annotated[
 ]
 Observations = Annotated[
     Observed | None,
-    Field(description="Where the work happens. It is how resume_session finds the run again; send what you know."),
+    Field(description="Where the work happens, so that resume_session finds the run again."),
 ]
 WhereNow = Annotated[Observed | None, Field(description="Where you are now. Runs that were seen there come first.")]
 Kind = Annotated[WorkflowKind | None, Field(description="Only workflows, or only routines (parts that workflows use).")]
@@ -203,14 +203,14 @@ Cursor = Annotated[
     str | None,
     Field(
         max_length=MAX_CURSOR_CHARACTERS,
-        description="The nextCursor of the reply before, with the other arguments unchanged, for what follows it.",
+        description="nextCursor of the reply before, for what follows it.",
     ),
 ]
 InspectPart = Annotated[
     Part,
     Field(
-        description="metadata: what it is for and what it needs. preview: that, and its first step. source: its files as "
-        "written. program: what it compiles to. pinned: the program of a run, by workflowHash.",
+        description="preview: what it is for and its first step. metadata: no step. source: its files. program: what it "
+        "compiles to. pinned: that of a run, by workflowHash. skill: how to do something, by skill.",
     ),
 ]
 Revision = Annotated[
@@ -224,6 +224,9 @@ WorkflowHash = Annotated[
         max_length=MAX_HANDLE_CHARACTERS,
         description="For pinned: the workflowHash (sha256:…) from a reply of the run.",
     ),
+]
+Skill = Annotated[
+    str | None, Field(max_length=MAX_HANDLE_CHARACTERS, description="For skill: the name that a step says to apply.")
 ]
 Query = Annotated[
     str,

@@ -12,6 +12,7 @@ from sessions_app.services.runs import Beginning, Reply
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.rail import library, parameters as given
+from workrail_site.dialects.rail.asking import RailAsking
 from workrail_site.dialects.rail.readings import (
     change_of,
     check_intent,
@@ -25,7 +26,7 @@ from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
-rail = DialectServer(INTRODUCTIONS["rail"])
+rail = DialectServer(INTRODUCTIONS["rail"], asking=RailAsking())
 
 
 class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
@@ -55,6 +56,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         part: given.InspectPart = given.Part.PREVIEW,
         revision: given.Revision = None,
         workflow_hash: given.WorkflowHash = None,
+        skill: given.Skill = None,
         cursor: given.Cursor = None,
     ) -> ToolReply:
         """Shows one workflow before you start it: what it is for, what it needs, and its first step. Read-only.
@@ -62,7 +64,12 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         It begins nothing. The steps come one by one after start_workflow.
         """
         return library.inspect(
-            workflow_id=workflow_id, part=part, revision=revision, workflow_hash=workflow_hash, cursor=cursor
+            workflow_id=workflow_id,
+            part=part,
+            revision=revision,
+            workflow_hash=workflow_hash,
+            skill=skill,
+            cursor=cursor,
         )
 
     @hinted(Hints(title="Start a workflow"))

@@ -1,0 +1,146 @@
+"""Roles, scopes and what the audit log says, in the words that people read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.urls import reverse
+
+from teams_app.admin.parts import counted
+from teams_app.engine.actors import ActorKind, Door, Role, Scope
+from teams_app.engine.ids import Prefix, from_text
+from teams_app.models import AuditEntry
+
+ROLES = {
+    Role.VIEWER: ("Viewer", "sees runs, workflows, traces, members and keys"),
+    Role.OPERATOR: ("Operator", "as a viewer; answers questions, cancels and steers runs"),
+    Role.AUTHOR: ("Author", "as an operator; writes and publishes workflows"),
+    Role.OWNER: ("Owner", "as an author; manages members and keys, reads the audit log"),
+}
+SCOPES = {
+    Scope.WORKFLOWS_READ: ("read workflows", "see what there is to run"),
+    Scope.RUNS_READ: ("read runs", "find earlier work again"),
+    Scope.RUNS_WRITE: ("drive runs", "start, continue, record"),
+    Scope.WORKFLOWS_WRITE: ("write workflows", "save drafts, never publish"),
+    Scope.TRACES_READ: ("read traces", "see which calls were made"),
+    Scope.TEAM_READ: ("read the team", "see members and keys, never secrets"),
+}
+DOORS = {
+    Door.REST: "REST",
+    Door.MCP: "MCP",
+    Door.STUDIO: "Studio",
+    Door.CLI: "Command line",
+    Door.TASK: "By itself",
+}
+# Verb, and what is said after the name.
+_SENTENCES: dict[str, tuple[str, str]] = {
+    "team.created": ("Founded the team", ""),
+    "team.renamed": ("Renamed the team to", "before: {from}"),
+    "member.invited": ("Invited", "as {role}"),
+    "member.joined": ("Joined the team:", "as {role}, invited by {invited_by}"),
+    "member.role_changed": ("Changed the role of", "to {to}, before: {from}"),
+    "member.removed": ("Took out of the team:", "who was {role}"),
+    "invitation.withdrawn": ("Withdrew the invitation of", ""),
+    "password.reset_offered": ("Made a link for a new password of", ""),
+    "password.reset": ("Set a new password with a link:", ""),
+    "password.changed": ("Changed their password:", ""),
+    "person.signed_in": ("Signed in:", "from {address}"),
+    "person.signed_out": ("Signed out:", "from {address}"),
+    "person.sign_in_refused": ("Refused to sign in somebody as", "from {address}"),
+    "key.issued": ("Made the key", ""),
+    "key.revoked": ("Revoked the key", ""),
+    "key.expired": ("The key ended:", ""),
+    "webhook.set": ("Set where notices go:", ""),
+    "webhook.changed": ("Changed which notices go to", ""),
+    "webhook.removed": ("Sends no more notices to", ""),
+    "webhook.switched_on": ("Sends notices again to", ""),
+    "webhook.switched_off": ("Stopped sending notices to", ""),
+    "workflow.created": ("Wrote the workflow", ""),
+    "workflow.revised": ("Saved the workflow", "as r{revision}"),
+    "workflow.published": ("Published", "r{revision}"),
+    "workflow.retired": ("Retired", "r{revision}"),
+    "checkpoint.claimed": ("Claimed", ""),
+    "checkpoint.released": ("Released", ""),
+    "checkpoint.answered": ("Answered", ""),
+    "preferences.changed": ("Changed how far runs go by themselves", ""),
+    "alias.set": ("Gave another name to a workflow:", ""),
+    "alias.removed": ("Took away the name", ""),
+    "binding.set": ("Put a routine into the slot", ""),
+    "binding.removed": ("Gave back the slot", ""),
+    "contract.registered": ("Registered the contract", ""),
+    "session.imported": ("Imported the session", ""),
+}
+_PAGES = {
+    Prefix.MEMBERSHIP: "teams_app_membership",
+    Prefix.KEY: "teams_app_agentkey",
+    Prefix.WORKFLOW: "workflows_app_workflow",
+    Prefix.CHECKPOINT: "sessions_app_checkpointrequest",
+    Prefix.SESSION: "sessions_app_worksession",
+    Prefix.RUN: "sessions_app_run",
+}
+_KINDS = {Prefix.CHECKPOINT: "a question", Prefix.SESSION: "a session", Prefix.RUN: "a run"}
+_NAMES = ("username", "name", "workflowId", "host", "alias", "slot", "contract", "title", "to")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """`verb name after`, the name with a link where there is a page."""
+
+    verb: str
+    name: str
+    url: str
+    after: str
+
+
+def scopes_in_words(scopes: list[str]) -> str:
+    return ", ".join(SCOPES[Scope(scope)][0] for scope in SCOPES if scope.value in scopes)
+
+
+def sentence_of(row: AuditEntry) -> Sentence:
+    verb, after = _SENTENCES.get(row.action, (row.action.replace(".", " ").replace("_", " ").capitalize(), ""))
+    details = {key: value for key, value in row.details.items() if isinstance(value, str | int)}
+    prefix, row_id = _target(row.target)
+    name = next((str(details[key]) for key in _NAMES if key in details), _KINDS.get(prefix, "") if prefix else "")
+    return Sentence(verb=verb, name=name, url=_url(prefix, row_id), after=_filled(after, details))
+
+
+def details_of(row: AuditEntry) -> list[tuple[str, str]]:
+    shown = [(key.replace("_", " ").replace("Id", ""), _value(value)) for key, value in row.details.items()]
+    return [(key[:1].upper() + key[1:], value) for key, value in shown]
+
+
+def is_agent(row: AuditEntry) -> bool:
+    return row.actor_kind != ActorKind.PERSON.value
+
+
+def count_in_words(number: int) -> str:
+    return counted(number, "entry")
+
+
+def _target(text: str) -> tuple[Prefix | None, UUID | None]:
+    head = text.partition("_")[0]
+    prefix = next((each for each in _PAGES if each.value == head), None)
+    return (prefix, from_text(prefix, text)) if prefix else (None, None)
+
+
+def _url(prefix: Prefix | None, row_id: UUID | None) -> str:
+    if prefix is None or row_id is None:
+        return ""
+    return reverse(f"admin:{_PAGES[prefix]}_change", args=(row_id,))
+
+
+def _filled(text: str, details: Mapping[str, Any]) -> str:
+    """Without what an older entry does not say."""
+    try:
+        return text.format(**details)
+    except (KeyError, IndexError):
+        return ""
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(_value(each) for each in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_value(each)}" for key, each in value.items())
+    return str(value)
