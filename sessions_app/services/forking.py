@@ -7,8 +7,8 @@ from django.db import transaction
 
 from sessions_app.engine import tokens
 from sessions_app.engine.log import NodeKind
-from sessions_app.engine.obligations import Submission
 from sessions_app.engine.runs import Dialect
+from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.models import Node, Run
 from sessions_app.services import runs

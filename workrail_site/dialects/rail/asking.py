@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.checkpoints import CheckpointState
-from sessions_app.engine.obligations import Submission
+from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import question_of_run
 from sessions_app.services import runs
 from teams_app.engine.ids import Prefix, from_text
