@@ -10,10 +10,12 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from sessions_app.admin import home
 from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import WorkSessionAdmin
@@ -124,6 +126,10 @@ class StudioSite(AdminSite):
 
     def health(self, request: HttpRequest) -> HttpResponse:
         return health_page(request, self.each_context(request))
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        shown = {**self.each_context(request), **home.context_of(actor=actor_of(request), now=timezone.now())}
+        return TemplateResponse(request, "admin/index.html", {**shown, **(extra_context or {})})
 
     def more(self, request: HttpRequest) -> HttpResponse:
         return TemplateResponse(request, "studio/more.html", {**self.each_context(request), "title": "More"})

@@ -21,6 +21,7 @@ from sessions_app.selectors import (
 )
 from sessions_app.selectors.run_list import list_run_rows
 from sessions_app.services import preferences
+from teams_app import selectors
 from teams_app.admin.pages import Act, ActLink, Done, Order, Refused, actor_of
 from teams_app.admin.parts import Crumb
 from teams_app.admin.queries import Reader
@@ -164,6 +165,7 @@ class WorkSessionAdmin(ActivityAdmin):
             actor=actor, query=RunQuery(), page=page, now=now, idle_after=states.IDLE_AFTER, session_id=session_id
         )
         notes = records.list_session_outputs(actor=actor, session_id=session_id, page=page)
+        names = selectors.name_actors(actor=actor, ids=[session.created_by])
         return pages.page(
             self,
             request,
@@ -174,7 +176,7 @@ class WorkSessionAdmin(ActivityAdmin):
             refusal=refusal,
             mode=self._mode(actor, session, is_open=bool(refusal)),
             session=session,
-            facts=showing.session_facts(session),
+            facts=showing.session_facts(session, by=names.get(session.created_by, "")),
             runs=run_lists.shown_rows(actor, runs.items, now),
             more_runs=f"{reverse('admin:sessions_app_run_changelist')}?session_id={session.id}"
             if runs.next_position

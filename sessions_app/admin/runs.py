@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 from uuid import UUID
 
+from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
 from django.utils import timezone
@@ -15,12 +16,13 @@ from sessions_app.admin.models import ActivityAdmin
 from sessions_app.engine.runs import COMPLETE
 from sessions_app.selectors import records
 from sessions_app.selectors.run_graph import Graph, read_graph
-from sessions_app.services import runs
+from sessions_app.services import forking, runs
 from teams_app import selectors
-from teams_app.admin.pages import Act, Done, Order, Refused, actor_of
+from teams_app.admin.pages import Act, Done, Order, Refused, Secret, actor_of
 from teams_app.admin.parts import Crumb
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.pages import PageRequest
 from workflows_app.engine.program import ConfirmationKind, Program, Step, walk_items
@@ -56,8 +58,48 @@ MODE = Act(
 )
 
 
+class NodeForm(forms.Form):
+    node = forms.CharField(max_length=64)
+
+
+class NoteForm(NodeForm):
+    notes = forms.CharField(max_length=20_000, error_messages={"required": "Write the note first."})
+
+
+def _node_in(order: Order) -> UUID:
+    node_id = from_text(Prefix.NODE, order.values["node"])
+    if node_id is None:
+        raise InvalidInputError("There is no such node.", suggestion="Open the run for its nodes.")
+    return node_id
+
+
+def _fork(order: Order) -> Done:
+    row_id, node_id = pages.some(order.row_id), _node_in(order)
+    token = forking.hand_out_node(actor=order.actor, node_id=node_id, now=order.now)
+    return Done(
+        message="A fork begins with this token",
+        url=showing.node_url(row_id, node_id),
+        secret=Secret(
+            label="State token",
+            text=token,
+            hint="Give it to an agent and ask it to call continue_workflow with it as the stateToken. It is given the step "
+            "as it was, and goes on from there on a branch of its own. The token is shown here once.",
+        ),
+    )
+
+
+def _note(order: Order) -> Done:
+    row_id, node_id = pages.some(order.row_id), _node_in(order)
+    forking.add_note(actor=order.actor, node_id=node_id, notes=order.values["notes"], now=order.now, entropy=os.urandom)
+    return Done(message="The note stands with the step.", url=showing.node_url(row_id, node_id))
+
+
+FORK = Act(slug="fork", label="Fork here", needs=Permission.STEER_RUNS, run=_fork, form=NodeForm, asks=False)
+NOTE = Act(slug="note", label="Add a note", needs=Permission.STEER_RUNS, run=_note, form=NoteForm, asks=False)
+
+
 class RunAdmin(ActivityAdmin):
-    acts: ClassVar[tuple[Act, ...]] = (MODE,)
+    acts: ClassVar[tuple[Act, ...]] = (MODE, FORK, NOTE)
     lookups: ClassVar[Mapping[str, Reader]] = {"session_id": UUID, "q": str, "kept": str, "after": str}
 
     def get_urls(self) -> list[URLPattern]:
@@ -107,6 +149,7 @@ class RunAdmin(ActivityAdmin):
         shown = run_page.context_of(
             actor=actor, graph=graph, view=view, part=request.GET.get("part", ""), names=names, now=now
         )
+        may_steer = actor.may(Permission.STEER_RUNS) and graph.run.dialect.value in forking.FORKED_IN
         open_gaps = sum(gap.resolved_by_id is None and not gap.closes for gap in graph.gaps)
         if tab in {"gaps", "events"}:
             shown["tabs"] = run_page.tabs(graph, tab, open_gaps=open_gaps)
@@ -117,6 +160,10 @@ class RunAdmin(ActivityAdmin):
             live_run=run_id,
             status=400 if refused else 200,
             refusal=refused.words if refused else "",
+            acts=self.row_links(request, run_id),
+            fork_url=self.act_url(FORK, run_id) if may_steer else "",
+            note_url=self.act_url(NOTE, run_id) if may_steer else "",
+            typed=refused.typed if refused else {},
             mode=self._mode(actor, graph, is_open=bool(refused)),
             tab=tab,
             gap_rows=run_page.gap_rows(graph) if tab == "gaps" else (),

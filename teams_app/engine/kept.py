@@ -26,10 +26,18 @@ class Kept:
 
 def read_kept(value: Any) -> Kept:
     """The value with keys of others hidden. Raises InvalidInputError for one of ours: it is to be revoked, not hidden."""
-    if not may_hold_keys(orjson.dumps(value, default=str).decode("utf-8", "replace")):
+    if not _is_worth_a_look(value):
         return Kept(value=value)
     hidden: list[str] = []
     return Kept(value=_read(value, "", hidden), hidden=tuple(dict.fromkeys(hidden))[:_MOST_TOLD])
+
+
+def _is_worth_a_look(value: Any) -> bool:
+    try:
+        return may_hold_keys(orjson.dumps(value, default=str).decode())
+    except TypeError:
+        # What cannot be written is refused later, by whoever reads it.
+        return False
 
 
 def _read(value: Any, path: str, hidden: list[str]) -> Any:

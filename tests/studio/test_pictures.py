@@ -7,7 +7,7 @@ import pytest
 
 from tests import studio_story
 from tests.chromium import CHROMIUM, browse
-from tests.run_cast import run_id
+from tests.run_cast import run_id, session_id
 
 pytestmark = [
     pytest.mark.browser,
@@ -21,6 +21,10 @@ LISTS = "/studio/sessions_app"
 def pages_of(story):
     run = f"{LISTS}/run/{run_id(story.hotfix)}/change/"
     return {
+        "home": "/studio/",
+        "session": f"{LISTS}/worksession/{session_id(story.hotfix)}/change/",
+        "sessions": f"{LISTS}/worksession/",
+        "more": "/studio/more/",
         "runs": f"{LISTS}/run/",
         "runs-found": f"{LISTS}/run/?q=status:open+since:3d+rounds",
         "run": run,

@@ -351,3 +351,53 @@ def _cost(doors, path):
     with CaptureQueriesContext(connection) as captured:
         assert doors.viewer.client.get(path).status_code == 200
     return len(captured)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_forks_at_a_node_and_the_agent_goes_on_there(doors):
+    value = begin_run(doors)
+    path = paths_of(value)
+    root = path["node"].partition("node=")[2]
+    go_on(doors.agent, value)
+
+    response = doors.person.client.post(f"{path['run'].removesuffix('change/')}fork/", {"node": root})
+    (token,) = re.findall(r"<code>(st\.v1\.[a-z0-9]+)</code>", shown(response))
+    again = doors.agent.post(f"{V1}/runs/continue", {"stateToken": token}).json()
+    go_on(doors.agent, again, notes="Another way.")
+
+    assert "no-store" in response["Cache-Control"]
+    assert page_of(doors, path["run"]).count('class="lane lane-') == 2
+    assert token not in page_of(doors, path["run"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_adds_a_note_at_a_node(doors):
+    value = begin_run(doors)
+    path = paths_of(value)
+    node = path["node"].partition("node=")[2]
+    note = f"{path['run'].removesuffix('change/')}note/"
+
+    done = doors.person.client.post(note, {"node": node, "notes": "Look at the **third** one."})
+    refused = doors.person.client.post(note, {"node": node, "notes": " "})
+
+    assert done["Location"] == path["node"]
+    assert ("Bookmark", 1, "Title of step-0", "Look at the third one.") in rows_of(page_of(doors, path["run"]))
+    assert (refused.status_code, "Write the note first." in refused.content.decode()) == (400, True)
+
+
+@pytest.mark.parametrize("act", ["fork", "note", "mode"])
+def test_a_viewer_and_a_stranger_steer_nothing(doors, act):
+    from dataclasses import replace
+
+    value = begin_run(doors)
+    path = paths_of(value)
+    fields = {"node": path["node"].partition("node=")[2], "notes": "x", "preset": "guided"}
+    url = f"{path['run'].removesuffix('change/')}{act}/"
+    stranger = run_doors.signed_in(
+        replace(doors.desk.owner, id=run_doors.person_text(), name="sam", team_id=doors.desk.stranger.team_id)
+    )
+
+    assert doors.viewer.client.post(url, fields).status_code == 403
+    assert stranger.client.post(url, fields).status_code == 404
+    assert doors.person.client.get(url).status_code == 405
+    assert f"/{act}/" not in page_of(doors, path["node"])

@@ -50,7 +50,7 @@ class HowItWent(SimpleListFilter):
 
 class TraceEventAdmin(StudioAdmin):
     needs = Permission.READ_TRACES
-    list_display = ("shown_tool", "when", "shown_outcome", "actor_name", "activity", "milliseconds", "run")
+    list_display = ("shown_tool", "when", "shown_outcome", "agent", "place", "milliseconds", "run")
     list_filter = (HowItWent, "dialect")
     search_fields = ("=tool", "=error_code", "=actor_id", "=actor_name", "=request_id", "=agent_id", "=workflow_id")
     fields = (
@@ -85,6 +85,9 @@ class TraceEventAdmin(StudioAdmin):
         oldest = oldest_searched(actor=actor_of(request))
         return rows if oldest is None else rows.filter(pk__gt=oldest)
 
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return super().changelist_view(request, {"title": "Traces", **(extra_context or {})})
+
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self._timeline_view)
         return [path("runs/<str:run>/timeline/", view, name="run_timeline"), *super().get_urls()]
@@ -108,6 +111,14 @@ class TraceEventAdmin(StudioAdmin):
             return pill(_DONE)
         return format_html('{} <code class="small">{}</code>', pill(_REFUSED), row.error_code)
 
+    @display(description="Agent")
+    def agent(self, row: TraceEvent) -> str:
+        return f"{row.actor_name} · {row.agent_id}" if row.agent_id else row.actor_name
+
+    @display(description="At")
+    def place(self, row: TraceEvent) -> str:
+        return row.activity or row.step_key.rpartition("::")[2]
+
     @display(description="Took")
     def milliseconds(self, row: TraceEvent) -> str:
         return f"{row.duration_us / 1000:,.1f} ms"
@@ -116,7 +127,7 @@ class TraceEventAdmin(StudioAdmin):
     def session(self, row: TraceEvent) -> str:
         return "" if row.session_id is None else to_text(Prefix.SESSION, row.session_id)
 
-    @display(description="run")
+    @display(description="Run")
     def run(self, row: TraceEvent) -> SafeString | str:
         if row.run_id is None:
             return ""

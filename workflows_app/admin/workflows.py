@@ -223,6 +223,7 @@ class WorkflowAdmin(SharedAdmin):
             "save_url": self.act_url(acts.SAVE, row.pk),
             "publish_url": self.act_url(acts.PUBLISH_LATEST, row.pk),
             "may_publish": actor.may(Permission.PUBLISH_WORKFLOWS),
+            "is_newer": bool(draft.changed) or row.published is None or row.published.number != row.latest_number,
             "refusal": refusal,
             **editor.page_of(actor=actor, row=row, revision=revision, draft=draft, asked=asked),
             **({} if meanwhile is None else {"meanwhile": row.latest_number, **shown_difference(meanwhile)}),

@@ -1,4 +1,4 @@
-"""`./workrail up`: servers, migrations, web, worker and beat, until Ctrl-C or until one of them fails."""
+"""`./workrail up`: servers, migrations, web, worker and beat, until Ctrl-C. What dies is started again."""
 
 import argparse
 import contextlib
@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from workrail_site.local import migration_mark, screen
 from workrail_site.local.claim import Claim, Holder, claimed
@@ -32,12 +33,14 @@ from workrail_site.local.servers import (
     url_of_requests,
     url_of_upkeep,
 )
+from workrail_site.local.supervision import Supervisor
 from workrail_site.local.venvs import Environment, say
 
 _PORT = 8000
 _LAST_PORT = 65535
 _READY_SECONDS = 60
-_GRACE_SECONDS = 25
+# What a worker has under way is handed out again: its tasks are safe to run twice.
+_GRACE_SECONDS = 2
 _POLL_SECONDS = 0.05
 _WATCH_SECONDS = 0.2
 _PATIENCE_AFTER_KILL_SECONDS = 5
@@ -109,8 +112,8 @@ def _serve(up: _Up) -> None:
             _write_holder(claim, running, up.options)
             for remark in running.remarks:
                 say(remark)
-            _start_application(up, storage, running, children)
-            _watch([*children, *running.children])
+            programs = _start_application(up, storage, running, children)
+            _watch(up, running, children, programs)
 
 
 def _clear_the_way(up: _Up, killed: Holder | None) -> None:
@@ -144,7 +147,7 @@ def _write_holder(claim: Claim, running: Running, options: Options) -> None:
     )
 
 
-def _start_application(up: _Up, storage: Storage, running: Running, children: list[Child]) -> None:
+def _start_application(up: _Up, storage: Storage, running: Running, children: list[Child]) -> list[Program]:
     """Fills `children` as they start, so that whatever was started ends, wherever this stops."""
     environ = _environ(up, running)
     web, *others = _programs(up, environ, running)
@@ -162,6 +165,7 @@ def _start_application(up: _Up, storage: Storage, running: Running, children: li
         # After the web server, so that they do not slow down what people wait for.
         children.extend(start(program, sink=up.stream) for program in others)
         shown()
+    return [web, *others]
 
 
 def _environ(up: _Up, running: Running) -> dict[str, str]:
@@ -223,10 +227,15 @@ def _wait_until_ready(options: Options, environ: Mapping[str, str], children: Se
         answer = ask_readiness(reachable_host(options.host), options.port, name=name)
 
 
-def _watch(children: Sequence[Child]) -> None:
-    """Until Ctrl-C, which arrives as an exception, or until a child ends, which none does by itself."""
+def _watch(up: _Up, running: Running, children: list[Child], programs: Sequence[Program]) -> None:
+    """Until Ctrl-C, which arrives as an exception. What dies is started again."""
+    supervisor, now_s = Supervisor(), time.monotonic()
+    for place, program in enumerate(programs):
+        supervisor.add(children, place, partial(start, program, sink=up.stream), now_s=now_s)
+    for place, again in enumerate(running.starts):
+        supervisor.add(running.children, place, again, now_s=now_s)
     while True:
-        _refuse_ended(children)
+        supervisor.look(now_s=time.monotonic())
         time.sleep(_WATCH_SECONDS)
 
 
