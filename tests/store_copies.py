@@ -80,7 +80,7 @@ def _write(rows, names):
     session = {
         key: names.value(value) if key == "id" else value for key, value in rows["sessions_app_worksession"][0].items()
     }
-    keep = {"team_id", "parent_id" if session["parent_id"] is None else ""}
+    keep = {"team_id"}
     copies = {table: [_row(row, names, keep) for row in rows[table]] for table in _TABLES}
     attempts = {row["event_index"]: row for row in copies["sessions_app_attempt"]}
     head, first, events = Head(next_index=0, digest=GENESIS), 0, []
