@@ -145,6 +145,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "workrail_site.request_context.RequestContext",
     "django.middleware.security.SecurityMiddleware",
+    "workrail_site.compression.StudioCompression",
     "csp.middleware.CSPMiddleware",
     "workrail_site.request_context.BodyLimit",
     "workrail_site.request_context.Unavailable",

@@ -36,8 +36,8 @@ def _is_worth_a_look(value: Any) -> bool:
     try:
         return may_hold_keys(orjson.dumps(value, default=str).decode())
     except TypeError:
-        # What cannot be written is refused later, by whoever reads it.
-        return False
+        # A number beyond 64 bits, say: nothing may hide behind one.
+        return True
 
 
 def _read(value: Any, path: str, hidden: list[str]) -> Any:

@@ -116,15 +116,17 @@ def test_an_agent_is_connected_with_a_key_made_on_the_page_and_its_call_is_seen(
         page.click("text=Issue a key")
         command = page.text_content("#snippet-rest")
         url, header = re.search(r"curl (\S+)", command)[1], re.search(r"'(Authorization): (.*)'", command)
+        before = page.inner_text("[data-watch]")
         told = httpx.get(url, headers={header[1]: header[2]}).json()
-        page.goto(f"{TEAMS}/agentkey/")
-        return told, page.inner_text("#result_list")
+        page.wait_for_selector("[data-watch] time")
+        return told, (before, page.inner_text("[data-watch]"))
 
-    (told, listed), complaints = browse(live_server.url, house.alice.person, connect)
+    (told, seen), complaints = browse(live_server.url, house.alice.person, connect)
 
     assert (told["kind"], told["name"]) == ("agent_key", "billing-agent")
     assert set(told["scopes"]) == {"workflows:read", "runs:read", "runs:write"}
-    assert "billing-agent" in listed
+    assert seen[0] == "It has not called yet."
+    assert seen[1].startswith("It has called: ")
     assert complaints == []
 
 

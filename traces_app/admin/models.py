@@ -20,11 +20,13 @@ from teams_app.engine.ids import Prefix, from_text, to_text
 from traces_app.engine.drawing import draw, told
 from traces_app.engine.timeline import Lane, Timeline
 from traces_app.models import TraceEvent
+from traces_app.selectors.traces import oldest_searched
 from traces_app.services.reading import read_run_timeline
 
 _DONE = State(shape="done", word="Done")
 _REFUSED = State(shape="rejected", word="Refused")
 _SLOW_US = 1_000_000
+_NARROWING = frozenset({"q", "only", "dialect", "dialect__exact"})
 
 
 class HowItWent(SimpleListFilter):
@@ -71,6 +73,17 @@ class TraceEventAdmin(StudioAdmin):
         "shown_arguments",
         "request_id",
     )
+
+    # As many as `MOST_SEARCHED`.
+    search_help_text = "Filters and searches look through the newest 20,000 calls."
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[TraceEvent]:
+        """What is searched is bounded: a word that nobody used would be looked for in all that the team ever called."""
+        rows = super().get_queryset(request)
+        if not request.GET.keys() & _NARROWING:
+            return rows
+        oldest = oldest_searched(actor=actor_of(request))
+        return rows if oldest is None else rows.filter(pk__gt=oldest)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         return super().changelist_view(request, {"title": "Traces", **(extra_context or {})})
