@@ -10,7 +10,7 @@ from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.contrib.postgres.search import SearchVector
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Upper
+from django.db.models.functions import Left, Upper
 
 from sessions_app.engine.bundles import BundleJobKind, BundleJobState
 from sessions_app.engine.checkpoints import Authority, CheckpointState
@@ -278,6 +278,14 @@ class Output(models.Model):
                 name="output_notes_words",
                 gin_pending_list_limit=_PENDING_KILOBYTES,
                 condition=Q(channel=OutputChannel.RECAP.value),
+            ),
+            # Of the beginning only: Postgres refuses the words of a text that is too long.
+            GinIndex(
+                F("team_id"),
+                SearchVector(Left("body", 16384), config="simple"),
+                name="output_artifact_words",
+                gin_pending_list_limit=_PENDING_KILOBYTES,
+                condition=Q(channel=OutputChannel.ARTIFACT.value),
             ),
         ]
 

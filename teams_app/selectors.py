@@ -26,6 +26,7 @@ from teams_app.engine.webhooks import DeliveryState, NoticeKind
 from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, PasswordReset, Team
 
 _TEAMS_LOOKED_AT = 1_000
+_MOST_NAMED = 200
 
 
 def person_actor(*, person_id: UUID, team_id: UUID | None, door: Door) -> Actor:
@@ -180,6 +181,17 @@ def name_actors(*, actor: Actor, ids: Iterable[str]) -> dict[str, str]:
         own_keys.values_list(Value(Prefix.KEY.value), "pk", "name"), all=True
     )
     return {to_text(Prefix(prefix), id_): name for prefix, id_, name in rows}
+
+
+def actors_named(*, actor: Actor, text: str) -> tuple[str, ...]:
+    """The ids of the people and keys of the team whose name holds the text. One query."""
+    actor.require(Permission.READ_TEAM)
+    members = Membership.objects.filter(team_id=actor.team_id, person__username__icontains=text)
+    own_keys = AgentKey.objects.filter(team_id=actor.team_id, name__icontains=text)
+    rows = members.values_list(Value(Prefix.PERSON.value), "person_id").union(
+        own_keys.values_list(Value(Prefix.KEY.value), "pk"), all=True
+    )
+    return tuple(to_text(Prefix(prefix), id_) for prefix, id_ in rows[:_MOST_NAMED])
 
 
 def find_webhook(*, actor: Actor) -> WebhookValue | None:

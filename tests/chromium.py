@@ -2,8 +2,10 @@
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+_AXE = Path(__file__).parent / "vendor" / "axe-core" / "axe.min.js"
 PASSWORD = "correct horse battery"
 
 
@@ -31,6 +33,18 @@ def browse(base, person, do, **context):
 
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(visit).result(), complaints
+
+
+def faults_of(page):
+    """What axe-core finds on the page that is serious or critical, in short."""
+    # By the debugger: the page's own policy lets no such script in.
+    page.evaluate(_AXE.read_text())
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    return [
+        f"{fault['id']}: {fault['nodes'][0]['html'][:160]}"
+        for fault in found
+        if fault["impact"] in {"serious", "critical"}
+    ]
 
 
 def sign_in(page, name):

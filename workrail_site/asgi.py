@@ -21,6 +21,8 @@ from workrail_site.wsgi_in_asgi import AsgiApplication, Send, WsgiApplication, W
 
 _MCP_MODULE = "workrail_site.mcp.mounts"
 _MCP_PATH = "/mcp"
+_LIVE_MODULE = "workrail_site.live"
+_LIVE_PATH = "/studio/live/"
 # Who watches over this process must not have to wait for those whom it serves.
 _APART = frozenset({"/readyz", "/metrics"})
 
@@ -34,11 +36,17 @@ patience.limit_publishing(app=celery.app)
 class Shell:
     """Chooses by path. The lifespan belongs to MCP when it is there: Django has none."""
 
-    def __init__(self, *, django: AsgiApplication, mcp: AsgiApplication | None) -> None:
+    def __init__(
+        self, *, django: AsgiApplication, mcp: AsgiApplication | None, live: AsgiApplication | None = None
+    ) -> None:
         self._django = django
         self._mcp = mcp
+        self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._live is not None and scope["type"] == "http" and str(scope["path"]).startswith(_LIVE_PATH):
+            await self._live(scope, receive, send)
+            return
         if early.asks_whether_alive(scope):
             for message in early.alive(scope):
                 await send(message)
@@ -60,15 +68,18 @@ def _mcp_application() -> AsgiApplication | None:
     return cast("AsgiApplication", import_module(_MCP_MODULE).application)
 
 
+_django = WsgiInAsgi(
+    # Django answers with a response, which is an iterable of bytes; its annotation says less.
+    cast("WsgiApplication", django_application),
+    threads=settings.WEB_THREADS,
+    max_body_bytes=settings.MAX_UPLOAD_BYTES,
+    parties=Parties(),
+    apart=_APART,
+    stopper=patience.query_stopper,
+)
 application = Shell(
-    django=WsgiInAsgi(
-        # Django answers with a response, which is an iterable of bytes; its annotation says less.
-        cast("WsgiApplication", django_application),
-        threads=settings.WEB_THREADS,
-        max_body_bytes=settings.MAX_UPLOAD_BYTES,
-        parties=Parties(),
-        apart=_APART,
-        stopper=patience.query_stopper,
-    ),
+    django=_django,
     mcp=_mcp_application(),
+    # It reads tables, so it is imported when Django is ready.
+    live=cast("AsgiApplication", import_module(_LIVE_MODULE).Live(django=_django)),
 )

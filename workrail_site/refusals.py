@@ -3,7 +3,7 @@
 import msgspec
 import psycopg
 import structlog
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -47,8 +47,14 @@ def internal_error() -> InternalError:
     )
 
 
-def database_refusal(error: Exception) -> ServiceUnavailableError | None:
+def database_refusal(error: Exception) -> WorkrailError | None:
     """What to say when Postgres did not do what it was asked; None when that is not what happened."""
+    if isinstance(error, DataError | psycopg.DataError):
+        log.error("value_out_of_range", exc_info=error)
+        return InvalidInputError(
+            "A value is beyond what can be stored.",
+            suggestion="Send ordinary numbers and moments: years 1 to 9998, for one.",
+        )
     cause = error.__cause__ if isinstance(error, DatabaseError) else error
     if isinstance(cause, psycopg.errors.QueryCanceled):
         log.error("query_cancelled", exc_info=error)

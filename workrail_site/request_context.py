@@ -11,6 +11,7 @@ from workrail_site import metrics
 from workrail_site.errors import too_large, too_slow
 from workrail_site.refusals import database_refusal, refuse
 from workrail_site.request_ids import request_id_from
+from workrail_site.rest import HIDDEN_IN
 from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW
 
 log = structlog.get_logger("workrail.request")
@@ -29,6 +30,8 @@ class RequestContext:
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self._get_response(request)
         response["X-Request-ID"] = request_id
+        if request.META.get(HIDDEN_IN):
+            response["Workrail-Redacted"] = request.META[HIDDEN_IN]
         _tell(request, response.status_code, time.perf_counter() - began)
         return response
 

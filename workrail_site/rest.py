@@ -30,6 +30,7 @@ from teams_app.engine.errors import (
     WorkrailError,
 )
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.kept import read_kept
 from workflows_app.engine.canonical import MAX_VALUES, UnreadableJsonError, loads_strict
 from workrail_site import admission, refusals
 from workrail_site.errors import (
@@ -46,6 +47,8 @@ TEAM_HEADER = "Workrail-Team"
 # Under these keys of a request's META its body, as it was read, and the code of its refusal wait for the end of the call.
 PARSED_BODY = "workrail.body"
 REFUSED_WITH = "workrail.refused_with"
+HIDDEN_IN = "workrail.hidden_in"
+_KEPT = ("/api/v1/runs", "/api/v1/checkpoints", "/api/v1/sessions", "/api/v1/gaps", "/api/v1/nodes")
 
 
 class KeyOrSession(BaseAuthentication):
@@ -106,8 +109,18 @@ class StrictJsonParser(BaseParser):
         if int(stream.META.get("CONTENT_LENGTH") or 0) > settings.MAX_BODY_BYTES:
             raise too_large(limit_bytes=settings.MAX_BODY_BYTES)
         body = _read_json(stream.read())
+        # As it was sent, for the trace, which hides more than this.
         stream.META[PARSED_BODY] = body
-        return body
+        kept = read_kept(body)
+        if not is_kept(stream.path):
+            return body
+        stream.META[HIDDEN_IN] = ", ".join(kept.hidden)
+        return kept.value
+
+
+def is_kept(path: str) -> bool:
+    """Whether the words of a body become part of a session's log."""
+    return path.startswith(_KEPT)
 
 
 class JsonRenderer(BaseRenderer):

@@ -145,6 +145,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "workrail_site.request_context.RequestContext",
     "django.middleware.security.SecurityMiddleware",
+    "workrail_site.compression.StudioCompression",
     "csp.middleware.CSPMiddleware",
     "workrail_site.request_context.BodyLimit",
     "workrail_site.request_context.Unavailable",
@@ -211,6 +212,11 @@ DATABASES: dict[str, dict[str, Any]] = {
 # How long one statement may take where somebody waits for the answer, and in a task; 0 is no limit.
 STATEMENT_TIMEOUT_MS = ENVIRONMENT.integer("WORKRAIL_STATEMENT_TIMEOUT_MS", default=5_000)
 TASK_STATEMENT_TIMEOUT_MS = ENVIRONMENT.integer("WORKRAIL_TASK_STATEMENT_TIMEOUT_MS", default=60_000)
+# Of roles that `grant_roles` makes; see docs/operations.md.
+ROLE_PASSWORDS = {
+    "workrail_app": ENVIRONMENT.text("WORKRAIL_APP_DB_PASSWORD"),
+    "workrail_upkeep": ENVIRONMENT.text("WORKRAIL_UPKEEP_DB_PASSWORD"),
+}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Redis and Celery

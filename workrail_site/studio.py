@@ -10,10 +10,12 @@ from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from sessions_app.admin import home
 from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import WorkSessionAdmin
@@ -40,7 +42,9 @@ from workflows_app.admin.models import (
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import studio_finding as finding
 from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
+from workrail_site.studio_health import health_page
 from workrail_site.studio_nav import navigation
+from workrail_site.studio_watch import no_stream, watch_run, watch_team
 
 _THEMES = frozenset({"light", "dark"})
 _THEME_COOKIE = "workrail_theme"
@@ -110,10 +114,22 @@ class StudioSite(AdminSite):
             path("theme/", require_POST(switch_theme), name="theme"),
             path("join/<str:link>/", slowed_down(accounts.join), name="join"),
             path("password/<str:link>/", slowed_down(accounts.reset), name="reset_password"),
+            path("watch/run/<uuid:run_id>/", guard(watch_run), name="watch_run"),
+            path("watch/team/", guard(watch_team), name="watch_team"),
+            path("live/run/<uuid:run_id>/", no_stream, name="live_run"),
+            path("live/team/", no_stream, name="live_team"),
             path("more/", guard(self.more), name="more"),
+            path("health/", guard(self.health), name="health"),
             path("find/", guard(self.find), name="find"),
             *super().get_urls(),
         ]
+
+    def health(self, request: HttpRequest) -> HttpResponse:
+        return health_page(request, self.each_context(request))
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        shown = {**self.each_context(request), **home.context_of(actor=actor_of(request), now=timezone.now())}
+        return TemplateResponse(request, "admin/index.html", {**shown, **(extra_context or {})})
 
     def more(self, request: HttpRequest) -> HttpResponse:
         return TemplateResponse(request, "studio/more.html", {**self.each_context(request), "title": "More"})

@@ -1,6 +1,7 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from workflows_app.api import schemas
 from workrail_site import health, metrics, openapi, signers, tools_rest
 from workrail_site.studio import studio
 
@@ -10,6 +11,7 @@ urlpatterns = [
     path("readyz", health.readyz),
     path("metrics", metrics.metrics),
     path(".well-known/workrail-signing-keys", signers.signing_keys),
+    path("schemas/<str:name>.json", schemas.schema),
     path("api/v1/schema", openapi.schema, name="schema"),
     path("api/v1/docs", openapi.docs, name="docs"),
     path("api/v1/dialects/<str:dialect>/tools", tools_rest.ToolsView.as_view()),

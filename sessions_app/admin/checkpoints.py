@@ -137,12 +137,13 @@ class CheckpointAdmin(pages.RowStudio):
                 actor=actor, view=view, page=PageRequest(after=after, limit=_PER_PAGE), run_id=run_id
             ),
         )
-        rows = _shown(actor, found.items, now)
+        rows = shown_rows(actor, found.items, now)
         first = next((row for row in rows if row.row.value.state is CheckpointState.OPEN and not row.is_taken), None)
         return pages.page(
             self,
             request,
             "studio/inbox.html",
+            live_team=True,
             title="Inbox",
             crumbs=[],
             subtitle="Questions that agents cannot go on without",
@@ -176,6 +177,7 @@ class CheckpointAdmin(pages.RowStudio):
             self,
             request,
             "studio/question.html",
+            live_run=value.run_id,
             title=naming.question_name(value),
             status=400 if refused else 200,
             refusal=refused.words if refused else "",
@@ -187,7 +189,7 @@ class CheckpointAdmin(pages.RowStudio):
             }
             if place
             else None,
-            following=_shown(actor, inbox.rows_of(actor=actor, ids=following), now) if following else [],
+            following=shown_rows(actor, inbox.rows_of(actor=actor, ids=following), now) if following else [],
             following_url=showing.checkpoint_url(older) if older else "",
             answer_url=self.act_url(ANSWER, row_id),
             claim_url=self.act_url(CLAIM, row_id),
@@ -215,7 +217,7 @@ def _tabs(here: InboxView, counts: InboxCounts) -> list[Tab]:
     ]
 
 
-def _shown(actor: Actor, rows: Iterable[InboxRow], now: datetime) -> list[ShownRow]:
+def shown_rows(actor: Actor, rows: Iterable[InboxRow], now: datetime) -> list[ShownRow]:
     """With the names of all who stand in the rows, in two queries."""
     found = list(rows)
     ids = {text for row in found for text in _people(row)}

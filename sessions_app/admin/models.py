@@ -1,34 +1,30 @@
 """The Studio's pages of sessions, runs and nodes. They show; the one thing that is changed here is the mode."""
 
 import os
+from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.contrib.admin import SimpleListFilter, display
-from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Count, F, OuterRef, Q, QuerySet
-from django.db.models.functions import JSONObject
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
-from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
+from django.utils import timezone
 
-from sessions_app.admin import modes, pages, showing
+from sessions_app.admin import modes, pages, run_lists, session_lists, showing, states
 from sessions_app.admin.bundles import EXPORT_SESSION
-from sessions_app.admin.filters import StatusFilter, WorkflowFilter
 from sessions_app.admin.retention import DELETE_SESSION, HOLD_SESSION, LET_GO
-from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.run_query import RunQuery
 from sessions_app.engine.values import SessionValue
-from sessions_app.models import Run, WorkSession
 from sessions_app.selectors import (
     preferences as preferences_read,
     records,
-    runs as runs_read,
     sessions as sessions_read,
 )
-from sessions_app.selectors.runs import RunFilters
+from sessions_app.selectors.run_list import list_run_rows
 from sessions_app.services import preferences
-from teams_app.admin.pages import Act, Done, Order, Refused, actor_of
+from teams_app import selectors
+from teams_app.admin.pages import Act, ActLink, Done, Order, Refused, actor_of
+from teams_app.admin.parts import Crumb
+from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import PageRequest
@@ -87,15 +83,19 @@ class ActivityAdmin(pages.RowStudio):
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:  # noqa: ARG002  Django's signature
         return ("-last_activity_at", "id")
 
+    def row_links(self, request: HttpRequest, row_id: UUID) -> list[ActLink]:
+        """The acts with a page of one row, which the page has read by itself."""
+        actor = actor_of(request)
+        return [
+            ActLink(label=act.label, url=self.act_url(act, row_id), is_main=act.is_main, is_stop=act.is_stop)
+            for act in self.acts
+            if act.asks and act.on_row and actor.may(act.needs)
+        ]
+
 
 class WorkSessionAdmin(ActivityAdmin):
     acts: ClassVar[tuple[Act, ...]] = (EXPORT_SESSION, HOLD_SESSION, LET_GO, DELETE_SESSION, SESSION_MODE, TEAM_MODE)
-    sortable_by = ()
-    list_display = ("shown_title", "shown_runs", "git_branch", "ticket", "last_activity_at")
-    list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StatusFilter, WorkflowFilter)
-    change_list_template = "admin/runs_sessions.html"
-    search_fields = ("title",)
-    search_help_text = "Words of the title or of a goal, a ticket, how a branch begins, or an id."
+    lookups: ClassVar[Mapping[str, Reader]] = {"q": str, "kept": str, "after": str}
 
     def get_urls(self) -> list[URLPattern]:
         guard = self.admin_site.admin_view
@@ -105,26 +105,23 @@ class WorkSessionAdmin(ActivityAdmin):
         ]
         return [*own, *super().get_urls()]
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """With the runs of each session counted by status, in the query of the list itself."""
-        runs = Run.objects.filter(session_id=OuterRef("pk")).order_by().values("status").annotate(count=Count("pk"))
-        counted = runs.values(counted=JSONObject(status=F("status"), count=F("count")))
-        rows: QuerySet[Any] = super().get_queryset(request)
-        annotated: QuerySet[Any] = rows.annotate(run_counts=ArraySubquery(counted))
-        return annotated
+    def list_crumb(self) -> Crumb:
+        return Crumb(label="Sessions", url=self.list_url())
 
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        term = search_term.strip()
-        if not term or "\x00" in term:
-            return queryset, False
-        session_id = from_text(Prefix.SESSION, term)
-        if session_id is not None:
-            return queryset.filter(pk=session_id), False
-        texts = sessions_read.sessions_with_text(actor=actor_of(request), text=term)
-        named = Q(ticket__iexact=term) | (~Q(git_branch="") & Q(git_branch__istartswith=term))
-        return queryset.filter(Q(pk__in=texts) | named), False
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002  Django's signature
+        self.take_declared(request)
+        named = from_text(Prefix.SESSION, request.GET.get("q", "").strip())
+        if named is not None:
+            return HttpResponseRedirect(showing.session_url(named))
+        return pages.page(
+            self,
+            request,
+            "studio/sessions.html",
+            title="Sessions",
+            crumbs=[],
+            acts=self.links(request),
+            **session_lists.context_of(request=request, actor=actor_of(request)),
+        )
 
     def show_row(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
         return self._session(request, row_id)
@@ -163,19 +160,24 @@ class WorkSessionAdmin(ActivityAdmin):
         actor = actor_of(request)
         session = pages.found(lambda: sessions_read.read_session(actor=actor, session_id=session_id))
         page = PageRequest(limit=_SHOWN)
-        runs = runs_read.list_runs(actor=actor, filters=RunFilters(session_id=session_id), page=page)
+        now = timezone.now()
+        runs = list_run_rows(
+            actor=actor, query=RunQuery(), page=page, now=now, idle_after=states.IDLE_AFTER, session_id=session_id
+        )
         notes = records.list_session_outputs(actor=actor, session_id=session_id, page=page)
+        names = selectors.name_actors(actor=actor, ids=[session.created_by])
         return pages.page(
             self,
             request,
-            "admin/runs_session.html",
-            title=session.title or to_text(Prefix.SESSION, session.id),
+            "studio/session.html",
+            title=session.title or session.ticket or "A session without a name",
+            acts=self.row_links(request, session_id),
             status=400 if refusal else 200,
             refusal=refusal,
             mode=self._mode(actor, session, is_open=bool(refusal)),
             session=session,
-            facts=showing.session_facts(session),
-            runs=[(run, showing.run_url(run.id)) for run in runs.items],
+            facts=showing.session_facts(session, by=names.get(session.created_by, "")),
+            runs=run_lists.shown_rows(actor, runs.items, now),
             more_runs=f"{reverse('admin:sessions_app_run_changelist')}?session_id={session.id}"
             if runs.next_position
             else "",
@@ -210,17 +212,6 @@ class WorkSessionAdmin(ActivityAdmin):
             count=session.event_count,
             events=[showing.shown_event(event) for event in events.items],
             following=events.next_position,
-        )
-
-    @display(description="session")
-    def shown_title(self, row: WorkSession) -> str:
-        return row.title or to_text(Prefix.SESSION, row.pk)
-
-    @display(description="runs")
-    def shown_runs(self, row: Any) -> SafeString:
-        counts = sorted(row.run_counts, key=lambda counted: list(RunStatus).index(RunStatus(counted["status"])))
-        return format_html_join(
-            " ", "{} {}", ((counted["count"], pages.badge(counted["status"])) for counted in counts)
         )
 
 

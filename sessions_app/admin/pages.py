@@ -8,6 +8,7 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -41,13 +42,22 @@ def badge(status: str) -> SafeString:
 
 
 def page(
-    studio: StudioAdmin, request: HttpRequest, template: str, *, title: str, status: int = 200, **shown: Any
+    studio: StudioAdmin,
+    request: HttpRequest,
+    template: str,
+    *,
+    title: str,
+    status: int = 200,
+    live_run: UUID | None = None,
+    live_team: bool = False,
+    **shown: Any,
 ) -> HttpResponse:
     context = {
         **studio.admin_site.each_context(request),
         "title": title,
         "opts": studio.opts,
         "crumbs": [studio.list_crumb()],
+        **live_at(run_id=live_run, team=live_team),
         **shown,
     }
     return TemplateResponse(request, template, context, status=status)
@@ -83,6 +93,17 @@ def id_in(request: HttpRequest, name: str) -> UUID | None:
         return UUID(request.GET.get(name, ""))
     except ValueError:
         return None
+
+
+def live_at(*, run_id: UUID | None = None, team: bool = False) -> dict[str, str]:
+    """Where a page hears that what it shows has moved on, and where it asks when it cannot hear."""
+    if run_id is not None:
+        arguments = (run_id,)
+        return {
+            "live_url": reverse("admin:live_run", args=arguments),
+            "watch_url": reverse("admin:watch_run", args=arguments),
+        }
+    return {"live_url": reverse("admin:live_team"), "watch_url": reverse("admin:watch_team")} if team else {}
 
 
 def found(read: Callable[[], T]) -> T:

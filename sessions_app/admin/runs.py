@@ -5,29 +5,25 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.contrib.admin import SimpleListFilter, display
-from django.db.models import OuterRef, QuerySet, Subquery
+from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path
 from django.utils import timezone
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
-from sessions_app.admin import modes, pages, run_page, showing
-from sessions_app.admin.filters import DialectFilter, StatusFilter, WorkflowFilter
+from sessions_app.admin import modes, pages, run_lists, run_page, showing
 from sessions_app.admin.graph import MOST_LINES
 from sessions_app.admin.models import ActivityAdmin
 from sessions_app.engine.runs import COMPLETE
-from sessions_app.models import Run, WorkSession
 from sessions_app.selectors import records
 from sessions_app.selectors.run_graph import Graph, read_graph
-from sessions_app.services import runs
+from sessions_app.services import forking, runs
 from teams_app import selectors
-from teams_app.admin.pages import Act, Done, Order, Refused, actor_of
+from teams_app.admin.pages import Act, Done, Order, Refused, Secret, actor_of
 from teams_app.admin.parts import Crumb
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Actor, Permission
-from teams_app.engine.ids import Prefix, from_text, to_text
+from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.pages import PageRequest
 from workflows_app.engine.program import ConfirmationKind, Program, Step, walk_items
 from workflows_app.selectors.programs import load_program
@@ -62,38 +58,74 @@ MODE = Act(
 )
 
 
+class NodeForm(forms.Form):
+    node = forms.CharField(max_length=64)
+
+
+class NoteForm(NodeForm):
+    notes = forms.CharField(max_length=20_000, error_messages={"required": "Write the note first."})
+
+
+def _node_in(order: Order) -> UUID:
+    node_id = from_text(Prefix.NODE, order.values["node"])
+    if node_id is None:
+        raise InvalidInputError("There is no such node.", suggestion="Open the run for its nodes.")
+    return node_id
+
+
+def _fork(order: Order) -> Done:
+    row_id, node_id = pages.some(order.row_id), _node_in(order)
+    token = forking.hand_out_node(actor=order.actor, node_id=node_id, now=order.now)
+    return Done(
+        message="A fork begins with this token",
+        url=showing.node_url(row_id, node_id),
+        secret=Secret(
+            label="State token",
+            text=token,
+            hint="Give it to an agent and ask it to call continue_workflow with it as the stateToken. It is given the step "
+            "as it was, and goes on from there on a branch of its own. The token is shown here once.",
+        ),
+    )
+
+
+def _note(order: Order) -> Done:
+    row_id, node_id = pages.some(order.row_id), _node_in(order)
+    forking.add_note(actor=order.actor, node_id=node_id, notes=order.values["notes"], now=order.now, entropy=os.urandom)
+    return Done(message="The note stands with the step.", url=showing.node_url(row_id, node_id))
+
+
+FORK = Act(slug="fork", label="Fork here", needs=Permission.STEER_RUNS, run=_fork, form=NodeForm, asks=False)
+NOTE = Act(slug="note", label="Add a note", needs=Permission.STEER_RUNS, run=_note, form=NoteForm, asks=False)
+
+
 class RunAdmin(ActivityAdmin):
-    acts: ClassVar[tuple[Act, ...]] = (MODE,)
-    sortable_by = ()
-    list_display = ("workflow_title", "shown_status", "shown_goal", "shown_session", "last_activity_at")
-    list_filter: ClassVar[tuple[type[SimpleListFilter], ...]] = (StatusFilter, WorkflowFilter, DialectFilter)
-    search_fields = ("goal",)
-    lookups: ClassVar[Mapping[str, Reader]] = {"session_id": UUID}
-    search_help_text = "Words of the goal, or the id of a run."
+    acts: ClassVar[tuple[Act, ...]] = (MODE, FORK, NOTE)
+    lookups: ClassVar[Mapping[str, Reader]] = {"session_id": UUID, "q": str, "kept": str, "after": str}
 
     def get_urls(self) -> list[URLPattern]:
         node = self.admin_site.admin_view(self.node_view)
         return [path("<uuid:row_id>/nodes/<uuid:node_id>/", node, name="run_node"), *super().get_urls()]
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        titles = WorkSession.objects.filter(pk=OuterRef("session_id")).values("title")
-        rows: QuerySet[Any] = super().get_queryset(request)
-        annotated: QuerySet[Any] = rows.annotate(session_title=Subquery(titles[:1]))
-        return annotated
-
-    def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
-    ) -> tuple[QuerySet[Any], bool]:
-        term = search_term.strip()
-        run_id = from_text(Prefix.RUN, term)
-        if run_id is not None:
-            return queryset.filter(pk=run_id), False
-        if "\x00" in term:
-            return queryset, False
-        return super().get_search_results(request, queryset, term)
-
     def list_crumb(self) -> Crumb:
         return Crumb(label="Runs", url=self.list_url())
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:  # noqa: ARG002  Django's signature
+        self.take_declared(request)
+        named = from_text(Prefix.RUN, request.GET.get("q", "").strip())
+        if named is not None:
+            return HttpResponseRedirect(showing.run_url(named))
+        actor = actor_of(request)
+        session_id = pages.id_in(request, "session_id")
+        return pages.page(
+            self,
+            request,
+            "studio/runs.html",
+            live_team=True,
+            title="Runs",
+            crumbs=[],
+            of_session=session_id is not None,
+            **run_lists.context_of(request=request, actor=actor, session_id=session_id),
+        )
 
     def show_row(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
         return self._run(request, row_id)
@@ -117,6 +149,7 @@ class RunAdmin(ActivityAdmin):
         shown = run_page.context_of(
             actor=actor, graph=graph, view=view, part=request.GET.get("part", ""), names=names, now=now
         )
+        may_steer = actor.may(Permission.STEER_RUNS) and graph.run.dialect.value in forking.FORKED_IN
         open_gaps = sum(gap.resolved_by_id is None and not gap.closes for gap in graph.gaps)
         if tab in {"gaps", "events"}:
             shown["tabs"] = run_page.tabs(graph, tab, open_gaps=open_gaps)
@@ -124,8 +157,13 @@ class RunAdmin(ActivityAdmin):
             self,
             request,
             "studio/run.html",
+            live_run=run_id,
             status=400 if refused else 200,
             refusal=refused.words if refused else "",
+            acts=self.row_links(request, run_id),
+            fork_url=self.act_url(FORK, run_id) if may_steer else "",
+            note_url=self.act_url(NOTE, run_id) if may_steer else "",
+            typed=refused.typed if refused else {},
             mode=self._mode(actor, graph, is_open=bool(refused)),
             tab=tab,
             gap_rows=run_page.gap_rows(graph) if tab == "gaps" else (),
@@ -160,19 +198,6 @@ class RunAdmin(ActivityAdmin):
             is_open=is_open,
             waives=approvals,
         )
-
-    @display(description="status")
-    def shown_status(self, row: Run) -> SafeString:
-        return pages.badge(row.status)
-
-    @display(description="goal")
-    def shown_goal(self, row: Run) -> str:
-        return showing.excerpt_of(row.goal)
-
-    @display(description="session")
-    def shown_session(self, row: Any) -> SafeString:
-        title = row.session_title or to_text(Prefix.SESSION, row.session_id)
-        return format_html('<a href="{}">{}</a>', showing.session_url(row.session_id), title)
 
 
 def _approvals(program: Program) -> Iterator[object]:

@@ -112,7 +112,7 @@ def checkpoint_url(request_id: UUID) -> str:
     return reverse("admin:sessions_app_checkpointrequest_change", args=(request_id,))
 
 
-def session_facts(session: SessionValue) -> list[Fact]:
+def session_facts(session: SessionValue, *, by: str) -> list[Fact]:
     facts = [
         Fact(label="Session", text=to_text(Prefix.SESSION, session.id), is_code=True),
         Fact(label="Ticket", text=session.ticket),
@@ -120,7 +120,7 @@ def session_facts(session: SessionValue) -> list[Fact]:
         Fact(label="Commit", text=session.git_head_sha[:12], is_code=True),
         Fact(label="Repository", text=session.repository),
         Fact(label="Next runs begin", text=mode(session.preferences.autonomy, session.preferences.risk_policy)),
-        Fact(label="Begun", text=f"{moment(session.created_at)} by {session.created_by}"),
+        Fact(label="Begun", text=f"{moment(session.created_at)}{f' by {by}' if by else ''}"),
         Fact(label="Last activity", text=moment(session.last_activity_at)),
     ]
     return [fact for fact in facts if fact.text]

@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django import forms
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from sessions_app.engine.runs import Dialect
@@ -82,6 +83,15 @@ class RunningWorkflowAdmin(WorkflowAdmin):
             "runs_url": _runs_url(row.workflow_id),
             "worth": _worth(told.steps),
         }
+
+    def _page(self, request: HttpRequest, act: Act, form: forms.Form, row: Any) -> HttpResponse:
+        """Publishing says whom it touches."""
+        response = super()._page(request, act, form, row)
+        actor = actor_of(request)
+        if isinstance(response, TemplateResponse) and act.slug == "publish" and actor.may(Permission.READ_RUNS):
+            told = read_workflow_runs(actor=actor, workflow_id=row.workflow_id)
+            response.context_data = {**(response.context_data or {}), "on_the_way": sum(told.running.values())}
+        return response
 
 
 def _running(row: Any, told: WorkflowRuns) -> list[dict[str, Any]]:

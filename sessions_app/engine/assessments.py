@@ -16,9 +16,13 @@ def wanted(program: Program, item: Step) -> Iterator[str]:
     """What to hand in, in words."""
     for assessment in _assessments_of(program, item):
         yield (
-            f"An artifact of kind {ASSESSMENT_KIND} with assessmentId {assessment.id} and dimensions "
+            f"An artifact of kind {ASSESSMENT_KIND} with assessmentId {assessment.id}{_purpose(assessment)} and dimensions "
             f"({_words(assessment)}), for example {_example(assessment)}."
         )
+
+
+def _purpose(assessment: Assessment) -> str:
+    return f" (what is judged: {assessment.purpose.strip().rstrip('.')})" if assessment.purpose.strip() else ""
 
 
 def assess(findings: Findings, program: Program, item: Step, artifacts: Sequence[Artifact]) -> None:

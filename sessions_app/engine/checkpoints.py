@@ -137,6 +137,8 @@ class Voice:
 
 
 NOBODY = Voice()
+# The door of an answer that a client had from its user in a form of its own.
+CLIENT_FORM = "client_form"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

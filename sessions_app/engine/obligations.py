@@ -86,7 +86,7 @@ def requirements(*, program: Program, item: Step | Parallel) -> tuple[str, ...]:
     """What must be handed in for this item, in words, before it is failed."""
     said: list[str] = []
     if item.contract is not None:
-        said.append(_contract_words(program, item.contract))
+        said.append(_contract_words(program, item, item.contract))
     elif isinstance(item, Step) and item.assessments:
         said.extend(assessments.wanted(program, item))
     elif isinstance(item, Step) and item.validation is not None:
@@ -100,8 +100,8 @@ def needs_notes(item: Step | Parallel) -> bool:
     return item.notes_required and item.contract is None
 
 
-def _contract_words(program: Program, use: ContractUse) -> str:
-    words = contracts.suggest(program.contracts[use.contract])
+def _contract_words(program: Program, item: Step | Parallel, use: ContractUse) -> str:
+    words = contracts.suggest(contracts.asked_of(program, item, use))
     return f"In output.artifacts: {words}" if use.required else f"In output.artifacts, if it applies: {words}"
 
 
@@ -176,7 +176,7 @@ def _outputs(
     variables: Mapping[str, Any],
 ) -> None:
     if item.contract is not None:
-        _contract(findings, program, snapshot, item.contract, submission)
+        _contract(findings, program, snapshot, item, submission)
     elif isinstance(item, Step) and item.assessments:
         assessments.assess(findings, program, item, submission.artifacts)
     elif isinstance(item, Step) and item.validation is not None and submission.notes.strip():
@@ -189,9 +189,12 @@ def _outputs(
 
 
 def _contract(
-    findings: Findings, program: Program, snapshot: Snapshot, use: ContractUse, submission: Submission
+    findings: Findings, program: Program, snapshot: Snapshot, item: Step | Parallel, submission: Submission
 ) -> None:
-    contract = program.contracts[use.contract]
+    use = item.contract
+    if use is None:
+        return
+    contract = contracts.asked_of(program, item, use)
     offered = [artifact for artifact in submission.artifacts if artifact.get("kind") == contract.artifact_kind]
     if not offered:
         if use.required:

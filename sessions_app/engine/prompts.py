@@ -20,6 +20,7 @@ from workflows_app.engine.program import (
     Program,
     Step,
 )
+from workflows_app.engine.steps.prompts import handed_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +142,10 @@ def _prompt(
     scope: Mapping[str, Any],
     filling: placeholders.Filling,
 ) -> str:
-    parts = [filling.render(item.prompt)]
+    if isinstance(item, Parallel):
+        parts = [handed_out(item, variables=scope, mode=program.conditions)]
+    else:
+        parts = [filling.render(item.prompt)]
     if isinstance(item, Step):
         parts.extend(
             filling.render(fragment.text)

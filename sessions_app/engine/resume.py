@@ -14,6 +14,7 @@ from typing import assert_never
 from uuid import UUID
 
 from sessions_app.engine.runs import RunStatus
+from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, from_text
 
 MAX_CANDIDATES = 5
@@ -228,7 +229,12 @@ def spellings(word: str) -> tuple[str, ...]:
 
 
 def read_signals(query: ResumeQuery) -> Signals:
-    """What to look for. Ids, tickets, commits and branches are also found where they stand in the text."""
+    """What to look for. Ids, tickets, commits and branches are also found where they stand in the text.
+
+    An id that was given as one and is none is refused: whatever were found instead would not be what was asked for.
+    """
+    _refuse_no_id(Prefix.SESSION, query.session_id, "sessionId")
+    _refuse_no_id(Prefix.RUN, query.run_id, "runId")
     text = _ADDRESS.sub(" ", _UNTELLABLE.sub(" ", query.text[:MAX_TEXT_CHARACTERS]))
     ids = _ID.findall(text)
     words = _words_of(text)
@@ -243,6 +249,16 @@ def read_signals(query: ResumeQuery) -> Signals:
         words=tuple(word for word in words if word not in LOW_SIGNAL_WORDS and not _is_sha(word)),
         low_signal_words=tuple(word for word in words if word in LOW_SIGNAL_WORDS),
     )
+
+
+def _refuse_no_id(prefix: Prefix, text: str, name: str) -> None:
+    if text.strip() and from_text(prefix, text.strip().lower()) is None:
+        form = f"{prefix.value}_ and 26 letters and digits"
+        raise InvalidInputError(
+            f"{name} is no id of ours; one is {form}.",
+            suggestion=f"Leave {name} out and tell in query what you know, or copy it from a reply exactly.",
+            details={"validationErrors": [{"path": name, "message": f"Write {form}."}]},
+        )
 
 
 def _words_of(text: str) -> list[str]:

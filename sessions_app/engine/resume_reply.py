@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from sessions_app.engine.outputs import cut_text
 from sessions_app.engine.resume import Confidence, Match, Why, stem
@@ -20,9 +22,9 @@ _SAID = {
     Why.BRANCH: "it is on the branch {branch}",
     Why.TITLE: "its title or goal has every telling word of the query",
     Why.BRANCH_PREFIX: "its branch {branch} is close to the one given",
-    Why.NOTES: "its notes have every telling word of the query",
+    Why.NOTES: "its notes or artifacts have every telling word of the query",
     Why.TITLE_PARTLY: "its title or goal has some words of the query",
-    Why.NOTES_PARTLY: "its notes have some words of the query",
+    Why.NOTES_PARTLY: "its notes or artifacts have some words of the query",
     Why.WORKFLOW_ID: "it runs the workflow {workflow}",
     Why.REPOSITORY: "it is in the same repository",
     Why.RECENT: "it was worked on lately",
@@ -90,9 +92,35 @@ def reply_json(candidates: Sequence[Candidate], *, eligible: int, is_bounded: bo
     }
 
 
+def session_json(
+    *,
+    session_id: UUID,
+    title: str,
+    git_branch: str,
+    ticket: str,
+    snippet: str,
+    last_activity_at: datetime,
+    session_token: str,
+) -> dict[str, Any]:
+    """A session in which no workflow has begun: its notes, and how to go on there."""
+    named = to_text(Prefix.SESSION, session_id)
+    return {
+        "sessionId": named,
+        "sessionTitle": title,
+        "gitBranch": git_branch or None,
+        "ticket": ticket or None,
+        "snippet": snippet,
+        "lastModifiedMs": int(last_activity_at.timestamp() * 1000),
+        "sessionToken": session_token,
+        "nextCall": {"tool": "start_workflow", "params": {"sessionId": named}},
+    }
+
+
 def render_text(reply: Mapping[str, Any]) -> str:
     """The reply in words. Every token stands on a line of its own."""
-    candidates = reply["candidates"]
+    candidates, sessions = reply["candidates"], reply.get("sessions", [])
+    if not candidates and sessions:
+        return _sessions_text(sessions)
     if not candidates:
         return (
             "No run of your team can be resumed. Begin one with start_workflow; list_workflows shows which there are."
@@ -100,6 +128,23 @@ def render_text(reply: Mapping[str, Any]) -> str:
     parts = ["# Runs to resume, the likeliest first"]
     parts.extend(_candidate_text(number, candidate) for number, candidate in enumerate(candidates, 1))
     parts.append(_advice(candidates))
+    if sessions:
+        parts.append(_sessions_text(sessions))
+    return "\n\n".join(parts)
+
+
+def _sessions_text(sessions: Sequence[Mapping[str, Any]]) -> str:
+    parts = ["# Sessions with notes, in which no workflow has begun"]
+    for session in sessions:
+        lines = [f"## {' '.join(session['sessionTitle'].split()) or session['sessionId']}"]
+        lines.append(f"sessionId: {session['sessionId']}")
+        if session["snippet"]:
+            lines.extend(["Its latest notes:", *(f"> {line}" for line in session["snippet"].splitlines())])
+        lines.extend(["sessionToken:", session["sessionToken"]])
+        parts.append("\n".join(lines))
+    parts.append(
+        "Call start_workflow with the sessionId to begin there, or checkpoint_workflow with the sessionToken to note more."
+    )
     return "\n\n".join(parts)
 
 

@@ -1,11 +1,7 @@
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
-    # An index built concurrently does not stop the writes of the version that is running.
-    atomic = False
 
     dependencies = [
         ('sessions_app', '0009_attempts_by_session'),
@@ -28,10 +24,6 @@ class Migration(migrations.Migration):
             model_name='checkpointrequest',
             name='overdue_told_at',
             field=models.DateTimeField(null=True),
-        ),
-        AddIndexConcurrently(
-            model_name='checkpointrequest',
-            index=models.Index(condition=models.Q(('due_at__isnull', False), ('overdue_told_at__isnull', True), ('state', 'open')), fields=['due_at'], name='checkpoint_untold'),
         ),
         migrations.AddIndex(
             model_name='announcement',

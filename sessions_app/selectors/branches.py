@@ -23,7 +23,9 @@ MAX_SIBLINGS = 20
 MAX_SUMMARY_CHARACTERS = 200
 MAX_DOWNSTREAM_BYTES = 8 * 1024
 
-# Notes belong to the call that made a node. A bookmark's node hangs beside the branch, under the node that it is of.
+# OFFSET 0 keeps the look-up of notes by node what it is: joined, they may be filtered from all notes of the installation.
+# Notes belong to the call that made a node. A bookmark's node hangs beside the branch, under the node that it is of. What was
+# noted on the session before the node was made belongs to every branch.
 _NOTES = """
 WITH RECURSIVE chain AS (
   SELECT n.id, n.parent_id, 0 AS depth FROM sessions_app_node n WHERE n.id = %(node)s AND n.team_id = %(team)s
@@ -36,14 +38,25 @@ WITH RECURSIVE chain AS (
   UNION ALL
   SELECT b.id FROM chain c JOIN sessions_app_node b ON b.parent_id = c.id AND b.kind = 'checkpoint'
 )
-SELECT o.id, o.supersedes_id, o.body, f.pending_key, f.pending_title, e.further_back
+SELECT n.id, n.supersedes_id, n.body, n.pending_key, n.pending_title, e.further_back
 FROM (SELECT EXISTS (SELECT 1 FROM chain WHERE depth = %(limit)s AND parent_id IS NOT NULL) AS further_back) e
 LEFT JOIN (
-  made m
-  JOIN sessions_app_output o ON o.to_node_id = m.id AND o.channel = 'recap'
+  SELECT o.id, o.supersedes_id, o.body, f.pending_key, f.pending_title, o.event_index
+  FROM made m
+  CROSS JOIN LATERAL (
+    SELECT * FROM sessions_app_output o WHERE o.to_node_id = m.id AND o.channel = 'recap' OFFSET 0
+  ) o
   JOIN sessions_app_node f ON f.id = o.node_id
-) ON true
-ORDER BY o.event_index, o.id
+  UNION ALL
+  SELECT s.id, NULL, s.body, '', 'Noted on the session', s.event_index
+  FROM (
+    SELECT o.id, o.body, o.event_index FROM sessions_app_node at
+    JOIN sessions_app_output o ON o.team_id = at.team_id AND o.session_id = at.session_id AND o.event_index < at.event_index
+    WHERE at.id = %(node)s AND at.team_id = %(team)s AND o.run_id IS NULL AND o.channel = 'recap'
+    ORDER BY o.event_index DESC LIMIT %(limit)s
+  ) s
+) n ON true
+ORDER BY n.event_index, n.id
 """
 
 # A node that was made last has no successor, so the newest node of a branch is its newest leaf.
@@ -107,7 +120,9 @@ FROM successor x
 UNION ALL
 SELECT 'note', o.event_index, o.id, o.supersedes_id, f.kind, f.pending_key, f.pending_title, o.body, NULL, false, 0
 FROM made m
-JOIN sessions_app_output o ON o.to_node_id = m.id AND o.channel = 'recap'
+CROSS JOIN LATERAL (
+  SELECT * FROM sessions_app_output o WHERE o.to_node_id = m.id AND o.channel = 'recap' OFFSET 0
+) o
 JOIN sessions_app_node f ON f.id = o.node_id
 ORDER BY part, place, id
 """  # noqa: S608  constants only

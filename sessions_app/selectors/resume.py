@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -35,12 +36,25 @@ class Tip:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BareSession:
+    """A session without a run that answers the query, with the newest notes on it."""
+
+    session_id: UUID
+    title: str
+    git_branch: str
+    ticket: str
+    last_activity_at: datetime
+    notes: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Resumable:
     """`tips` are by run. `eligible` counts the team's runs, no further than `MAX_COUNTED`."""
 
     matches: tuple[Match, ...]
     tips: Mapping[UUID, Tip]
     eligible: int
+    bare: tuple[BareSession, ...] = ()
 
 
 def find_resumable(*, actor: Actor, signals: Signals) -> Resumable:
@@ -49,7 +63,9 @@ def find_resumable(*, actor: Actor, signals: Signals) -> Resumable:
     with one_state():
         search = _Search(actor.team_id, signals)
         matches = search.best()
-        return Resumable(matches=matches, tips=search.tips_of(matches), eligible=search.count())
+        return Resumable(
+            matches=matches, tips=search.tips_of(matches), eligible=search.count(), bare=search.bare_sessions()
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,6 +86,8 @@ class _Search:
         self.signals = signals
         self.matches: dict[UUID, Match] = {}
         self.notes: dict[UUID, str] = {}
+        # Those that were found by a name, a title or notes of their own, whether or not they have runs.
+        self.sessions: set[UUID] = set()
 
     def best(self) -> tuple[Match, ...]:
         self._look(lookups.by_name(self.signals), enough=Tier.IDENTIFIED)
@@ -92,6 +110,17 @@ class _Search:
             for node_id, key, notes in rows
         }
 
+    def bare_sessions(self) -> tuple[BareSession, ...]:
+        if not self.sessions:
+            return ()
+        rows = self._rows(lookups.BARE, sessions=list(self.sessions), most=resume.MAX_CANDIDATES)
+        return tuple(
+            BareSession(
+                session_id=id_, title=title, git_branch=branch, ticket=ticket, last_activity_at=at, notes=notes or ""
+            )
+            for id_, title, branch, ticket, at, notes in rows
+        )
+
     def count(self) -> int:
         counted: int = self._rows(lookups.COUNT, most=MAX_COUNTED)[0][0]
         return counted
@@ -106,7 +135,8 @@ class _Search:
         hits = self._hits(chosen) if chosen else _Hits()
         notes = hits.found[Finds.NOTES]
         runs = {*hits.found[Finds.RUNS], *notes.values()}
-        sessions = hits.found[Finds.SESSIONS]
+        sessions = hits.found[Finds.SESSIONS] | hits.found[Finds.SESSION_NOTES]
+        self.sessions.update(sessions)
         if runs or sessions:
             self._see(lookups.OF_ROWS, runs=list(runs), sessions=list(sessions), most=_MAX_RUNS)
             self._verify(notes, enough)

@@ -71,7 +71,7 @@ WITH RECURSIVE chain AS (
   SELECT p.id, p.parent_id, c.depth + 1 FROM chain c JOIN sessions_app_node p ON p.id = c.parent_id
   WHERE c.depth < %(ancestors)s
 )
-SELECT o.run_id, o.body
+SELECT o.run_id, left(o.body, 16384)
 FROM sessions_app_output o JOIN sessions_app_node made ON made.id = o.to_node_id
 WHERE o.id = ANY(%(notes)s) AND o.run_id = ANY(%(runs)s)
   AND CASE made.kind WHEN 'checkpoint' THEN made.parent_id ELSE made.id END IN (SELECT id FROM chain)
@@ -82,7 +82,8 @@ WHERE o.id = ANY(%(notes)s) AND o.run_id = ANY(%(runs)s)
   )
 ORDER BY o.event_index DESC, o.id
 """
-# The pending item of each tip, and the newest notes on the way to it. A bookmark's notes hang beside the way.
+# The pending item of each tip, and the newest notes on the way to it. A bookmark's notes hang beside the way. Notes are looked
+# up for each node by itself: joined, they may be filtered from all notes of the installation.
 TIPS = """
 WITH RECURSIVE chain AS (
   SELECT n.id AS tip, n.id, n.parent_id, 0 AS depth
@@ -96,11 +97,25 @@ WITH RECURSIVE chain AS (
   SELECT c.tip, b.id FROM chain c JOIN sessions_app_node b ON b.parent_id = c.id AND b.kind = 'checkpoint'
 ), noted AS (
   SELECT DISTINCT ON (m.tip) m.tip, o.body
-  FROM made m JOIN sessions_app_output o ON o.to_node_id = m.id AND o.channel = 'recap'
+  FROM made m CROSS JOIN LATERAL (
+    SELECT o.body, o.event_index, o.id FROM sessions_app_output o WHERE o.to_node_id = m.id AND o.channel = 'recap'
+    ORDER BY o.event_index DESC, o.id LIMIT 1
+  ) o
   ORDER BY m.tip, o.event_index DESC, o.id
 )
 SELECT n.id, n.pending_key, noted.body FROM sessions_app_node n LEFT JOIN noted ON noted.tip = n.id
 WHERE n.team_id = %(team)s AND n.id = ANY(%(tips)s)
+"""
+# Sessions that have no run, with the newest notes on each: there is nothing to go on with but what was noted.
+BARE = """
+SELECT s.id, s.title, s.git_branch, s.ticket, s.last_activity_at,
+       (SELECT o.body FROM sessions_app_output o
+        WHERE o.team_id = s.team_id AND o.session_id = s.id AND o.run_id IS NULL AND o.channel = 'recap'
+        ORDER BY o.event_index DESC LIMIT 1)
+FROM sessions_app_worksession s
+WHERE s.team_id = %(team)s AND s.id = ANY(%(sessions)s)
+  AND NOT EXISTS (SELECT 1 FROM sessions_app_run r WHERE r.session_id = s.id)
+ORDER BY s.last_activity_at DESC, s.id LIMIT %(most)s
 """
 COUNT = "SELECT count(*) FROM (SELECT 1 FROM sessions_app_run WHERE team_id = %(team)s LIMIT %(most)s) counted"
 
@@ -109,6 +124,8 @@ class Finds(StrEnum):
     SESSIONS = "sessions"
     RUNS = "runs"
     NOTES = "notes"
+    # Notes on a session itself; what is found is the session.
+    SESSION_NOTES = "session_notes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +190,8 @@ def among_all(choices: Choices, *, finds: frozenset[Finds]) -> tuple[Lookup, ...
         lookups.append(_lookup(Finds.SESSIONS, patterns.condition("UPPER(t.title)"), patterns.names))
         lookups.append(_lookup(Finds.RUNS, patterns.condition("UPPER(t.goal)"), patterns.names))
     if choices:
-        lookups.append(_by_notes(" | ".join(f"({_note_words(words)})" for words in choices)))
+        words = " | ".join(f"({_note_words(words)})" for words in choices)
+        lookups.extend((_by_notes(words), _by_artifacts(words), _by_session_notes(words)))
     return tuple(lookup for lookup in lookups if lookup.finds in finds)
 
 
@@ -224,6 +242,26 @@ def _by_notes(note_words: str) -> Lookup:
         "AND to_tsvector('simple'::regconfig, COALESCE(o.body, '')) @@ to_tsquery('simple'::regconfig, %(note_words)s)"
     )
     return Lookup(finds=Finds.NOTES, sql=sql, parameters={"note_words": note_words})
+
+
+def _by_artifacts(note_words: str) -> Lookup:
+    """By the beginning of an artifact: more of it is not indexed."""
+    sql = (
+        "SELECT o.id, o.run_id, o.created_at AS at FROM sessions_app_output o "
+        "WHERE o.team_id = %(team)s AND o.channel = 'artifact' AND o.run_id IS NOT NULL "
+        "AND to_tsvector('simple'::regconfig, COALESCE(LEFT(o.body, 16384), '')) "
+        "@@ to_tsquery('simple'::regconfig, %(note_words)s)"
+    )
+    return Lookup(finds=Finds.NOTES, sql=sql, parameters={"note_words": note_words})
+
+
+def _by_session_notes(note_words: str) -> Lookup:
+    sql = (
+        "SELECT o.session_id AS id, NULL::uuid AS run_id, o.created_at AS at FROM sessions_app_output o "
+        "WHERE o.team_id = %(team)s AND o.channel = 'recap' AND o.run_id IS NULL "
+        "AND to_tsvector('simple'::regconfig, COALESCE(o.body, '')) @@ to_tsquery('simple'::regconfig, %(note_words)s)"
+    )
+    return Lookup(finds=Finds.SESSION_NOTES, sql=sql, parameters={"note_words": note_words})
 
 
 def _note_words(words: Sequence[str]) -> str:

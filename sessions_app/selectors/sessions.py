@@ -26,6 +26,8 @@ class SessionFilters:
     ticket: str = ""
     repository: str = ""
     text: str = ""
+    # Whether the text may be a ticket or how a branch begins too.
+    anywhere: bool = False
 
 
 def list_sessions(*, actor: Actor, filters: SessionFilters, page: PageRequest) -> Page[SessionValue]:
@@ -88,7 +90,13 @@ def _filtered(actor: Actor, filters: SessionFilters) -> QuerySet[WorkSession]:
         rows = rows.filter(~Q(repository=""), repository=filters.repository)
     if filters.status is not None or filters.workflow_id:
         rows = rows.filter(Exists(_runs_of(filters)))
-    return rows.filter(pk__in=sessions_with_text(actor=actor, text=filters.text)) if filters.text else rows
+    if not filters.text:
+        return rows
+    texts = Q(pk__in=sessions_with_text(actor=actor, text=filters.text))
+    if not filters.anywhere:
+        return rows.filter(texts)
+    ticket = ~Q(ticket="") & Q(ticket__iexact=filters.text)
+    return rows.filter(texts | ticket | (~Q(git_branch="") & Q(git_branch__istartswith=filters.text)))
 
 
 def _runs_of(filters: SessionFilters) -> QuerySet[Run]:

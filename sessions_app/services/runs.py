@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from sessions_app.engine import checkpoints, outputs, replies
-from sessions_app.engine.checkpoints import Voice
+from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import (
     Advance,
@@ -260,14 +260,19 @@ def advance_run(
     now: datetime,
     entropy: Entropy,
     preferences: PreferenceChange | None = None,
+    asked_by_client: bool = False,
 ) -> Reply:
-    """Acknowledge the pending step. The same tokens again are answered what was recorded, and write nothing."""
+    """Acknowledge the pending step. The same tokens again are answered what was recorded, and write nothing.
+
+    `asked_by_client` says that the client put the pending question to its user itself: the answer is the user's, and no
+    model has passed it on.
+    """
     actor.require(Permission.DRIVE_RUNS)
     command = Advance(
         submission=submission,
         preferences=chosen_by(actor, preferences),
         by_person=actor.may(Permission.ANSWER_CHECKPOINTS),
-        voice=Voice(who=actor.id, door=actor.door.value),
+        voice=Voice(who=actor.id, door=CLIENT_FORM if asked_by_client else actor.door.value),
     )
     return _transition(actor, state_token, (TokenKind.ACK, ack_token), command, now=now, entropy=entropy)
 

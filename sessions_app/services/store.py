@@ -19,8 +19,8 @@ from sessions_app.engine.tokens import TokenSessionLockedError
 from sessions_app.selectors.standings import birth_date, prepared_cursor
 from sessions_app.services import sealing
 from sessions_app.services.appends import Append, NewAttempt, NewHandle, NewNode, NewOutput, NewQuestion
+from sessions_app.services.patience import held_sessions
 
-LOCK_TIMEOUT_MS = 2000
 # Two requests to start that name the same key meet here; every other attempt meets at its session's row first.
 _ATTEMPT_KEY = "sessions_app_attempt_pkey"
 
@@ -65,6 +65,7 @@ _HEAD = {
     "repository": "text",
     "ticket": "text",
     "head_seal": "text",
+    "patience": "text",
 }
 _BEGINS = {"title": "text", "parent": "uuid", "autonomy": "text", "risk": "text", "waived": "text"}
 _STARTS = {"workflow": "text", "workflow_title": "text", "hash": "text", "dialect": "text", "goal": "text"}
@@ -293,7 +294,7 @@ def _grow(p: Mapping[str, str]) -> str:
         f"head_seal = {p['head_seal']}, last_activity_at = {p['now']}, git_branch = COALESCE({p['branch']}, git_branch), "
         f"git_head_sha = COALESCE({p['sha']}, git_head_sha), repository = COALESCE({p['repository']}, repository), "
         f"ticket = COALESCE({p['ticket']}, ticket) "
-        f"FROM (SELECT set_config('lock_timeout', '{LOCK_TIMEOUT_MS}', true) AS at_most) waiting "
+        f"FROM (SELECT set_config('lock_timeout', {p['patience']}, true) AS at_most) waiting "
         f"WHERE waiting.at_most IS NOT NULL AND id = {p['session']} AND team_id = {p['team']} "
         f"AND next_event_index = {p['before']} AND head_digest = {p['before_digest']} RETURNING id"
     )
@@ -329,10 +330,12 @@ def append(plan: Append) -> bool:
     except OperationalError as error:
         if not isinstance(error.__cause__, psycopg.errors.LockNotAvailable):
             raise
+        held_sessions.note_held(plan.session_id)
         raise TokenSessionLockedError(
             "Another call is writing to this session.",
             suggestion="Wait a second and repeat the same call with the same tokens; it is answered once.",
         ) from error
+    held_sessions.note_free(plan.session_id)
     return row is not None and row[0] == 1
 
 
@@ -464,6 +467,7 @@ def _head_values(plan: Append) -> list[Any]:
         plan.completed_at,
         *(observed.get(key, absent) for key in ("git_branch", "git_head_sha", "repository", "ticket")),
         sealing.head_seal(session_id=plan.session_id, team_id=plan.team_id, head=plan.after),
+        str(held_sessions.wait_ms(plan.session_id)),
     ]
 
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django import forms
 from django.core.exceptions import BadRequest
+from django.urls import reverse
 
 from teams_app.admin import words
 from teams_app.admin.pages import Act, Done, Order, Secret
@@ -161,7 +162,8 @@ def _issue(order: Order) -> Done:
     )
     hint = "Copy it now: it is kept nowhere and cannot be shown again."
     secret = Secret(label="Agent key", text=issued.text, hint=hint, is_key=True)
-    return Done(message=f"The key {issued.key.name} was issued.", secret=secret)
+    url = reverse("admin:teams_app_agentkey_change", args=(issued.key.id,))
+    return Done(message=f"The key {issued.key.name} was issued.", secret=secret, url=url)
 
 
 def _revoke(order: Order) -> Done:

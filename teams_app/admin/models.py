@@ -1,24 +1,29 @@
 """The Studio's pages of teams, members, keys and the audit log."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.admin import display
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from teams_app.admin import acts
-from teams_app.admin.pages import Act, StudioAdmin
+from teams_app.admin.pages import Act, StudioAdmin, actor_of
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import read_url
-from teams_app.models import Endpoint, NoticeDelivery, Team
+from teams_app.models import Endpoint, NoticeDelivery
 
 
 class TeamAdmin(StudioAdmin):
+    """The settings of the team: one page, for there is one team at a time."""
+
     needs = Permission.READ_TEAM
     team_field = "pk"
     acts: ClassVar[tuple[Act, ...]] = (
@@ -27,18 +32,39 @@ class TeamAdmin(StudioAdmin):
         acts.SET_WEBHOOK,
         acts.REMOVE_WEBHOOK,
     )
-    list_display = ("name", "public_id", "created_at")
-    fields = ("name", "public_id", "created_at", "notices")
+    list_display = ("name", "created_at")
 
-    @display(description="id")
-    def public_id(self, row: Team) -> str:
-        return to_text(Prefix.TEAM, row.pk)
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        self.take_declared(request)
+        actor = actor_of(request)
+        row = self.get_queryset(request).get()
+        manages = actor.may(Permission.MANAGE_TEAM)
+        page = {
+            **self.admin_site.each_context(request),
+            "title": "Settings",
+            "acts": [link for link in self.links(request) if manages],
+            "row": row,
+            "public_id": to_text(Prefix.TEAM, row.pk),
+            "rename_url": self.act_url(acts.RENAME_TEAM, row.pk) if manages else "",
+            "endpoints": list(row.endpoints.order_by("set_at", "id")) if manages else None,
+            "wheres": [(hook, _where(hook)) for hook in row.endpoints.order_by("set_at", "id")] if manages else [],
+            "session_days": settings.SESSION_IDLE_DAYS,
+            "trace_days": settings.TRACE_DAYS,
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "studio/settings.html", page)
 
-    @display(description="notices")
-    def notices(self, row: Team) -> str:
-        """Only the host: the rest of an address is often a secret of its own."""
-        hooks = list(row.endpoints.order_by("set_at", "id"))
-        return "; ".join(_where(hook) for hook in hooks) or "go nowhere"
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",  # noqa: ARG002  Django's signature
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
+    ) -> HttpResponse:
+        self.admit(request)
+        if self.get_object(request, object_id) is None:
+            raise Http404
+        return HttpResponseRedirect(self.list_url())
 
 
 def _where(hook: Endpoint) -> str:

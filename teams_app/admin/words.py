@@ -60,6 +60,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "workflow.revised": ("Saved the workflow", "as r{revision}"),
     "workflow.published": ("Published", "r{revision}"),
     "workflow.retired": ("Retired", "r{revision}"),
+    "node.handed_out": ("Handed out a step of a run to an agent", ""),
     "checkpoint.claimed": ("Claimed", ""),
     "checkpoint.released": ("Released", ""),
     "checkpoint.answered": ("Answered", ""),

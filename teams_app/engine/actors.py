@@ -44,6 +44,8 @@ class Scope(StrEnum):
 
 class Permission(StrEnum):
     READ_WORKFLOWS = "read_workflows"
+    # All steps of a workflow before they come: source, program, outline, differences.
+    READ_INTERNALS = "read_internals"
     EDIT_WORKFLOWS = "edit_workflows"
     PUBLISH_WORKFLOWS = "publish_workflows"
     READ_RUNS = "read_runs"
@@ -57,7 +59,13 @@ class Permission(StrEnum):
 
 
 _VIEWER = frozenset(
-    {Permission.READ_WORKFLOWS, Permission.READ_RUNS, Permission.READ_TRACES, Permission.READ_TEAM},
+    {
+        Permission.READ_WORKFLOWS,
+        Permission.READ_INTERNALS,
+        Permission.READ_RUNS,
+        Permission.READ_TRACES,
+        Permission.READ_TEAM,
+    },
 )
 _OPERATOR = _VIEWER | {Permission.DRIVE_RUNS, Permission.STEER_RUNS, Permission.ANSWER_CHECKPOINTS}
 _AUTHOR = _OPERATOR | {Permission.EDIT_WORKFLOWS, Permission.PUBLISH_WORKFLOWS}
@@ -70,13 +78,13 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.OWNER: _OWNER,
 }
 
-SCOPE_PERMISSIONS: dict[Scope, Permission] = {
-    Scope.WORKFLOWS_READ: Permission.READ_WORKFLOWS,
-    Scope.WORKFLOWS_WRITE: Permission.EDIT_WORKFLOWS,
-    Scope.RUNS_READ: Permission.READ_RUNS,
-    Scope.RUNS_WRITE: Permission.DRIVE_RUNS,
-    Scope.TRACES_READ: Permission.READ_TRACES,
-    Scope.TEAM_READ: Permission.READ_TEAM,
+SCOPE_PERMISSIONS: dict[Scope, frozenset[Permission]] = {
+    Scope.WORKFLOWS_READ: frozenset({Permission.READ_WORKFLOWS}),
+    Scope.WORKFLOWS_WRITE: frozenset({Permission.EDIT_WORKFLOWS, Permission.READ_INTERNALS}),
+    Scope.RUNS_READ: frozenset({Permission.READ_RUNS}),
+    Scope.RUNS_WRITE: frozenset({Permission.DRIVE_RUNS}),
+    Scope.TRACES_READ: frozenset({Permission.READ_TRACES}),
+    Scope.TEAM_READ: frozenset({Permission.READ_TEAM}),
 }
 
 # No scope gives these to a key, and the system never speaks for a person.
@@ -102,7 +110,7 @@ class Actor:
             case ActorKind.PERSON:
                 return self.role is not None and permission in ROLE_PERMISSIONS[self.role]
             case ActorKind.AGENT_KEY:
-                return any(SCOPE_PERMISSIONS[scope] is permission for scope in self.scopes)
+                return any(permission in SCOPE_PERMISSIONS[scope] for scope in self.scopes)
 
     def require(self, permission: Permission) -> None:
         if self.may(permission):
@@ -132,7 +140,7 @@ def person_id_of(*, actor: Actor) -> UUID:
 
 
 def _how_to_get(kind: ActorKind, permission: Permission) -> str:
-    scope = next((scope for scope, given in SCOPE_PERMISSIONS.items() if given is permission), None)
+    scope = next((scope for scope, given in SCOPE_PERMISSIONS.items() if permission in given), None)
     if kind is ActorKind.AGENT_KEY and scope is not None:
         return f"Ask an owner of the team for a key with the scope {scope.value}."
     role = next(role for role in Role if permission in ROLE_PERMISSIONS[role])

@@ -4,6 +4,7 @@ Agents and libraries put secrets where they do not belong, so no text is trusted
 """
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
 HIDDEN = "[redacted]"
@@ -34,69 +35,124 @@ _ENDINGS = (
 )
 _WHOLE_NAMES = frozenset({"pwd", "pin", "auth", "bearer", "jwt"})
 
-# One look that tells whether the patterns need to look at all: most texts hold none of these. Looking for each in turn is thirty
-# times as quick as one pattern of alternatives.
-_SUSPECTS = (
-    *(
-        "wr_key_",
-        "wr_link_",
-        "eyj",
-        "ghp_",
-        "gho_",
-        "ghu_",
-        "ghs_",
-        "ghr_",
-        "github_pat_",
-        "glpat-",
-        "xox",
-        "sk-",
-        "akia",
-        "asia",
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Look:
+    """`begins` are the texts, in small letters, without one of which the pattern cannot match: looking for each in turn is
+    thirty times as quick as one pattern of alternatives, and most texts hold none.
+    """
+
+    begins: tuple[str, ...]
+    pattern: re.Pattern[str]
+    instead: str = HIDDEN
+
+
+def _key(*begins: str, rest: str = r"[a-z0-9_-]{8,}", before: str = r"\b") -> _Look:
+    """A key that its issuer made to be recognised."""
+    alternatives = "|".join(re.escape(each) for each in begins)
+    return _Look(begins=begins, pattern=re.compile(rf"{before}(?:{alternatives}){rest}", re.IGNORECASE))
+
+
+# Ours, of which what names the kind is kept, and of an agent key the eight characters by which people recognise it.
+_OWN = (
+    _Look(
+        begins=("wr_",),
+        pattern=re.compile(r"(wr_key_[a-z2-7]{0,8})[a-z0-9]+|(wr_(?!key_)[a-z]{2,12}_)[a-z0-9]{8,}", re.IGNORECASE),
+        instead=rf"\1\2{HIDDEN}",
     ),
-    *("private key", "bearer", "basic", "://", "passw", "secret", "apikey", "api_key", "token", "cookie", "sessionid"),
 )
-_VERSION = re.compile(r"\.\s*v[0-9]")
-_PATTERNS: tuple[tuple[re.Pattern[str], str], ...] = (
-    # An agent key keeps the eight characters by which people recognise it.
-    (re.compile(r"(wr_key_[a-z2-7]{0,8})[a-z0-9]*", re.IGNORECASE), rf"\1{HIDDEN}"),
-    (re.compile(r"(wr_link_)[a-z0-9]+", re.IGNORECASE), rf"\1{HIDDEN}"),
+# What cannot be mistaken for anything else, by its issuer. Whatever text is kept loses these.
+_KEYS = (
+    *_OWN,
+    _key("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+    _key("glpat-", "gldt-", "glrt-", "glptt-"),
+    _key("xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xapp-"),
+    _key("hooks.slack.com/services/", rest=r"[a-z0-9/]{8,}"),
+    # OpenAI, Anthropic, Stripe
+    _key("sk-", rest=r"(?=[a-z_-]*[0-9])[a-z0-9_-]{12,}"),
+    _key("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_", rest=r"[a-z0-9_-]{12,}"),
+    _key("akia", "asia", "aroa", "aida", rest=r"[a-z0-9]{12,}"),
+    # Google, npm, PyPI, Hugging Face, SendGrid, DigitalOcean, Shopify, Databricks, age
+    _key("aiza", rest=r"[a-z0-9_-]{30,}"),
+    _key("ya29.", "pypi-age", rest=r"[a-z0-9_-]{16,}"),
+    _key("npm_", "hf_", rest=r"(?=[a-z]*[0-9])[a-z0-9]{20,}"),
+    _key("sg.", rest=r"[a-z0-9_-]{16,}\.[a-z0-9_-]{16,}"),
+    _key("dop_v1_", "shpat_", "shpss_", "dapi", rest=r"[a-f0-9]{24,}"),
+    _key("age-secret-key-1", rest=r"[a-z0-9]{20,}"),
+    _key("eyj", rest=r"[a-z0-9_-]{8,}(?:\.[a-z0-9_-]*)*"),
+    _Look(
+        begins=("private key",),
+        pattern=re.compile(
+            r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+            r"(?:.*?-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|.*)",
+            re.DOTALL,
+        ),
+    ),
+)
+# What a word before it gives away. It may also be an example, so only what is kept for watching loses it.
+_WORDS = (
     # st.v1.…, ack.v1.…, chk.v1.… and their kin keep kind and version, also when a chat put spaces around the dots.
-    (
-        re.compile(
+    _Look(
+        begins=("v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9"),
+        pattern=re.compile(
             r"\b([a-z]{2,12}\s*\.\s*v[0-9]{1,2}\s*\.)\s*[a-z0-9_~-]{4,}(?:\.[a-z0-9_~-]+)*",
             re.IGNORECASE,
         ),
-        rf"\1{HIDDEN}",
+        instead=rf"\1{HIDDEN}",
     ),
-    (re.compile(r"\beyj[a-z0-9_-]{8,}(?:\.[a-z0-9_-]*)*", re.IGNORECASE), HIDDEN),
-    (re.compile(r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|akia|asia)[a-z0-9_-]{8,}", re.IGNORECASE), HIDDEN),
-    (re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*", re.DOTALL), HIDDEN),
-    (re.compile(r"\b(bearer|basic)\s+[a-z0-9._~+/=-]{6,}", re.IGNORECASE), rf"\1 {HIDDEN}"),
-    (re.compile(r"(://[^\s/:@]{0,200}:)[^\s/@]+@"), rf"\1{HIDDEN}@"),
+    _Look(
+        begins=("bearer", "basic"),
+        pattern=re.compile(r"\b(bearer|basic)\s+[a-z0-9._~+/=-]{6,}", re.IGNORECASE),
+        instead=rf"\1 {HIDDEN}",
+    ),
+    _Look(begins=("://",), pattern=re.compile(r"(://[^\s/:@]{0,200}:)[^\s/@]+@"), instead=rf"\1{HIDDEN}@"),
     # Header lines and Set-Cookie in a text: everything up to the end of the line.
-    (re.compile(r"\b((?:set-)?cookie['\"]?\s*[:=]\s*)[^\r\n]+", re.IGNORECASE), rf"\1{HIDDEN}"),
-    (
-        re.compile(
-            r"\b([a-z_.-]{0,40}(?:password|passwd|secret|secret_?key|api_?key|sessionid|token)['\"]?\s*[=:]\s*)"
+    _Look(
+        begins=("cookie",),
+        pattern=re.compile(r"\b((?:set-)?cookie['\"]?\s*[:=]\s*)[^\r\n]+", re.IGNORECASE),
+        instead=rf"\1{HIDDEN}",
+    ),
+    _Look(
+        begins=("passw", "secret", "key", "sessionid", "token", "passphrase"),
+        pattern=re.compile(
+            r"\b([a-z_.-]{0,40}(?:password|passwd|passphrase|secret|(?:secret|api|access|account|shared)[_-]?key"
+            r"|sessionid|token)['\"]?\s*[=:]\s*)"
             r"(?:\"[^\"]*\"?|'[^']*'?|[^\s,;&'\"}\])]+)",
             re.IGNORECASE,
         ),
-        rf"\1{HIDDEN}",
+        instead=rf"\1{HIDDEN}",
     ),
 )
+_OWN_KEY = re.compile(r"wr_(?:key|pat|hook|link)_[a-z2-7]{16,}", re.IGNORECASE)
 
 
 def hide_secrets(text: str) -> str:
     """The text without what looks like a secret."""
-    if _is_suspicious(text):
-        for pattern, instead in _PATTERNS:
-            text = pattern.sub(instead, text)
-    return text
+    return _hidden(text, (*_KEYS, *_WORDS))
 
 
-def _is_suspicious(text: str) -> bool:
+def hide_keys(text: str) -> str:
+    """The text without what cannot be anything but a secret."""
+    return _hidden(text, _KEYS)
+
+
+def may_hold_keys(text: str) -> bool:
+    """Whether a closer look is worth it; of much text at once."""
     folded = text.casefold()
-    return any(suspect in folded for suspect in _SUSPECTS) or _VERSION.search(folded) is not None
+    return any(begin in folded for look in _KEYS for begin in look.begins)
+
+
+def holds_own_key(text: str) -> bool:
+    """Whether a whole key of this product is in it; one that was hidden before is none."""
+    return "wr_" in text.lower() and _OWN_KEY.search(text) is not None
+
+
+def _hidden(text: str, looks: tuple[_Look, ...]) -> str:
+    folded = text.casefold()
+    for look in looks:
+        if any(begin in folded for begin in look.begins):
+            text = look.pattern.sub(look.instead, text)
+    return text
 
 
 @lru_cache(maxsize=2048)

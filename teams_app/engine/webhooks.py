@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from urllib.parse import urlsplit
 
 from teams_app.engine.errors import InvalidInputError
@@ -21,9 +21,24 @@ _MARK = "wr_hook_"
 _LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _MOST_HOST_CHARACTERS = 253
-# What is routed in the Internet, without the ranges that lead back into IPv4.
+# Of IPv4 what the registries keep for special uses, whether or not this version of Python knows of it, and an address under
+# which a cloud serves each of its machines.
+_SPECIAL_V4 = tuple(
+    map(
+        IPv4Network,
+        (
+            *("0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "168.63.129.16/32", "169.254.0.0/16"),
+            *("172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24"),
+            *("192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"),
+            *("224.0.0.0/4", "240.0.0.0/4"),
+        ),
+    )
+)
+# Of IPv6 what is routed in the Internet, without special uses and the ranges that lead back into IPv4.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
-_TRANSLATED = (IPv6Network("2001::/32"), IPv6Network("2002::/16"))
+_SPECIAL_V6 = tuple(
+    map(IPv6Network, ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3ffe::/16", "3fff::/20"))
+)
 
 
 class NoticeKind(StrEnum):
@@ -78,8 +93,8 @@ def read_url(text: str) -> Target:
     except ValueError as error:
         raise _bad("It is not a URL.") from error
     host = (parts.hostname or "").lower()
-    if parts.scheme != "https" or not host:
-        raise _bad("It does not begin with https:// and a host.")
+    if not url.startswith("https://") or not host:
+        raise _bad("It does not begin with https:// in small letters and a host.")
     if parts.username is not None or parts.password is not None or parts.fragment:
         raise _bad("It names an account or a fragment.")
     if not _HOST.fullmatch(host) or len(host) > _MOST_HOST_CHARACTERS or _is_number(host):
@@ -93,9 +108,9 @@ def is_public(address: str) -> bool:
     found = ip_address(address.partition("%")[0])
     match found:
         case IPv4Address():
-            return found.is_global and not (found.is_multicast or found.is_reserved)
+            return found.is_global and not any(found in net for net in _SPECIAL_V4)
         case IPv6Address():
-            return found in _GLOBAL_UNICAST and found.is_global and not any(found in net for net in _TRANSLATED)
+            return found in _GLOBAL_UNICAST and found.is_global and not any(found in net for net in _SPECIAL_V6)
 
 
 def are_public(addresses: Iterable[str]) -> bool:

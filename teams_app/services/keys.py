@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from hmac import compare_digest
 from uuid import UUID
 
@@ -32,6 +32,7 @@ KEY_MEMORY = timedelta(seconds=1)
 _MOST_REMEMBERED = 10_000
 _LAST_USE_GRAIN = timedelta(minutes=1)
 _EXPIRIES_AT_ONCE = 500
+_LONGEST_LIFE = timedelta(days=100 * 366)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +66,8 @@ def issue_key(
         digest=digest_of(text),
         scopes=sorted(scope.value for scope in scopes),
         created_at=now,
-        expires_at=expires_at,
+        # Python knows offsets from UTC that Postgres does not.
+        expires_at=None if expires_at is None else expires_at.astimezone(UTC),
     )
     _record(actor, "key.issued", row, now)
     if expires_at is not None:
@@ -139,6 +141,11 @@ def _check_terms(scopes: frozenset[Scope], expires_at: datetime | None, now: dat
         raise InvalidInputError(
             "A key needs at least one scope.",
             suggestion=f"Choose from: {', '.join(scope.value for scope in Scope)}.",
+        )
+    if expires_at is not None and expires_at - now > _LONGEST_LIFE:
+        raise InvalidInputError(
+            "The key would expire in more than a hundred years.",
+            suggestion="Give a nearer expiresAt, or none for a key that does not expire.",
         )
     if expires_at is not None and expires_at <= now:
         raise InvalidInputError("The expiry lies in the past.", suggestion="Give a later time, or none.")

@@ -58,6 +58,8 @@ def secrets():
         "WORKRAIL_TOKEN_KEY": keys.token_key,
         "WORKRAIL_ALLOWED_HOSTS": "rail.example.com",
         "POSTGRES_PASSWORD": "a-password_of-postgres",
+        "WORKRAIL_APP_DB_PASSWORD": "a-password_of-requests",
+        "WORKRAIL_UPKEEP_DB_PASSWORD": "a-password_of-upkeep",
         "REDIS_PASSWORD": "a-password_of-redis",
     }
 

@@ -6,11 +6,13 @@ import socket
 import subprocess
 import threading
 import time
+from urllib.parse import urlsplit
 
 import pytest
 
 from workrail_site.local.accounts import server_account
 from workrail_site.local.binaries import choose_redis, providers
+from workrail_site.local.postgres_server import as_role
 from workrail_site.local.servers import fleeting_storage, running_servers
 
 _PATIENCE_SECONDS = 90
@@ -37,7 +39,11 @@ def shell(services, image, image_environ, machine, tmp_path_factory):
             own = services[name]["environment"]
             metrics = {"PROMETHEUS_MULTIPROC_DIR": str(scratch)} if "PROMETHEUS_MULTIPROC_DIR" in own else {}
             folder = scratch if "working_dir" in services[name] else image
-            return {"env": image_environ | own | machine | metrics, "cwd": folder}
+            env = image_environ | own | machine | metrics
+            # The embedded server asks for no password; the role is the one that compose names.
+            role = urlsplit(own["DATABASE_URL"]).username
+            env["DATABASE_URL"] = as_role(machine["DATABASE_URL"], role)
+            return {"env": env, "cwd": folder}
 
         def start(self, name):
             return subprocess.Popen(

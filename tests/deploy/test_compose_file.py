@@ -10,6 +10,8 @@ _SECRETS = {
     "WORKRAIL_SECRET_KEY",
     "WORKRAIL_TOKEN_KEY",
     "POSTGRES_PASSWORD",
+    "WORKRAIL_APP_DB_PASSWORD",
+    "WORKRAIL_UPKEEP_DB_PASSWORD",
     "REDIS_PASSWORD",
     "WORKRAIL_ALLOWED_HOSTS",
 }
@@ -91,11 +93,20 @@ def test_data_is_in_volumes(compose, services):
     assert set(compose["volumes"]) == {"postgres", "redis"}
 
 
+# Whoever serves requests cannot change history, and only the migration owns the tables.
+_CONNECT_AS = {
+    "migrate": "workrail:a-password_of-postgres",
+    "web": "workrail_app:a-password_of-requests",
+    "worker": "workrail_upkeep:a-password_of-upkeep",
+    "beat": "workrail_app:a-password_of-requests",
+}
+
+
 def test_the_application_runs_as_in_production(services):
     for name in _OWN:
         environ = services[name]["environment"]
         assert environ["WORKRAIL_ENV"] == "production"
-        assert environ["DATABASE_URL"] == "postgresql://workrail:a-password_of-postgres@postgres:5432/workrail"
+        assert environ["DATABASE_URL"] == f"postgresql://{_CONNECT_AS[name]}@postgres:5432/workrail"
         assert environ["REDIS_URL"] == "redis://:a-password_of-redis@redis:6379/0"
         assert all(isinstance(value, str) for value in environ.values()), "compose refuses other types"
 

@@ -13,6 +13,7 @@ from tests.activity_folders import (
     folder,
     only,
     step,
+    toon,
     workflow,
 )
 from workflows_app.engine.problems import ProblemCode, Severity
@@ -119,6 +120,13 @@ def test_ways_that_lead_nowhere_are_errors_with_their_path():
         ("unknown_activity", "warning", "workflow.toon", "modes[0].skipActivities[1]"),
     }
     assert next(p for p in found if p.path == "transitions[0].to").suggestion == "Did you mean 'two'?"
+
+
+def test_a_borrowed_activity_may_lead_to_what_its_borrower_lacks():
+    side = {"activities/01-lent.toon": toon(activity("lent", transitions=[{"to": "home-only"}]))}
+    files = folder(activity("one"), about=workflow(activities=["side/01-lent.toon"]))
+    problem = only(compiled(files, library=Library(folders={"side": side})).problems, "dangling_transition")
+    assert problem.severity is Severity.WARNING
 
 
 def test_older_readers_let_ways_pass_that_lead_nowhere():

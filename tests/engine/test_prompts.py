@@ -196,3 +196,60 @@ def test_a_checkpoint_for_people_tells_the_agent_that_it_cannot_answer():
 def test_a_workflow_of_several_activities_says_which_one_it_is_in():
     assert shown(gated()).activity == "one"
     assert shown(built(do("a"))).activity == ""
+
+
+APART = {
+    "id": "apart",
+    "type": "parallel",
+    "title": "Look apart",
+    "parallelDelegations": [
+        {
+            "workflowId": "wr.always",
+            "goal": "Look at {{scope}}.",
+            "contextMapping": {"scope": "range", "aim.why": "intent"},
+        },
+        {
+            "workflowId": "wr.sometimes",
+            "runCondition": {"var": "deep", "equals": True},
+            "args": {"lens": "{{scope}}"},
+            "contextMapping": {"none": "empty"},
+        },
+    ],
+    "synthesis": {"prompt": "Compare {{scope}}."},
+}
+
+
+def test_what_is_handed_out_has_its_values_and_only_what_has_its_condition():
+    program = steps_program(APART)
+
+    shallow = shown(program, {"scope": "src", "aim": {"why": "speed {{deep}}"}}).prompt
+    deep = shown(program, {"scope": "src", "aim": {"why": "speed"}, "deep": True}).prompt
+
+    assert "`wr.always`: Look at src." in shallow
+    assert "- `range`: src" in shallow
+    assert "- `intent`: speed {{deep}}" in shallow
+    assert shallow.endswith(
+        "Left out now, since the condition does not hold: `wr.sometimes` (only if deep == true).\n\n"
+        "## Bring it together\nCompare src."
+    )
+    assert "Left out" not in deep
+    assert "2. `wr.sometimes`\n   - `empty`: [unset: none]\n   - `lens`: src" in deep
+
+
+def test_where_no_condition_holds_nothing_is_handed_out():
+    never = {**APART, "parallelDelegations": APART["parallelDelegations"][1:]}
+    assert shown(steps_program(never)).prompt.startswith("Nothing is to be handed out here")
+
+
+@pytest.mark.parametrize("capability", list(Capability))
+def test_a_probe_shows_an_example_of_the_capability_that_it_probes(capability):
+    program = steps_program(step("work"), capabilities={capability.value: "required"})
+    (wanted,) = shown(program).requirements
+    assert f'"capability":"{capability.value}"' in wanted
+
+
+def test_what_an_assessment_is_for_reaches_the_agent():
+    levels = [{"id": "risk", "purpose": "How much may break.", "levels": ["low", "high"]}]
+    assessment = {"id": "safety", "purpose": "Whether it can be undone.", "dimensions": levels}
+    program = steps_program(step("work", assessmentRefs=["safety"]), assessments=[assessment])
+    assert "Whether it can be undone" in shown(program).requirements[0]

@@ -1,8 +1,11 @@
 """The log and the trace hide the same: what is a secret is said in one place."""
 
+import re
+import time
+
 import pytest
 
-from teams_app.engine.redaction import HIDDEN, hide_secrets, is_secret_name
+from teams_app.engine.redaction import HIDDEN, hide_keys, hide_secrets, holds_own_key, is_secret_name
 from traces_app.engine.redaction import redact_arguments, redact_text
 from workrail_site.redaction import Redactor
 
@@ -14,6 +17,26 @@ LOOKS = [
     "ghp_0123456789abcdef0123",
     "sk-proj-0123456789abcdef",
     "AKIA0123456789ABCDEF",
+    "wr_hook_abcdefghijklmnopqrstuvwxyz234567abcdefgh",
+    "wr_pat_abcdefghijklmnopqrstuvwxyz234567abcdefgh",
+    "wr_link_abcdefghijklmnopqrstuvwxyz234567abcdefgh",
+    "x-api-key: hunter2",
+    "X_API_KEY=hunter2",
+    "aws_secret_access_key = hunter2/abc+def",
+    "AccountKey=hunter2==;EndpointSuffix=core",
+    "sk-ant-api03-0123456789abcdef-0123",
+    "sk_live_0123456789abcdef",
+    "glpat-0123456789abcdef0123",
+    "xoxb-0123456789-abcdef",
+    "xapp-1-A0123456789-abcdef",
+    "https://hooks.slack.com/services/T0000/B0000/abcdefgh",
+    "AIzaSy0123456789abcdefghijklmnopqrstuvw",
+    "npm_0123456789abcdefghijABCDEFGHIJ",
+    "hf_0123456789abcdefghijABCDEFGHIJ",
+    "SG.0123456789abcdefghij.0123456789abcdefghijABCDEFGHIJ",
+    "dop_v1_" + "0123456789abcdef" * 4,
+    "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n-----END OPENSSH PRIVATE KEY-----",
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOY\n-----END PGP PRIVATE KEY BLOCK-----",
     "-----BEGIN RSA PRIVATE KEY-----\nMIIE",
     "Authorization: Bearer abcdef123456",
     "postgres://me:hunter2@db/x",
@@ -65,3 +88,48 @@ CUNNING = [
 def test_the_first_look_misses_nothing_that_the_patterns_find(text):
     """Letters that are others' capitals among them: what is compared without regard to case is compared so twice."""
     assert HIDDEN in hide_secrets(text)
+
+
+def own_prefixes():
+    """The prefixes of everything that this product mints and shows once."""
+    from teams_app.engine import keys, links, webhooks
+
+    return sorted({value for room in (keys, links, webhooks) for value in vars(room).values() if _is_prefix(value)})
+
+
+def _is_prefix(value):
+    return isinstance(value, str) and re.fullmatch(r"wr_[a-z]+_", value) is not None
+
+
+def test_whatever_is_minted_here_is_known_by_its_prefix():
+    assert {"wr_key_", "wr_hook_"} <= set(own_prefixes())
+    for prefix in own_prefixes():
+        minted = prefix + "abcdefghijklmnop234567"
+        assert "234567" not in hide_secrets(minted)
+        assert holds_own_key(f"a word, {minted}.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["task-list-of-the-team-2", "sk-learn compatible", "asia and akia", "hf_some_long_variable_name", "wr_key_", "the sg. part",
+     "npm_config_registry", "the private key of the server", "password policy", "token bucket", "key: value", "st.v1.abcdef"],
+)  # fmt: skip
+def test_what_an_agent_may_well_write_is_kept_as_it_is(text):
+    assert hide_keys(text) == text
+    assert not holds_own_key(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["://a:", "bearer ", "password=", "-----BEGIN PRIVATE KEY-----", "sk-a", "st.v1.", "cookie:", "a_" * 20]
+)
+def test_looking_for_secrets_takes_time_in_proportion(text):
+    """Processor time, as a ratio: ten times the text may take thirty times as long, and not a hundred."""
+
+    def spent(length):
+        long, begun = text * (length // len(text)), time.thread_time()
+        hide_secrets(long)
+        return time.thread_time() - begun
+
+    spent(1_000)
+    small = min(spent(20_000) for _ in range(3))
+    assert min(spent(200_000) for _ in range(2)) < 30 * small + 0.05

@@ -14,6 +14,7 @@ from sessions_app.engine.resume import (
     spellings,
     words_needed,
 )
+from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, to_text
 
 RUN = UUID("01a1ee87-3200-70f5-829c-18ac4ef7f992")
@@ -59,8 +60,10 @@ def test_ids_are_found_where_they_stand_in_the_text():
     assert signals.words == ()
 
 
-def test_an_id_that_is_none_looks_up_nothing():
-    assert read_signals(ResumeQuery(run_id="run_nonsense", session_id="42")).run_ids == frozenset()
+@pytest.mark.parametrize("given", [{"run_id": "run_nonsense"}, {"session_id": "42"}])
+def test_an_id_that_is_none_is_refused(given):
+    with pytest.raises(InvalidInputError):
+        read_signals(ResumeQuery(**given))
 
 
 def test_a_ticket_is_looked_up_in_the_cases_in_which_trackers_print_it():
@@ -130,7 +133,7 @@ def test_a_repository_is_the_same_by_each_of_its_addresses(address):
 @given(st.text(max_size=300), st.text(max_size=60))
 def test_every_text_can_be_read_and_is_read_alike_twice(text, other):
     query = ResumeQuery(
-        text=text, git_branch=other, ticket=other, run_id=other, git_head_sha=other, repository=other, workflow_id=other
+        text=text, git_branch=other, ticket=other, git_head_sha=other, repository=other, workflow_id=other
     )
 
     signals = read_signals(query)

@@ -132,3 +132,45 @@ def test_in_a_loop_the_item_at_hand_can_be_set():
     )
 
     assert told.variables["last"] == "y"
+
+
+FAST = {
+    "id": "fast",
+    "name": "Fast",
+    "activationVariable": "fast",
+    "defaults": {"depth": "low", "note": "n", "kept": 2},
+}
+MODES = folder(
+    activity("one", steps=[step("do", condition=equals("depth", "low"))], transitions=[{"to": "two"}]),
+    activity("two", steps=[step("more")]),
+    about=workflow(
+        initialActivity="one",
+        variables=[
+            {"name": "fast", "type": "boolean", "defaultValue": False},
+            {"name": "depth", "type": "string", "defaultValue": "high"},
+            {"name": "note", "type": "string"},
+            {"name": "kept", "type": "number", "defaultValue": 1},
+        ],
+        modes=[FAST],
+    ),
+)
+
+
+@pytest.mark.parametrize(("fast", "path"), [(True, ["one@0::do", "two@0::more"]), (False, ["two@0::more"])])
+def test_a_mode_that_a_run_begins_in_sets_its_defaults(fast, path):
+    told = simulate.simulate(program=program_of(MODES), variables={"fast": fast, "kept": 3}, answers={})
+
+    assert [stop.key for stop in told.path] == path
+    assert (told.variables["depth"], told.variables.get("note"), told.variables["kept"]) == (
+        ("low", "n", 3) if fast else ("high", None, 3)
+    )
+
+
+def test_a_mode_that_comes_later_overrides_nothing():
+    program = program_of(MODES)
+    at = Position(activity="one", visits={"one": 1})
+    walk = walker.enter_activity(
+        program=program, position=at, activity_id="two", variables={"fast": True, "depth": "high"}
+    )
+
+    assert walk.assigned == {}

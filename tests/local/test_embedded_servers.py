@@ -87,7 +87,7 @@ def test_servers_that_are_named_are_used_and_none_is_started(storage, clean_envi
 
     with running_servers(storage, environ=clean_environ | named) as running:
         assert running.addresses.as_environ() == named
-        assert running.children == ()
+        assert running.children == []
     assert not storage.postgres.exists()
 
 

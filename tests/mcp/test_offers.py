@@ -129,3 +129,28 @@ def test_the_rail_says_how_to_read_the_skill_of_a_step_and_it_can_be_read(ask, w
     assert skill in told.text
     assert len(told.text) > 100
     assert misspelt.code == "NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("resources/list", {}),
+        ("resources/templates/list", {}),
+        ("resources/read", {"uri": "workrail://workflows/wr.code-review"}),
+        ("prompts/list", {}),
+        ("prompts/get", {"name": "wr.code-review"}),
+        (
+            "completion/complete",
+            {
+                "ref": {"type": "ref/resource", "uri": "workrail://workflows/{workflow}"},
+                "argument": {"name": "workflow", "value": "w"},
+            },
+        ),
+    ],
+)
+def test_the_revision_without_sessions_is_answered_too(ask, wire, method, params):
+    named = {"Mcp-Name": params.get("uri") or params.get("name")} if "read" in method or "get" in method else {}
+
+    answer = wire.send(method, params, **named).json()
+
+    assert answer["result"]["resultType"] == "complete", answer

@@ -464,7 +464,8 @@ def test_a_new_chat_finds_the_run_of_the_branch(wire, desk):
 
 
 def test_another_teams_runs_are_not_found(stranger, begun):
-    assert stranger.value("resume_session", query="Try it", runId=begun["session"]["runId"])["candidates"] == []
+    assert stranger.value("resume_session", query="Try it")["candidates"] == []
+    assert stranger("resume_session", query="Try it", runId=begun["session"]["runId"]).code == "NOT_FOUND"
 
 
 # The two forms of a reply
@@ -500,14 +501,14 @@ def test_a_complete_run_still_says_that_nothing_is_pending(wire, desk):
 def test_a_reply_is_never_longer_than_clients_bear(wire, desk):
     from workrail_site.mcp.answers import MAX_REPLY_BYTES
 
-    published(desk, notes_free("big-step", prompt="{{a}}{{b}}{{c}}{{d}}{{e}}{{f}}"))
-    values = dict.fromkeys("abcdef", "x" * 16000)
+    published(desk, notes_free("big-step", prompt="{{a}}{{b}}{{c}}{{d}}"))
+    values = dict.fromkeys("abcd", "語" * 16_000)
 
     begun = wire("start_workflow", workflowId="team.sample", context=values)
 
     assert len(begun.text.encode()) <= MAX_REPLY_BYTES
     assert "[TRUNCATED" in begun.text
-    assert begun.value is None
+    assert begun.value["_truncated"]["forms"] == ["text", "structuredContent"]
     token = next(line for line in begun.text.splitlines() if line.startswith("ack.v1."))
     state = next(line for line in begun.text.splitlines() if line.startswith("st.v1."))
     assert wire("continue_workflow", stateToken=state, ackToken=token).is_error is False

@@ -150,6 +150,15 @@ def test_no_migration_builds_an_index_that_cannot_be_built_again():
     assert plain == []
 
 
+def test_a_migration_that_is_no_transaction_does_only_what_can_be_done_again():
+    again = {"AddIndexSafely", "RemoveIndexConcurrently", "BtreeGinExtension", "TrigramExtension", "AlterModelOptions"}
+    disk = MigrationLoader(None).disk_migrations
+
+    done = {type(operation).__name__ for key in unsafe_migrations() for operation in disk[key].operations}
+
+    assert done - again == set()
+
+
 def test_an_index_on_a_table_that_grows_is_built_beside_its_writes():
     """After the first migration of an app, its large tables have rows: an index within a transaction would stop all writes."""
     large = {"event", "node", "attempt", "output", "worksession", "run", "traceevent", "snapshot"}

@@ -9,7 +9,7 @@ from sessions_app.engine.runs import ObservationKey
 from sessions_app.models import Event, Node, Output
 from sessions_app.services import sessions
 from sessions_app.services.resume import resume_sessions
-from teams_app.engine.errors import ForbiddenError
+from teams_app.engine.errors import ForbiddenError, NotFoundError
 from tests import run_cast
 from tests.run_cast import advance, advanced, bookmark, plain_steps, published, rehydrate, soon, start
 from tests.step_documents import step
@@ -223,7 +223,9 @@ def test_what_was_observed_later_counts(desk):
 
 
 def test_another_team_finds_nothing_even_by_id(desk, wanted):
-    assert find(desk.stranger, run_id=wanted["session"]["runId"], ticket="SHOP-17", text="flaky checkout") == []
+    assert find(desk.stranger, ticket="SHOP-17", text="flaky checkout") == []
+    with pytest.raises(NotFoundError):
+        find(desk.stranger, run_id=wanted["session"]["runId"], ticket="SHOP-17", text="flaky checkout")
 
 
 def test_a_key_that_may_not_read_runs_is_refused(desk):

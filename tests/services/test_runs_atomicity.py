@@ -9,10 +9,11 @@ from django.db import DatabaseError
 
 from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import TokenSessionLockedError
-from sessions_app.services import runs, store
+from sessions_app.services import runs
+from sessions_app.services.patience import LOCK_TIMEOUT_MS
 from tests import run_cast
 from tests.engine_play import NEVER_STOP
-from tests.run_cast import NOW, advance, advanced, assert_healthy, begin, events, plain_steps, session_id
+from tests.run_cast import NOW, advance, advanced, assert_healthy, begin, events, plain_steps, session_id, start
 from tests.step_documents import step
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -172,11 +173,31 @@ def test_a_session_that_is_held_too_long_is_told_as_busy_and_the_call_can_be_rep
         advance(desk.agent, value)
 
     waited_ms = (time.monotonic() - begun) * 1000
-    assert store.LOCK_TIMEOUT_MS * 0.9 < waited_ms < store.LOCK_TIMEOUT_MS * 3
+    assert LOCK_TIMEOUT_MS * 0.9 < waited_ms < LOCK_TIMEOUT_MS * 5
     assert refusal.value.as_json()["retry"] == {"kind": "retryable_after_ms", "afterMs": 1000}
     other_connection.rollback()
     assert advanced(desk.agent, value)["pending"]["stepId"] == "step-1"
     assert_healthy(value)
+
+
+def test_while_a_session_is_known_to_be_held_others_that_want_it_are_told_at_once(desk, other_connection, monkeypatch):
+    from sessions_app.services import patience
+
+    monkeypatch.setattr(patience, "HELD_SECONDS", 1_000)
+    value = begin(desk, *plain_steps(2))
+    elsewhere = start(desk).value
+    other_connection.execute("SELECT 1 FROM sessions_app_worksession WHERE id = %s FOR UPDATE", [session_id(value)])
+    waits = []
+    for _ in range(3):
+        waits.append(patience.held_sessions.wait_ms(session_id(value)))
+        with pytest.raises(TokenSessionLockedError):
+            advance(desk.agent, value)
+    assert patience.held_sessions.wait_ms(session_id(elsewhere)) == LOCK_TIMEOUT_MS
+    other_connection.rollback()
+    advanced(desk.agent, value)
+
+    assert waits == [LOCK_TIMEOUT_MS, patience.AT_ONCE_MS, patience.AT_ONCE_MS]
+    assert patience.held_sessions.wait_ms(session_id(value)) == LOCK_TIMEOUT_MS
 
 
 def test_the_limit_of_waiting_is_no_state_of_the_connection(desk):

@@ -236,3 +236,30 @@ def test_what_another_key_has_sealed_is_checked_as_long_as_that_key_is_kept(desk
     settings.SEAL_KEYS = before
 
     assert {text.split(": ")[1] for text in findings()} == {"seal_key_unknown"}
+
+
+@pytest.mark.slow
+def test_270000_events_are_checked_within_a_minute_and_within_little_memory(desk):
+    """Copies of one session, sealed as if each had been written: what is checked of them is all that is checked of any."""
+    import resource
+    import time
+
+    from tests.store_copies import write_copies
+
+    value = begin(desk, *plain_steps(60))
+    for _ in range(50):
+        value = advanced(desk.agent, value)
+    events = write_copies(session_id(value), count=1060)
+    assert events >= 270_000
+    ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=3))
+    before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    began = time.monotonic()
+    found = findings()
+    took_seconds = time.monotonic() - began
+
+    grown_mib = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib) / 1024
+    print(f"{events} events in {took_seconds:.1f} s, {grown_mib:.0f} MiB")
+    assert found == []
+    assert took_seconds < 60
+    assert grown_mib < 100

@@ -118,6 +118,16 @@ def test_a_walk_that_cannot_go_on_fails_with_its_reason(tmp_path):
     assert "items" in printed
 
 
+@pytest.mark.parametrize("name", ["steps-0.3.0", "workflow", "activity"])
+def test_a_schema_is_printed(name):
+    printed, code = run("schema", name)
+
+    assert (code, json.loads(printed)["type" if name != "activity" else "$ref"]) == (
+        0,
+        "object" if name != "activity" else "#/$defs/activity",
+    )
+
+
 def test_answers_that_the_workflow_does_not_have_are_refused(tmp_path):
     answers = write(tmp_path / "answers.json", {"look-at-itt": {"context": {}}})
 

@@ -312,3 +312,71 @@ def test_inside_a_namespace_a_bare_name_means_first_what_has_it_there(cast):
     assert SKILL in skills_of(saved)
     assert find_published(actor=cast.bob, workflow_id="shared", beside="own.borrower").workflow_id == "own.shared"
     assert find_published(actor=cast.bob, workflow_id="shared").workflow_id == "else.shared"
+
+
+LENT = b"id: lent\nversion: 1.0.0\nname: Lent\nsteps: [{kind: technique, technique: cut}]\n"
+ONE = b"""id: %b
+version: 1.0.0
+title: One
+rules: {workflow: [{ref: kit::brief}]}
+activities: [kit/01-lent.yaml]
+"""
+TRIGGERING = (
+    b"id: go\nversion: 1.0.0\nname: Go\ntriggers: [{workflow: kit}]\nsteps: [{kind: technique, technique: kit::cut}]\n"
+)
+
+
+def siblings(one, kit, folder="kit"):
+    """Two folders of which one speaks of the other by its bare name, or by the name of the folder that it lies in."""
+    return {
+        "one/workflow.yaml": ONE % one,
+        "one/activities/01-go.yaml": TRIGGERING,
+        f"{folder}/workflow.yaml": b"id: %b\nversion: 1.0.0\ntitle: Kit\nfragments: {rules: {brief: Be brief.}}\n"
+        % kit,
+        f"{folder}/activities/01-lent.yaml": LENT,
+        f"{folder}/techniques/cut.md": b"# Cut\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("one", "kit", "folder", "trigger"),
+    [
+        (b"acme.one", b"acme.kit", "elsewhere", "acme.kit"),
+        (b"one", b"kit", "kit", "team.kit"),
+        (b"one", b"kit", "elsewhere", "team.kit"),
+        (b"acme.one", b"acme.tools", "kit", "kit"),
+    ],
+    ids=["namespaced", "renamed", "renamed, by id", "by folder"],
+)
+def test_folders_that_arrive_together_find_each_other(cast, one, kit, folder, trigger):
+    from workflows_app.selectors.sources import read_program
+
+    done = import_files(cast.bob, siblings(one, kit, folder), rename=True)
+
+    problems = [p for saved in done.workflows for p in saved.revision.problems if p.severity == "error"]
+    first = next(saved for saved in done.workflows if saved.workflow.workflow_id.endswith("one"))
+    program = read_program(actor=cast.bob, workflow_id=first.workflow.workflow_id)
+    assert problems == []
+    assert program.rules == ("Be brief.",)
+    assert [activity.id for activity in program.activities] == ["go", "lent"]
+    assert {skill.id for skill in program.skills} >= {"cut"}
+    assert program.activities[0].triggers[0].workflow == trigger
+
+
+def test_a_delegation_is_renamed_with_the_workflow_that_it_starts(cast):
+    from workflows_app.selectors.sources import read_program
+
+    step = {
+        "id": "apart",
+        "type": "parallel",
+        "title": "Apart",
+        "parallelDelegations": [{"workflowId": "other"}, {"workflowId": "nowhere"}],
+    }
+    files = {"one.json": as_json(document("one", steps=[step])), "other.json": as_json(document("other"))}
+    done = import_files(cast.bob, files, rename=True)
+
+    (delegating,) = read_program(actor=cast.bob, workflow_id="team.one").activities[0].body
+    assert [each.workflow for each in delegating.delegations] == ["team.other", "nowhere"]
+    first = next(saved for saved in done.workflows if saved.workflow.workflow_id == "team.one")
+    told = [(p.code, p.path) for p in first.revision.problems if p.code == "unknown_workflow"]
+    assert told == [("unknown_workflow", "steps[0].parallelDelegations[1].workflowId")]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests import studio_story
-from tests.chromium import CHROMIUM, browse
-from tests.run_cast import run_id
+from tests.chromium import CHROMIUM, browse, faults_of
+from tests.run_cast import run_id, session_id
 
 pytestmark = [
     pytest.mark.browser,
@@ -21,6 +21,12 @@ LISTS = "/studio/sessions_app"
 def pages_of(story):
     run = f"{LISTS}/run/{run_id(story.hotfix)}/change/"
     return {
+        "home": "/studio/",
+        "session": f"{LISTS}/worksession/{session_id(story.hotfix)}/change/",
+        "sessions": f"{LISTS}/worksession/",
+        "more": "/studio/more/",
+        "runs": f"{LISTS}/run/",
+        "runs-found": f"{LISTS}/run/?q=status:open+since:3d+rounds",
         "run": run,
         "run-node": f"{run}?node={studio_story.node_text(story.hotfix, 'risk')}",
         "inbox": f"{LISTS}/checkpointrequest/",
@@ -29,23 +35,73 @@ def pages_of(story):
     }
 
 
-def test_pages_are_photographed_in_both_themes_and_widths(live_server, tmp_path):
+def test_pages_are_photographed_and_axe_finds_nothing_serious(live_server, tmp_path):
+    """In both themes and widths. The pictures go to WORKRAIL_PICTURES, if it is set."""
     story = studio_story.tell()
     paths = pages_of(story)
     to = Path(os.environ.get("WORKRAIL_PICTURES", tmp_path))
+    faults = []
 
     def photograph(page):
         for width, height, suffix in ((1440, 900, ""), (390, 844, "-phone")):
             page.set_viewport_size({"width": width, "height": height})
             for theme in ("light", "dark"):
-                page.emulate_media(color_scheme=theme)
+                page.emulate_media(color_scheme=theme, reduced_motion="reduce")
                 for name, path in paths.items():
                     page.goto(path)
-                    page.screenshot(
-                        path=to / f"{name}{suffix}{'-dark' if theme == 'dark' else ''}.png",
-                        full_page=bool(os.environ.get("WORKRAIL_WHOLE")),
-                    )
+                    page.screenshot(path=to / f"{name}{suffix}{'-dark' if theme == 'dark' else ''}.png")
+                    faults.extend(f"{name}{suffix} {theme} {fault}" for fault in faults_of(page))
 
     _, complaints = browse(live_server.url, studio_story.owner_of(story), photograph)
 
     assert complaints == []
+    assert faults == []
+
+
+def test_a_question_is_answered_by_keys_alone(live_server):
+    story = studio_story.tell()
+    row = studio_story.question_of(story.triage)
+
+    def work(page):
+        page.goto("/studio/")
+        page.keyboard.press("g")
+        page.keyboard.press("i")
+        page.wait_for_url("**/checkpointrequest/")
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/change/")
+        page.keyboard.press("2")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector(".toast")
+        return page.inner_text(".toast")
+
+    said, complaints = browse(live_server.url, studio_story.owner_of(story), work)
+    row.refresh_from_db()
+
+    assert said == "Answered. This is the next question."
+    assert (row.state, row.option_id, complaints) == ("answered", "high", [])
+
+
+def test_pages_work_without_a_script(live_server):
+    story = studio_story.tell()
+    row = studio_story.question_of(story.triage)
+
+    def work(page):
+        page.goto(f"{LISTS}/checkpointrequest/{row.id}/change/")
+        page.check("input[value='low']")
+        page.click(".submit button:visible")
+        page.goto(f"{LISTS}/run/{run_id(story.hotfix)}/change/")
+        page.click(".points a >> nth=1")
+        page.click("[data-close]")
+        page.click("text=Oldest first")
+        page.fill("#find", "rounds")
+        page.press("#find", "Enter")
+        page.click("#result_list a.name")
+        page.click("[title='Light or dark']")
+        return page.locator("html").get_attribute("data-theme"), page.title()
+
+    (theme, title), complaints = browse(live_server.url, studio_story.owner_of(story), work, java_script_enabled=False)
+    row.refresh_from_db()
+
+    assert (theme, title) == ("dark", "Hotfix the invoice total · Workrail Studio")
+    assert (row.option_id, complaints) == ("low", [])

@@ -29,7 +29,7 @@ def demo(house):
 
 
 def pages_of(team):
-    from workflows_app.models import Workflow
+    from workflows_app.models import Resource, Workflow
 
     def row(workflow_id):
         return Workflow.objects.get(team=team, workflow_id=workflow_id).pk
@@ -51,6 +51,11 @@ def pages_of(team):
         "agent-keys": f"{TEAMS}/agentkey/",
         "audit": f"{TEAMS}/auditentry/",
         "settings": f"{TEAMS}/team/",
+        "health": "/studio/health/",
+        "resources": f"{WORKFLOWS}/resource/",
+        "resource": f"{WORKFLOWS}/resource/{Resource.objects.filter(text__contains='Release note').get().pk}/change/",
+        "start": f"{WORKFLOWS}/workflow/{hotfix}/start/",
+        "key-made": f"{TEAMS}/agentkey/issue/",
         "traces": "/studio/traces_app/traceevent/",
     }
 

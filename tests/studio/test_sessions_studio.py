@@ -80,7 +80,7 @@ def test_a_list_of_sessions_tells_their_runs_by_status(doors):
 
     page = page_of(doors, f"{ROOT}/worksession/")
 
-    assert '1 <span class="badge badge-blocked">blocked</span>' in page
+    assert re.search(r'1 <span class="pill is-blocked">', page)
 
 
 @pytest.mark.parametrize(
@@ -93,10 +93,14 @@ def test_a_list_of_sessions_tells_their_runs_by_status(doors):
         ("q=unicorns", False),
         ("q=%00", True),
         ("q=100%25", False),
-        ("status=in_progress", True),
-        ("status=complete", False),
-        ("workflow=team.sample", True),
-        ("workflow=team.other", False),
+        ("q=status:blocked", False),
+        ("q=status:done", False),
+        ("q=workflow:team.sample+flaky", True),
+        ("q=workflow:team.other", False),
+        ("q=ticket:SHOP-1", True),
+        ("q=branch:fix/", True),
+        ("kept=ticket:SHOP-2&q=flaky", False),
+        ("after=nonsense", True),
     ],
 )
 def test_sessions_are_found(doors, query, is_there):
@@ -115,11 +119,65 @@ def test_sessions_are_found(doors, query, is_there):
 def test_a_session_and_a_run_are_found_by_their_ids(doors):
     value = begin_run(doors, title="Flaky checkout")
 
-    sessions = page_of(doors, f"{ROOT}/worksession/?q={value['session']['sessionId']}")
-    runs = page_of(doors, f"{ROOT}/run/?q={value['session']['runId']}")
+    paths = paths_of(value)
 
-    assert "Flaky checkout</a>" in sessions
-    assert "Flaky checkout</a>" in runs
+    assert (
+        doors.viewer.client.get(f"{ROOT}/worksession/?q={value['session']['sessionId']}")["Location"]
+        == paths["session"]
+    )
+    assert doors.viewer.client.get(f"{ROOT}/run/?q={value['session']['runId']}")["Location"] == paths["run"]
+    for name, prefix in (("sessionId", "session"), ("runId", "run")):
+        assert doors.viewer.client.get(f"/studio/find/?q={value['session'][name]}")["Location"] == paths[prefix]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", {"Why it times out", "Write the guide"}),
+        ("times", {"Why it times out"}),
+        ("SHOP-1", {"Why it times out"}),
+        ("agent:AGENT", {"Why it times out", "Write the guide"}),
+        ("agent:nobody", set()),
+        ("status:open", {"Why it times out", "Write the guide"}),
+        ("status:blocked", set()),
+        ("status:done", set()),
+        ("workflow:team.guide", {"Write the guide"}),
+        ("workflow:team.*", {"Why it times out", "Write the guide"}),
+        ("since:3d", set()),
+        ("since:2026-01-01", {"Why it times out", "Write the guide"}),
+        ("gap:", set()),
+        ("quokka", {"Write the guide"}),
+        ("status:open quokka", {"Write the guide"}),
+        ("100%", set()),
+    ],
+)
+def test_runs_are_found(doors, query, found):
+    begin_run(doors, goal="Why it times out", observations={"ticket": "SHOP-1"})
+    go_on(doors.agent, begin_run(doors, workflow_id="team.guide", goal="Write the guide"), notes="Saw a quokka.")
+    Run.objects.update(last_activity_at="2026-06-01T00:00Z")
+
+    response = doors.viewer.client.get(f"{ROOT}/run/", {"q": query})
+
+    names = re.findall(r'<a class="name" href="[^"]*">(?:SHOP-1 )?([^<]*)<', shown(response))
+    assert set(names) == found
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("stauts:open", "Did you mean status:?"),
+        ("status:bloked", "Did you mean status:blocked?"),
+        ("since:yesterday", "Write since:3d"),
+        ("x" * 500, "The query is too long."),
+    ],
+)
+def test_a_query_that_cannot_be_read_is_refused_and_shows_nothing(doors, query, says):
+    begin_run(doors)
+
+    page = shown(doors.viewer.client.get(f"{ROOT}/run/", {"q": query}))
+
+    assert (says in page) is (len(query) < 200)
+    assert ('id="result_list"' in page) is (len(query) >= 200)
 
 
 def rows_of(page):
@@ -293,3 +351,53 @@ def _cost(doors, path):
     with CaptureQueriesContext(connection) as captured:
         assert doors.viewer.client.get(path).status_code == 200
     return len(captured)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_forks_at_a_node_and_the_agent_goes_on_there(doors):
+    value = begin_run(doors)
+    path = paths_of(value)
+    root = path["node"].partition("node=")[2]
+    go_on(doors.agent, value)
+
+    response = doors.person.client.post(f"{path['run'].removesuffix('change/')}fork/", {"node": root})
+    (token,) = re.findall(r"<code>(st\.v1\.[a-z0-9]+)</code>", shown(response))
+    again = doors.agent.post(f"{V1}/runs/continue", {"stateToken": token}).json()
+    go_on(doors.agent, again, notes="Another way.")
+
+    assert "no-store" in response["Cache-Control"]
+    assert page_of(doors, path["run"]).count('class="lane lane-') == 2
+    assert token not in page_of(doors, path["run"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_adds_a_note_at_a_node(doors):
+    value = begin_run(doors)
+    path = paths_of(value)
+    node = path["node"].partition("node=")[2]
+    note = f"{path['run'].removesuffix('change/')}note/"
+
+    done = doors.person.client.post(note, {"node": node, "notes": "Look at the **third** one."})
+    refused = doors.person.client.post(note, {"node": node, "notes": " "})
+
+    assert done["Location"] == path["node"]
+    assert ("Bookmark", 1, "Title of step-0", "Look at the third one.") in rows_of(page_of(doors, path["run"]))
+    assert (refused.status_code, "Write the note first." in refused.content.decode()) == (400, True)
+
+
+@pytest.mark.parametrize("act", ["fork", "note", "mode"])
+def test_a_viewer_and_a_stranger_steer_nothing(doors, act):
+    from dataclasses import replace
+
+    value = begin_run(doors)
+    path = paths_of(value)
+    fields = {"node": path["node"].partition("node=")[2], "notes": "x", "preset": "guided"}
+    url = f"{path['run'].removesuffix('change/')}{act}/"
+    stranger = run_doors.signed_in(
+        replace(doors.desk.owner, id=run_doors.person_text(), name="sam", team_id=doors.desk.stranger.team_id)
+    )
+
+    assert doors.viewer.client.post(url, fields).status_code == 403
+    assert stranger.client.post(url, fields).status_code == 404
+    assert doors.person.client.get(url).status_code == 405
+    assert f"/{act}/" not in page_of(doors, path["node"])

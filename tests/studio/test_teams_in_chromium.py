@@ -107,8 +107,7 @@ def test_a_key_is_issued_and_revoked_by_hand(house, password, live_server):
         visit.page.click("text=Issue a key")
         snippets = visit.page.inner_text(".snippets")
         shown = visit.page.inner_text(".workrail-secret code")
-        visit.page.click("text=Back to the list")
-        visit.page.click("#result_list tbody a >> nth=0")
+        visit.page.click("text=Go on")
         visit.page.click("text=Revoke")
         visit.page.click("button.default")
         assert shown in snippets

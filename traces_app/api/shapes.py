@@ -15,6 +15,13 @@ from traces_app.engine.timeline import Gap, Lane, Span, Timeline
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
+class TimelineQuery(Shape, frozen=True):
+    """`before` is what the timeline of the later calls gave; `limit` is how many calls it is made of."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=2000)] = 500
+    before: Annotated[str, msgspec.Meta(max_length=64)] | None = None
+
+
 class TraceCallAnswer(Shape, frozen=True):
     """`activity` and `step` are where the run stood before the call; `arguments` are without secrets and cut short."""
 
@@ -121,12 +128,13 @@ class LaneAnswer(Shape, frozen=True):
 
 
 class TimelineAnswer(Shape, frozen=True):
-    """`isCut`: there were earlier calls, which are in the trace and not in the timeline."""
+    """`isCut`: there were earlier calls, which are in the trace and not in this timeline; ask for them with `before`."""
 
     started_at: Moment | None
     ended_at: Moment | None
     calls: int
     is_cut: bool
+    before: str | None
     lanes: list[LaneAnswer]
 
     @staticmethod
@@ -136,6 +144,7 @@ class TimelineAnswer(Shape, frozen=True):
             ended_at=timeline.ended_at,
             calls=timeline.calls,
             is_cut=timeline.is_cut,
+            before=_text(Prefix.TRACE, timeline.first_call) if timeline.is_cut else None,
             lanes=[LaneAnswer.of(lane) for lane in timeline.lanes],
         )
 

@@ -56,13 +56,16 @@ class Lane:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """Lanes in the order of their first calls. `is_cut` tells that there were earlier calls, which are not in it."""
+    """Lanes in the order of their first calls. `is_cut` tells that there were earlier calls, which are not in it; they came
+    before `first_call`.
+    """
 
     lanes: Sequence[Lane] = ()
     started_at: datetime | None = None
     ended_at: datetime | None = None
     calls: int = 0
     is_cut: bool = False
+    first_call: UUID | None = None
 
 
 def timeline_of(*, calls: Iterable[TraceCall], is_cut: bool = False) -> Timeline:
@@ -78,6 +81,7 @@ def timeline_of(*, calls: Iterable[TraceCall], is_cut: bool = False) -> Timeline
         ended_at=max(call.ended_at for call in ordered),
         calls=len(ordered),
         is_cut=is_cut,
+        first_call=min(call.id for call in ordered),
     )
 
 

@@ -16,6 +16,9 @@ from traces_app.engine.calls import READS_THE_TRACE, TraceCall, TraceOutcome
 from traces_app.engine.spans import Stretch, smallest_id
 from traces_app.models import TraceEvent
 
+# Filters and searches go through so many of a team's newest calls: an index for each of them would cost every call.
+MOST_SEARCHED = 20_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Newest:
@@ -37,14 +40,25 @@ def trace_of_run(*, actor: Actor, run_id: UUID, page: PageRequest) -> Page[Trace
     return _page(_of_run(actor, run_id), page)
 
 
-def newest_of_session(*, actor: Actor, session_id: UUID, limit: int, with_reads: bool = True) -> Newest:
+def newest_of_session(
+    *, actor: Actor, session_id: UUID, limit: int, with_reads: bool = True, before: UUID | None = None
+) -> Newest:
     require_session(actor=actor, session_id=session_id)
-    return _newest(_shown(_of_session(actor, session_id), with_reads=with_reads), limit)
+    return _newest(_earlier(_shown(_of_session(actor, session_id), with_reads=with_reads), before), limit)
 
 
-def newest_of_run(*, actor: Actor, run_id: UUID, limit: int, with_reads: bool = True) -> Newest:
+def newest_of_run(
+    *, actor: Actor, run_id: UUID, limit: int, with_reads: bool = True, before: UUID | None = None
+) -> Newest:
     require_run(actor=actor, run_id=run_id)
-    return _newest(_shown(_of_run(actor, run_id), with_reads=with_reads), limit)
+    return _newest(_earlier(_shown(_of_run(actor, run_id), with_reads=with_reads), before), limit)
+
+
+def oldest_searched(*, actor: Actor) -> UUID | None:
+    """The call up to which a search looks back; None when the team has fewer. It reads the index alone."""
+    actor.require(Permission.READ_TRACES)
+    ids = TraceEvent.objects.filter(team_id=actor.team_id).order_by("-id").values_list("id", flat=True)
+    return ids[MOST_SEARCHED : MOST_SEARCHED + 1].first()
 
 
 def newest_of_stretches(*, actor: Actor, stretches: Sequence[Stretch], limit: int) -> Newest:
@@ -103,6 +117,10 @@ def _page(rows: QuerySet[TraceEvent], page: PageRequest) -> Page[TraceCall]:
         value_of=_value,
         position_of=lambda row: str(row.pk),
     )
+
+
+def _earlier(rows: QuerySet[TraceEvent], before: UUID | None) -> QuerySet[TraceEvent]:
+    return rows if before is None else rows.filter(id__lt=before)
 
 
 def _newest(rows: QuerySet[TraceEvent], limit: int) -> Newest:

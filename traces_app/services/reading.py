@@ -19,6 +19,7 @@ from traces_app.selectors.traces import Newest
 from traces_app.services.recording import flush_calls
 
 MAX_TIMELINE_CALLS = 2_000
+TIMELINE_CALLS = 500
 
 
 def read_session_trace(*, actor: Actor, session_id: UUID, page: PageRequest) -> Page[TraceCall]:
@@ -31,15 +32,21 @@ def read_run_trace(*, actor: Actor, run_id: UUID, page: PageRequest) -> Page[Tra
     return traces.trace_of_run(actor=actor, run_id=run_id, page=page)
 
 
-def read_session_timeline(*, actor: Actor, session_id: UUID) -> Timeline:
-    """Of the newest calls of the session and its runs."""
+def read_session_timeline(
+    *, actor: Actor, session_id: UUID, limit: int = TIMELINE_CALLS, before: UUID | None = None
+) -> Timeline:
+    """Of the newest calls of the session and its runs, or of those that came before a call."""
     flush_calls()
-    return _timeline(traces.newest_of_session(actor=actor, session_id=session_id, limit=MAX_TIMELINE_CALLS))
+    limit = min(limit, MAX_TIMELINE_CALLS)
+    return _timeline(traces.newest_of_session(actor=actor, session_id=session_id, limit=limit, before=before))
 
 
-def read_run_timeline(*, actor: Actor, run_id: UUID) -> Timeline:
+def read_run_timeline(
+    *, actor: Actor, run_id: UUID, limit: int = TIMELINE_CALLS, before: UUID | None = None
+) -> Timeline:
     flush_calls()
-    return _timeline(traces.newest_of_run(actor=actor, run_id=run_id, limit=MAX_TIMELINE_CALLS))
+    limit = min(limit, MAX_TIMELINE_CALLS)
+    return _timeline(traces.newest_of_run(actor=actor, run_id=run_id, limit=limit, before=before))
 
 
 def get_trace(

@@ -19,7 +19,7 @@ from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import uuid7
 from traces_app.engine.calls import outcome_of
-from traces_app.engine.facts import Facts, facts_of
+from traces_app.engine.facts import Facts, agent_name, facts_of, read_warnings
 from traces_app.engine.redaction import redact_arguments
 from workflows_app.engine.program import Family
 from workflows_app.selectors.programs import load_program
@@ -153,8 +153,8 @@ def _with_notes(facts: Facts, noted: Noted | None) -> Facts:
         facts,
         session_id=noted.session_id or facts.session_id,
         run_id=noted.run_id or facts.run_id,
-        agent_id=noted.agent_id or facts.agent_id,
-        warnings=(*facts.warnings, *noted.warnings),
+        agent_id=agent_name(noted.agent_id) or facts.agent_id,
+        warnings=(*facts.warnings, *read_warnings(noted.warnings)),
     )
 
 

@@ -5,16 +5,22 @@ from typing import Any, ClassVar
 from django.contrib.admin import display
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.utils.safestring import SafeString, mark_safe
 
-from teams_app.admin.pages import Act, StudioAdmin
+from teams_app.admin.pages import Act, StudioAdmin, actor_of
+from teams_app.admin.parts import Crumb, Tab
 from teams_app.engine.actors import Permission
+from teams_app.engine.markdown import render_markdown
 from workflows_app.admin import acts
 from workflows_app.admin.shared import SharedAdmin, of_team_or_bundled
+from workflows_app.admin.source_view import lines_of
 from workflows_app.engine.outline_text import outline_lines
+from workflows_app.engine.source import ContentKind
 from workflows_app.models import Binding, Content, Program, Revision, TeamContract
+from workflows_app.selectors.attachments import Attached, list_attached, read_attached
 from workflows_app.selectors.programs import load_program
 
 _HEADING_CHARS = 100
@@ -50,8 +56,6 @@ class ContentAdmin(StudioAdmin):
     """Content belongs to no team: what is shown is what a program attaches that the team sees."""
 
     needs = Permission.READ_WORKFLOWS
-    list_display = ("heading", "digest")
-    fields = ("digest", "shown_text")
     search_fields = ("=digest",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -59,13 +63,94 @@ class ContentAdmin(StudioAdmin):
         programs = Program.objects.filter(Exists(revisions), contents=OuterRef("pk"))
         return super(StudioAdmin, self).get_queryset(request).filter(Exists(programs))
 
-    @display(description="text")
-    def heading(self, row: Content) -> str:
-        return " ".join(row.text[: 2 * _HEADING_CHARS].split())[:_HEADING_CHARS]
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        self.take_declared(request)
+        asked = request.GET.get("q", "").strip().lower()[:100]
+        found = list_attached(actor=actor_of(request), kind=self._kind)
+        digests = [each.attachment.digest for each in found]
+        pages = dict(self.get_queryset(request).filter(digest__in=digests).values_list("digest", "pk"))
+        page = {
+            **self.admin_site.each_context(request),
+            "title": self._plural,
+            "crumbs": [_workflows_crumb()],
+            "tabs": content_tabs(self._kind),
+            "q": asked,
+            "things": [
+                {"attached": each, "url": self._row_url(pages.get(each.attachment.digest))}
+                for each in found
+                if asked in f"{each.attachment.id} {each.attachment.owner} {each.attachment.title}".lower()
+            ],
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "studio/contents.html", page)
 
-    @display(description="text")
-    def shown_text(self, row: Content) -> SafeString:
-        return format_html("<pre>{}</pre>", row.text[:_SHOWN_CHARS])
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",  # noqa: ARG002  Django's signature
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
+    ) -> HttpResponse:
+        self.admit(request)
+        row = self.get_object(request, object_id)
+        if not isinstance(row, Content):
+            raise Http404
+        found = read_attached(actor=actor_of(request), kind=self._kind, digest=row.digest)
+        is_markdown = found is not None and found[0].attachment.format in {"", "markdown", "md"}
+        page = {
+            **self.admin_site.each_context(request),
+            "title": found[0].attachment.id if found else "No longer used",
+            "subtitle": found[0].attachment.summary if found else "",
+            "crumbs": [_workflows_crumb(), Crumb(label=self._plural, url=self.list_url())],
+            "attached": found[0] if found else None,
+            "used_by": _used_by(found[0]) if found else [],
+            "rendered": _rendered(row.text) if is_markdown and row.kind != "skill" else "",
+            "lines": lines_of(path="x.yaml", text=row.text[:_SHOWN_CHARS]),
+            "digest": row.digest,
+        }
+        return TemplateResponse(request, "studio/content.html", page)
+
+    @property
+    def _kind(self) -> ContentKind:
+        return ContentKind(str(self.opts.model_name))
+
+    @property
+    def _plural(self) -> str:
+        return _CONTENTS[self._kind]
+
+    def _row_url(self, pk: object) -> str:
+        return "" if pk is None else reverse(f"admin:workflows_app_{self.opts.model_name}_change", args=(pk,))
+
+
+_CONTENTS = {ContentKind.SKILL: "Skills", ContentKind.RESOURCE: "Resources", ContentKind.TEMPLATE: "Templates"}
+
+
+def _rendered(text: str) -> SafeString:
+    """Without the front matter, which is no prose."""
+    parts = text.split("---\n", 2) if text.startswith("---\n") else []
+    return mark_safe(render_markdown((parts[2] if len(parts) == 3 else text)[:_SHOWN_CHARS]))  # noqa: S308  what the one renderer lets through
+
+
+def _workflows_crumb() -> Crumb:
+    return Crumb(label="Workflows", url=reverse("admin:workflows_app_workflow_changelist"))
+
+
+def content_tabs(here: ContentKind | None) -> list[Tab]:
+    of_workflows = Tab(label="Workflows", url=reverse("admin:workflows_app_workflow_changelist"), is_here=here is None)
+    return [
+        of_workflows,
+        *(
+            Tab(label=label, url=reverse(f"admin:workflows_app_{kind.value}_changelist"), is_here=kind is here)
+            for kind, label in _CONTENTS.items()
+        ),
+    ]
+
+
+def _used_by(attached: Attached) -> list[dict[str, str]]:
+    return [
+        {"title": title, "url": reverse("admin:workflows_app_workflow_change", args=(pk,))}
+        for pk, title in attached.used_by
+    ]
 
 
 class TeamContractAdmin(StudioAdmin):

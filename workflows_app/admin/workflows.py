@@ -19,6 +19,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from workflows_app.admin import acts, drafts, editor, source_view, words
 from workflows_app.admin.differences import shown_difference
+from workflows_app.admin.models import content_tabs
 from workflows_app.admin.shared import SharedAdmin
 from workflows_app.engine.values import WorkflowDiff, WorkflowState
 from workflows_app.models import Revision, Workflow
@@ -64,6 +65,11 @@ class WorkflowAdmin(SharedAdmin):
     @display(description="Format")
     def shown_family(self, row: Workflow) -> str:
         return words.family_of(row.family)  # type: ignore[arg-type]  # the column holds its value
+
+    change_list_template = "studio/catalogue.html"
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return super().changelist_view(request, {"tabs": content_tabs(None), **(extra_context or {})})
 
     def get_urls(self) -> list[URLPattern]:
         name = f"{self.opts.app_label}_{self.opts.model_name}"
@@ -217,6 +223,7 @@ class WorkflowAdmin(SharedAdmin):
             "save_url": self.act_url(acts.SAVE, row.pk),
             "publish_url": self.act_url(acts.PUBLISH_LATEST, row.pk),
             "may_publish": actor.may(Permission.PUBLISH_WORKFLOWS),
+            "is_newer": bool(draft.changed) or row.published is None or row.published.number != row.latest_number,
             "refusal": refusal,
             **editor.page_of(actor=actor, row=row, revision=revision, draft=draft, asked=asked),
             **({} if meanwhile is None else {"meanwhile": row.latest_number, **shown_difference(meanwhile)}),

@@ -12,11 +12,12 @@ from typing import Any
 
 import jsonschema_rs
 import orjson
+from msgspec.structs import replace
 
 from workflows_app.engine import canonical
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.contract_catalog import BUILT_IN
-from workflows_app.engine.program import Contract
+from workflows_app.engine.program import Contract, ContractUse, Parallel, Program, Step
 from workflows_app.engine.schema_safety import UnsafeSchemaError, weigh_safely
 
 __all__ = ["BUILT_IN", "MAX_ISSUES", "MAX_ISSUE_BYTES", "check_artifact", "check_instance", "check_schema", "suggest"]
@@ -75,6 +76,13 @@ def check_schema(schema: Any) -> str | None:
     except (jsonschema_rs.ReferencingError, ValueError, TypeError) as error:
         return _fit(f"The schema cannot be read: {error}.")
     return None
+
+
+def asked_of(program: Program, item: Step | Parallel, use: ContractUse) -> Contract:
+    """The contract as the item asks for it: the example of a probe speaks of the capability that is probed."""
+    contract = program.contracts[use.contract]
+    probed = item.probes if isinstance(item, Step) else None
+    return replace(contract, example={**contract.example, "capability": probed.value}) if probed else contract
 
 
 def suggest(contract: Contract) -> str:

@@ -1,6 +1,7 @@
 """Names of workflows: `namespace.name`, exactly one dot; `wr` is ours; ids without a dot run but cannot be created."""
 
 import re
+from collections.abc import Collection
 
 from workflows_app.engine.problems import Problem, ProblemCode, Severity
 from workflows_app.engine.source import Origin
@@ -42,6 +43,13 @@ def check_id(*, workflow_id: str, origin: Origin) -> tuple[Problem, ...]:
         message = f"The namespace {RESERVED_NAMESPACE!r} is reserved for the bundled library."
         return (_problem(ProblemCode.RESERVED_NAMESPACE, message, rename),)
     return ()
+
+
+def sibling_id(reference: str, *, own: str, known: Collection[str]) -> str:
+    """The workflow that a bare name means in another one: its sibling in the same namespace, where there is one."""
+    namespace = own.rpartition(".")[0]
+    sibling = f"{namespace}.{reference}"
+    return sibling if namespace and "." not in reference and sibling in known else reference
 
 
 def suggested_id(*, workflow_id: str, origin: Origin) -> str:

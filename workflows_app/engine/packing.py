@@ -4,7 +4,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -72,6 +72,15 @@ def split_workflows(files: Mapping[str, bytes], *, origin: Origin, strictness: S
         for place, part in parts.items()
     )
     return Split(workflows=tuple(found), ignored=tuple(ignored))
+
+
+def by_folder(found: Iterable[tuple[str, Source]]) -> dict[str, Source]:
+    """Folders by the name of the folder that they lie in; two of one name have none."""
+    named: dict[str, list[Source]] = {}
+    for place, source in found:
+        if source.format is SourceFormat.ACTIVITY_FOLDER and PurePosixPath(place).name:
+            named.setdefault(PurePosixPath(place).name, []).append(source)
+    return {name: sources[0] for name, sources in named.items() if len(sources) == 1}
 
 
 def authored_id(source: Source) -> str:

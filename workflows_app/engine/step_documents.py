@@ -158,7 +158,7 @@ def expected_of(program: Program, item: Work) -> tuple[str, ...]:
     if isinstance(item, Gate):
         return ()
     rules = requirements(item.validation) if isinstance(item, Step) else ()
-    contract = program.contracts.get(item.contract.contract) if item.contract else None
+    contract = contracts.asked_of(program, item, item.contract) if item.contract else None
     return (*((contracts.suggest(contract),) if contract else ()), *rules)
 
 

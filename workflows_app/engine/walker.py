@@ -24,6 +24,7 @@ from workflows_app.engine.program import (
     Item,
     Loop,
     LoopKind,
+    Mode,
     Parallel,
     Program,
     Step,
@@ -293,6 +294,8 @@ class _Walker:
         before = position or Position(activity=activity_id)
 
         def move() -> Position:
+            if position is None or not position.visits:
+                self._add(self._mode_defaults())
             left = self.program.activity(position.activity) if position and position.visits else None
             self._assign(left.exit_actions if left else ())
             return self._settle(self._entered(position, activity_id))
@@ -532,12 +535,7 @@ class _Walker:
         )
 
     def _skipped(self, position: Position) -> frozenset[str]:
-        by_mode = (
-            mode.skip_activities
-            for mode in self.program.modes
-            if conditions.lookup(tuple(mode.activation_variable.split(".")), variables=self.variables) is True
-        )
-        return frozenset(position.skipped_activities).union(*by_mode)
+        return frozenset(position.skipped_activities).union(*(mode.skip_activities for mode in self._active_modes()))
 
     def _target(self, activity: Activity) -> str | None:
         """Where the activity leads: a branch whose condition holds, then a transition, then the defaults; None ends the run,
@@ -563,9 +561,27 @@ class _Walker:
 
     def _assign(self, actions: Sequence[Action]) -> None:
         """What is set here decides what comes next already."""
-        added = set_by(program=self.program, actions=actions, variables=self.variables)
+        self._add(set_by(program=self.program, actions=actions, variables=self.variables))
+
+    def _add(self, added: Mapping[str, Any]) -> None:
         self.variables = {**self.variables, **added}
         self.assigned |= added
+
+    def _mode_defaults(self) -> dict[str, Any]:
+        """What the modes that a run begins in set, where nothing but the declared default is there."""
+        declared = {variable.name: variable.default for variable in self.program.variables}
+        found: dict[str, Any] = {}
+        for mode in self._active_modes():
+            for name, value in mode.defaults.items():
+                if self.variables.get(name) == declared.get(name):
+                    found.setdefault(name, value)
+        return found
+
+    def _active_modes(self) -> Iterator[Mode]:
+        for mode in self.program.modes:
+            path = tuple(mode.activation_variable.split("."))
+            if conditions.lookup(path, variables=self.variables) is True:
+                yield mode
 
     # Small questions
 

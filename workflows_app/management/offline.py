@@ -7,7 +7,7 @@ from pathlib import Path
 from django.core.management.base import CommandError
 
 from workflows_app.engine.intake import normalise_paths, unpack
-from workflows_app.engine.packing import authored_id, split_workflows
+from workflows_app.engine.packing import authored_id, by_folder, split_workflows
 from workflows_app.engine.problems import Problem, Severity
 from workflows_app.engine.source import Origin, Source, Strictness
 from workflows_app.selectors.bundled import BUNDLED_ROOT, read_bundled, read_folder
@@ -51,8 +51,15 @@ def compile_paths(*, paths: Sequence[Path], origin: Origin, strictness: Strictne
         found += [(_place(path, item.place), item.source) for item in split.workflows]
         if not problems and not split.workflows:
             raise CommandError(f"There is no workflow at {path}: no workflow.toon or workflow.yaml, and no JSON file.")
-    library = with_sources(bundled.library, {authored_id(source): source for _, source in found})
-    compiled = [(place, compile_with(source=source, library=library)) for place, source in found]
+    siblings = {authored_id(source): source for _, source in found}
+    places = by_folder(found)
+    libraries = (
+        with_sources(bundled.library, siblings, within=authored_id(source), places=places) for _, source in found
+    )
+    compiled = [
+        (place, compile_with(source=source, library=library))
+        for (place, source), library in zip(found, libraries, strict=True)
+    ]
     results = (FileResult(place=place, problems=item.problems, compiled=item) for place, item in compiled)
     return FileResults(results=(*refused, *results), ignored=tuple(ignored))
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from teams_app import selectors as teams
 from teams_app.engine.actors import NO_TEAM, Actor, Door, system_actor
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
+from workflows_app.engine.json_schemas import SCHEMAS
 from workflows_app.engine.problems import Problem, Severity
 from workflows_app.engine.program import Program, WorkflowKind
 from workflows_app.engine.simulate import Outcome, simulate, wrong_answers
@@ -140,6 +141,12 @@ def simulate_command(options: Options) -> Report:
     )
     failed = simulation.outcome is not Outcome.COMPLETE
     return Report(lines=printing.simulation_lines(simulation), data=simulation, failed=failed)
+
+
+def schema_command(options: Options) -> Report:
+    name = options["name"]
+    data = SCHEMAS[name]() if name else {each: make() for each, make in SCHEMAS.items()}
+    return Report(lines=json.dumps(data, indent=2).splitlines(), data=data)
 
 
 def load_bundled_command(_options: Options) -> Report:

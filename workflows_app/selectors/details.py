@@ -9,12 +9,14 @@ from workflows_app.selectors.rows import revision_value, workflow_value
 from workflows_app.selectors.sources import find_revision, source_files
 from workflows_app.selectors.workflows import find_workflow, old_name_warning
 
+_INTERNALS = frozenset({Include.SOURCE, Include.PROGRAM})
+
 
 def read_workflow(
     *, actor: Actor, workflow_id: str, number: int | None = None, include: frozenset[Include] = frozenset()
 ) -> WorkflowDetail:
     """By id or alias, in any state; revision `number`, or the latest."""
-    actor.require(Permission.READ_WORKFLOWS)
+    actor.require(Permission.READ_INTERNALS if include & _INTERNALS else Permission.READ_WORKFLOWS)
     row = find_workflow(actor, workflow_id)
     revision = find_revision(row, number)
     return WorkflowDetail(

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -20,6 +21,7 @@ MAX_ROUTINE_BYTES = 1024 * 1024
 
 _ROUTINE_PREFIX = "routine-"
 _Files = Mapping[str, bytes]
+_Member = TypeVar("_Member")
 
 
 def library_for(*, actor: Actor, source_format: SourceFormat, workflow_id: str) -> Library:
@@ -50,16 +52,26 @@ def library_for(*, actor: Actor, source_format: SourceFormat, workflow_id: str) 
             return replace(library, folders=names.aliased(members) | members | names.nearby(members))
 
 
-def with_sources(library: Library, sources: Mapping[str, Source]) -> Library:
-    """The library as it would be with those sources in it, for workflows that arrive together.
+def with_sources(
+    library: Library,
+    sources: Mapping[str, Source],
+    *,
+    within: str = "",
+    places: Mapping[str, Source] = MappingProxyType({}),
+) -> Library:
+    """The library as it would be with those sources in it, for workflows that arrive together. `places` are the same by the
+    folders that they lie in, which is how their authors call them.
 
-    A folder that arrives goes before one that is there: they were written together. A routine never does.
+    A folder that arrives goes before one that is there: they were written together. A routine never does. The workflow
+    `within` knows its siblings in its own namespace by their bare names as well.
     """
+    near = _Names(within=within, aliases={})
+    sources = {**near.nearby(sources), **sources}
     folders = {key: source.files for key, source in sources.items() if source.format is SourceFormat.ACTIVITY_FOLDER}
     documents = {key: source.files for key, source in sources.items() if source.format is SourceFormat.STEPS_JSON}
     return replace(
         library,
-        folders={**library.folders, **folders},
+        folders={**library.folders, **{name: source.files for name, source in places.items()}, **folders},
         routines={**_parsed({key: files for key, files in documents.items() if is_routine(key)}), **library.routines},
         workflow_ids=library.workflow_ids | frozenset(sources),
     )
@@ -103,7 +115,7 @@ class _Names:
     within: str
     aliases: Mapping[str, str]
 
-    def nearby(self, members: Mapping[str, _Files]) -> dict[str, _Files]:
+    def nearby(self, members: Mapping[str, _Member]) -> dict[str, _Member]:
         return {name: files for member_id, files in members.items() if (name := self._bare(member_id))}
 
     def aliased(self, members: Mapping[str, _Files]) -> dict[str, _Files]:

@@ -48,14 +48,14 @@ def preview_workflow(*, actor: Actor, workflow_id: str) -> WorkflowPreview:
         workflow_hash=pinned,
         program=program,
         first=first_step(program) if program else None,
-        outline=outline(program) if program and actor.may(Permission.EDIT_WORKFLOWS) else None,
+        outline=outline(program) if program and actor.may(Permission.READ_INTERNALS) else None,
         warnings=old_name_warning(workflow_id, row.workflow_id),
     )
 
 
 def read_pinned(*, actor: Actor, workflow_hash: str) -> Program:
     """The program of that hash, when a workflow that the team sees was ever compiled to it."""
-    actor.require(Permission.READ_WORKFLOWS)
+    actor.require(Permission.READ_INTERNALS)
     mine = Revision.objects.filter(program_id=workflow_hash, workflow__in=visible_workflows(actor))
     if mine.exists() or Variant.objects.filter(program_id=workflow_hash, team_id=actor.team_id).exists():
         return load_program(workflow_hash)

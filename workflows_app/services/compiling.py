@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError
@@ -37,11 +38,19 @@ class Compiled:
         return len(self.problems) - self.error_count
 
 
-def compile_for(*, actor: Actor, source: Source, siblings: Mapping[str, Source] | None = None) -> Compiled:
-    """`siblings` are sources that arrive together with this one, by id."""
+def compile_for(
+    *,
+    actor: Actor,
+    source: Source,
+    siblings: Mapping[str, Source] = MappingProxyType({}),
+    places: Mapping[str, Source] = MappingProxyType({}),
+) -> Compiled:
+    """`siblings` are sources that arrive together with this one, by id, `places` the same by their folder."""
     checked = _checked(source)
-    library = library_for(actor=actor, source_format=checked.format, workflow_id=authored_id(checked))
-    return compile_with(source=checked, library=with_sources(library, siblings or {}))
+    workflow_id = authored_id(checked)
+    library = library_for(actor=actor, source_format=checked.format, workflow_id=workflow_id)
+    together = with_sources(library, siblings, within=workflow_id, places=places)
+    return compile_with(source=checked, library=together)
 
 
 def compile_with(*, source: Source, library: Library) -> Compiled:

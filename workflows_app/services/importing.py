@@ -10,7 +10,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine.intake import normalise_paths, unpack
 from workflows_app.engine.names import is_legacy, suggested_id
-from workflows_app.engine.packing import Found, authored_id, split_workflows
+from workflows_app.engine.packing import Found, authored_id, by_folder, split_workflows
 from workflows_app.engine.source import Origin, Source, Strictness
 from workflows_app.engine.values import Imported, Saved
 from workflows_app.models import Workflow
@@ -87,8 +87,12 @@ def _arrivals(actor: Actor, found: tuple[Found, ...], *, rename: bool) -> tuple[
             suggestion="Import them one after the other, or give each its own id.",
             details={"workflowIds": [authored_id(source) for _, source in named]},
         )
+    places = by_folder((item.place, source) for item, (_, source) in zip(found, named, strict=True))
     arrivals = tuple(
-        _Arrival(compiled=compile_for(actor=actor, source=source, siblings=siblings), renamed_from=old)
+        _Arrival(
+            compiled=compile_for(actor=actor, source=source, siblings=siblings, places=places),
+            renamed_from=old,
+        )
         for old, source in named
     )
     for item, arrival in zip(found, arrivals, strict=True):

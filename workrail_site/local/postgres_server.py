@@ -18,13 +18,24 @@ from workrail_site.local.processes import Child, LineSink, Program, describe_end
 DATABASE = "workrail"
 ROLE = "workrail"
 _SUPERUSER = "postgres"
-# The application owns its database and may make others (the tests do), but is no superuser: as in a deployment.
+APP_ROLE = "workrail_app"
+UPKEEP_ROLE = "workrail_upkeep"
+# The owner migrates and may make other databases (the tests do), but is no superuser: as in a deployment. The two other
+# roles own nothing; `grant_roles` says what they may do.
+_ROLES = f"""\
+DO $$ BEGIN CREATE ROLE {APP_ROLE} LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+
+DO $$ BEGIN CREATE ROLE {UPKEEP_ROLE} LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+
+GRANT {APP_ROLE}, {UPKEEP_ROLE} TO {ROLE};
+
+"""
 _FIRST_STATEMENTS = f"""\
 CREATE ROLE {ROLE} LOGIN CREATEDB;
 
 CREATE DATABASE {DATABASE} OWNER {ROLE};
 
-"""
+{_ROLES}"""
 _START_SECONDS = 60
 _LEFTOVER_SECONDS = 15
 _POLL_SECONDS = 0.01
@@ -74,6 +85,11 @@ def database_url(sockets: Path) -> str:
     return f"postgresql:///{DATABASE}?host={quote(str(sockets))}&user={ROLE}"
 
 
+def as_role(url: str, role: str) -> str:
+    """The address of an embedded server for another role."""
+    return f"{url.removesuffix(f'&user={ROLE}')}&user={role}"
+
+
 def data_state(data: Path) -> DataState:
     if not data.exists() or not any(data.iterdir()):
         return DataState.ABSENT
@@ -105,6 +121,19 @@ def initialise(cluster: Cluster) -> None:
     if cluster.data.exists():
         cluster.data.rmdir()
     unfinished.rename(cluster.data)
+    _roles_mark(cluster).touch()
+
+
+def make_roles(cluster: Cluster) -> None:
+    """In a cluster that an earlier version made. Safe to run twice."""
+    if _roles_mark(cluster).exists():
+        return
+    _make(cluster, _single_user_command(cluster, cluster.data), text=_ROLES)
+    _roles_mark(cluster).touch()
+
+
+def _roles_mark(cluster: Cluster) -> Path:
+    return cluster.data.with_name(f"{cluster.data.name}.has-roles")
 
 
 def _make(cluster: Cluster, command: list[str], *, text: str = "") -> None:

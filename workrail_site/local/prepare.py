@@ -18,6 +18,7 @@ _STUDIO_NAMES = ("studio:index", "admin:index")
 def main() -> None:
     django.setup()
     call_command("migrate", interactive=False, verbosity=1)
+    call_command("grant_roles", stdout=io.StringIO())
     call_command("make_partitions", verbosity=0)
     # What a release before wrote without seals is adopted now, not by chance later.
     call_command("seal_store", stdout=io.StringIO())

@@ -5,6 +5,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from workrail_site.local import binaries, postgres_server, redis_server
@@ -12,11 +13,15 @@ from workrail_site.local.accounts import Account, can_enter, server_account
 from workrail_site.local.places import Places
 from workrail_site.local.problems import SetupProblem
 from workrail_site.local.processes import Child, LineSink, ignore_line, stop_together
+from workrail_site.local.supervision import Start
 from workrail_site.local.temporary import short_folder
 
-_STOP_SECONDS = 30
+# A PostgreSQL that is hurried recovers at its next start; nothing that was committed is lost.
+_STOP_SECONDS = 2.5
 _SHARED_DATA = (Path("/var/lib"), Path("/var/tmp"))
 _DATABASE_URL = "DATABASE_URL"
+_OWNER_URL = "DATABASE_OWNER_URL"
+_MAINTENANCE_URL = "DATABASE_MAINTENANCE_URL"
 _REDIS_URL = "REDIS_URL"
 
 
@@ -32,7 +37,9 @@ class Addresses:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
     addresses: Addresses
-    children: tuple[Child, ...]
+    children: list[Child]
+    # How each child is started again, in the order of the children.
+    starts: tuple[Start, ...] = ()
     # Sentences about what was found and put right on the way.
     remarks: tuple[str, ...] = ()
 
@@ -49,8 +56,26 @@ class Storage:
 
 
 def named_addresses(environ: Mapping[str, str]) -> Addresses:
-    """What the environment names; an empty text stands for a server that is to be started here."""
-    return Addresses(database_url=environ.get(_DATABASE_URL, "").strip(), redis_url=environ.get(_REDIS_URL, "").strip())
+    """What the environment names; an empty text stands for a server that is to be started here.
+
+    Commands and migrations are the owner's, who is another than the one that serves requests where both are named.
+    """
+    named = environ.get(_DATABASE_URL, "").strip()
+    owner = environ.get(_OWNER_URL, "").strip() if named else ""
+    return Addresses(database_url=owner or named, redis_url=environ.get(_REDIS_URL, "").strip())
+
+
+def url_of_requests(environ: Mapping[str, str], addresses: Addresses) -> str:
+    """The database as the web server uses it: by a role that owns nothing."""
+    named = environ.get(_DATABASE_URL, "").strip()
+    return named or postgres_server.as_role(addresses.database_url, postgres_server.APP_ROLE)
+
+
+def url_of_upkeep(environ: Mapping[str, str], addresses: Addresses) -> str:
+    """The database as the workers use it."""
+    if environ.get(_DATABASE_URL, "").strip():
+        return environ.get(_MAINTENANCE_URL, "").strip() or addresses.database_url
+    return postgres_server.as_role(addresses.database_url, postgres_server.UPKEEP_ROLE)
 
 
 def lasting_storage(places: Places) -> Storage:
@@ -99,7 +124,7 @@ def running_servers(storage: Storage, *, environ: Mapping[str, str], sink: LineS
     """Starts what the environment does not name, and ends it afterwards. For the main thread."""
     named = named_addresses(environ)
     if named.database_url and named.redis_url:
-        yield Running(addresses=named, children=())
+        yield Running(addresses=named, children=[])
         return
     with (
         short_folder(server_account()) as sockets,
@@ -114,21 +139,29 @@ def started_servers(
 ) -> Iterator[Running]:
     named = named_addresses(environ)
     children: list[Child] = []
+    starts: list[Start] = []
     remarks: list[str] = []
     with contextlib.ExitStack() as stack:
         stack.callback(stop_together, children, grace_seconds=_STOP_SECONDS)
         if not named.redis_url:
-            children.append(_start_redis(storage, sockets=sockets, environ=environ, sink=sink))
+            starts.append(partial(_start_redis, storage, sockets=sockets, environ=environ, sink=sink))
+            children.append(starts[-1]())
         if not named.database_url:
             cluster = _cluster(storage, sockets=sockets, environ=environ)
             remarks += _make_ready(cluster)
             child = postgres_server.start_postgres(cluster, environ=environ, sink=sink)
             children.append(child)
+            starts.append(partial(_start_postgres_again, cluster, environ=environ, sink=sink))
             postgres_server.wait_for_postgres(cluster, child)
         if not named.redis_url:
             redis_server.wait_for_redis(sockets, children[0])
         addresses = addresses_in(sockets, environ=environ)
-        yield Running(addresses=addresses, children=tuple(children), remarks=tuple(remarks))
+        yield Running(addresses=addresses, children=children, starts=tuple(starts), remarks=tuple(remarks))
+
+
+def _start_postgres_again(cluster: postgres_server.Cluster, *, environ: Mapping[str, str], sink: LineSink) -> Child:
+    postgres_server.clear_leftovers(cluster.data)
+    return postgres_server.start_postgres(cluster, environ=environ, sink=sink)
 
 
 def _start_redis(storage: Storage, *, sockets: Path, environ: Mapping[str, str], sink: LineSink) -> Child:
@@ -160,4 +193,5 @@ def _make_ready(cluster: postgres_server.Cluster) -> list[str]:
     remark = postgres_server.clear_leftovers(cluster.data)
     if postgres_server.data_state(cluster.data) is postgres_server.DataState.ABSENT:
         postgres_server.initialise(cluster)
+    postgres_server.make_roles(cluster)
     return [remark] if remark else []

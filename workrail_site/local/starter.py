@@ -16,6 +16,8 @@ _COMMANDS = {
     "up": "workrail_site.local.up",
     "test": "workrail_site.local.checks",
     "doctor": "workrail_site.local.doctor",
+    "backup": "workrail_site.local.backup",
+    "restore": "workrail_site.local.backup",
     "mcp": "workrail_site.local.mcp_command",
 }
 _ANY_OTHER = "workrail_site.local.manage_command"
@@ -25,6 +27,8 @@ USAGE = """\
                      [--port 8000] [--host 127.0.0.1] [--no-worker] [--reset [--yes]]
 ./workrail test      every check; arguments go to pytest
                      [--only lint|types|imports|migrations|tests]
+./workrail backup FILE    the database and the keys in one file, also while everything runs
+./workrail restore FILE   into an empty home, or with --replace; verifies what it restored
 ./workrail doctor    say what is wrong with this set-up
 ./workrail mcp       speak MCP by lines, for clients that start a process
                      --dialect rail|navigation|session|orchestrator|lookup, or --url https://…/mcp/rail

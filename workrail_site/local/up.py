@@ -1,4 +1,4 @@
-"""`./workrail up`: servers, migrations, web, worker and beat, until Ctrl-C or until one of them fails."""
+"""`./workrail up`: servers, migrations, web, worker and beat, until Ctrl-C. What dies is started again."""
 
 import argparse
 import contextlib
@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from workrail_site.local import migration_mark, screen
 from workrail_site.local.claim import Claim, Holder, claimed
@@ -23,13 +24,23 @@ from workrail_site.local.processes import Child, Program, describe_end, first_en
 from workrail_site.local.programs import beat_program, web_program, worker_program
 from workrail_site.local.readiness import Readiness, ask_readiness, public_name
 from workrail_site.local.reset import delete_data
-from workrail_site.local.servers import Running, Storage, lasting_storage, named_addresses, running_servers
+from workrail_site.local.servers import (
+    Running,
+    Storage,
+    lasting_storage,
+    named_addresses,
+    running_servers,
+    url_of_requests,
+    url_of_upkeep,
+)
+from workrail_site.local.supervision import Supervisor
 from workrail_site.local.venvs import Environment, say
 
 _PORT = 8000
 _LAST_PORT = 65535
 _READY_SECONDS = 60
-_GRACE_SECONDS = 25
+# What a worker has under way is handed out again: its tasks are safe to run twice.
+_GRACE_SECONDS = 2
 _POLL_SECONDS = 0.05
 _WATCH_SECONDS = 0.2
 _PATIENCE_AFTER_KILL_SECONDS = 5
@@ -101,8 +112,8 @@ def _serve(up: _Up) -> None:
             _write_holder(claim, running, up.options)
             for remark in running.remarks:
                 say(remark)
-            _start_application(up, storage, running, children)
-            _watch([*children, *running.children])
+            programs = _start_application(up, storage, running, children)
+            _watch(up, running, children, programs)
 
 
 def _clear_the_way(up: _Up, killed: Holder | None) -> None:
@@ -136,10 +147,10 @@ def _write_holder(claim: Claim, running: Running, options: Options) -> None:
     )
 
 
-def _start_application(up: _Up, storage: Storage, running: Running, children: list[Child]) -> None:
+def _start_application(up: _Up, storage: Storage, running: Running, children: list[Child]) -> list[Program]:
     """Fills `children` as they start, so that whatever was started ends, wherever this stops."""
     environ = _environ(up, running)
-    web, *others = _programs(up, environ)
+    web, *others = _programs(up, environ, running)
     with preparing(up.python, environ=environ, places=up.places, sink=up.stream) as preparation:
         # With nothing new to migrate, the web server may load while the preparation does.
         if migration_mark.is_marked(storage.postgres, checkout=up.places.checkout):
@@ -154,6 +165,7 @@ def _start_application(up: _Up, storage: Storage, running: Running, children: li
         # After the web server, so that they do not slow down what people wait for.
         children.extend(start(program, sink=up.stream) for program in others)
         shown()
+    return [web, *others]
 
 
 def _environ(up: _Up, running: Running) -> dict[str, str]:
@@ -162,12 +174,15 @@ def _environ(up: _Up, running: Running) -> dict[str, str]:
     return environ | {"WORKRAIL_ALLOWED_HOSTS": allowed_hosts(os.environ, host=up.options.host)}
 
 
-def _programs(up: _Up, environ: Mapping[str, str]) -> list[Program]:
-    web = web_program(up.python, host=up.options.host, port=up.options.port, environ=environ, places=up.places)
+def _programs(up: _Up, environ: Mapping[str, str], running: Running) -> list[Program]:
+    """Each with the role of the database that it needs: none of them is the owner."""
+    for_requests = {**environ, "DATABASE_URL": url_of_requests(os.environ, running.addresses)}
+    web = web_program(up.python, host=up.options.host, port=up.options.port, environ=for_requests, places=up.places)
     if not up.options.has_worker:
         return [web]
-    worker = worker_program(up.python, environ=environ, places=up.places)
-    return [web, worker, beat_program(up.python, environ=environ, places=up.places)]
+    for_upkeep = {**environ, "DATABASE_URL": url_of_upkeep(os.environ, running.addresses)}
+    worker = worker_program(up.python, environ=for_upkeep, places=up.places)
+    return [web, worker, beat_program(up.python, environ=for_upkeep, places=up.places)]
 
 
 @contextlib.contextmanager
@@ -212,10 +227,15 @@ def _wait_until_ready(options: Options, environ: Mapping[str, str], children: Se
         answer = ask_readiness(reachable_host(options.host), options.port, name=name)
 
 
-def _watch(children: Sequence[Child]) -> None:
-    """Until Ctrl-C, which arrives as an exception, or until a child ends, which none does by itself."""
+def _watch(up: _Up, running: Running, children: list[Child], programs: Sequence[Program]) -> None:
+    """Until Ctrl-C, which arrives as an exception. What dies is started again."""
+    supervisor, now_s = Supervisor(), time.monotonic()
+    for place, program in enumerate(programs):
+        supervisor.add(children, place, partial(start, program, sink=up.stream), now_s=now_s)
+    for place, again in enumerate(running.starts):
+        supervisor.add(running.children, place, again, now_s=now_s)
     while True:
-        _refuse_ended(children)
+        supervisor.look(now_s=time.monotonic())
         time.sleep(_WATCH_SECONDS)
 
 

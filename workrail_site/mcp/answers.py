@@ -1,7 +1,7 @@
 """What a call is answered: a result that the model reads, or a protocol error, as the table of errors says."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine.budgets import fit_bytes
-from workrail_site.errors import ERRORS, McpForm
+from workrail_site.errors import ERRORS, McpForm, ServiceUnavailableError
 from workrail_site.refusals import current_request_id, database_refusal, internal_error
 
 log = structlog.get_logger(__name__)
@@ -22,6 +22,7 @@ MAX_REPLY_BYTES = 80 * 1024
 PAGE_BYTES = 32 * 1024
 _TAIL_CHARACTERS = 4_000
 TRUNCATED = "_truncated"
+REDACTED = "_redacted"
 _ASK_FOR_LESS = "Ask for less at once: a page, a part, or one of several."
 _CUT = "\n\n[TRUNCATED: the middle of this reply was left out, because clients refuse longer ones]\n\n"
 _JSON_LEFT_OUT = (
@@ -40,6 +41,13 @@ class ToolReply:
     text: str
     value: dict[str, Any]
     meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def telling(self, *, hidden: Sequence[str]) -> "ToolReply":
+        """With a word in both forms on what was taken out of the arguments before anything of them was kept."""
+        if not hidden:
+            return self
+        text = f"{self.text}\n\n[REDACTED: {', '.join(hidden)} held what looks like a secret; it is kept as [redacted]]"
+        return replace(self, text=text, value={**self.value, REDACTED: list(hidden)})
 
 
 def result_of(reply: ToolReply, *, text_only: bool) -> dict[str, Any]:
@@ -64,7 +72,8 @@ def refusal_of(error: Exception) -> WorkrailError:
         case _:
             unavailable = database_refusal(error)
             if unavailable is not None:
-                unavailable.suggestion = "Repeat the same call with the same tokens in a moment."
+                if isinstance(unavailable, ServiceUnavailableError):
+                    unavailable.suggestion = "Repeat the same call with the same tokens in a moment."
                 return unavailable
             log.error("unhandled_error", exc_info=error)
             refusal = internal_error()

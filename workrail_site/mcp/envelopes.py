@@ -2,6 +2,7 @@
 request whose id it cannot read for a notification that nobody waits for.
 """
 
+import json
 from typing import Any
 
 import orjson
@@ -32,10 +33,7 @@ class NoMessageError(Exception):
 
 def check_message(body: bytes) -> None:
     """Raises NoMessageError for what is no request, no notification and no answer."""
-    try:
-        message = orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise NoMessageError(JsonRpc.PARSE_ERROR, "The body is not JSON.") from None
+    message = _parsed(body)
     if not isinstance(message, dict):
         raise NoMessageError(JsonRpc.INVALID_REQUEST, "The body is not one JSON object.")
     if "id" in message and not _is_id(message["id"]):
@@ -61,6 +59,18 @@ async def is_refused(scope: Scope, send: Send) -> bool:
         await refuse_message(error, send=send)
         return True
     return False
+
+
+def _parsed(body: bytes) -> Any:
+    """A lone surrogate is no reason to refuse the whole message here: the tool that is called names the argument."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(body, parse_constant=int)
+    except (ValueError, RecursionError):
+        raise NoMessageError(JsonRpc.PARSE_ERROR, "The body is not JSON.") from None
 
 
 def _is_id(value: Any) -> bool:

@@ -38,22 +38,33 @@ class _Offering:
         self._dialect = dialect
         self._workers = workers
 
-    async def resources(self, _context: _Context, params: mcp_types.PaginatedRequestParams) -> dict[str, Any]:
-        return await self._run(partial(reading.list_resources, actor=acting(), cursor=params.cursor))
+    async def resources(
+        self, _context: _Context, params: mcp_types.PaginatedRequestParams
+    ) -> mcp_types.ListResourcesResult:
+        listed = await self._run(partial(reading.list_resources, actor=acting(), cursor=params.cursor))
+        return mcp_types.ListResourcesResult.model_validate(listed)
 
-    async def templates(self, _context: _Context, _params: mcp_types.PaginatedRequestParams) -> dict[str, Any]:
-        return {"resourceTemplates": reading.TEMPLATES}
+    async def templates(
+        self, _context: _Context, _params: mcp_types.PaginatedRequestParams
+    ) -> mcp_types.ListResourceTemplatesResult:
+        return mcp_types.ListResourceTemplatesResult.model_validate({"resourceTemplates": reading.TEMPLATES})
 
-    async def resource(self, context: _Context, params: mcp_types.ReadResourceRequestParams) -> dict[str, Any]:
+    async def resource(
+        self, context: _Context, params: mcp_types.ReadResourceRequestParams
+    ) -> mcp_types.ReadResourceResult:
         modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         missing = JsonRpc.INVALID_PARAMS if modern else _NO_RESOURCE
         work = partial(reading.read_resource, actor=acting(), uri=str(params.uri))
-        return await self._run(work, missing=missing, uri=str(params.uri))
+        read = await self._run(work, missing=missing, uri=str(params.uri))
+        return mcp_types.ReadResourceResult.model_validate(read)
 
-    async def prompts(self, _context: _Context, params: mcp_types.PaginatedRequestParams) -> dict[str, Any]:
-        return await self._run(partial(prompts.list_prompts, actor=acting(), cursor=params.cursor))
+    async def prompts(
+        self, _context: _Context, params: mcp_types.PaginatedRequestParams
+    ) -> mcp_types.ListPromptsResult:
+        listed = await self._run(partial(prompts.list_prompts, actor=acting(), cursor=params.cursor))
+        return mcp_types.ListPromptsResult.model_validate(listed)
 
-    async def prompt(self, _context: _Context, params: mcp_types.GetPromptRequestParams) -> dict[str, Any]:
+    async def prompt(self, _context: _Context, params: mcp_types.GetPromptRequestParams) -> mcp_types.GetPromptResult:
         work = partial(
             prompts.get_prompt,
             actor=acting(),
@@ -61,9 +72,9 @@ class _Offering:
             name=params.name,
             arguments=params.arguments or {},
         )
-        return await self._run(work)
+        return mcp_types.GetPromptResult.model_validate(await self._run(work))
 
-    async def completion(self, _context: _Context, params: mcp_types.CompleteRequestParams) -> dict[str, Any]:
+    async def completion(self, _context: _Context, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
         given = params.context.arguments if params.context and params.context.arguments else {}
         work = partial(
             prompts.complete,
@@ -74,7 +85,8 @@ class _Offering:
             given=given,
         )
         values = await self._run(work)
-        return {"completion": {"values": values, "total": len(values), "hasMore": False}}
+        found = mcp_types.Completion(values=values, total=len(values), has_more=False)
+        return mcp_types.CompleteResult(completion=found)
 
     async def _run(self, work: Callable[[], T], *, missing: int = JsonRpc.INVALID_PARAMS, uri: str = "") -> T:
         """In a worker. Refusals are errors of the protocol here: no model reads these answers."""

@@ -21,12 +21,14 @@ from pydantic import BaseModel
 
 from teams_app.engine.closest import closest
 from teams_app.engine.errors import NotFoundError, WorkrailError
+from teams_app.engine.kept import read_kept
 from workrail_site import dialects
 from workrail_site.dialects.introductions import VERSION, Introduction
 from workrail_site.errors import JsonRpc
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
 from workrail_site.mcp.arguments import read_arguments
 from workrail_site.mcp.calling import acting, caller
+from workrail_site.mcp.eliciting import Asking, Conversation, may_ask
 from workrail_site.mcp.faults import Faults
 from workrail_site.mcp.library import ToolsetMeta
 from workrail_site.mcp.offering import offer
@@ -79,8 +81,9 @@ class Tool:
         traced = TracedCall(dialect=self.dialect, tool=self.name, given=given)
         try:
             known = {self.renamed.get(name, name): value for name, value in given.items()}
-            arguments = read_arguments(tool=self.name, model=self.arguments, schema=self.schema, given=known)
-            reply = self.method(**arguments)
+            kept = read_kept(known)
+            arguments = read_arguments(tool=self.name, model=self.arguments, schema=self.schema, given=kept.value)
+            reply = self.method(**arguments).telling(hidden=kept.hidden)
         except Exception as error:  # noqa: BLE001  the outermost of a tool
             refusal = refusal_of(error)
             traced.ended(reply=None, error_code=refusal.code)
@@ -105,8 +108,13 @@ class Tool:
 class DialectServer:
     """The tools of one dialect."""
 
-    def __init__(self, introduction: Introduction, *, faults: Faults | None = None) -> None:
-        """With `faults` the dialect has errors of JSON-RPC of its own, and its tools are methods as well."""
+    def __init__(
+        self, introduction: Introduction, *, faults: Faults | None = None, asking: Asking | None = None
+    ) -> None:
+        """With `faults` the dialect has errors of JSON-RPC of its own, and its tools are methods as well. With `asking` its
+        questions are put to the user by clients that can.
+        """
+        self.asking = asking
         self.name = introduction.name
         self.faults = faults
         self._introduction = introduction
@@ -147,6 +155,9 @@ class DialectServer:
             if tool is None:
                 raise self._no_such_tool(params.name)
             modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+            if self.asking is not None and tool.hints.idempotent and may_ask(context):
+                conversation = Conversation(asking=self.asking, context=context, workers=workers)
+                return await conversation.answer(tool.reply, params)
             work = partial(self.answer, tool, params.arguments or {}, as_faults=not modern)
             return await workers.run(work, party=party_of(acting()))
 

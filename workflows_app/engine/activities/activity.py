@@ -66,7 +66,7 @@ def read_activity(
         checkpoints=checkpoints,
         decisions=read_decisions(shape),
         transitions=(*read_transitions(shape), *_exits(shape, inherited.exits)),
-        triggers=read_triggers(shape),
+        triggers=read_triggers(shape, own=around.workflow, known=around.workflow_ids),
         entry_actions=read_actions(shape, "entryActions"),
         exit_actions=read_actions(shape, "exitActions"),
         outcome=shape.texts("outcome"),

@@ -40,12 +40,14 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What an activity may refer to. `home` is the workflow that it was borrowed from."""
+    """What an activity of `workflow` may refer to. `home` is the workflow that it was borrowed from."""
 
     skills: Skills
     activity: str
     activity_ids: frozenset[str]
     fragments: FragmentIndex
+    workflow: str
+    workflow_ids: frozenset[str] = frozenset()
     home: str = ""
 
     def skill_named(self, reference: str) -> str:
@@ -115,7 +117,10 @@ class _Reader:
         step_id = shape.id(default=derived or f"step-{number}", required=not derived)
         title = shape.text("name", required=not inline, default=step_id)
         description, checkpoint = shape.text("description"), shape.text("checkpoint")
-        actions, triggers = read_actions(shape, "actions"), read_triggers(shape)
+        actions, triggers = (
+            read_actions(shape, "actions"),
+            read_triggers(shape, own=self._around.workflow, known=self._around.workflow_ids),
+        )
         use = replace(use, name=self._around.skill_named(use.name))
         prompt = step_prompt(
             title=title,

@@ -112,8 +112,7 @@ def _targets(activity: Activity, known: Collection[str], places: Places) -> Iter
             yield Problem(
                 code=ProblemCode.DANGLING_TRANSITION,
                 message=message,
-                # The branches of the oldest decisions name steps, which nobody can be sent to; that is no broken way.
-                severity=Severity.WARNING if path.startswith("decisions") else places.loose,
+                severity=_how_bad(activity, path, places),
                 file=file,
                 path=path,
                 suggestion=hint,
@@ -123,6 +122,14 @@ def _targets(activity: Activity, known: Collection[str], places: Places) -> Iter
             skipped = () if option.effect is None else option.effect.skip_activities
             path = f"checkpoints.{checkpoint.id}.options.{option.id}.effect.skipActivities"
             yield from _unknown_activities(skipped, known, file, path, places.hint)
+
+
+def _how_bad(activity: Activity, path: str, places: Places) -> Severity:
+    """The branches of the oldest decisions name steps, which nobody can be sent to. A borrowed activity leads on as it does
+    at home; who borrows it cannot mend that.
+    """
+    told_only = path.startswith("decisions") or bool(activity.borrowed_from)
+    return Severity.WARNING if told_only else places.loose
 
 
 def _modes(program: Program, places: Places) -> Iterator[Problem]:

@@ -1,9 +1,10 @@
 """The small parts of an activity, of every generation, as the program has them. Order of work is not decided here."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from workflows_app.engine import names
 from workflows_app.engine.activities.shape import Shape
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import (
@@ -29,11 +30,12 @@ def read_actions(shape: Shape, key: str) -> tuple[Action, ...]:
     return tuple(_action(item) for item in shape.shapes(key))
 
 
-def read_triggers(shape: Shape, key: str = "triggers") -> tuple[Trigger, ...]:
-    """One object in the first generation, a list since."""
+def read_triggers(shape: Shape, *, own: str, known: Collection[str]) -> tuple[Trigger, ...]:
+    """One object in the first generation, a list since. `own` is the workflow, `known` are all that there are."""
+    key = "triggers"
     value = shape.raw(key)
     items: Iterable[Shape] = [shape.inner(value, key)] if isinstance(value, dict) else shape.shapes(key)
-    return tuple(_trigger(item) for item in items)
+    return tuple(_trigger(item, own, known) for item in items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,9 +123,9 @@ def _action(shape: Shape) -> Action:
     )
 
 
-def _trigger(shape: Shape) -> Trigger:
+def _trigger(shape: Shape, own: str, known: Collection[str]) -> Trigger:
     return Trigger(
-        workflow=shape.text("workflow", required=True),
+        workflow=names.sibling_id(shape.text("workflow", required=True), own=own, known=known),
         description=shape.text("description"),
         pass_context=shape.texts("passContext"),
         extra=shape.extra(),

@@ -266,6 +266,8 @@ class _Compiler:
                     activity=one.id,
                     activity_ids=frozenset(authored) | self._unread,
                     fragments=self._fragments,
+                    workflow=definition.id,
+                    workflow_ids=self._library.workflow_ids,
                     home=one.home,
                 ),
                 inherited=Inherited(

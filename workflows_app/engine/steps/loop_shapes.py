@@ -5,12 +5,13 @@ from typing import Any
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.steps import parts
 from workflows_app.engine.steps.findings import Findings
-from workflows_app.engine.steps.shape import choice, record, text, whole
+from workflows_app.engine.steps.shape import choice, record, said_as, schema_of, text, whole
 
 LOOP_TYPES = ("while", "until", "for", "forEach")
 MAX_ROUNDS = 1000
 
 
+@said_as({"type": ["integer", "string"]})
 def _rounds(value: Any, path: str, findings: Findings) -> Any:
     """The number of rounds of a `for` loop, or the name of the context variable that holds it."""
     return _variable(value, path, findings) if isinstance(value, str) else _round_number(value, path, findings)
@@ -20,6 +21,7 @@ _variable = text(least=1, most=256)
 _round_number = whole(least=0, most=MAX_ROUNDS)
 
 
+@said_as({"$ref": "#/$defs/conditionSource"})
 def _condition_source(value: Any, path: str, findings: Findings) -> Any:
     by_kind = {"artifact_contract": _artifact_source, "context_variable": _variable_source}
     kind = value.get("kind") if isinstance(value, dict) else None
@@ -63,6 +65,10 @@ _LOOP_STRAYS = {
 }
 
 
+CONDITION_SOURCE = {"anyOf": [schema_of(_artifact_source), schema_of(_variable_source)]}
+
+
+@said_as(schema_of(_loop_keys))
 def read_loop(value: Any, path: str, findings: Findings) -> Any:
     kind = value.get("type") if isinstance(value, dict) else None
     if isinstance(kind, str) and kind in _LOOP_STRAYS:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from workflows_app.engine import names
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Delegation, Parallel
 from workflows_app.engine.steps import functions, gates, ordinary, prompts, tokens
@@ -39,8 +40,8 @@ def build_parallel(build: Build, scope: Scope, raw: dict[str, Any], path: str) -
 
 
 def _delegation(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Delegation:
-    workflow = raw["workflowId"]
     known = build.library.workflow_ids
+    workflow = names.sibling_id(raw["workflowId"], own=build.workflow_id, known=known)
     if known and workflow not in known and workflow not in build.routine_ids:
         message = f"The library has no workflow {shown(workflow)}."
         scope.findings.warn(ProblemCode.UNKNOWN_WORKFLOW, f"{path}.workflowId", message)

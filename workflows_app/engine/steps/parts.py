@@ -7,7 +7,7 @@ from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Autonomy, ModelTier, RiskPolicy, RuleKind
 from workflows_app.engine.steps import shape
 from workflows_app.engine.steps.findings import Findings
-from workflows_app.engine.steps.shape import anything, array, choice, flag, mapping, record, scalar, text, whole
+from workflows_app.engine.steps.shape import anything, array, choice, flag, mapping, record, scalar, text, unread, whole
 
 _SEMVER = re.compile(
     r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
@@ -34,15 +34,16 @@ VERSION = text(pattern=_SEMVER, wanted="a version like 1.0.0")
 TEXTS = array(text())
 
 # Read by the modules that give them their meaning.
-CONFIRMATION = anything
-CONDITION = anything
-RULES = anything
+CONFIRMATION = unread({"$ref": "#/$defs/confirmation"})
+CONDITION = unread({"$ref": "#/$defs/condition"})
+RULES = unread({"$ref": "#/$defs/validation"})
 
 OUTPUT_CONTRACT = record(
     "An output contract", {"contractRef": text(least=1, most=128), "required": flag}, required=("contractRef",)
 )
 
 
+@shape.said_as({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
 def _hints(value: Any, path: str, findings: Findings) -> Any:
     """Guidance for an output, as one text or a list of them."""
     if isinstance(value, str):
@@ -90,12 +91,14 @@ _PARTS = {
 }
 
 
+@shape.said_as({"anyOf": [shape.schema_of(check) for check in _PARTS.values()]})
 def _part(value: Any, path: str, findings: Findings) -> Any:
     kind = value.get("kind") if isinstance(value, dict) else None
     check = _PARTS.get(kind, _any_part) if isinstance(kind, str) else _any_part
     return check(value, path, findings)
 
 
+@shape.said_as({"anyOf": [{"type": "string"}, {"type": "array", "items": shape.schema_of(_part)}]})
 def _prompt_value(value: Any, path: str, findings: Findings) -> Any:
     """Text, or a list of parts that are text or references."""
     if isinstance(value, str):

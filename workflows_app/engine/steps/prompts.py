@@ -1,17 +1,20 @@
 """Text that an agent reads, put together from what the author wrote. What depends on the run is left for the run."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from workflows_app.engine import conditions
-from workflows_app.engine.program import Audit, Capability, Delegation, Verification
+import msgspec
+
+from workflows_app.engine import conditions, placeholders
+from workflows_app.engine.program import Audit, Capability, ConditionMode, Delegation, Parallel, Verification
 from workflows_app.engine.steps import refs
 from workflows_app.engine.steps.features import FEATURES, Feature
 
 _NUMBERED = re.compile(r"(\d+)[.)]\s+")
 _HAND_OUT = """Start the following runs side by side, each with a sub-agent of its own. If you cannot delegate, do them yourself \
 one after the other, and say so in your notes."""
+_NOTHING_TO_HAND_OUT = "Nothing is to be handed out here: the condition of no run holds. Say so, and go on."
 _CAPABILITY_TRIALS = {
     Capability.DELEGATION: "start one sub-agent with a harmless task, for example to say which tools it has, and wait for it",
     Capability.WEB_BROWSING: "fetch one short public page, or run one search",
@@ -55,6 +58,38 @@ def parallel(delegations: Sequence[Delegation], *, synthesis: str) -> str:
     if synthesis:
         parts.append(f"## Bring it together\n{synthesis}")
     return "\n\n".join(parts)
+
+
+def handed_out(item: Parallel, *, variables: Mapping[str, Any], mode: ConditionMode) -> str:
+    """What is handed out now: the delegations whose condition holds, with the values that they take along."""
+    now: list[Delegation] = []
+    later: list[Delegation] = []
+    for delegation in item.delegations:
+        held = conditions.evaluate(delegation.run_condition, variables=variables, mode=mode)
+        (now if held else later).append(delegation)
+    filling = placeholders.Filling(variables)
+    resolved = [_resolved(delegation, filling) for delegation in now]
+    parts = [_HAND_OUT if now else _NOTHING_TO_HAND_OUT]
+    if resolved:
+        parts.append(_numbered([_delegation(delegation) for delegation in resolved]))
+    if later:
+        left = (f"`{each.workflow}` (only if {conditions.describe(each.run_condition)})" for each in later)
+        parts.append(f"Left out now, since the condition does not hold: {', '.join(left)}.")
+    if item.synthesis_prompt:
+        parts.append(f"## Bring it together\n{filling.render(item.synthesis_prompt)}")
+    return "\n\n".join(parts)
+
+
+def _resolved(delegation: Delegation, filling: placeholders.Filling) -> Delegation:
+    arguments = {name: filling.render(value) for name, value in delegation.arguments.items()}
+    taken = {theirs: filling.render(f"{{{{{mine}}}}}") for mine, theirs in delegation.context_mapping.items()}
+    return msgspec.structs.replace(
+        delegation,
+        goal=filling.render(delegation.goal),
+        arguments={**arguments, **taken},
+        context_mapping={},
+        run_condition=None,
+    )
 
 
 def with_checks(prompt: str, *, verification: Verification | None, audit: Audit | None) -> str:

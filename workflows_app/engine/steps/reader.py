@@ -70,12 +70,13 @@ def compile_steps(*, source: Source, library: Library) -> Compilation:
     checked = _SHAPES[version](document, "", findings)
     if "id" in checked:
         findings.take(names.check_id(workflow_id=checked["id"], origin=source.origin))
-    build = Build(library=library, findings=findings, routine_ids=_routine_ids(library))
+    own = said_id if isinstance(said_id, str) else ""
+    build = Build(library=library, findings=findings, workflow_id=own, routine_ids=_routine_ids(library))
     program = _program(build, checked, version, _scope(build, checked, version, source, data))
     lint.report(build, program, checked)
     return Compilation(
         program=None if findings.errors else program,
-        workflow_id=said_id if isinstance(said_id, str) else "",
+        workflow_id=own,
         problems=findings.listed(),
     )
 

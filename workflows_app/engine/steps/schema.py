@@ -11,7 +11,7 @@ from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Capability, CapabilityNeed
 from workflows_app.engine.steps import parts, shape
 from workflows_app.engine.steps.findings import Findings
-from workflows_app.engine.steps.loop_shapes import read_loop
+from workflows_app.engine.steps.loop_shapes import CONDITION_SOURCE, read_loop
 from workflows_app.engine.steps.shape import Check, array, choice, flag, record, text, whole
 
 METRICS_PROFILES = ("coding", "review", "research", "design", "ticket", "none")
@@ -52,6 +52,7 @@ _step_keys = record("A step", _STEP_FIELDS, required=("id", "title"), elsewhere=
 _PROMPTS = ("prompt", "promptBlocks", "templateCall")
 
 
+@shape.said_as({"$ref": "#/$defs/standardStep"})
 def _standard_step(value: Any, path: str, findings: Findings) -> Any:
     given = [key for key in _PROMPTS if key in value] if isinstance(value, dict) else [""]
     if not given:
@@ -83,6 +84,7 @@ _parallel_step = record(
 )
 
 
+@shape.said_as({"anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/$defs/step"}, "minItems": 1}]})
 def _body(value: Any, path: str, findings: Findings) -> Any:
     """The id of another step, or the steps themselves."""
     if isinstance(value, str):
@@ -90,6 +92,7 @@ def _body(value: Any, path: str, findings: Findings) -> Any:
     return _body_steps(value, path, findings)
 
 
+@shape.said_as({"$ref": "#/$defs/step"})
 def _any_step(value: Any, path: str, findings: Findings) -> Any:
     """A step of any type; of one with a mistake in it only the id is left, which others may refer to."""
     before = findings.errors
@@ -207,3 +210,25 @@ WORKFLOW_0_0_1 = record(
     elsewhere=_newer(_WORKFLOW_FIELDS, _TOLERATED_WORKFLOW_KEYS),
     partial=True,
 )
+
+
+def definitions() -> dict[str, Any]:
+    """What the schemas of a workflow refer to."""
+    one_prompt = [{"required": [key]} for key in _PROMPTS]
+    kinds = {"type": {"enum": ["loop", "parallel"]}}
+    return {
+        "standardStep": {**shape.schema_of(_step_keys), "oneOf": one_prompt},
+        "loopStep": shape.schema_of(_loop_step),
+        "parallelStep": shape.schema_of(_parallel_step),
+        "step": {
+            "if": {"properties": kinds, "required": ["type"]},
+            "then": {
+                "if": {"properties": {"type": {"const": "loop"}}},
+                "then": {"$ref": "#/$defs/loopStep"},
+                "else": {"$ref": "#/$defs/parallelStep"},
+            },
+            "else": {"$ref": "#/$defs/standardStep"},
+        },
+        "conditionSource": CONDITION_SOURCE,
+        "rule": shape.schema_of(parts.RULE),
+    }

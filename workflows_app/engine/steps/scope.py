@@ -66,6 +66,7 @@ class Build:
 
     library: Library
     findings: Findings
+    workflow_id: str = ""
     # Every name under which a routine of the library may be spoken of.
     routine_ids: frozenset[str] = frozenset()
     assessments: dict[str, Assessment] = field(default_factory=dict)

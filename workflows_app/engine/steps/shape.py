@@ -18,8 +18,36 @@ MAX_UNKNOWN_KEYS = 10
 Check = Callable[[Any, str, Findings], Any]
 
 
-def anything(value: Any, _path: str, _findings: Findings) -> Any:
-    return value
+# What each check asks for, as JSON Schema says it.
+_SCHEMAS: dict[Check, dict[str, Any]] = {}
+
+
+def said_as(schema: dict[str, Any]) -> Callable[[Check], Check]:
+    """The check below asks for what this schema says, as near as a schema can."""
+
+    def saying(check: Check) -> Check:
+        _SCHEMAS[check] = schema
+        return check
+
+    return saying
+
+
+def schema_of(check: Check) -> dict[str, Any]:
+    """What the check asks for, as JSON Schema; anything, where that is not told."""
+    return _SCHEMAS.get(check, {})
+
+
+def unread(schema: dict[str, Any]) -> Check:
+    """A value that another module reads and checks."""
+
+    @said_as(schema)
+    def check(value: Any, _path: str, _findings: Findings) -> Any:
+        return value
+
+    return check
+
+
+anything = unread({})
 
 
 def text(
@@ -31,7 +59,9 @@ def text(
     code: ProblemCode = ProblemCode.BAD_VALUE,
 ) -> Check:
     """Text of so many Unicode characters; `wanted` says in words what `pattern` asks for."""
+    bounds = {"minLength": least or None, "maxLength": most, "pattern": f"^(?:{pattern.pattern})$" if pattern else None}
 
+    @said_as({"type": "string", **_given(bounds)})
     def check(value: Any, path: str, findings: Findings) -> Any:
         if not isinstance(value, str):
             return _wrong_type(value, path, findings, "text")
@@ -49,10 +79,12 @@ def text(
     return check
 
 
+@said_as({"type": "boolean"})
 def flag(value: Any, path: str, findings: Findings) -> Any:
     return value if isinstance(value, bool) else _wrong_type(value, path, findings, "true or false")
 
 
+@said_as({"type": ["string", "number", "boolean"]})
 def scalar(value: Any, path: str, findings: Findings) -> Any:
     if isinstance(value, str | int | float):
         return value
@@ -62,6 +94,7 @@ def scalar(value: Any, path: str, findings: Findings) -> Any:
 def whole(*, least: int | None = None, most: int | None = None) -> Check:
     """A whole number within bounds; 3.0 is 3."""
 
+    @said_as({"type": "integer", **_given({"minimum": least, "maximum": most})})
     def check(value: Any, path: str, findings: Findings) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return _wrong_type(value, path, findings, "a number")
@@ -80,6 +113,7 @@ def whole(*, least: int | None = None, most: int | None = None) -> Check:
 def choice(values: Iterable[str]) -> Check:
     known = tuple(values)
 
+    @said_as({"enum": [str(word) for word in known]})
     def check(value: Any, path: str, findings: Findings) -> Any:
         if not isinstance(value, str):
             return _wrong_type(value, path, findings, "text")
@@ -96,7 +130,9 @@ def array(
     item: Check, *, least: int = 0, most: int | None = None, distinct: bool = False, hole: Any = DROPPED
 ) -> Check:
     """A list; `distinct` refuses the same item twice. A wrong item leaves `hole` in its place, if that is given."""
+    bounds = {"minItems": least or None, "maxItems": most, "uniqueItems": distinct or None}
 
+    @said_as({"type": "array", "items": schema_of(item), **_given(bounds)})
     def check(value: Any, path: str, findings: Findings) -> Any:
         if not isinstance(value, list):
             return _wrong_type(value, path, findings, "a list")
@@ -117,6 +153,7 @@ def array(
 def mapping(value_check: Check) -> Check:
     """An object with keys of the author's choice, read in the order of their names."""
 
+    @said_as({"type": "object", "additionalProperties": schema_of(value_check)})
     def check(value: Any, path: str, findings: Findings) -> Any:
         if not isinstance(value, dict):
             return _wrong_type(value, path, findings, "an object")
@@ -139,7 +176,9 @@ def record(
     A `partial` one is given on with what is right in it.
     """
     needed = tuple(required)
+    properties = {key: schema_of(field) for key, field in fields.items()}
 
+    @said_as({"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False})
     def check(value: Any, path: str, findings: Findings) -> Any:
         if not isinstance(value, dict):
             return _wrong_type(value, path, findings, "an object")
@@ -184,6 +223,10 @@ def shown_value(value: Any) -> str:
 def shown_number(value: float) -> str:
     written = str(value) if abs(value) < 10**20 else f"{float(value):.3g}"
     return written.removesuffix(".0")
+
+
+def _given(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in schema.items() if value is not None}
 
 
 def _wrong_type(value: Any, path: str, findings: Findings, wanted: str) -> Any:

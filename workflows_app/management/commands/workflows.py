@@ -7,6 +7,7 @@ import msgspec
 from django.core.management.base import BaseCommand, CommandError
 
 from teams_app.engine.errors import WorkrailError
+from workflows_app.engine.json_schemas import SCHEMAS
 from workflows_app.engine.program import WorkflowKind
 from workflows_app.engine.simulate import DEFAULT_MAX_STEPS
 from workflows_app.engine.source import Origin
@@ -106,6 +107,12 @@ def _simulate(parser: ArgumentParser) -> None:
     _legacy(parser)
 
 
+def _schema(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "name", nargs="?", choices=list(SCHEMAS), help="which; all of them, by name, when it is not given"
+    )
+
+
 def _nothing(_parser: ArgumentParser) -> None:
     pass
 
@@ -117,6 +124,7 @@ _SUBCOMMANDS = {
     "validate": (subcommands.validate_command, "Compiles files, without a database; fails on errors"),
     "lint": (subcommands.lint_command, "Compiles files, without a database; fails on warnings too"),
     "simulate": (subcommands.simulate_command, "Walks a workflow with given answers and prints the path"),
+    "schema": (subcommands.schema_command, "The JSON Schemas of workflow files, for editors"),
     "import": (subcommands.import_command, "Saves files as drafts of a team"),
     "publish": (subcommands.publish_command, "Lets runs start with a revision, and shows what changes"),
     "load-bundled": (subcommands.load_bundled_command, "Brings the bundled library up to date for all teams"),
@@ -128,6 +136,7 @@ _ARGUMENTS = {
     "validate": _files,
     "lint": _files,
     "simulate": _simulate,
+    "schema": _schema,
     "import": _import,
     "publish": _workflow,
     "load-bundled": _nothing,

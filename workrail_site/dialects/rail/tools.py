@@ -12,6 +12,7 @@ from sessions_app.services.runs import Beginning, Reply
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.rail import library, parameters as given
+from workrail_site.dialects.rail.asking import RailAsking
 from workrail_site.dialects.rail.readings import (
     change_of,
     check_intent,
@@ -25,7 +26,7 @@ from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
-rail = DialectServer(INTRODUCTIONS["rail"])
+rail = DialectServer(INTRODUCTIONS["rail"], asking=RailAsking())
 
 
 class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types

@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
     """
 
     dependencies = [
-        ('sessions_app', '0011_expiry'),
+        ('sessions_app', '0013_later_indexes'),
     ]
 
     operations = [

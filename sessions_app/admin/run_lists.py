@@ -1,0 +1,129 @@
+"""The list of runs: tabs, one query box whose parts can be taken out again, and rows that say where each run stands."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from sessions_app.admin import naming, pages, showing, states
+from sessions_app.engine.run_query import MAX_QUERY_CHARACTERS, RunQuery, read_query
+from sessions_app.selectors import run_list
+from sessions_app.selectors.run_list import RunCounts, RunRow
+from teams_app import selectors
+from teams_app.admin.pages import words_of
+from teams_app.admin.parts import State, Tab
+from teams_app.engine.actors import Actor
+from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.pages import Page, PageRequest
+
+PER_PAGE = 50
+_TABS = (("Open", "status:open"), ("Waiting", "status:waiting"), ("Stuck", "status:stuck"), ("All", ""))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownRun:
+    row: RunRow
+    id: UUID
+    public_id: str
+    name: str
+    url: str
+    state: State
+    now_at: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTerm:
+    text: str
+    without_url: str
+
+
+def context_of(*, request: HttpRequest, actor: Actor, session_id: UUID | None) -> dict[str, Any]:
+    """A query that cannot be read is refused aloud, and shows nothing rather than all."""
+    now = timezone.now()
+    text = text_of(request)
+    refusal, query = "", RunQuery()
+    try:
+        query = read_query(text=text, now=now)
+    except InvalidInputError as wrong:
+        refusal = words_of(wrong)
+    found: Page[RunRow] = Page(items=())
+    if not refusal:
+        found = pages.from_position(
+            request,
+            lambda after: run_list.list_run_rows(
+                actor=actor,
+                query=query,
+                page=PageRequest(after=after, limit=PER_PAGE),
+                now=now,
+                idle_after=states.IDLE_AFTER,
+                session_id=session_id,
+            ),
+        )
+    counts = run_list.count_runs(actor=actor, now=now, idle_after=states.IDLE_AFTER)
+    return {
+        "query": text,
+        "typed": " ".join(query.words) if not refusal else text,
+        "kept": " ".join(term.text for term in query.terms),
+        "query_refusal": refusal,
+        "terms": [ShownTerm(text=term.text, without_url=_url(term.rest)) for term in query.terms],
+        "tabs": _tabs(text, counts),
+        "rows": shown_rows(actor, found.items, now),
+        "following": pages.position_url(request, found.next_position),
+        "is_later": bool(request.GET.get("after")),
+        "first_url": _url(text),
+    }
+
+
+def text_of(request: HttpRequest) -> str:
+    """What stands in the box, with the terms beside it that were kept."""
+    parts = (request.GET.get("kept", ""), request.GET.get("q", ""))
+    return " ".join(" ".join(parts).replace("\x00", "").split())[: 2 * MAX_QUERY_CHARACTERS]
+
+
+def shown_rows(actor: Actor, rows: Iterable[RunRow], now: datetime) -> list[ShownRun]:
+    """With the names of who began them, in one query."""
+    found = list(rows)
+    ids = {row.run.created_by for row in found}
+    names = selectors.name_actors(actor=actor, ids=ids) if ids else {}
+    return [_shown(row, names, now) for row in found]
+
+
+def _shown(row: RunRow, names: dict[str, str], now: datetime) -> ShownRun:
+    run = row.run
+    name = naming.run_name(goal=run.goal, session_title=row.session_title, workflow_title=run.workflow_title)
+    is_over = run.status.value in states.ENDED
+    return ShownRun(
+        row=row,
+        id=run.id,
+        public_id=to_text(Prefix.RUN, run.id),
+        name=name if not row.ticket or row.ticket in name else f"{row.ticket} {name}",
+        url=showing.run_url(run.id),
+        state=states.run_state(run.status, last_activity_at=run.last_activity_at, now=now, waits=row.waits),
+        now_at="" if is_over else row.now_at,
+        agent=names.get(run.created_by, ""),
+    )
+
+
+def _tabs(text: str, counts: RunCounts) -> list[Tab]:
+    counted = {"status:open": counts.open, "status:waiting": counts.waiting, "status:stuck": counts.stuck}
+    return [
+        Tab(
+            label=label,
+            url=_url(query),
+            is_here=text == query,
+            count=counted.get(query),
+            is_urgent=query == "status:waiting" and counts.waiting > 0,
+        )
+        for label, query in _TABS
+    ]
+
+
+def _url(query: str) -> str:
+    return f"?{urlencode({'q': query})}" if query else "?"

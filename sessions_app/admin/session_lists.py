@@ -1,0 +1,113 @@
+"""The list of sessions: what each is called, where its runs stand, its ticket and its branch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from sessions_app.admin import pages, run_lists, showing, states
+from sessions_app.engine.run_query import RunQuery, RunWord, read_query
+from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.values import SessionValue
+from sessions_app.selectors.sessions import SessionFilters, list_sessions
+from teams_app.admin.pages import words_of
+from teams_app.admin.parts import State
+from teams_app.engine.actors import Actor
+from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.pages import Page, PageRequest
+
+PER_PAGE = 50
+# A session is asked for by the status that one of its runs has.
+_STATUSES: Mapping[RunWord, str] = {
+    RunWord.RUNNING: "in_progress",
+    RunWord.WAITING: "waiting",
+    RunWord.BLOCKED: "blocked",
+    RunWord.PAUSED: "paused",
+    RunWord.DONE: "complete",
+    RunWord.GAPS: "complete_with_gaps",
+    RunWord.REJECTED: "rejected",
+    RunWord.CANCELLED: "cancelled",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownSession:
+    value: SessionValue
+    public_id: str
+    name: str
+    url: str
+    runs: tuple[tuple[State, int], ...]
+
+
+def context_of(*, request: HttpRequest, actor: Actor) -> dict[str, Any]:
+    now = timezone.now()
+    text = run_lists.text_of(request)
+    refusal, query, filters = "", RunQuery(), SessionFilters()
+    try:
+        query = read_query(text=text, now=now)
+        filters = _filters(query)
+    except InvalidInputError as wrong:
+        refusal = words_of(wrong)
+    found: Page[SessionValue] = Page(items=())
+    if not refusal:
+        found = pages.from_position(
+            request,
+            lambda after: list_sessions(actor=actor, filters=filters, page=PageRequest(after=after, limit=PER_PAGE)),
+        )
+    return {
+        "query": text,
+        "typed": " ".join(query.words) if not refusal else text,
+        "kept": " ".join(term.text for term in query.terms),
+        "query_refusal": refusal,
+        "terms": [
+            run_lists.ShownTerm(text=term.text, without_url=f"?{urlencode({'q': term.rest})}") for term in query.terms
+        ],
+        "rows": [_shown(value) for value in found.items],
+        "following": pages.position_url(request, found.next_position),
+        "is_later": bool(request.GET.get("after")),
+        "first_url": f"?{urlencode({'q': text})}",
+    }
+
+
+def _filters(query: RunQuery) -> SessionFilters:
+    if query.agent or query.has_gap or query.since is not None or query.workflow.endswith("*"):
+        raise InvalidInputError(
+            "Sessions are asked for by status:, workflow:, ticket:, branch: and words.",
+            suggestion="The list of runs takes agent:, gap: and since: too.",
+        )
+    return SessionFilters(
+        status=_status(query.status),
+        workflow_id=query.workflow,
+        ticket=query.ticket,
+        git_branch=query.branch,
+        text=" ".join(query.words),
+        anywhere=True,
+    )
+
+
+def _status(word: RunWord | None) -> RunStatus | None:
+    if word is None:
+        return None
+    try:
+        return RunStatus(_STATUSES[word])
+    except (KeyError, ValueError):
+        raise InvalidInputError(
+            f"Sessions are not asked for “{word.value}”.", suggestion="Ask the list of runs for it."
+        ) from None
+
+
+def _shown(value: SessionValue) -> ShownSession:
+    order = list(RunStatus)
+    counts = sorted(value.runs.items(), key=lambda each: order.index(each[0]))
+    at = value.last_activity_at
+    return ShownSession(
+        value=value,
+        public_id=to_text(Prefix.SESSION, value.id),
+        name=value.title or value.ticket or "A session without a name",
+        url=showing.session_url(value.id),
+        runs=tuple((states.run_state(status, last_activity_at=at, now=at), count) for status, count in counts),
+    )

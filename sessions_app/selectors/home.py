@@ -1,0 +1,87 @@
+"""Sums for the first page of a team: what was finished, how workflows do, and how long people let agents wait."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from django.db import connection
+
+from teams_app.engine.actors import Actor, Permission
+
+MOST_WORKFLOWS = 5
+
+_FINISHED = """
+SELECT (completed_at AT TIME ZONE %(zone)s)::date, status, count(*) FROM sessions_app_run
+WHERE team_id = %(team)s AND status = ANY(%(ended)s) AND last_activity_at >= %(since)s AND completed_at >= %(since)s
+GROUP BY 1, 2
+"""
+_WORKFLOWS = """
+SELECT workflow_id, max(workflow_title), count(*), count(*) FILTER (WHERE status LIKE 'complete%%'),
+       extract(epoch FROM percentile_cont(0.5) WITHIN GROUP (ORDER BY completed_at - started_at))
+FROM sessions_app_run WHERE team_id = %(team)s AND last_activity_at >= %(since)s
+GROUP BY workflow_id ORDER BY 3 DESC, 1 LIMIT %(most)s
+"""
+_WAITS = """
+SELECT extract(epoch FROM percentile_cont(0.5) WITHIN GROUP (ORDER BY answered_at - presented_at)),
+       extract(epoch FROM percentile_cont(0.9) WITHIN GROUP (ORDER BY answered_at - presented_at)),
+       count(*), count(*) FILTER (WHERE option_id IN ('send_back', 'reject'))
+FROM sessions_app_checkpointrequest
+WHERE team_id = %(team)s AND state = 'answered' AND answered_as = 'human' AND answered_at >= %(since)s
+"""
+_ENDED = ["complete", "complete_with_gaps", "rejected", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowSum:
+    workflow_id: str
+    title: str
+    runs: int
+    done: int
+    median_s: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sums:
+    """`finished` counts by day and status; the waits are those of questions that a person answered."""
+
+    finished: dict[tuple[date, str], int]
+    workflows: Sequence[WorkflowSum]
+    half_waited_s: float | None
+    most_waited_s: float | None
+    answered: int
+    refused: int
+
+
+def read_sums(*, actor: Actor, since: datetime, zone: str) -> Sums:
+    """Three queries. Days are those of the reader's zone."""
+    actor.require(Permission.READ_RUNS)
+    asked: dict[str, Any] = {
+        "team": actor.team_id,
+        "since": since,
+        "zone": zone,
+        "ended": _ENDED,
+        "most": MOST_WORKFLOWS,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_FINISHED, asked)
+        finished = {(day, status): count for day, status, count in cursor.fetchall()}
+        cursor.execute(_WORKFLOWS, asked)
+        workflows = [
+            WorkflowSum(workflow_id=id_, title=title, runs=runs, done=done, median_s=_number(median))
+            for id_, title, runs, done, median in cursor.fetchall()
+        ]
+        cursor.execute(_WAITS, asked)
+        half, most, answered, refused = cursor.fetchone()
+    return Sums(
+        finished=finished,
+        workflows=workflows,
+        half_waited_s=_number(half),
+        most_waited_s=_number(most),
+        answered=answered,
+        refused=refused,
+    )
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else float(str(value))

@@ -1,0 +1,196 @@
+"""Runs as their list shows them: by a query, in keyset pages, the latest call first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib.postgres.search import SearchQuery, SearchVector
+from django.db import connection
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import JSONObject
+
+from sessions_app.engine.checkpoints import CheckpointState
+from sessions_app.engine.run_query import RunQuery, RunWord
+from sessions_app.engine.runs import OutputChannel, RunStatus
+from sessions_app.engine.values import RunValue
+from sessions_app.models import CheckpointRequest, Gap, Node, Output, Run, WorkSession
+from sessions_app.selectors.rows import activity_position, read_activity_position, run_value
+from teams_app import selectors as teams
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.pages import Page, PageRequest, cut_page
+
+MOST_COUNTED = 1_000
+# Of a word that is everywhere, the newest runs are looked at.
+_MOST_FOUND = 2_000
+_ENDED = ("complete", "complete_with_gaps", "rejected", "cancelled")
+_BY_WORD = {
+    RunWord.PAUSED: "paused",
+    RunWord.DONE: "complete",
+    RunWord.GAPS: "complete_with_gaps",
+    RunWord.REJECTED: "rejected",
+    RunWord.CANCELLED: "cancelled",
+}
+
+_COUNTS = """
+SELECT
+  (SELECT count(*) FROM (SELECT 1 FROM sessions_app_run
+     WHERE team_id = %(team)s AND status = ANY(%(open)s) LIMIT %(most)s) a),
+  (SELECT count(*) FROM (SELECT DISTINCT run_id FROM sessions_app_checkpointrequest
+     WHERE team_id = %(team)s AND state = 'open' LIMIT %(most)s) b),
+  (SELECT count(*) FROM (SELECT 1 FROM sessions_app_run r
+     WHERE team_id = %(team)s AND (status = 'blocked' OR (status = 'in_progress' AND last_activity_at < %(idle)s))
+       AND NOT EXISTS (SELECT 1 FROM sessions_app_checkpointrequest q WHERE q.run_id = r.id AND q.state = 'open')
+     LIMIT %(most)s) c)
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRow:
+    """`now_at` is what is pending; `waits` tells that a question of the run is open."""
+
+    run: RunValue
+    session_title: str
+    ticket: str
+    now_at: str
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCounts:
+    open: int
+    waiting: int
+    stuck: int
+
+
+def count_runs(*, actor: Actor, now: datetime, idle_after: timedelta) -> RunCounts:
+    """As far as anybody counts. One query."""
+    actor.require(Permission.READ_RUNS)
+    open_ones = [status.value for status in RunStatus if status.value not in _ENDED]
+    asked: dict[str, Any] = {
+        "team": actor.team_id,
+        "open": open_ones,
+        "idle": now - idle_after,
+        "most": MOST_COUNTED,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_COUNTS, asked)
+        row = cursor.fetchone()
+    return RunCounts(open=row[0], waiting=row[1], stuck=row[2])
+
+
+def list_run_rows(
+    *,
+    actor: Actor,
+    query: RunQuery,
+    page: PageRequest,
+    now: datetime,
+    idle_after: timedelta,
+    session_id: UUID | None = None,
+) -> Page[RunRow]:
+    """One query, and one more where an agent is named."""
+    actor.require(Permission.READ_RUNS)
+    rows = _asked(actor, query, now=now, idle_after=idle_after)
+    if session_id is not None:
+        rows = rows.filter(session_id=session_id)
+    if page.after is not None:
+        at, row_id = read_activity_position(page.after)
+        rows = rows.filter(Q(last_activity_at__lt=at) | Q(last_activity_at=at, pk__gt=row_id))
+    return cut_page(
+        rows=_shown(rows).order_by("-last_activity_at", "id")[: page.limit + 1],
+        limit=page.limit,
+        value_of=_run_row,
+        position_of=activity_position,
+    )
+
+
+def _shown(rows: QuerySet[Any]) -> QuerySet[Any]:
+    tip = Node.objects.filter(pk=OuterRef("tip_node_id")).values("pending_title")
+    session = WorkSession.objects.filter(pk=OuterRef("session_id")).values(
+        found=JSONObject(title=F("title"), ticket=F("ticket"))
+    )
+    shown: QuerySet[Any] = rows.annotate(now_at=Subquery(tip[:1]), of_session=Subquery(session[:1]), waits=_waits())
+    return shown
+
+
+def _waits() -> Exists:
+    return Exists(CheckpointRequest.objects.filter(run_id=OuterRef("pk"), state=CheckpointState.OPEN.value))
+
+
+def _run_row(row: Any) -> RunRow:
+    return RunRow(
+        run=run_value(row),
+        session_title=row.of_session["title"],
+        ticket=row.of_session["ticket"],
+        now_at=row.now_at or "",
+        waits=row.waits,
+    )
+
+
+def _asked(actor: Actor, query: RunQuery, *, now: datetime, idle_after: timedelta) -> QuerySet[Run]:
+    rows: QuerySet[Run] = Run.objects.filter(team_id=actor.team_id)
+    if query.status is not None:
+        rows = _in_state(rows, query.status, idle=now - idle_after)
+    if query.workflow:
+        stem = query.workflow.removesuffix("*")
+        rows = rows.filter(workflow_id__startswith=stem) if stem != query.workflow else rows.filter(workflow_id=stem)
+    if query.agent:
+        rows = rows.filter(created_by__in=teams.actors_named(actor=actor, text=query.agent))
+    if query.has_gap:
+        rows = rows.filter(Exists(Gap.objects.filter(run_id=OuterRef("pk"), resolved_by_id__isnull=True)))
+    if query.since is not None:
+        rows = rows.filter(last_activity_at__gte=query.since)
+    if query.ticket or query.branch:
+        rows = rows.filter(session_id__in=_sessions(actor, query))
+    for word in query.words:
+        rows = rows.filter(pk__in=_with_word(actor, word))
+    return rows
+
+
+def _in_state(rows: QuerySet[Run], word: RunWord, *, idle: datetime) -> QuerySet[Run]:
+    """A run that waits for a person is waiting, whatever else it is."""
+    going = Q(status=RunStatus.IN_PROGRESS.value)
+    match word:
+        case RunWord.OPEN:
+            return rows.exclude(status__in=_ENDED)
+        case RunWord.WAITING:
+            return rows.filter(_waits()).exclude(status__in=_ENDED)
+        case RunWord.RUNNING:
+            return rows.filter(going, ~_waits(), last_activity_at__gte=idle)
+        case RunWord.IDLE:
+            return rows.filter(going, ~_waits(), last_activity_at__lt=idle)
+        case RunWord.BLOCKED:
+            return rows.filter(~_waits(), status=RunStatus.BLOCKED.value)
+        case RunWord.STUCK:
+            stuck = Q(status=RunStatus.BLOCKED.value) | (going & Q(last_activity_at__lt=idle))
+            return rows.filter(stuck, ~_waits())
+        case RunWord.PAUSED | RunWord.DONE | RunWord.GAPS | RunWord.REJECTED | RunWord.CANCELLED:
+            return rows.filter(status=_BY_WORD[word])
+
+
+def _sessions(actor: Actor, query: RunQuery) -> QuerySet[Any]:
+    rows = WorkSession.objects.filter(team_id=actor.team_id)
+    if query.ticket:
+        rows = rows.filter(~Q(ticket=""), ticket=query.ticket)
+    if query.branch:
+        rows = rows.filter(~Q(git_branch=""), git_branch__istartswith=query.branch)
+    return rows.values("pk")
+
+
+def _with_word(actor: Actor, word: str) -> Sequence[UUID]:
+    """The newest runs that have the word in their goal, their notes, or the name or ticket of their session.
+
+    Each source goes by its own index, which one condition over all of them would not.
+    """
+    runs = Run.objects.filter(team_id=actor.team_id)
+    named = WorkSession.objects.filter(team_id=actor.team_id)
+    named = named.filter(title__icontains=word) | named.filter(~Q(ticket=""), ticket__iexact=word)
+    notes = Output.objects.filter(team_id=actor.team_id, channel=OutputChannel.RECAP.value, run_id__isnull=False)
+    notes = notes.annotate(words=SearchVector("body", config="simple")).filter(
+        words=SearchQuery(word, config="simple", search_type="plain")
+    )
+    by_goal = runs.filter(goal__icontains=word).order_by("-last_activity_at").values_list("pk", flat=True)[:_MOST_FOUND]
+    by_name = runs.filter(session_id__in=named.order_by().values("pk")[:_MOST_FOUND]).values_list("pk", flat=True)
+    by_note = notes.order_by("-created_at").values_list("run_id", flat=True)[:_MOST_FOUND]
+    return tuple(by_goal.union(by_name[:_MOST_FOUND], by_note))

@@ -1,0 +1,51 @@
+"""Values that look right and are odd: whatever is sent, an answer of ours, and never a defect."""
+
+import pytest
+
+from tests.cast import issue
+
+pytestmark = pytest.mark.django_db
+
+MOMENTS = [
+    *(f"2027-01-31T12:00:00{offset}" for offset in ("+23:59", "-23:59", "+24:00", "+99:99", "+14:00:30", "+05", "z", "Z")),
+    *("0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "9999-12-31T23:59:60Z", "2027-02-30T00:00:00Z"),
+    *("2027-W05-1T00:00:00Z", "20270131T120000Z", "2027-01-31", "2027-01-31T24:00:00Z", "1e400", "", "now"),
+]  # fmt: skip
+ADDRESSES = [
+    *("HTTPS://chat.example.com/x", "https://EXAMPLE.com:443/x", "https:///x", "https://", "HTTPS://", "https:chat", "https://["),
+    *("https://a.example:99999/x", "https://a.example:x/", "https://a.example:/x", "https://a.example:0/", "https://é.example/"),
+    *("https://\u2100.example/", "https://xn--.example/", "https://a..example/", "https://.example/", "https://1.2.3.4/", "x" * 5_000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_an_odd_moment_is_taken_or_refused(house, as_person, moment):
+    owner = as_person(house.alice)
+
+    response = owner.post("/api/v1/keys", {"name": "odd", "scopes": ["runs:read"], "expiresAt": moment})
+    listed = owner.get("/api/v1/keys")
+
+    assert response.status_code in {201, 400, 409, 422}, response.content
+    assert listed.status_code == 200
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize(("method", "path"), [("PUT", "/api/v1/webhook"), ("POST", "/api/v1/endpoints")])
+def test_an_odd_address_is_taken_or_refused(house, as_person, settings, method, path, address):
+    settings.PUBLIC_URL = "https://rails.example.com"
+    owner = as_person(house.alice)
+
+    response = owner(method, path, {"url": address, "kinds": ["run_completed"]})
+    response = owner(method, path, {"url": address}) if response.status_code == 400 else response
+    seen = owner.get(path)
+
+    assert response.status_code in {200, 201, 400, 409}, response.content
+    assert seen.status_code in {200, 404}
+
+
+def test_a_key_may_be_issued_with_every_offset_that_a_clock_has(house):
+    from datetime import datetime, timedelta, timezone
+
+    for minutes in (-23 * 60 - 59, -1, 1, 23 * 60 + 59):
+        far = datetime(2027, 1, 31, 12, tzinfo=timezone(timedelta(minutes=minutes)))
+        assert issue(house.alice.actor, expires_at=far).key.expires_at == far

@@ -1,0 +1,35 @@
+"""Words that are kept, without the keys in them."""
+
+import pytest
+
+from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.kept import read_kept
+
+OWN = "wr_key_" + "abcdefgh" * 5
+OTHER = "ghp_0123456789abcdefABCDEF"
+BESIDE = [1, 10**30, -(10**400), 1.5, None, True, "\ud800", "é", [], {}, {"deep": [{"deeper": 1}]}]
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+def test_a_key_is_found_whatever_stands_beside_it(beside):
+    kept = read_kept({"a": beside, "b": [{"c": f"use {OTHER}"}], "d": beside})
+
+    assert kept.value == {"a": beside, "b": [{"c": "use [redacted]"}], "d": beside}
+    assert kept.hidden == ("b[0].c",)
+    with pytest.raises(InvalidInputError) as refused:
+        read_kept({"a": beside, "b": [{"c": f"use {OWN}"}]})
+    assert refused.value.details["validationErrors"][0]["path"] == "b[0].c"
+    assert OWN not in str(refused.value.as_json())
+
+
+@pytest.mark.parametrize("value", [{OWN: 1}, [OWN], OWN, {"a": {OWN: {}}}])
+def test_a_key_as_a_name_or_alone_is_found_too(value):
+    with pytest.raises(InvalidInputError) as refused:
+        read_kept(value)
+    assert OWN not in str(refused.value.as_json())
+
+
+def test_what_holds_no_key_is_the_same_object():
+    value = {"notes": "Looked at the list of tasks.", "n": [1, 2]}
+
+    assert read_kept(value).value is value

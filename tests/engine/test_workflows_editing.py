@@ -1,0 +1,101 @@
+"""What the editor asks of the engine: the lines of places, the word that was meant, and answers that a workflow does not have."""
+
+import json
+
+import pytest
+
+from teams_app.engine.errors import InvalidInputError
+from tests.activity_folders import activity, checkpoint, folder, program_of as folder_program, step as folder_step
+from tests.step_documents import program_of, step
+from workflows_app.engine.places import line_at, lines_of_json, replacement
+from workflows_app.engine.trial import check_answers, deciding_variables, questions_of
+
+TEXT = """{
+  "id": "team.a",
+  "steps": [
+    {"id": "one", "say": "a \\"brace\\": { and [ in a text"},
+    {
+      "id": "two",
+      "when": {"var": "x",
+        "equal": 1}
+    }
+  ],
+  "tags": ["a",
+    "b"]
+}"""
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("id", 2),
+        ("steps", 3),
+        ("steps[0]", 4),
+        ("steps[0].say", 4),
+        ("steps[1]", 5),
+        ("steps[1].id", 6),
+        ("steps[1].when.equal", 8),
+        ("steps[1].when.absent", 7),
+        ("steps[1].nothing[3].deep", 5),
+        ("tags[1]", 12),
+        ("nowhere", 1),
+    ],
+)
+def test_each_place_of_a_document_has_its_line_or_that_of_what_is_around_it(path, line):
+    assert line_at(lines=lines_of_json(TEXT), path=path) == line
+
+
+@pytest.mark.parametrize("cut", range(0, len(TEXT), 7))
+def test_a_text_that_is_cut_anywhere_is_read_as_far_as_it_goes(cut):
+    whole = lines_of_json(TEXT)
+
+    assert all(whole.get(path, line) == line for path, line in lines_of_json(TEXT[:cut]).items() if path in whole)
+
+
+def test_the_word_that_was_meant_takes_the_place_of_the_one_that_stands_in_the_line():
+    said = {"message": "A condition has no operator 'equal'.", "suggestion": "Did you mean 'equals'?"}
+
+    assert replacement(**said, line='  "equal": 1') == ("equal", "equals")
+    assert replacement(**said, line='  "other": 1') is None
+    assert replacement(message="No 'x'.", suggestion="Known: a, b.", line="x") is None
+
+
+def test_answers_that_a_workflow_has_are_taken_and_others_refused():
+    program = folder_program(
+        folder(activity("work", checkpoints=[checkpoint("go")], steps=[folder_step("do", checkpoint="go")]))
+    )
+    (question,) = questions_of(program)
+
+    check_answers(program=program, answers={question.item_id: {"option": "yes"}, "work@0::do": {"context": {"a": 1}}})
+    for wrong in (
+        {"goo": {"option": "yes"}},
+        {question.item_id: {"option": "yess"}},
+        {"do": {"option": "yes"}},
+        {"do": {"contxt": {}}},
+        {"do": "yes"},
+    ):
+        with pytest.raises(InvalidInputError):
+            check_answers(program=program, answers=wrong)
+
+
+def test_the_variables_that_decide_are_told_once():
+    program = program_of(
+        json.loads(
+            json.dumps(
+                {
+                    "id": "team.a",
+                    "name": "A",
+                    "description": "A.",
+                    "version": "1.0.0",
+                    "steps": [
+                        step("one", runCondition={"var": "risk", "equals": "high"}),
+                        step(
+                            "two", runCondition={"and": [{"var": "risk", "equals": "low"}, {"var": "b", "equals": 1}]}
+                        ),
+                    ],
+                }
+            )
+        )
+    )
+
+    assert deciding_variables(program) == ("risk", "b")

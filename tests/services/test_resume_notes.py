@@ -1,0 +1,160 @@
+"""What was noted before any workflow began is found again, artifacts are searched, and a wrong id is said to be wrong."""
+
+import os
+from datetime import timedelta
+
+import pytest
+
+from sessions_app.engine.obligations import Submission
+from sessions_app.engine.resume import ResumeQuery
+from sessions_app.engine.resume_reply import render_text
+from sessions_app.engine.runs import ObservationKey
+from sessions_app.services import sessions
+from sessions_app.services.resume import resume_sessions
+from teams_app.engine.errors import InvalidInputError, NotFoundError
+from teams_app.engine.ids import Prefix, from_text, to_text
+from tests import run_cast
+from tests.run_cast import NOW, advance, begin, plain_steps, rehydrate, session_id
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def desk():
+    return run_cast.make_desk()
+
+
+@pytest.fixture
+def noted(desk):
+    begun = sessions.start_session(
+        actor=desk.agent,
+        title="Vestibule lantern",
+        observations={ObservationKey.TICKET: "LAMP-77", ObservationKey.GIT_BRANCH: "fix/LAMP-77-flicker"},
+        now=NOW,
+        entropy=os.urandom,
+    ).value
+    sessions.bookmark_session(
+        actor=desk.agent,
+        session_token=begun["sessionToken"],
+        submission=Submission(notes="The quartz capacitor hums."),
+        now=NOW + timedelta(minutes=1),
+        entropy=os.urandom,
+    )
+    return begun["session"]["sessionId"]
+
+
+def find(desk, *, actor=None, **query):
+    return resume_sessions(actor=actor or desk.agent, query=ResumeQuery(**query))
+
+
+QUERIES = {
+    "id": lambda named: {"session_id": named},
+    "id in the text": lambda named: {"text": f"go on with {named}"},
+    "title": lambda _: {"text": "the vestibule lantern"},
+    "ticket": lambda _: {"ticket": "LAMP-77"},
+    "branch": lambda _: {"git_branch": "fix/LAMP-77-flicker"},
+    "words of the notes": lambda _: {"text": "quartz capacitor"},
+}
+
+
+@pytest.mark.parametrize("by", sorted(QUERIES))
+def test_notes_of_a_session_without_a_run_are_found(desk, noted, by):
+    run_cast.published(desk, *plain_steps(2))
+    run_cast.start(desk)
+
+    found = find(desk, **QUERIES[by](noted))
+
+    (session,) = found["sessions"]
+    assert (session["sessionId"], session["snippet"]) == (noted, "The quartz capacitor hums.")
+    text = render_text(found)
+    assert f"\n{session['sessionToken']}" in text
+    assert noted in text
+
+
+def test_the_token_that_it_gives_takes_more_notes_and_the_id_begins_a_run_there(desk, noted):
+    (session,) = find(desk, session_id=noted)["sessions"]
+
+    sessions.bookmark_session(
+        actor=desk.agent,
+        session_token=session["sessionToken"],
+        submission=Submission(notes="And it smells."),
+        now=NOW + timedelta(minutes=2),
+        entropy=os.urandom,
+    )
+    run_cast.published(desk, *plain_steps(2))
+    value = run_cast.start(desk, session_id=from_text(Prefix.SESSION, noted), now=NOW + timedelta(minutes=3)).value
+
+    recap = rehydrate(desk.agent, value).value["recap"]
+    assert [entry["notes"] for entry in recap["entries"]] == ["The quartz capacitor hums.", "And it smells."]
+    assert "sessions" not in find(desk, session_id=noted)
+
+
+def test_notes_on_a_session_after_a_node_are_not_in_the_recap_of_that_node(desk, noted):
+    run_cast.published(desk, *plain_steps(2))
+    (session,) = find(desk, session_id=noted)["sessions"]
+    value = run_cast.start(desk, session_id=from_text(Prefix.SESSION, noted), now=NOW + timedelta(minutes=3)).value
+    sessions.bookmark_session(
+        actor=desk.agent,
+        session_token=session["sessionToken"],
+        submission=Submission(notes="Later."),
+        now=NOW + timedelta(minutes=4),
+        entropy=os.urandom,
+    )
+
+    recap = rehydrate(desk.agent, value).value["recap"]
+    assert [entry["notes"] for entry in recap["entries"]] == ["The quartz capacitor hums."]
+
+
+def test_another_team_finds_none_of_it(desk, noted):
+    assert "sessions" not in find(desk, actor=desk.stranger, text="quartz capacitor")
+    with pytest.raises(NotFoundError):
+        find(desk, actor=desk.stranger, session_id=noted)
+
+
+def test_artifacts_are_searched(desk):
+    value = begin(desk, *plain_steps(3))
+    advance(desk.agent, value, "Plain notes.", artifacts=[{"kind": "own.finding", "where": "the carburettor gasket"}])
+    for _ in range(3):
+        run_cast.start(desk)
+
+    found = find(desk, text="carburettor gasket")["candidates"]
+
+    assert [candidate["runId"] for candidate in found] == [value["session"]["runId"]]
+    assert "matched_notes" in found[0]["whyMatched"]
+
+
+def test_an_artifact_of_any_size_is_kept_and_found_by_its_beginning(desk):
+    value = begin(desk, *plain_steps(3))
+    words = " ".join(f"w{number}" for number in range(20_000))
+    advance(desk.agent, value, "Plain notes.", artifacts=[{"a": "carburettor", "kind": "own.big", "text": words}])
+
+    assert find(desk, text="carburettor")["candidates"][0]["runId"] == value["session"]["runId"]
+
+
+@pytest.mark.parametrize("name", ["run_id", "session_id"])
+@pytest.mark.parametrize("text", ["x", "run_", "sess_123", "latest", "🦊", "run_aaaa'; --"])
+def test_an_id_that_is_none_is_refused(desk, name, text):
+    begin(desk, *plain_steps(2))
+
+    with pytest.raises(InvalidInputError) as refusal:
+        find(desk, **{name: text})
+
+    (problem,) = refusal.value.as_json()["details"]["validationErrors"]
+    assert problem["path"] == {"run_id": "runId", "session_id": "sessionId"}[name]
+
+
+@pytest.mark.parametrize(("name", "prefix"), [("run_id", Prefix.RUN), ("session_id", Prefix.SESSION)])
+def test_an_id_that_names_nothing_is_said_to(desk, name, prefix):
+    value = begin(desk, *plain_steps(2))
+
+    with pytest.raises(NotFoundError):
+        find(
+            desk, **{name: to_text(prefix, from_text(Prefix.NODE, "node_" + "a" * 26) or session_id(value))[:-1] + "a"}
+        )
+
+
+def test_the_right_id_is_found_whatever_is_around_it(desk):
+    value = begin(desk, *plain_steps(2))
+
+    named = f"  {value['session']['runId'].upper()} "
+    assert find(desk, run_id=named)["candidates"][0]["runId"] == value["session"]["runId"]

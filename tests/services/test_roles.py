@@ -1,0 +1,226 @@
+"""The role that serves requests does all that requests need, and can neither change nor delete history."""
+
+import os
+from contextlib import contextmanager
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import ProgrammingError, connection, transaction
+from django.utils import timezone
+
+from sessions_app.services import ledger, runs, sessions
+from sessions_app.services.keys import forget_keys
+from sessions_app.services.upkeep import ensure_partitions
+from sessions_app.services.verification import verify_all
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.services.audit import record_audit
+from teams_app.services.roles import APP_ROLE, APPEND_ONLY, KEPT, UPKEEP_ROLE, privileges_of
+from tests import run_cast
+from tests.checkpoint_cast import answer, at_question, only_row
+from tests.engine_play import NEVER_STOP
+from tests.handover_cast import WORKFLOW, begun, entered, publish_folder, two_activities
+from tests.run_cast import NOW, advance, advanced, begin, bookmark, plain_steps, rehydrate, run_id, session_id
+from traces_app.services.retention import keep_traces
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SYSTEM = system_actor(team_id=NO_TEAM, door=Door.TASK)
+
+
+@contextmanager
+def as_role(role):
+    """What the process does on a connection of the role, for as long as it lasts."""
+    connection.close()
+    user, connection.settings_dict["USER"] = connection.settings_dict["USER"], role
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT current_user, session_user")
+            assert cursor.fetchone() == (role, role)
+        yield
+    finally:
+        connection.close()
+        connection.settings_dict["USER"] = user
+
+
+@pytest.fixture(autouse=True)
+def _granted():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_roles WHERE rolname = ANY(%s)", [[APP_ROLE, UPKEEP_ROLE]])
+        if cursor.fetchone() != (2,):
+            pytest.skip("the server has no roles beside the owner")
+    call_command("grant_roles", verbosity=0, stdout=StringIO())
+
+
+@pytest.fixture
+def desk():
+    yield run_cast.make_desk()
+    forget_keys()
+
+
+def test_requests_and_upkeep_do_all_their_work_as_their_roles(desk):
+    with as_role(APP_ROLE):
+        value = begin(desk, *plain_steps(4), preferences=NEVER_STOP)
+        then = advanced(desk.agent, value, "")
+        bookmark(desk.agent, then)
+        assert advance(desk.agent, value, "").replayed
+        fresh = rehydrate(desk.agent, value).value
+        advance(desk.agent, fresh)
+        runs.change_preferences(actor=desk.person, run_id=run_id(value), change=NEVER_STOP, now=NOW, entropy=os.urandom)
+        sessions.start_session(actor=desk.agent, title="Notes", observations={}, now=NOW, entropy=os.urandom)
+        asked = at_question(desk, authority="human")
+        answer(desk.person, only_row(asked), reason="It is right.")
+        publish_folder(desk, two_activities(), WORKFLOW)
+        held = begun(desk).held
+        entered(desk, held.token, "plan")
+        with transaction.atomic():
+            record_audit(actor=desk.owner, action="thing.made", target="thing", now=NOW)
+    with as_role(UPKEEP_ROLE):
+        assert ledger.enter_sessions(actor=SYSTEM, now=NOW).begun == 4
+        ensure_partitions(actor=SYSTEM, today=(timezone.now() + timedelta(days=40)).date())
+        keep_traces(actor=SYSTEM, now=timezone.now())
+        assert list(verify_all(actor=SYSTEM)) == []
+
+
+@pytest.mark.parametrize("role", [APP_ROLE, UPKEEP_ROLE])
+@pytest.mark.parametrize("table", sorted(APPEND_ONLY | KEPT))
+def test_history_is_neither_changed_nor_deleted(desk, role, table):
+    begin(desk, *plain_steps(3))
+    forbidden = [
+        f"UPDATE {table} SET team_id = team_id",
+        f"DELETE FROM {table}",
+        f"TRUNCATE {table}",
+        f"ALTER TABLE {table} DISABLE TRIGGER ALL",
+        f"DROP TABLE {table}",
+    ]
+    allowed = privileges_of(role, table)
+    forbidden = [statement for statement in forbidden if statement.split()[0] not in allowed]
+    assert len(forbidden) >= 3
+
+    with as_role(role), connection.cursor() as cursor:
+        for statement in forbidden:
+            with pytest.raises(ProgrammingError, match=r"permission denied|must be owner"):
+                cursor.execute(statement)
+
+
+@pytest.mark.parametrize("role", [APP_ROLE, UPKEEP_ROLE])
+def test_the_partitions_are_no_way_around_it(desk, role):
+    begin(desk, *plain_steps(3))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r'")
+        partitions = [name for (name,) in cursor.fetchall()]
+    assert partitions
+
+    with as_role(role), connection.cursor() as cursor:
+        for name in partitions:
+            for statement in (f"DELETE FROM {name}", f"UPDATE {name} SET team_id = team_id", f"DROP TABLE {name}"):
+                with pytest.raises(ProgrammingError, match=r"permission denied|must be owner"):
+                    cursor.execute(statement)
+
+
+@pytest.mark.parametrize("role", [APP_ROLE, UPKEEP_ROLE])
+def test_a_role_owns_nothing_and_makes_nothing(role):
+    with as_role(role), connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_class WHERE relowner = current_user::regrole")
+        assert cursor.fetchone() == (0,)
+        cursor.execute(
+            "SELECT rolsuper, rolcreaterole, rolcreatedb, rolbypassrls, rolreplication FROM pg_roles "
+            "WHERE rolname = current_user"
+        )
+        assert cursor.fetchone() == (False,) * 5
+        for statement in (
+            "CREATE TABLE own (id int)",
+            "SET ROLE workrail",
+            "UPDATE django_migrations SET app = app",
+        ):
+            with pytest.raises(ProgrammingError, match=r"permission denied"):
+                cursor.execute(statement)
+
+
+def test_partitions_are_made_and_dropped_by_upkeep_only_and_only_those(desk):
+    make = "SELECT workrail_make_partition(%s, %s, '2031-01-01', '2031-02-01')"
+    with as_role(APP_ROLE), connection.cursor() as cursor, pytest.raises(ProgrammingError, match="permission denied"):
+        cursor.execute(make, ["sessions_app_event", "sessions_app_event_2031_01"])
+    with as_role(UPKEEP_ROLE), connection.cursor() as cursor:
+        for parent, name in (
+            ("teams_app_team", "teams_app_team_2031_01"),
+            ("sessions_app_event", "other_2031_01"),
+            ("sessions_app_event", "sessions_app_event_2031_01; DROP TABLE x"),
+        ):
+            with pytest.raises(ProgrammingError, match="is no partition"):
+                cursor.execute(make, [parent, name])
+        with pytest.raises(ProgrammingError, match="is no partition"):
+            cursor.execute("SELECT workrail_drop_partition('teams_app_team')")
+        cursor.execute(make, ["sessions_app_event", "sessions_app_event_2031_01"])
+        cursor.execute("SELECT workrail_drop_partition('sessions_app_event_2031_01')")
+        assert cursor.fetchone() == (True,)
+
+
+def test_a_month_of_the_log_that_has_events_is_not_dropped(desk):
+    value = begin(desk, *plain_steps(3))
+    month = f"sessions_app_event_{NOW:%Y_%m}"
+    ensure_partitions(actor=SYSTEM, today=NOW.date())
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT tableoid::regclass::text FROM sessions_app_event LIMIT 1")
+        (at,) = cursor.fetchone()
+    if at != month:
+        pytest.skip("its events are in the default partition")
+
+    with as_role(UPKEEP_ROLE), connection.cursor() as cursor:
+        cursor.execute("SELECT workrail_drop_partition(%s)", [month])
+        assert cursor.fetchone() == (False,)
+    assert run_cast.events(value)
+
+
+def test_a_session_is_forgotten_only_with_its_entry_in_the_ledger(desk):
+    from sessions_app.models import WorkSession
+    from sessions_app.selectors.standings import birth_date
+
+    value, other = begin(desk, *plain_steps(3)), run_cast.start(desk).value
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    forget, gone = "SELECT workrail_forget_session(%s, %s)", session_id(value)
+
+    with as_role(APP_ROLE):
+        with connection.cursor() as cursor, pytest.raises(ProgrammingError, match="the ledger does not say"):
+            cursor.execute(forget, [gone, birth_date(gone)])
+        with transaction.atomic(), connection.cursor() as cursor:
+            ledger.enter_deletion(actor=SYSTEM, session_id=gone, reason="over its time", now=NOW)
+            cursor.execute(forget, [gone, birth_date(gone)])
+
+    assert list(verify_all(actor=SYSTEM)) == []
+    assert list(WorkSession.objects.values_list("pk", flat=True)) == [session_id(other)]
+
+
+def test_granting_twice_is_granting_once():
+    def granted():
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT grantee, table_name, privilege_type FROM information_schema.role_table_grants "
+                "WHERE grantee = ANY(%s) ORDER BY 1, 2, 3",
+                [[APP_ROLE, UPKEEP_ROLE]],
+            )
+            return cursor.fetchall()
+
+    before = granted()
+    call_command("grant_roles", stdout=StringIO())
+
+    assert granted() == before
+    assert before
+
+
+def test_a_person_deletes_a_session_and_upkeep_collects_what_it_leaves_as_their_roles(desk):
+    from sessions_app.services.collection import collect_unreferenced
+    from sessions_app.services.deletion import delete_session
+    from sessions_app.services.upkeep import drop_empty_partitions
+
+    value = begin(desk, *plain_steps(3))
+    advanced(desk.agent, value)
+
+    with as_role(APP_ROLE):
+        delete_session(actor=desk.owner, session_id=session_id(value), reason="They asked for it.", now=NOW)
+    with as_role(UPKEEP_ROLE):
+        assert collect_unreferenced(actor=SYSTEM).snapshots > 0
+        drop_empty_partitions(actor=SYSTEM, today=(NOW + timedelta(days=200)).date())
+
+    assert list(verify_all(actor=SYSTEM)) == []

@@ -1,0 +1,146 @@
+"""The editor without a script: what a form sends, and what comes back."""
+
+import json
+import re
+
+import pytest
+
+from teams_app.engine.actors import Role
+from tests.cast import play
+from tests.workflow_cast import document
+
+pytestmark = pytest.mark.django_db
+
+ROOT = "/studio/workflows_app/workflow/"
+
+
+@pytest.fixture
+def client_of():
+    from django.test import Client
+
+    def enter(player):
+        browser = Client()
+        browser.force_login(player.person)
+        return browser
+
+    return enter
+
+
+@pytest.fixture
+def ann(house, client_of):
+    return client_of(play("ann", house.team, Role.AUTHOR))
+
+
+def made(browser, **form):
+    """A new workflow; its row and the address of its editor."""
+    from workflows_app.models import Workflow
+
+    form = {"title": "Plan", "new_id": "team.plan", "format": "steps_json", **form}
+    url = browser.post(f"{ROOT}new/", form)["Location"]
+    return Workflow.objects.get(workflow_id=form["new_id"]), url
+
+
+def typed(text, **more):
+    return {"base": 1, "path": "workflow.json", "text": text, "changed": "", "do": "check", **more}
+
+
+def text(response):
+    return response.content.decode()
+
+
+def good(**more):
+    return json.dumps(document("team.plan", **more))
+
+
+def test_a_problem_stands_at_its_line_and_is_mended_by_a_button(ann):
+    row, url = made(ann)
+    source = good().replace('"prompt"', '"promt"', 1)
+
+    page = text(ann.post(url, typed(source)))
+    (button,) = re.findall(r'value="(change:\d+)"', page)
+    mended = text(ann.post(url, typed(source, do=button)))
+
+    assert 'class="has-error"' in page
+    assert "promt" not in re.search(r"<textarea name=\"text\".*?</textarea>", mended, re.DOTALL)[0]
+    assert row.revisions.count() == 1
+
+
+def test_what_was_saved_meanwhile_is_shown_beside_what_was_typed_and_nothing_is_lost(ann):
+    from workflows_app.models import Workflow
+
+    row, _ = made(ann)
+    save = f"{ROOT}{row.pk}/save/"
+    assert ann.post(save, typed(good(name="Theirs"))).status_code == 302
+
+    refused = ann.post(save, typed(good(name="Mine")))
+    page = text(refused)
+
+    assert refused.status_code == 400
+    assert "somebody has revised it since" in page
+    assert "Theirs" in page
+    assert "Mine" in re.search(r"<textarea name=\"text\".*?</textarea>", page, re.DOTALL)[0]
+    assert 'name="base" value="2"' in page
+    assert ann.post(save, typed(good(name="Both"), base=2)).status_code == 302
+    assert Workflow.objects.get().title == "Both"
+
+
+def test_a_walk_rejects_an_answer_that_the_workflow_does_not_have(ann):
+    _, url = made(ann)
+
+    walked = text(ann.post(url, typed(good(), do="walk")))
+    refused = text(ann.post(url, typed(good(), do="walk", answers='{"read-chang": {"context": {}}}')))
+    broken = text(ann.post(url, typed(good(), do="walk", answers="{")))
+
+    assert "the end" in walked
+    assert "has no step or question" in refused
+    assert "Did you mean" in refused
+    assert "are no JSON" in broken
+
+
+def test_files_are_added_changed_and_removed_over_several_tabs_before_one_save(ann):
+    from workflows_app.selectors.sources import files_of
+
+    row, url = made(ann, format="activity_folder")
+    about = "id: team.plan\nversion: 0.2.0\ntitle: Plan\ndescription: A plan.\ninitialActivity: begin\n"
+
+    def carried(page):
+        return json.loads(re.search(r'name="changed" value="([^"]*)"', page)[1].replace("&quot;", '"'))
+
+    first = text(ann.post(url, typed(about, path="workflow.yaml", do="add", new_path="resources/01-a.md")))
+    changed = json.dumps(carried(first))
+    second = text(ann.post(url, typed("# A\n", path="resources/01-a.md", changed=changed, do="open:workflow.yaml")))
+    changed = json.dumps(carried(second))
+    saved = ann.post(f"{ROOT}{row.pk}/save/", typed(about, path="workflow.yaml", changed=changed))
+
+    files = files_of(row.revisions.get(number=2).pk)
+    assert saved.status_code == 302
+    assert files["resources/01-a.md"] == b"# A\n"
+    assert b"0.2.0" in files["workflow.yaml"]
+    assert "activities/01-begin.yaml" in files
+
+
+def test_buttons_that_would_be_refused_are_not_there(house, ann, client_of):
+    row, url = made(ann)
+    viewer = client_of(play("vic", house.team, Role.VIEWER))
+
+    page = text(viewer.get(f"{ROOT}{row.pk}/change/"))
+
+    assert viewer.get(url).status_code == 403
+    assert viewer.post(f"{ROOT}{row.pk}/save/", typed(good())).status_code == 403
+    assert all(label not in page for label in (">Edit<", ">Publish<", ">Copy to a new workflow<", ">Start a run<"))
+    assert client_of(house.charlie).get(url).status_code == 404
+
+
+def test_a_person_starts_a_run_and_gets_words_to_hand_to_an_agent(ann):
+    from sessions_app.models import Run
+
+    row, url = made(ann)
+    ann.post(f"{ROOT}{row.pk}/save/", typed(good()))
+    ann.post(f"{ROOT}{row.pk}/publish/", {"workflow": "team.plan", "revision": 2, "base": 0})
+
+    page = text(ann.post(f"{ROOT}{row.pk}/start/", {"workflow": "team.plan", "goal": "Look at it"}))
+
+    assert re.search(r"continue_workflow with stateToken st\.v1\.", page)
+    assert Run.objects.get().goal == "Look at it"
+    assert "1 run" in text(ann.get(f"{ROOT}{row.pk}/change/"))
+    assert url

@@ -1,0 +1,175 @@
+"""The stream that tells an open page that it is old: one query for all who watch, and nothing for whoever may not."""
+
+import asyncio
+import json
+from uuid import UUID
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from sessions_app.models import Run
+from tests import run_doors
+from tests.run_doors import begin_run, go_on
+from workrail_site.live import Live, Viewer, Watch
+
+RUN, TEAM = UUID(int=1), UUID(int=2)
+
+
+def scope(path="/studio/live/team/", headers=()):
+    return {"type": "http", "method": "GET", "path": path, "headers": list(headers), "query_string": b""}
+
+
+def django_that(status, told=None):
+    asked = []
+
+    async def application(scope, receive, send):
+        asked.append(scope["path"])
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": json.dumps(told).encode()})
+
+    return application, asked
+
+
+class Browser:
+    """Collects what is sent, and leaves when it has heard `enough` pieces."""
+
+    def __init__(self, enough):
+        self.enough = enough
+        self.heard = []
+        self.gone = asyncio.Event()
+
+    async def send(self, message):
+        self.heard.append(message)
+        if len(self.heard) >= self.enough:
+            self.gone.set()
+
+    async def receive(self):
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+
+def test_two_hundred_viewers_cost_one_query_a_tick():
+    asked = []
+
+    async def read(sessions, teams):
+        asked.append((sessions, teams))
+        return {RUN: "2", TEAM: "7"}
+
+    async def watch():
+        watch = Watch(read=read, tick_s=0)
+        viewers = [Viewer(kind="session", watched=RUN, version="1") for _ in range(200)]
+        still = Viewer(kind="team", watched=TEAM, version="7")
+        for viewer in (*viewers, still):
+            watch.join(viewer)
+        await viewers[0].changed.wait()
+        for viewer in (*viewers, still):
+            watch.leave(viewer)
+        return watch.ticks, viewers, still
+
+    ticks, viewers, still = asyncio.run(watch())
+
+    assert asked == [(frozenset({RUN}), frozenset({TEAM}))] * ticks
+    assert all(viewer.changed.is_set() and viewer.version == "2" for viewer in viewers)
+    assert not still.changed.is_set()
+
+
+def test_a_database_that_is_away_ends_no_stream():
+    answers = [OSError("away"), {RUN: "2"}]
+
+    async def read(sessions, teams):
+        answer = answers.pop(0)
+        if isinstance(answer, OSError):
+            raise answer
+        return answer
+
+    async def watch():
+        watch = Watch(read=read, tick_s=0)
+        viewer = Viewer(kind="session", watched=RUN, version="1")
+        watch.join(viewer)
+        await viewer.changed.wait()
+        watch.leave(viewer)
+        return viewer.version
+
+    assert asyncio.run(watch()) == "2"
+
+
+def test_a_viewer_hears_what_has_changed_and_is_forgotten_when_it_leaves():
+    async def read(sessions, teams):
+        return {TEAM: "8"}
+
+    async def visit():
+        django, asked = django_that(200, {"kind": "team", "watched": str(TEAM), "version": "7"})
+        watch = Watch(read=read, tick_s=0)
+        browser = Browser(enough=3)
+        await Live(django=django, watch=watch)(scope(), browser.receive, browser.send)
+        return browser.heard, asked, watch
+
+    heard, asked, watch = asyncio.run(visit())
+
+    assert asked == ["/studio/watch/team/"]
+    assert dict(heard[0]["headers"])[b"content-type"].startswith(b"text/event-stream")
+    assert b"event: changed\ndata: 8" in heard[2]["body"]
+    assert not watch._viewers
+
+
+def test_whoever_comes_back_is_told_what_they_missed():
+    async def read(sessions, teams):
+        return {}
+
+    async def visit():
+        django, _ = django_that(200, {"kind": "team", "watched": str(TEAM), "version": "9"})
+        browser = Browser(enough=3)
+        again = scope(headers=[(b"last-event-id", b"8")])
+        await Live(django=django, watch=Watch(read=read, tick_s=0))(again, browser.receive, browser.send)
+        return browser.heard
+
+    assert b"id: 9\nevent: changed" in asyncio.run(visit())[2]["body"]
+
+
+@pytest.mark.parametrize("status", [302, 403, 404, 500])
+def test_whoever_may_not_look_is_told_not_to_come_back(status):
+    async def visit():
+        django, _ = django_that(status)
+        browser = Browser(enough=2)
+        await Live(django=django, watch=Watch(read=None))(scope(), browser.receive, browser.send)
+        return browser.heard[0]["status"]
+
+    assert asyncio.run(visit()) == 204
+
+
+@pytest.mark.django_db
+def test_a_version_changes_with_the_log_and_is_answered_by_its_tag():
+    doors = run_doors.open_doors()
+    value = begin_run(doors)
+    paths = [f"/studio/watch/run/{Run.objects.get().id}/", "/studio/watch/team/"]
+
+    def tags():
+        return [doors.viewer.client.get(path)["ETag"] for path in paths]
+
+    before = tags()
+    unchanged = [
+        doors.viewer.client.get(path, headers={"If-None-Match": tag}) for path, tag in zip(paths, before, strict=True)
+    ]
+    go_on(doors.agent, value)
+    after = tags()
+
+    assert [response.status_code for response in unchanged] == [304, 304]
+    assert before[0] != after[0]
+    with CaptureQueriesContext(connection) as captured:
+        doors.viewer.client.get(paths[0])
+    assert len(captured) <= 5
+
+
+@pytest.mark.django_db
+def test_a_stranger_watches_nothing():
+    from dataclasses import replace
+
+    doors = run_doors.open_doors()
+    begin_run(doors)
+    stranger = run_doors.signed_in(
+        replace(doors.desk.owner, id=run_doors.person_text(), name="sam", team_id=doors.desk.stranger.team_id)
+    )
+
+    assert stranger.client.get(f"/studio/watch/run/{Run.objects.get().id}/").status_code == 404
+    assert doors.agent.client.get("/studio/watch/team/").status_code == 302

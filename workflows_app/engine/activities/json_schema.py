@@ -1,0 +1,266 @@
+"""The JSON Schemas of activity workflows: for editors, which tell of mistakes while one types. All generations in one, since a
+folder may mix them; what a reader lets pass with a warning, an editor may well mark.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from workflows_app.engine.program import ActionKind, VariableType
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_TEXT: dict[str, Any] = {"type": "string"}
+_TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
+_FLAG: dict[str, Any] = {"type": "boolean"}
+_OBJECT: dict[str, Any] = {"type": "object"}
+_COUNT: dict[str, Any] = {"type": "integer", "minimum": 1}
+_VERSION: dict[str, Any] = {"type": "string", "pattern": "^[0-9]+\\.[0-9]+\\.[0-9]+$"}
+
+
+def activity_schema() -> dict[str, Any]:
+    return {
+        "$schema": _DRAFT,
+        "title": "An activity of a workflow",
+        "$ref": "#/$defs/activity",
+        "$defs": _definitions(),
+    }
+
+
+def workflow_schema() -> dict[str, Any]:
+    return {"$schema": _DRAFT, "title": "A workflow of activities", **_workflow(), "$defs": _definitions()}
+
+
+def _workflow() -> dict[str, Any]:
+    skills = {"primary": _TEXT, "supporting": _TEXTS}
+    parted = {audience: _list(_ref("ruleOrReference")) for audience in ("workflow", "activity", "universal")}
+    return _closed(
+        {
+            "$schema": _TEXT,
+            "id": _TEXT,
+            "version": _VERSION,
+            "title": _TEXT,
+            "description": _TEXT,
+            "author": _TEXT,
+            "tags": _TEXTS,
+            "rules": _either(_list(_ref("ruleOrReference")), _closed(parted)),
+            "fragments": _closed(
+                {"rules": _named(_either(_TEXT, _TEXTS)), "checkpoints": _named(_ref("checkpoint"))},
+            ),
+            "techniques": _closed({"workflow": _TEXTS, "activity": _TEXTS}),
+            "skills": _either(_TEXTS, _closed(skills, ["primary"])),
+            "variables": _list(_ref("variable")),
+            "modes": _list(_ref("mode")),
+            "executionModel": _closed({"roles": _list(_closed({"id": _TEXT, "description": _TEXT}, ["id"]))}),
+            "artifactLocations": _named(_either(_TEXT, _ref("artifactLocation"))),
+            "initialActivity": _TEXT,
+            "activitiesDir": _TEXT,
+            "activities": _list(_either(_TEXT, _ref("activity"))),
+            "graph": _named(_named(_TEXT)),
+        },
+        ["id", "version", "title"],
+    )
+
+
+def _definitions() -> dict[str, Any]:
+    return {
+        "activity": _activity(),
+        "step": _either(_ref("plainStep"), _ref("techniqueStep"), _ref("checkpointStep"), _ref("loopStep")),
+        **_steps(),
+        **_questions(),
+        **_ways(),
+        "condition": _condition(),
+        "ruleOrReference": _either(_TEXT, _closed({"ref": _TEXT}, ["ref"])),
+        "variable": _closed(
+            {
+                "name": _TEXT,
+                "type": _one_of(VariableType),
+                "description": _TEXT,
+                "defaultValue": {},
+                "required": _FLAG,
+            },
+            ["name", "type"],
+        ),
+        "mode": _closed(
+            {
+                "id": _TEXT,
+                "name": _TEXT,
+                "activationVariable": _TEXT,
+                "description": _TEXT,
+                "recognition": _TEXTS,
+                "skipActivities": _TEXTS,
+                "defaults": _OBJECT,
+                "resource": _TEXT,
+            },
+            ["id", "name", "activationVariable"],
+        ),
+        "artifact": _closed(
+            {
+                "id": _TEXT,
+                "name": _TEXT,
+                "location": _TEXT,
+                "description": _TEXT,
+                "action": _one_of(("create", "update")),
+            },
+            ["id", "name"],
+        ),
+        "artifactLocation": _closed({"path": _TEXT, "description": _TEXT, "gitignored": _FLAG}, ["path"]),
+    }
+
+
+def _activity() -> dict[str, Any]:
+    skills = {"primary": _TEXT, "supporting": _TEXTS}
+    return _closed(
+        {
+            "$schema": _TEXT,
+            "id": _TEXT,
+            "version": _VERSION,
+            "name": _TEXT,
+            "description": _TEXT,
+            "problem": _TEXT,
+            "recognition": _TEXTS,
+            "skills": _either(_TEXTS, _closed(skills)),
+            "techniques": _TEXTS,
+            "bundleTechniques": _closed({"maxChars": {"type": "integer", "minimum": 0}}),
+            "variables": _closed({"reads": _TEXTS, "writes": _list(_ref("variable"))}),
+            "steps": _list(_ref("step")),
+            "loops": _list(_ref("loop")),
+            "checkpoints": _list(_ref("checkpoint")),
+            "decisions": _list(_ref("decision")),
+            "transitions": _list(_ref("transition")),
+            "exits": _list(_ref("exit")),
+            "triggers": _either(_ref("trigger"), _list(_ref("trigger"))),
+            "entryActions": _list(_ref("action")),
+            "exitActions": _list(_ref("action")),
+            "artifacts": _list(_ref("artifact")),
+            "outcome": _TEXTS,
+            "context_to_preserve": _TEXTS,
+            "rules": _TEXTS,
+            "notes": _TEXTS,
+            "required": _FLAG,
+            "estimatedTime": _TEXT,
+            "artifactPrefix": _TEXT,
+        },
+        ["id", "version", "name"],
+    )
+
+
+def _steps() -> dict[str, Any]:
+    own = {"id": _TEXT, **_gates()}
+    technique = _closed({"name": _TEXT, "inputs": _OBJECT, "outputs": _OBJECT}, ["name"])
+    work = {
+        **own,
+        "name": _TEXT,
+        "description": _TEXT,
+        "technique": _either(_TEXT, technique),
+        "skill": _TEXT,
+        "skill_args": _OBJECT,
+        "actions": _list(_ref("action")),
+        "triggers": _list(_ref("trigger")),
+        "checkpoint": _TEXT,
+    }
+    loop = {
+        **own,
+        "name": _TEXT,
+        "description": _TEXT,
+        "variable": _TEXT,
+        "over": _TEXT,
+        "maxIterations": _COUNT,
+        "breakCondition": _ref("condition"),
+        "steps": _list(_ref("step")),
+        "activities": _TEXTS,
+    }
+    kinds = _one_of(("forEach", "while", "doWhile"))
+    return {
+        "plainStep": _closed(work, ["id", "name"]),
+        "techniqueStep": _closed({**work, "kind": _one_of(("technique", "action"))}, ["kind"]),
+        "checkpointStep": _closed({**_question(), "kind": _one_of(("checkpoint",)), "ref": _TEXT}, ["kind", "id"]),
+        "loopStep": _closed({**loop, "kind": _one_of(("loop",)), "loopType": kinds}, ["kind", "id", "loopType"]),
+        "loop": _closed({**loop, "type": kinds}, ["id", "name", "type"]),
+        "action": _closed(
+            {
+                "action": _one_of(ActionKind),
+                "target": _TEXT,
+                "message": _TEXT,
+                "description": _TEXT,
+                "value": {},
+                "condition": _ref("condition"),
+                "when": _TEXT,
+            },
+            ["action"],
+        ),
+    }
+
+
+def _questions() -> dict[str, Any]:
+    effect = _closed({"setVariable": _OBJECT, "transitionTo": _TEXT, "skipActivities": _TEXTS})
+    option = _closed({"id": _TEXT, "label": _TEXT, "description": _TEXT, "effect": effect}, ["id", "label"])
+    return {"checkpoint": _closed(_question(), []), "option": option}
+
+
+def _question() -> dict[str, Any]:
+    return {
+        "id": _TEXT,
+        "name": _TEXT,
+        "message": _TEXT,
+        "options": {**_list(_ref("option")), "minItems": 1},
+        "blocking": _FLAG,
+        "defaultOption": _TEXT,
+        "autoAdvanceMs": _COUNT,
+        "prerequisite": _TEXT,
+        "authority": _one_of(("relayed", "human")),
+        "human": _FLAG,
+        **_gates(),
+    }
+
+
+def _ways() -> dict[str, Any]:
+    gate = {"condition": _ref("condition"), "when": _TEXT, "isDefault": _FLAG}
+    branch = _closed({"id": _TEXT, "label": _TEXT, "transitionTo": _TEXT, **gate}, ["id", "label"])
+    return {
+        "transition": _closed({"to": _TEXT, **gate}, ["to"]),
+        "exit": _closed({"id": _TEXT, "description": _TEXT, **gate}, ["id"]),
+        "decision": _closed(
+            {"id": _TEXT, "name": _TEXT, "description": _TEXT, "branches": {**_list(branch), "minItems": 2}},
+            ["id", "name", "branches"],
+        ),
+        "trigger": _closed({"workflow": _TEXT, "description": _TEXT, "passContext": _TEXTS}, ["workflow"]),
+    }
+
+
+def _condition() -> dict[str, Any]:
+    operators = ("==", "!=", ">", "<", ">=", "<=", "exists", "notExists")
+    simple = {"type": _one_of(("simple",)), "variable": _TEXT, "operator": _one_of(operators), "value": {}}
+    several = {"type": _one_of(("and", "or")), "conditions": {**_list(_ref("condition")), "minItems": 1}}
+    return _either(
+        _TEXT,
+        _closed(simple, ["type", "variable", "operator"]),
+        _closed(several, ["type", "conditions"]),
+        _closed({"type": _one_of(("not",)), "condition": _ref("condition")}, ["type", "condition"]),
+    )
+
+
+def _gates() -> dict[str, Any]:
+    return {"when": _TEXT, "condition": _ref("condition"), "required": _FLAG}
+
+
+def _closed(properties: dict[str, Any], required: Iterable[str] = ()) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+
+
+def _named(value: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "additionalProperties": value}
+
+
+def _list(item: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": item}
+
+
+def _either(*schemas: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": list(schemas)}
+
+
+def _one_of(words: Iterable[str]) -> dict[str, Any]:
+    return {"enum": [str(word) for word in words]}
+
+
+def _ref(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/$defs/{name}"}

@@ -1,0 +1,186 @@
+"""Server-sent events for the pages of the Studio: a page is told that what it shows has moved on, and fetches it again.
+
+One task asks the database once in a second for all viewers of this process, and only while there are any. A viewer holds
+a queue and an open answer: no thread, no connection to the database.
+"""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from asgiref.sync import sync_to_async
+from django.db import connection
+
+from sessions_app.selectors.heads import versions_of
+from workrail_site.bodies import Message, Receive, Scope
+from workrail_site.wsgi_in_asgi import AsgiApplication, Send
+
+PATH = "/studio/live/"
+_WATCH_PATH = "/studio/watch/"
+_FORWARDED = 200
+TICK_S = 1.0
+HEARTBEAT_S = 15.0
+# Who may watch is asked anew by whoever comes back.
+LONGEST_S = 600.0
+MOST_VIEWERS = 1_000
+
+ReadVersions = Callable[[frozenset[UUID], frozenset[UUID]], Awaitable[dict[UUID, str]]]
+
+
+@dataclass(eq=False, slots=True)
+class Viewer:
+    """`version` is what its page has been told last."""
+
+    kind: str
+    watched: UUID
+    version: str
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+class Watch:
+    """Knows who watches what, and reads how far each of that has come: one query for a tick, whoever watches."""
+
+    def __init__(self, *, read: ReadVersions, tick_s: float = TICK_S) -> None:
+        self._read = read
+        self._tick_s = tick_s
+        self._viewers: set[Viewer] = set()
+        self._task: asyncio.Task[None] | None = None
+        self.ticks = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._viewers) >= MOST_VIEWERS
+
+    def join(self, viewer: Viewer) -> None:
+        self._viewers.add(viewer)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._look())
+
+    def leave(self, viewer: Viewer) -> None:
+        self._viewers.discard(viewer)
+
+    async def _look(self) -> None:
+        """Ends with its last viewer; the next one begins it again."""
+        while self._viewers:
+            await asyncio.sleep(self._tick_s)
+            if self._viewers:
+                await self._tick()
+
+    async def _tick(self) -> None:
+        self.ticks += 1
+        watched = {
+            kind: frozenset(each.watched for each in self._viewers if each.kind == kind) for kind in ("session", "team")
+        }
+        try:
+            versions = await self._read(watched["session"], watched["team"])
+        except Exception:  # noqa: BLE001  the database may be away for a while; the next tick asks again
+            return
+        for viewer in self._viewers:
+            version = versions.get(viewer.watched, viewer.version)
+            if version != viewer.version:
+                viewer.version = version
+                viewer.changed.set()
+
+
+class Live:
+    """The stream itself. Django says who may watch: its answer is asked for as any page would be."""
+
+    def __init__(self, *, django: AsgiApplication, watch: Watch | None = None) -> None:
+        self._django = django
+        self._watch = watch or Watch(read=read_versions)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        status, body = await self._ask(scope)
+        if status != _FORWARDED or scope["method"] != "GET" or self._watch.is_full:
+            # 204 tells a browser not to come back; its page polls instead.
+            await send({"type": "http.response.start", "status": 204, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        told = json.loads(body)
+        viewer = Viewer(kind=told["kind"], watched=UUID(told["watched"]), version=told["version"])
+        await _start(send)
+        last = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1")
+        if last and last != viewer.version:
+            viewer.changed.set()
+        self._watch.join(viewer)
+        try:
+            await _stream(viewer, receive, send)
+        finally:
+            self._watch.leave(viewer)
+
+    async def _ask(self, scope: Scope) -> tuple[int, bytes]:
+        path = _WATCH_PATH + str(scope["path"]).removeprefix(PATH)
+        parts: list[Message] = []
+
+        came = False
+
+        async def no_body() -> Message:
+            nonlocal came
+            if came:
+                await asyncio.Event().wait()
+            came = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def keep(message: Message) -> None:
+            parts.append(message)
+
+        headers = [(name, value) for name, value in scope["headers"] if name != b"if-none-match"]
+        await self._django({**scope, "path": path, "raw_path": path.encode(), "headers": headers}, no_body, keep)
+        return int(parts[0]["status"]), b"".join(part.get("body", b"") for part in parts[1:])
+
+
+async def read_versions(sessions: frozenset[UUID], teams: frozenset[UUID]) -> dict[UUID, str]:
+    return await sync_to_async(_read_and_let_go, thread_sensitive=True)(sessions, teams)
+
+
+def _read_and_let_go(sessions: frozenset[UUID], teams: frozenset[UUID]) -> dict[UUID, str]:
+    """In one thread for all ticks. A connection that broke is not kept."""
+    try:
+        return versions_of(sessions=sessions, teams=teams)
+    finally:
+        connection.close_if_unusable_or_obsolete()
+
+
+async def _start(send: Send) -> None:
+    headers = [
+        (b"content-type", b"text/event-stream; charset=utf-8"),
+        (b"cache-control", b"no-store"),
+        # A proxy that collects answers would keep events back.
+        (b"x-accel-buffering", b"no"),
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"retry: 3000\n\n", "more_body": True})
+
+
+async def _stream(viewer: Viewer, receive: Receive, send: Send) -> None:
+    """Until the browser leaves, or the time is up."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + LONGEST_S
+    gone = asyncio.ensure_future(_until_gone(receive))
+    try:
+        while loop.time() < end and not gone.done():
+            changed = asyncio.ensure_future(viewer.changed.wait())
+            done, _ = await asyncio.wait({gone, changed}, timeout=HEARTBEAT_S, return_when=asyncio.FIRST_COMPLETED)
+            if gone in done:
+                changed.cancel()
+                return
+            if changed in done:
+                viewer.changed.clear()
+                await _send_event(send, f"id: {viewer.version}\nevent: changed\ndata: {viewer.version}\n\n")
+            else:
+                changed.cancel()
+                await _send_event(send, ": still here\n\n")
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        gone.cancel()
+
+
+async def _send_event(send: Send, text: str) -> None:
+    await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+
+
+async def _until_gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,37 @@
+"""What a Studio page watches, and how far that has come. The stream asks here who may watch; without one, pages poll it."""
+
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+
+from sessions_app.admin.pages import found
+from sessions_app.selectors.heads import session_of_run, versions_of
+from teams_app.admin.pages import actor_of
+
+
+def watch_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    actor = actor_of(request)
+    session_id = found(lambda: session_of_run(actor=actor, run_id=run_id))
+    return _answer(request, kind="session", watched=session_id)
+
+
+def watch_team(request: HttpRequest) -> HttpResponse:
+    return _answer(request, kind="team", watched=actor_of(request).team_id)
+
+
+def no_stream(request: HttpRequest, **_place: object) -> HttpResponse:  # noqa: ARG001  Django's signature
+    """Where the server cannot stream, a browser is told not to come back, and its page polls."""
+    return HttpResponse(status=204)
+
+
+def _answer(request: HttpRequest, *, kind: str, watched: UUID) -> HttpResponse:
+    versions = versions_of(sessions=[watched] if kind == "session" else [], teams=[watched] if kind == "team" else [])
+    version = versions.get(watched, "")
+    tag = f'"{version}"'
+    if request.headers.get("If-None-Match") == tag:
+        answer = HttpResponse(status=304)
+    else:
+        answer = JsonResponse({"kind": kind, "watched": str(watched), "version": version})
+    answer["ETag"] = tag
+    answer["Cache-Control"] = "private, no-cache"
+    return answer
