@@ -190,6 +190,7 @@ ERRORS: dict[str, ErrorRow] = {
         mcp=McpForm.PROTOCOL_ERROR,
         retry=retry_after(ms=60_000),
     ),
+    "STORAGE_FULL": ErrorRow(title="The team has stored all that it may", status=409),
     "INTERNAL_ERROR": ErrorRow(
         title="An error of ours",
         status=500,
