@@ -7,10 +7,10 @@ from uuid import UUID
 
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from sessions_app.admin import modes, pages, run_lists, run_page, showing
+from sessions_app.admin import compare, modes, pages, run_lists, run_page, showing
 from sessions_app.admin.graph import MOST_LINES
 from sessions_app.admin.models import ActivityAdmin
 from sessions_app.engine.runs import COMPLETE
@@ -104,7 +104,12 @@ class RunAdmin(ActivityAdmin):
 
     def get_urls(self) -> list[URLPattern]:
         node = self.admin_site.admin_view(self.node_view)
-        return [path("<uuid:row_id>/nodes/<uuid:node_id>/", node, name="run_node"), *super().get_urls()]
+        comparing = self.admin_site.admin_view(self.compare_view)
+        return [
+            path("<uuid:row_id>/nodes/<uuid:node_id>/", node, name="run_node"),
+            path("<uuid:row_id>/compare/", comparing, name="run_compare"),
+            *super().get_urls(),
+        ]
 
     def list_crumb(self) -> Crumb:
         return Crumb(label="Runs", url=self.list_url())
@@ -137,6 +142,16 @@ class RunAdmin(ActivityAdmin):
         """The address that a node had before it became a drawer of its run."""
         return HttpResponseRedirect(showing.node_url(row_id, node_id))
 
+    def compare_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
+        """Two branches by their ends, or the preferred ways of two runs."""
+        actor = actor_of(request)
+        pair = pages.found(lambda: compare.read_pair(actor=actor, run_id=row_id, asked=request.GET, now=timezone.now()))
+        if pair is None:
+            raise Http404
+        name = pair["run_name"]
+        crumbs = [self.list_crumb(), Crumb(label=name, url=showing.run_url(row_id))]
+        return pages.page(self, request, "studio/compare.html", crumbs=crumbs, here="Compare", **pair)
+
     def _run(self, request: HttpRequest, run_id: UUID, *, refused: Refused | None = None) -> HttpResponse:
         actor = actor_of(request)
         now = timezone.now()
@@ -162,6 +177,7 @@ class RunAdmin(ActivityAdmin):
             refusal=refused.words if refused else "",
             acts=self.row_links(request, run_id),
             fork_url=self.act_url(FORK, run_id) if may_steer else "",
+            compare_url=reverse("admin:run_compare", args=(run_id,)) if len(compare.tips_of(graph)) > 1 else "",
             note_url=self.act_url(NOTE, run_id) if may_steer else "",
             typed=refused.typed if refused else {},
             mode=self._mode(actor, graph, is_open=bool(refused)),

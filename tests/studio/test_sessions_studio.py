@@ -11,6 +11,7 @@ from tests import run_doors
 from tests.run_cast import plain_steps, published, soon, start
 from tests.run_doors import V1, begin_run, go_on
 from tests.step_documents import step
+from tests.studio_pages import content_of
 
 pytestmark = pytest.mark.django_db
 
@@ -401,3 +402,39 @@ def test_a_viewer_and_a_stranger_steer_nothing(doors, act):
     assert stranger.client.post(url, fields).status_code == 404
     assert doors.person.client.get(url).status_code == 405
     assert f"/{act}/" not in page_of(doors, path["node"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_branches_are_compared_step_by_step(doors):
+    value = begin_run(doors)
+    first = go_on(doors.agent, value).json()
+    kinds = [{"kind": "plan", "stages": count} for count in (1, 4)]
+    go_on(doors.agent, first, output={"notesMarkdown": "Release at once.", "artifacts": [kinds[0]]})
+    back = doors.agent.post(f"{V1}/runs/continue", {"stateToken": first["stateToken"]}).json()
+    last = go_on(doors.agent, back, output={"notesMarkdown": "Release behind a flag.", "artifacts": [kinds[1]]}).json()
+    go_on(doors.agent, last)
+    run = paths_of(value)["run"]
+
+    page = page_of(doors, f"{run.removesuffix('change/')}compare/")
+    swapped = page_of(
+        doors,
+        f"{run.removesuffix('change/')}compare/" + re.search(r'href="(\?a=[^"]*)">Swap', page)[1].replace("&amp;", "&"),
+    )
+
+    assert 'href="' + run.removesuffix("change/") + 'compare/"' in page_of(doors, run)
+    assert re.findall(r"<h2>([^<]*)</h2>", content_of(page)) == ["Title of step-1", "Title of step-2", "The end"]
+    assert "plan.stages" in page
+    assert {"4", "1"} == set(re.findall(r'<mark class="only-[12]">(\d)</mark>', page))
+    assert "behind" in "".join(re.findall(r'<mark class="only-1">([^<]*)</mark>', page))
+    assert "behind" in "".join(re.findall(r'<mark class="only-2">([^<]*)</mark>', swapped))
+    assert "Not on this way" in page
+
+
+def test_a_run_with_one_branch_is_compared_with_another_run_only(doors):
+    one, other = begin_run(doors, goal="One"), begin_run(doors, workflow_id="team.other", goal="Other")
+    path = f"{paths_of(one)['run'].removesuffix('change/')}compare/"
+
+    assert doors.viewer.client.get(path).status_code == 404
+    page = page_of(doors, f"{path}?other={other['session']['runId']}&show=everything")
+    assert [name in page for name in ("One", "Other", "Compare two runs")] == [True, True, True]
+    assert doors.viewer.client.get(f"{path}?other=run_{'a' * 26}").status_code == 404
