@@ -10,7 +10,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from sessions_app.admin import compare, modes, pages, run_lists, run_page, showing
+from sessions_app.admin import compare, modes, pages, run_lists, run_page, showing, stopping
 from sessions_app.admin.graph import MOST_LINES
 from sessions_app.admin.models import ActivityAdmin
 from sessions_app.engine.runs import COMPLETE
@@ -18,7 +18,7 @@ from sessions_app.selectors import records
 from sessions_app.selectors.run_graph import Graph, read_graph
 from sessions_app.services import forking, runs
 from teams_app import selectors
-from teams_app.admin.pages import Act, Done, Order, Refused, Secret, actor_of
+from teams_app.admin.pages import Act, ActLink, Done, Order, Refused, Secret, actor_of
 from teams_app.admin.parts import Crumb
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Actor, Permission
@@ -99,7 +99,16 @@ NOTE = Act(slug="note", label="Add a note", needs=Permission.STEER_RUNS, run=_no
 
 
 class RunAdmin(ActivityAdmin):
-    acts: ClassVar[tuple[Act, ...]] = (MODE, FORK, NOTE)
+    acts: ClassVar[tuple[Act, ...]] = (
+        stopping.PAUSE,
+        stopping.RESUME,
+        stopping.CANCEL,
+        stopping.PAUSE_RUNS,
+        stopping.CANCEL_RUNS,
+        MODE,
+        FORK,
+        NOTE,
+    )
     lookups: ClassVar[Mapping[str, Reader]] = {"session_id": UUID, "q": str, "kept": str, "after": str}
 
     def get_urls(self) -> list[URLPattern]:
@@ -129,6 +138,7 @@ class RunAdmin(ActivityAdmin):
             title="Runs",
             crumbs=[],
             of_session=session_id is not None,
+            bulk_acts=self.links(request),
             **run_lists.context_of(request=request, actor=actor, session_id=session_id),
         )
 
@@ -175,7 +185,7 @@ class RunAdmin(ActivityAdmin):
             live_run=run_id,
             status=400 if refused else 200,
             refusal=refused.words if refused else "",
-            acts=self.row_links(request, run_id),
+            acts=self._steering(actor, graph),
             fork_url=self.act_url(FORK, run_id) if may_steer else "",
             compare_url=reverse("admin:run_compare", args=(run_id,)) if len(compare.tips_of(graph)) > 1 else "",
             note_url=self.act_url(NOTE, run_id) if may_steer else "",
@@ -187,6 +197,14 @@ class RunAdmin(ActivityAdmin):
             **(self._events(request, actor, run_id) if tab == "events" else {}),
             **{**shown, "title": shown["name"]},
         )
+
+    def _steering(self, actor: Actor, graph: Graph) -> list[ActLink]:
+        """Buttons that would be refused are not shown."""
+        return [
+            ActLink(label=act.label, url=self.act_url(act, graph.run.id), is_main=False, is_stop=act.is_stop)
+            for act in stopping.offered(graph.run.status)
+            if actor.may(act.needs)
+        ]
 
     def _events(self, request: HttpRequest, actor: Actor, run_id: UUID) -> dict[str, Any]:
         found = pages.from_position(
