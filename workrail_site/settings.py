@@ -193,7 +193,9 @@ TEMPLATES = [
 # Postgres
 
 _POSTGRES = read_postgres_url(_server_url("DATABASE_URL", default="postgresql:///workrail"))
-_PREPARE_AFTER_USES = 5
+# A pool that hands a connection to another client after each transaction loses what was prepared on it, unless it is one
+# that keeps account of that.
+_PREPARE_AFTER_USES = 5 if ENVIRONMENT.flag("WORKRAIL_PREPARE_STATEMENTS", default=True) else None
 DATABASES: dict[str, dict[str, Any]] = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
