@@ -9,7 +9,8 @@ RUN python -m venv /opt/venv && \
 FROM python:3.13.5-slim-bookworm
 ENV PATH=/opt/venv/bin:$PATH PYTHONPATH=/app PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 \
     DJANGO_SETTINGS_MODULE=workrail_site.settings
-RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin workrail
+RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin workrail && \
+    install --directory --owner 10001 /var/lib/workrail
 COPY --from=packages /opt/venv /opt/venv
 WORKDIR /app
 COPY . .

@@ -5,7 +5,18 @@ import os
 import sys
 
 from django.core.management import execute_from_command_line
+from django.db import OperationalError
+
+from workrail_site.environment import BadEnvironmentError
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
-    execute_from_command_line(sys.argv)
+    try:
+        execute_from_command_line(sys.argv)
+    except BadEnvironmentError as error:
+        sys.exit(f"workrail: {error}\n  next: docs/configuration.md says what each variable takes")
+    except OperationalError as error:
+        if "--traceback" in sys.argv:
+            raise
+        said = " ".join(str(error).split("\n")[0].split())
+        sys.exit(f"workrail: the database does not answer as it should: {said}\n  next: ./workrail doctor checks it")

@@ -116,3 +116,11 @@ const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
 if (/^[\w+\/-]{1,64}$/.test(zone) && !document.cookie.includes(`workrail_zone=${zone}`)) {
   document.cookie = `workrail_zone=${zone}; path=/; max-age=31536000; samesite=lax`;
 }
+
+// How many rows of a list are ticked.
+document.addEventListener("change", (event) => {
+  const form = event.target.closest("[data-bulk]");
+  if (!form) return;
+  const count = form.querySelectorAll("input[name=rows]:checked").length;
+  form.querySelector("[data-selected]").textContent = count ? `${count} selected` : "Select runs";
+});

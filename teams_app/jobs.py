@@ -7,6 +7,7 @@ from django.db import transaction
 
 EXPIRE_KEYS = "teams_app.tasks.expire_keys"
 DELIVER_NOTICES = "teams_app.tasks.deliver_notices"
+MEASURE_STORAGE = "teams_app.tasks.measure_storage"
 FORGET_DELIVERIES = "teams_app.tasks.forget_deliveries"
 
 # Whoever asks waits for nobody: a broker that does not answer is tried once more, and the schedule makes up for it.

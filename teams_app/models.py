@@ -289,6 +289,23 @@ class AuditEntry(models.Model):
         return f"{self.action} {self.target}"
 
 
+class TeamStorage(models.Model):
+    """About how much a team has stored. Processes add to it now and then; a task measures it once a day."""
+
+    team = models.OneToOneField(Team, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    stored_bytes = models.BigIntegerField()
+    measured_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "team storage"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(stored_bytes__gte=0), name="team_storage_is_no_debt"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stored_bytes} bytes"
+
+
 class AuditHead(models.Model):
     """Where a team's audit log ends. Its row is the lock of whoever adds an entry."""
 

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from teams_app import jobs
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
-from teams_app.services import deliveries
+from teams_app.services import deliveries, storage
 from teams_app.services.keys import record_expiries
 
 # As many calls as one task makes may each take their whole time.
@@ -23,6 +23,13 @@ def deliver_notices() -> int:
     """Returns how many notices were taken."""
     actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
     return deliveries.deliver_due(actor=actor, now=timezone.now())
+
+
+@shared_task(name=jobs.MEASURE_STORAGE)
+def measure_storage() -> int:
+    """Returns how many teams were measured."""
+    actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
+    return storage.measure_storage(actor=actor, now=timezone.now())
 
 
 @shared_task(name=jobs.FORGET_DELIVERIES)

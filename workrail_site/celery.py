@@ -34,6 +34,7 @@ app.conf.beat_schedule = {
         "schedule": _TEN_SECONDS,
         "options": {"expires": _TEN_SECONDS},
     },
+    "measure storage": {"task": teams_jobs.MEASURE_STORAGE, "schedule": _DAY_SECONDS},
     "forget old deliveries": {"task": teams_jobs.FORGET_DELIVERIES, "schedule": _DAY_SECONDS},
     "enter sessions in ledgers": {"task": sessions_jobs.ENTER_SESSIONS, "schedule": _MINUTE_SECONDS},
     "keep exports and imports": {"task": sessions_jobs.KEEP_BUNDLE_JOBS, "schedule": _MINUTE_SECONDS},

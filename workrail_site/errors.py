@@ -172,6 +172,7 @@ ERRORS: dict[str, ErrorRow] = {
         json_rpc=JsonRpc.INVALID_REQUEST,
         retry=retry_after(ms=1_000),
     ),
+    "IDEMPOTENCY_KEY_REUSED": ErrorRow(title="The key names another request", status=422),
     "PAYLOAD_TOO_LARGE": ErrorRow(
         title="The request is too large",
         status=413,
@@ -190,6 +191,7 @@ ERRORS: dict[str, ErrorRow] = {
         mcp=McpForm.PROTOCOL_ERROR,
         retry=retry_after(ms=60_000),
     ),
+    "STORAGE_FULL": ErrorRow(title="The team has stored all that it may", status=409),
     "INTERNAL_ERROR": ErrorRow(
         title="An error of ours",
         status=500,

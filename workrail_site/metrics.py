@@ -10,6 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, 
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from teams_app.engine.errors import ForbiddenError
+from workrail_site import product_metrics
 from workrail_site.refusals import problem_response
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -33,7 +34,8 @@ def metrics(request: HttpRequest) -> HttpResponse:
             suggestion="Set WORKRAIL_METRICS_TOKEN and send it as a bearer token.",
         )
         return problem_response(request=request, error=error)
-    return HttpResponse(generate_latest(_registry()), content_type=CONTENT_TYPE_LATEST)
+    told = generate_latest(_registry()) + generate_latest(product_metrics.registry)
+    return HttpResponse(told, content_type=CONTENT_TYPE_LATEST)
 
 
 def _registry() -> CollectorRegistry:

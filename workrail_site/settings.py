@@ -193,7 +193,9 @@ TEMPLATES = [
 # Postgres
 
 _POSTGRES = read_postgres_url(_server_url("DATABASE_URL", default="postgresql:///workrail"))
-_PREPARE_AFTER_USES = 5
+# A pool that hands a connection to another client after each transaction loses what was prepared on it, unless it is one
+# that keeps account of that.
+_PREPARE_AFTER_USES = 5 if ENVIRONMENT.flag("WORKRAIL_PREPARE_STATEMENTS", default=True) else None
 DATABASES: dict[str, dict[str, Any]] = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
@@ -323,6 +325,9 @@ MAX_UPLOAD_BYTES = ENVIRONMENT.integer("WORKRAIL_MAX_UPLOAD_BYTES", default=32 *
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
 THROTTLE_ACTOR_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_ACTOR_PER_MINUTE", default=1_800)
 THROTTLE_TEAM_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_TEAM_PER_MINUTE", default=6_000)
+# What a team may store, in all and within a minute of one process; 0 is no limit.
+TEAM_STORAGE_MIB = ENVIRONMENT.integer("WORKRAIL_TEAM_STORAGE_MIB", default=10_240)
+TEAM_STORAGE_MIB_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_TEAM_STORAGE_MIB_PER_MINUTE", default=64)
 THROTTLE_SIGN_IN_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_SIGN_IN_PER_MINUTE", default=10)
 
 # How long a relayed answer must take at least, and in what time a question of a run is due; 0 is no such time.

@@ -11,11 +11,17 @@ from rest_framework.views import APIView
 
 from teams_app.api.endpoints import Call, operation
 from teams_app.engine.closest import closest
-from teams_app.engine.errors import NotFoundError
+from teams_app.engine.errors import InvalidInputError, NotFoundError
 from workrail_site.dialects.introductions import INTRODUCTIONS
 
 if TYPE_CHECKING:
     from workrail_site.mcp.toolsets import Tool
+
+
+REQUEST_KEY = "Idempotency-Key"
+MAX_REQUEST_KEY_CHARACTERS = 200
+# Tools that begin something and know the name of the request.
+_NAMED = frozenset({("rail", "start_workflow")})
 
 
 class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -54,8 +60,23 @@ class ToolView(APIView):
         from workrail_site.mcp.calling import Caller, calls_as  # noqa: PLC0415  see above
 
         found = _tool(dialect, tool)
-        calls_as(Caller(actor=call.actor))
+        calls_as(Caller(actor=call.actor, request_key=self._request_key(dialect, found)))
         return found.reply(body).value
+
+    def _request_key(self, dialect: str, tool: "Tool") -> str:
+        """Of a tool that may be repeated anyway the key says nothing more. Where it would be lost, it is refused."""
+        key = self.request.headers.get(REQUEST_KEY, "")
+        if len(key) > MAX_REQUEST_KEY_CHARACTERS:
+            raise InvalidInputError(
+                f"The header {REQUEST_KEY} has more than {MAX_REQUEST_KEY_CHARACTERS} characters.",
+                suggestion="Send a UUID that you make for this one request.",
+            )
+        if key and not tool.hints.idempotent and not tool.hints.read_only and (dialect, tool.name) not in _NAMED:
+            raise InvalidInputError(
+                f"{tool.name} does not take {REQUEST_KEY}: called again, it begins something again.",
+                suggestion="Leave the header out, or begin the run with start_workflow of the rail.",
+            )
+        return key
 
 
 def _told(tool: "Tool") -> ToolAnswer:

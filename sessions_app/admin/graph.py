@@ -284,11 +284,11 @@ def _line_sub(line: Line, node: GraphNode, by_id: Mapping[UUID, GraphNode], fact
         shown = titles if line.loop else [titles[0], "…", titles[-1]]
         return naming.cut(first + ", ".join(dict.fromkeys(shown)), characters=_SUB_CHARACTERS)
     by = _name(node.by, facts)
-    said = _sub_of(node, facts)
+    said = sub_of(node, facts)
     return f"{said} · {by}" if begins and by else said
 
 
-def _sub_of(node: GraphNode, facts: Facts) -> str:
+def sub_of(node: GraphNode, facts: Facts) -> str:
     question = facts.questions.get(node.id)
     if question is not None:
         return _question_sub(question, facts)

@@ -7,10 +7,10 @@ from uuid import UUID
 
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from sessions_app.admin import modes, pages, run_lists, run_page, showing
+from sessions_app.admin import compare, modes, pages, run_lists, run_page, showing, stopping
 from sessions_app.admin.graph import MOST_LINES
 from sessions_app.admin.models import ActivityAdmin
 from sessions_app.engine.runs import COMPLETE
@@ -18,7 +18,7 @@ from sessions_app.selectors import records
 from sessions_app.selectors.run_graph import Graph, read_graph
 from sessions_app.services import forking, runs
 from teams_app import selectors
-from teams_app.admin.pages import Act, Done, Order, Refused, Secret, actor_of
+from teams_app.admin.pages import Act, ActLink, Done, Order, Refused, Secret, actor_of
 from teams_app.admin.parts import Crumb
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Actor, Permission
@@ -99,12 +99,26 @@ NOTE = Act(slug="note", label="Add a note", needs=Permission.STEER_RUNS, run=_no
 
 
 class RunAdmin(ActivityAdmin):
-    acts: ClassVar[tuple[Act, ...]] = (MODE, FORK, NOTE)
+    acts: ClassVar[tuple[Act, ...]] = (
+        stopping.PAUSE,
+        stopping.RESUME,
+        stopping.CANCEL,
+        stopping.PAUSE_RUNS,
+        stopping.CANCEL_RUNS,
+        MODE,
+        FORK,
+        NOTE,
+    )
     lookups: ClassVar[Mapping[str, Reader]] = {"session_id": UUID, "q": str, "kept": str, "after": str}
 
     def get_urls(self) -> list[URLPattern]:
         node = self.admin_site.admin_view(self.node_view)
-        return [path("<uuid:row_id>/nodes/<uuid:node_id>/", node, name="run_node"), *super().get_urls()]
+        comparing = self.admin_site.admin_view(self.compare_view)
+        return [
+            path("<uuid:row_id>/nodes/<uuid:node_id>/", node, name="run_node"),
+            path("<uuid:row_id>/compare/", comparing, name="run_compare"),
+            *super().get_urls(),
+        ]
 
     def list_crumb(self) -> Crumb:
         return Crumb(label="Runs", url=self.list_url())
@@ -124,6 +138,7 @@ class RunAdmin(ActivityAdmin):
             title="Runs",
             crumbs=[],
             of_session=session_id is not None,
+            bulk_acts=self.links(request),
             **run_lists.context_of(request=request, actor=actor, session_id=session_id),
         )
 
@@ -136,6 +151,16 @@ class RunAdmin(ActivityAdmin):
     def node_view(self, request: HttpRequest, row_id: UUID, node_id: UUID) -> HttpResponse:  # noqa: ARG002  Django's signature
         """The address that a node had before it became a drawer of its run."""
         return HttpResponseRedirect(showing.node_url(row_id, node_id))
+
+    def compare_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
+        """Two branches by their ends, or the preferred ways of two runs."""
+        actor = actor_of(request)
+        pair = pages.found(lambda: compare.read_pair(actor=actor, run_id=row_id, asked=request.GET, now=timezone.now()))
+        if pair is None:
+            raise Http404
+        name = pair["run_name"]
+        crumbs = [self.list_crumb(), Crumb(label=name, url=showing.run_url(row_id))]
+        return pages.page(self, request, "studio/compare.html", crumbs=crumbs, here="Compare", **pair)
 
     def _run(self, request: HttpRequest, run_id: UUID, *, refused: Refused | None = None) -> HttpResponse:
         actor = actor_of(request)
@@ -160,8 +185,9 @@ class RunAdmin(ActivityAdmin):
             live_run=run_id,
             status=400 if refused else 200,
             refusal=refused.words if refused else "",
-            acts=self.row_links(request, run_id),
+            acts=self._steering(actor, graph),
             fork_url=self.act_url(FORK, run_id) if may_steer else "",
+            compare_url=reverse("admin:run_compare", args=(run_id,)) if len(compare.tips_of(graph)) > 1 else "",
             note_url=self.act_url(NOTE, run_id) if may_steer else "",
             typed=refused.typed if refused else {},
             mode=self._mode(actor, graph, is_open=bool(refused)),
@@ -171,6 +197,14 @@ class RunAdmin(ActivityAdmin):
             **(self._events(request, actor, run_id) if tab == "events" else {}),
             **{**shown, "title": shown["name"]},
         )
+
+    def _steering(self, actor: Actor, graph: Graph) -> list[ActLink]:
+        """Buttons that would be refused are not shown."""
+        return [
+            ActLink(label=act.label, url=self.act_url(act, graph.run.id), is_main=False, is_stop=act.is_stop)
+            for act in stopping.offered(graph.run.status)
+            if actor.may(act.needs)
+        ]
 
     def _events(self, request: HttpRequest, actor: Actor, run_id: UUID) -> dict[str, Any]:
         found = pages.from_position(

@@ -9,8 +9,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sessions_app.engine import approvals, ways
-from sessions_app.engine.state import Snapshot
+from sessions_app.engine import approvals, obligations, ways
+from sessions_app.engine.judging import judge
+from sessions_app.engine.reasons import Gap
+from sessions_app.engine.runs import Drive
+from sessions_app.engine.state import Blocker, Snapshot
+from sessions_app.engine.submissions import NOTHING
 from workflows_app.engine import aiming, conditions, walker
 from workflows_app.engine.people import activity_asks
 from workflows_app.engine.program import Activity, ConfirmationKind, Gate, Item, Parallel, Program, Step, walk_items
@@ -37,11 +41,13 @@ def _needs_approval(program: Program, item: Item, variables: Mapping[str, Any]) 
 
 @dataclass(slots=True, kw_only=True)
 class Passage:
-    """From where the run stands to the item that is aimed at, or out of the activity when none is: who is left out, and
-    which answers of rounds count as used.
+    """From where the run stands to the item that is aimed at, or out of the activity when none is: who is left out, which
+    steps lack what the program demands of them, and which answers of rounds count as used.
     """
 
     left_out: list[str] = field(default_factory=list)
+    lacking: dict[str, tuple[Blocker, ...]] = field(default_factory=dict)
+    gaps: list[Gap] = field(default_factory=list)
     used: dict[str, int] = field(default_factory=dict)
 
 
@@ -49,7 +55,7 @@ def passage(*, program: Program, snapshot: Snapshot, position: Position, until: 
     """`position` has nothing pending that is still to be done, or what is pending there is passed over as well."""
     found = Passage()
     activity = program.activity(position.activity)
-    if activity is None or not activity_asks(activity) or snapshot.led_to:
+    if activity is None or snapshot.led_to or not _demands(activity):
         return found
     for at in _ahead(program, snapshot, position):
         if until is not None and at.pending == until.pending:
@@ -83,11 +89,31 @@ def _meet(found: Passage, program: Program, activity: Activity, snapshot: Snapsh
             found.used[item.checkpoint] = used + 1
         case Step() | Parallel():
             scope = walker.scope_at(program=program, position=at, variables=snapshot.variables)
-            asked = approvals.asked_of(program, replace(snapshot, position=at), item, scope=scope)
-            if asked is ConfirmationKind.HUMAN_APPROVAL:
+            here = replace(snapshot, position=at)
+            if approvals.asked_of(program, here, item, scope=scope) is ConfirmationKind.HUMAN_APPROVAL:
                 found.left_out.append(item.id)
+            else:
+                _demand(found, program, here, item)
         case None:
             return
+
+
+def _demand(found: Passage, program: Program, here: Snapshot, item: Step | Parallel) -> None:
+    """What is left out is judged as if nothing had been handed in for it."""
+    findings = obligations.examine(program=program, snapshot=here, submission=NOTHING, variables=here.variables)
+    judged = judge(program=program, item=item, findings=findings, preferences=here.preferences, drive=Drive.HANDED_OVER)
+    if judged.stops:
+        found.lacking[item.id] = judged.verdict.blockers
+    found.gaps.extend(judged.verdict.gaps)
+
+
+def _demands(activity: Activity) -> bool:
+    """Whether anything in it asks for more than words."""
+    return activity_asks(activity) or any(
+        item.contract is not None or (isinstance(item, Step) and (item.assessments or item.probes is not None))
+        for item in walk_items(activity.body)
+        if isinstance(item, Step | Parallel)
+    )
 
 
 def _key(snapshot: Snapshot, checkpoint: str) -> str:

@@ -49,7 +49,7 @@ from sessions_app.engine.log import NodeKind
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.reasons import Gap, GapSeverity, weigh
 from sessions_app.engine.runs import Drive
-from sessions_app.engine.state import Blocked, Blocker, HandedIn, Snapshot, Work
+from sessions_app.engine.state import Blocked, Blocker, HandedIn, OpenQuestion, Snapshot, Work
 from sessions_app.engine.submissions import Submission
 from sessions_app.engine.ways import on_leaving, ways_from
 from teams_app.engine.errors import InvalidInputError
@@ -77,12 +77,16 @@ def enter_activity(*, program: Program, snapshot: Snapshot, command: EnterActivi
     What a person has to approve first is shown to them as it was told, and the run stays until they have answered.
     """
     refuse_complete(snapshot)
+    left_behind = tuple(
+        question for question in snapshot.questions if question.human and snapshot.preferences.waives_people
+    )
+    snapshot = replace(snapshot, questions=tuple(each for each in snapshot.questions if each not in left_behind))
     refuse_waiting(snapshot, command)
     _refuse_unstorable(command)
     if command.activity_id not in walker.TERMINAL_TARGETS and program.activity(command.activity_id) is None:
         raise unknown_activity(program, command.activity_id)
     told = warnings_of(program=program, snapshot=snapshot, command=command)
-    visit = _Visit(program, snapshot, place)
+    visit = _Visit(program, snapshot, place, left_behind)
     told = (*told, *visit.take(command.manifest or ()))
     if visit.waits:
         return visit.decision((*told, *visit.waiting()))
@@ -193,7 +197,11 @@ def _same_end(program: Program, first: str, second: str) -> bool:
 class _Visit:
     """The rest of one visit of an activity, as its manifest tells it, and the step into the next one."""
 
-    def __init__(self, program: Program, snapshot: Snapshot, place: Place) -> None:
+    def __init__(
+        self, program: Program, snapshot: Snapshot, place: Place, left_behind: tuple[OpenQuestion, ...]
+    ) -> None:
+        """`left_behind` are questions for people that a person has waived."""
+        self.left_behind = left_behind
         self.program = program
         self.snapshot = snapshot
         self.place = place
@@ -208,6 +216,7 @@ class _Visit:
         self.taken = 0
         # Who was not asked, since a person has had the run never stop.
         self.waived: list[str] = []
+        self.passed_by: list[Gap] = []
 
     def decision(self, told: tuple[str, ...]) -> Decision:
         recorded = self.taken if self.waits else 0
@@ -363,7 +372,10 @@ class _Visit:
         self.snapshot = guards.with_used(self.snapshot, passed)
         if passed.left_out and not self.snapshot.preferences.waives_people:
             raise CheckpointOpenError.to_approve(list(dict.fromkeys(passed.left_out)))
+        for step_id, blockers in passed.lacking.items():
+            raise StepNotDoneError.of(step_id, blockers)
         self.waived.extend(passed.left_out)
+        self.passed_by.extend(passed.gaps)
 
     def leave(self, command: EnterActivity) -> None:
         """The last entry is finished, and the next activity entered."""
@@ -393,7 +405,7 @@ class _Visit:
 
     def _waived(self) -> tuple[Gap, ...]:
         reasons = (approvals.needs_approval(name) for name in self.waived)
-        return weigh(reasons=reasons, preferences=self.snapshot.preferences).gaps
+        return (*weigh(reasons=reasons, preferences=self.snapshot.preferences).gaps, *self.passed_by)
 
     def _last_finished(self) -> tuple[Journal, tuple[Gap, ...]]:
         if self.last is None:
@@ -429,6 +441,9 @@ class _Visit:
     def _journal(self, outcome: Outcome = Outcome.ADVANCED, blockers: Sequence[Blocker] = ()) -> Journal:
         self.place = at_place(self.place, next_node=next(self.nodes))
         journal = Journal(self.place)
+        for question in self.left_behind:
+            journal.withdraw(question)
+        self.left_behind = ()
         journal.advance_recorded(outcome, blockers)
         return journal
 

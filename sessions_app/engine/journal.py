@@ -194,7 +194,8 @@ class Journal:
         if held is not None and shown is not None and held.digest == shown.digest:
             return replace(snapshot, questions=(held,))
         if self.asked is not None and not self._closings:
-            state = CheckpointState.STALE if stays else CheckpointState.WITHDRAWN
+            # Only what a newer question replaces is stale: without one the log tells of nothing that changed.
+            state = CheckpointState.STALE if stays and shown is not None else CheckpointState.WITHDRAWN
             self._closings = [Closing(request=UUID(hex=self.asked.request), state=state)]
         if shown is None:
             return replace(snapshot, questions=())

@@ -14,7 +14,7 @@ from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, Respo
 from sessions_app.engine.children import passed_on
 from sessions_app.engine.decisions import Warned
 from sessions_app.engine.landscape import Landscape, Waiting
-from sessions_app.engine.state import Snapshot
+from sessions_app.engine.state import Answered, Snapshot
 from sessions_app.engine.ways import Exit
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import canonical
@@ -46,9 +46,10 @@ def situation(
     refusal: WorkrailError | None = None,
     awaited: Sequence[Awaited] = (),
     is_blocked: bool = False,
+    answered: Answered | None = None,
 ) -> dict[str, Any]:
     """Where the run stands and what can be done. Without a message it is told where the run stands. `is_blocked` tells that
-    the step that was just handed in is not done.
+    the step that was just handed in is not done, `answered` what a person had said when it was.
 
     While it waits for runs that it triggered nothing can be done; `awaited` are those.
     """
@@ -65,8 +66,9 @@ def situation(
         body["error"] = {"code": refusal.code, "message": refusal.message}
     if snapshot.blocked is not None:
         body["blockers"] = [blocker.as_json() for blocker in snapshot.blocked.blockers]
-    if snapshot.answered is not None:
-        body["answered"] = snapshot.answered.as_json()
+    told = snapshot.answered or answered
+    if told is not None:
+        body["answered"] = told.as_json()
     if snapshot.stop is not None:
         body["stopped"] = snapshot.stop.as_json()
     if land.waiting is Waiting.NOTHING:

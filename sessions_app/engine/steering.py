@@ -132,6 +132,8 @@ class _Hand:
             raise CheckpointAlreadyRespondedError(
                 f"Checkpoint {checkpoint.id} waits for no answer now.", suggestion=_ASK
             )
+        if checkpoint.human and self.snapshot.preferences.waives_people:
+            return self._acknowledged(self.snapshot, Acknowledgement())
         if checkpoint.human:
             raise CheckpointBlockingError(
                 f"Checkpoint {checkpoint.id} is answered by a signed-in person only.",

@@ -11,7 +11,7 @@ import orjson
 from sessions_app.engine import seals
 from sessions_app.engine.log import EventKind, Head
 from sessions_app.engine.seals import ReadSeal, Transition
-from teams_app.engine.ids import Prefix, from_text
+from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.seals import SealKeys, SealState
 
 
@@ -91,7 +91,8 @@ def check_log(
 ) -> tuple[list[LogFinding], Told]:
     """The events must be whole by themselves: `verify_chain` comes first."""
     told = Told()
-    found = [finding for event in events for finding in _columns(session, event)]
+    names = _Names()
+    found = [finding for event in events for finding in _columns(session, event, names)]
     found.extend(_seals(keys, session, events, list(replies), told))
     found.extend(_head(keys, session))
     return found, told
@@ -106,26 +107,37 @@ def _head(keys: SealKeys, session: SessionRow) -> Iterator[LogFinding]:
     yield LogFinding(reason=_OF_STATE[state], message=f"The seal of the head: {state.value}.")
 
 
-def _columns(session: SessionRow, event: LogRow) -> Iterator[LogFinding]:
+class _Names:
+    """Ids as bodies write them. The events of a session speak of few runs and nodes, and each is written once."""
+
+    def __init__(self) -> None:
+        self._known: dict[UUID, str] = {}
+
+    def of(self, prefix: Prefix, value: UUID | None) -> str | None:
+        if value is None:
+            return None
+        known = self._known.get(value)
+        if known is None:
+            known = self._known[value] = to_text(prefix, value)
+        return known
+
+
+def _columns(session: SessionRow, event: LogRow, names: _Names) -> Iterator[LogFinding]:
     """What the table says beside the body."""
     envelope = orjson.loads(event.body)
     scope = envelope.get("scope", {})
     said: dict[str, tuple[Any, Any]] = {
         "team_id": (event.team_id, session.team_id),
-        "session_id": (session.session_id, from_text(Prefix.SESSION, envelope.get("sessionId", ""))),
-        "event_id": (event.event_id, from_text(Prefix.EVENT, envelope.get("eventId", ""))),
-        "run_id": (event.run_id, _named(Prefix.RUN, scope.get("runId"))),
-        "node_id": (event.node_id, _named(Prefix.NODE, scope.get("nodeId"))),
+        "session_id": (names.of(Prefix.SESSION, session.session_id), envelope.get("sessionId")),
+        "event_id": (to_text(Prefix.EVENT, event.event_id), envelope.get("eventId")),
+        "run_id": (names.of(Prefix.RUN, event.run_id), scope.get("runId")),
+        "node_id": (names.of(Prefix.NODE, event.node_id), scope.get("nodeId")),
         "created_at": (event.created_us // 1000, envelope.get("timestampMs")),
     }
     for name, (column, body) in said.items():
         if column != body:
             message = f"Event {event.index}: the column {name} says {column}, the body {body}."
             yield LogFinding(reason=LogReason.COLUMN_MISMATCH, message=message)
-
-
-def _named(prefix: Prefix, text: str | None) -> UUID | None:
-    return from_text(prefix, text) if text else None
 
 
 def _seals(

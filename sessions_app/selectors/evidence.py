@@ -64,7 +64,7 @@ def read_evidence(*, actor: Actor, question: CheckpointValue) -> Evidence:
     earlier = [row for row in same if row.event_index < asked and was_asked_again(row)]
     newer = next((row.id for row in reversed(same) if row.event_index > asked), None)
     brought = _brought(actor, run.pk, question.id)
-    before = _brought(actor, run.pk, earlier[-1].id) if earlier else []
+    before = _brought(actor, run.pk, earlier[-1].id, is_past=True) if earlier else []
     answered = [row for row in rows if row.state == CheckpointState.ANSWERED.value and row.id != question.id]
     return Evidence(
         run=run_value(run),
@@ -90,13 +90,16 @@ def was_asked_again(row: CheckpointRequest) -> bool:
     return row.option_id == SEND_BACK or row.state == CheckpointState.STALE.value
 
 
-def _brought(actor: Actor, run_id: UUID, question_id: UUID) -> list[OutputValue]:
-    """What was handed in at the question last; else what the call brought that led to it."""
+def _brought(actor: Actor, run_id: UUID, question_id: UUID, *, is_past: bool = False) -> list[OutputValue]:
+    """What was handed in at the question last; else what the call brought that led to it.
+
+    What was asked in the past was answered by what later ones have replaced since.
+    """
     nodes = staying_nodes(team_id=actor.team_id, request_id=question_id) or (question_id,)
     rows = outputs_of(run_id=run_id).filter(to_node_id__in=nodes).order_by("event_index", "id")
     found = [output_value(row, is_superseded=row.is_superseded) for row in rows[: 2 * MOST_SHOWN]]
-    here = [output for output in found if output.to_node_id != question_id and not output.is_superseded]
-    return here or [output for output in found if not output.is_superseded]
+    stands = [output for output in found if is_past or not output.is_superseded]
+    return [output for output in stands if output.to_node_id != question_id] or stands
 
 
 def _last_before(run_id: UUID, event_index: int) -> list[OutputValue]:

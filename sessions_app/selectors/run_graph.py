@@ -1,6 +1,6 @@
 """A run with all its nodes, read once: what its page draws, lists and sums up."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -29,6 +29,7 @@ from teams_app.engine.errors import NotFoundError
 # The newest of them; a run of more is told to be cut.
 MOST_NODES = 5_000
 MOST_SHOWN = 200
+_MOST_COMPARED = 1_000
 _EXCERPT_CHARACTERS = 200
 
 _NODES = """
@@ -158,6 +159,13 @@ def outputs_at(*, actor: Actor, node: GraphNode, run_id: UUID) -> Sequence[Outpu
     own = Q(to_node_id=node.id) if node.kind is NodeKind.CHECKPOINT else Q(node_id=node.id)
     rows = outputs_of(run_id=run_id).filter(own, team_id=actor.team_id)
     return [output_value(row, is_superseded=row.is_superseded) for row in rows.order_by("event_index", "id")[:50]]
+
+
+def outputs_of_way(*, actor: Actor, run_id: UUID, node_ids: Collection[UUID]) -> Sequence[OutputValue]:
+    """What the calls that made these nodes handed in. One query."""
+    actor.require(Permission.READ_RUNS)
+    rows = outputs_of(run_id=run_id).filter(team_id=actor.team_id, to_node_id__in=node_ids, is_superseded=False)
+    return [output_value(row, is_superseded=False) for row in rows.order_by("event_index", "id")[:_MOST_COMPARED]]
 
 
 def _nodes(run: Run, chosen: UUID | None) -> tuple[list[GraphNode], Snapshot | None]:

@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from sessions_app.engine.log import EventKind, Head, NodeKind
 from sessions_app.engine.runs import ObservationKey, RunStatus
 from sessions_app.engine.state import Preferences
-from sessions_app.models import Event
+from sessions_app.models import Attempt, Event
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
@@ -146,6 +146,11 @@ def read_recorded(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Recorded | N
     """What was answered to an attempt that names no node: a request to start."""
     row = prepared_cursor().execute(_READ_RECORDED, [node_id, nonce, team_id]).fetchone()
     return None if row is None else _recorded(row)
+
+
+def is_request_known(*, team_id: UUID, node_id: UUID) -> bool:
+    """Whether anything was answered under this name of a request, whatever it asked for."""
+    return Attempt.objects.filter(team_id=team_id, node_id=node_id).exists()
 
 
 def read_session(*, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> SessionStanding | None:

@@ -12,14 +12,16 @@ from teams_app.engine.actors import Actor, Permission
 # The newest runs say how a workflow does; older ones went by older revisions.
 MOST_RUNS = 200
 
+# An attempt after which a person is asked was no failed one: its node has a question of its name.
 _PASSED = """
-SELECT n.pending_key, count(*), count(*) FILTER (WHERE c.kind = 'blocked_attempt'),
+SELECT n.pending_key, count(*), count(*) FILTER (WHERE c.kind = 'blocked_attempt' AND q.id IS NULL),
        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM c.created_at - n.created_at))
            FILTER (WHERE c.kind <> 'blocked_attempt')
 FROM (SELECT id FROM sessions_app_run WHERE team_id = %s AND workflow_id = %s
       ORDER BY last_activity_at DESC LIMIT %s) r
 JOIN sessions_app_node n ON n.run_id = r.id
 JOIN sessions_app_node c ON c.parent_id = n.id AND c.edge_cause <> 'checkpoint_created'
+LEFT JOIN sessions_app_checkpointrequest q ON q.id = c.id
 WHERE n.pending_key <> ''
 GROUP BY n.pending_key
 """

@@ -18,7 +18,7 @@ from sessions_app.engine.navigation import Awaited
 from sessions_app.engine.prompts import pending_of
 from sessions_app.engine.replies import Branching, ReplyFacts, Tokens
 from sessions_app.engine.runs import RunStatus
-from sessions_app.engine.state import Snapshot
+from sessions_app.engine.state import Answered, Snapshot
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors.standings import Recorded, Standing
 from sessions_app.services.appends import (
@@ -168,6 +168,7 @@ class Minting:
             warnings=warnings,
             effect=navigation.effect_of(program=program, before=before, action=action),
             is_blocked=decision.outcome is Outcome.BLOCKED,
+            answered=before.answered,
         )
 
     def _tokens(self, node_id: UUID, snapshot: Snapshot) -> Tokens:
@@ -256,6 +257,7 @@ def situation_reply(
     refusal: WorkrailError | None = None,
     awaited: Sequence[Awaited] = (),
     is_blocked: bool = False,
+    answered: Answered | None = None,
 ) -> Reply:
     """Where a run driven by hand stands, under the token of its node."""
     body = navigation.situation(
@@ -268,6 +270,7 @@ def situation_reply(
         refusal=refusal,
         awaited=awaited,
         is_blocked=is_blocked,
+        answered=answered,
     )
     return Reply(data=orjson.dumps(body), template=navigation.TEMPLATE)
 

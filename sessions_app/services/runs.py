@@ -4,6 +4,7 @@ The write is conditional on the log not having grown since the read. When anothe
 on the new state: what was recorded meanwhile for the same attempt is then simply answered.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -45,8 +46,10 @@ from sessions_app.selectors import branches, preferences as preference_selectors
 from sessions_app.selectors.branches import Beneath, Leaf
 from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
 from sessions_app.selectors.standings import (
+    Recorded,
     SessionStanding,
     Standing,
+    is_request_known,
     known_observations,
     read_recorded,
     read_session,
@@ -84,7 +87,8 @@ from sessions_app.services.minting import (
 from sessions_app.services.transitions import carry_out
 from sessions_app.services.triggered import Child, Parent, awaited_child, begin_with_parent, end_with_parent, parent_of
 from teams_app.engine.actors import Actor, Permission
-from teams_app.engine.errors import NotFoundError
+from teams_app.engine.errors import NotFoundError, WorkrailError
+from workflows_app.engine import canonical
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Program
 from workflows_app.engine.values import Published
@@ -102,7 +106,14 @@ __all__ = [
 ]
 
 MAX_TITLE_CHARACTERS = 256
+# Of requests that were recorded before their bodies were compared.
 _NO_NONCE = bytes(NONCE_BYTES)
+
+
+class RequestKeyReusedError(WorkrailError):
+    """The key names a request that asked for something else."""
+
+    code = "IDEMPOTENCY_KEY_REUSED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +141,11 @@ def start_run(*, actor: Actor, beginning: Beginning, now: datetime, entropy: Ent
     actor.require(Permission.DRIVE_RUNS)
     check_observations(beginning.observations)
     check_title(beginning.title)
-    request = _request_id(actor, beginning)
+    request, said = _request_id(actor, beginning), _digest_of(beginning)
     published = find_published(actor=actor, workflow_id=beginning.workflow_id)
     for _ in range(MAX_TRIES):
         if request is not None:
-            recorded = read_recorded(team_id=actor.team_id, node_id=request, nonce=_NO_NONCE)
+            recorded = _begun(actor, request, said)
             if recorded is not None:
                 return recorded_reply(recorded, current_keys())
         reply = _begin(actor, beginning, published, request, now=now, entropy=entropy)
@@ -147,6 +158,34 @@ def _request_id(actor: Actor, beginning: Beginning) -> UUID | None:
     if not beginning.request_key:
         return None
     return derive_id("start", actor.team_id.bytes, actor.id.encode(), beginning.request_key.encode())
+
+
+def _digest_of(beginning: Beginning) -> bytes:
+    """What a request asks for, in as few bytes as an attempt has for it."""
+    asked = {
+        "workflowId": beginning.workflow_id,
+        "goal": beginning.goal,
+        "context": dict(beginning.context),
+        "preferences": repr(beginning.preferences),
+        "observations": {key.value: value for key, value in beginning.observations.items()},
+        "sessionId": str(beginning.session_id or ""),
+        "title": beginning.title,
+    }
+    return hashlib.blake2b(canonical.canonical_bytes(asked), digest_size=NONCE_BYTES).digest()
+
+
+def _begun(actor: Actor, request: UUID, said: bytes) -> Recorded | None:
+    """What the request was answered before. Raises RequestKeyReusedError when it was another one."""
+    for nonce in (said, _NO_NONCE):
+        recorded = read_recorded(team_id=actor.team_id, node_id=request, nonce=nonce)
+        if recorded is not None:
+            return recorded
+    if is_request_known(team_id=actor.team_id, node_id=request):
+        raise RequestKeyReusedError(
+            "This Idempotency-Key named a request with another body; nothing was begun.",
+            suggestion="Send the body as it was, or another key for another request.",
+        )
+    return None
 
 
 def _begin(
@@ -197,7 +236,7 @@ def _begin(
         decision=decision,
         head=session.head if session else Head(),
         landing=landing_at(decision, now),
-        attempt=None if request is None else _attempt(request, _NO_NONCE, place, reply, minting),
+        attempt=None if request is None else _attempt(request, _digest_of(beginning), place, reply, minting),
         opening=_opening(beginning, published, program, place, session=session, baseline=baseline, parent=parent),
         handle=handle,
     )

@@ -20,6 +20,7 @@ from sessions_app.selectors.standings import birth_date, prepared_cursor
 from sessions_app.services import sealing
 from sessions_app.services.appends import Append, NewAttempt, NewHandle, NewNode, NewOutput, NewQuestion
 from sessions_app.services.patience import held_sessions
+from teams_app.services import storage
 
 # Two requests to start that name the same key meet here; every other attempt meets at its session's row first.
 _ATTEMPT_KEY = "sessions_app_attempt_pkey"
@@ -320,9 +321,10 @@ def _old_run(p: Mapping[str, str]) -> str:
 
 def append(plan: Append) -> bool:
     """Write one transition whole; False when another writer was first and nothing was written."""
-    statement = _statement(_shape(plan))
+    storage.require_room(team_id=plan.team_id)
+    statement, parameters = _statement(_shape(plan)), _parameters(plan)
     try:
-        row = prepared_cursor().execute(statement, _parameters(plan)).fetchone()
+        row = prepared_cursor().execute(statement, parameters).fetchone()
     except IntegrityError as error:
         if not _is_taken_attempt(error):
             raise
@@ -336,6 +338,7 @@ def append(plan: Append) -> bool:
             suggestion="Wait a second and repeat the same call with the same tokens; it is answered once.",
         ) from error
     held_sessions.note_free(plan.session_id)
+    storage.charge(team_id=plan.team_id, stored_bytes=storage.size_of(parameters))
     return row is not None and row[0] == 1
 
 

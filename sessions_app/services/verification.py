@@ -9,6 +9,7 @@ from datetime import datetime
 
 from django.db import connection
 
+from sessions_app.models import Run
 from sessions_app.selectors.integrity import Finding, judge
 from sessions_app.selectors.ledgers import verify_ledgers
 from sessions_app.selectors.reading import one_state
@@ -16,6 +17,7 @@ from sessions_app.selectors.stored_sessions import SessionTables, stream_stored
 from sessions_app.services.upkeep import require_system
 from teams_app.engine.actors import Actor
 from teams_app.services.audit_chain import verify_audit
+from workflows_app.selectors.programs import unsound_programs
 
 # More of this, and Postgres sorts what it reads without a file.
 _SORTING_MEMORY = "64MB"
@@ -79,6 +81,10 @@ def _each(
         if checked.events >= told + _TOLD_EVERY_EVENTS:
             told = checked.events
             progress(checked)
+    hashes = Run.objects.order_by().values_list("workflow_hash", flat=True).distinct()
+    for workflow_hash, wrong in unsound_programs(hashes).items():
+        message = f"The program {workflow_hash}, which runs are pinned to, {wrong}."
+        yield Finding(session_id=None, reason="program_unsound", message=message)
     yield from verify_ledgers()
     for fault in verify_audit():
         yield Finding(session_id=None, team_id=fault.team_id, reason=fault.reason, message=fault.message)

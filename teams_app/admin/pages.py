@@ -293,7 +293,9 @@ class StudioAdmin(_AnyModelAdmin):
         if request.method != "POST" and not act.asks:
             return HttpResponseNotAllowed(["POST"])
         form = (
-            act.form(request.POST, request.FILES) if request.method == "POST" else act.form(initial=_initial(act, row))
+            act.form(request.POST, request.FILES)
+            if request.method == "POST"
+            else act.form(initial=_initial(act, row, request))
         )
         if request.method == "POST" and form.is_valid():
             order = Order(actor=actor, row_id=row_id, values=form.cleaned_data, now=timezone.now())
@@ -344,8 +346,11 @@ class StudioAdmin(_AnyModelAdmin):
         return TemplateResponse(request, act.template, shown, status=status)
 
 
-def _initial(act: Act, row: Model | None) -> dict[str, Any]:
-    return {} if act.initial is None or row is None else dict(act.initial(row))
+def _initial(act: Act, row: Model | None, request: HttpRequest) -> dict[str, Any]:
+    """An act of the list begins with the rows that were ticked there."""
+    if row is None:
+        return {"rows": request.GET.getlist("rows")}
+    return {} if act.initial is None else dict(act.initial(row))
 
 
 def _run(act: Act, order: Order, form: forms.Form) -> Done | None:

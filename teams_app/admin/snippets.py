@@ -1,12 +1,15 @@
 """How a client is told of this server: one snippet for each, ready to paste."""
 
-import json
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.http import HttpRequest
 
+from teams_app.engine.client_kit import ClientName, setup_for
+
 _HERE = "/mcp/rail"
+# In the order in which they are shown; Claude Desktop needs a checkout, which the Studio knows nothing of.
+_SHOWN = tuple(client for client in ClientName if client is not ClientName.CLAUDE_DESKTOP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,26 +23,9 @@ class Snippet:
 def snippets_of(request: HttpRequest, *, key: str) -> tuple[Snippet, ...]:
     base = settings.PUBLIC_URL or f"{request.scheme}://{request.get_host()}"
     header = f"Authorization: Bearer {key}"
-    server = {"type": "http", "url": base + _HERE, "headers": {"Authorization": f"Bearer {key}"}}
+    setups = [setup_for(client=client, url=base + _HERE, key=key) for client in _SHOWN]
     return (
-        Snippet(
-            slug="claude",
-            label="Claude Code",
-            place="In a terminal",
-            text=f'claude mcp add --transport http workrail {base}{_HERE} \\\n  --header "{header}"',
-        ),
-        Snippet(
-            slug="cursor",
-            label="Cursor",
-            place="In .cursor/mcp.json",
-            text=json.dumps({"mcpServers": {"workrail": server}}, indent=2),
-        ),
-        Snippet(
-            slug="mcp",
-            label="Other MCP",
-            place="Streamable HTTP",
-            text=f"{base}{_HERE}\n{header}",
-        ),
+        *(Snippet(slug=each.client.value, label=each.label, place=each.place, text=each.text) for each in setups),
         Snippet(
             slug="rest",
             label="REST",

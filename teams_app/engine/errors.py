@@ -118,3 +118,9 @@ class RateLimitedError(WorkrailError):
 
     code = "RATE_LIMITED"
     default_retry = retry_after(ms=60_000)
+
+
+class StorageFullError(WorkrailError):
+    """The team has stored all that it may."""
+
+    code = "STORAGE_FULL"

@@ -213,3 +213,30 @@ def test_a_teams_preferences_are_what_its_next_session_begins_with(doors):
     assert before == {"autonomy": "guided", "riskPolicy": "conservative"}
     assert refused.status_code == 403
     assert changed.json() == value["preferences"] == {"autonomy": "guided", "riskPolicy": "balanced"}
+
+
+@pytest.mark.parametrize("by", ["runs", "dialects/rail/tools/start_workflow"])
+@pytest.mark.parametrize(
+    "change", [{"goal": "Other"}, {"context": {"a": 1}}, {"title": "T"}, {"workflowId": "team.other"}]
+)
+def test_a_key_that_names_another_request_begins_nothing(doors, by, change):
+    published(doors.desk, *plain_steps(1))
+    published(doors.desk, *plain_steps(1), workflow_id="team.other")
+    body = {"workflowId": "team.sample", "goal": "Try it"}
+
+    first = doors.agent.post(f"{V1}/{by}", body, **{"Idempotency-Key": "one-request"})
+    again = doors.agent.post(f"{V1}/{by}", body, **{"Idempotency-Key": "one-request"})
+    other = doors.agent.post(f"{V1}/{by}", body | change, **{"Idempotency-Key": "one-request"})
+
+    assert again.json()["session"] == first.json()["session"]
+    assert (other.status_code, other.json()["code"]) == (422, "IDEMPOTENCY_KEY_REUSED")
+
+
+def test_a_tool_that_would_lose_the_key_refuses_it(doors):
+    published(doors.desk, *plain_steps(1))
+    started = doors.agent.post(
+        f"{V1}/dialects/navigation/tools/nav_start", {"workflow_id": "team.sample"}, **{"Idempotency-Key": "x"}
+    )
+    listed = doors.agent.post(f"{V1}/dialects/rail/tools/list_workflows", {}, **{"Idempotency-Key": "x"})
+
+    assert (started.status_code, listed.status_code) == (400, 200)

@@ -25,6 +25,7 @@ def test_a_person_learns_who_they_are(house, as_person):
         "scopes": [],
         "permissions": [
             "read_workflows",
+            "read_internals",
             "read_runs",
             "drive_runs",
             "steer_runs",
@@ -160,7 +161,7 @@ def test_the_last_owner_stays(house, as_person):
 
 def test_a_key_is_issued_shown_once_listed_and_revoked(house, as_person, as_key, django_capture_on_commit_callbacks):
     alice = as_person(house.alice)
-    body = {"name": "Claude", "scopes": ["team:read", "runs:read"], "expiresAt": "2999-01-01T00:00:00Z"}
+    body = {"name": "Claude", "scopes": ["team:read", "runs:read"], "expiresAt": "2030-01-01T00:00:00Z"}
 
     issued = alice.post("/api/v1/keys", body)
     text, key = issued.json()["text"], issued.json()["key"]
@@ -173,7 +174,7 @@ def test_a_key_is_issued_shown_once_listed_and_revoked(house, as_person, as_key,
     assert issued.status_code == 201
     assert key["prefix"] == text[:15]
     assert key["scopes"] == ["runs:read", "team:read"]
-    assert key["expiresAt"] == "2999-01-01T00:00:00Z"
+    assert key["expiresAt"] == "2030-01-01T00:00:00Z"
     assert [item["id"] for item in used.json()["items"]] == [key["id"]]
     assert text not in used.content.decode() + read.content.decode() + revoked.content.decode()
     assert revoked.json()["revokedAt"]

@@ -89,8 +89,24 @@ def test_only_the_web_server_is_reachable_and_only_from_this_machine(services):
 def test_data_is_in_volumes(compose, services):
     mounts = {name: service["volumes"] for name, service in services.items() if "volumes" in service}
 
-    assert mounts == {"postgres": ["postgres:/var/lib/postgresql"], "redis": ["redis:/data"]}
-    assert set(compose["volumes"]) == {"postgres", "redis"}
+    assert mounts == {
+        "beat": ["beat:/var/lib/workrail"],
+        "postgres": ["postgres:/var/lib/postgresql"],
+        "redis": ["redis:/data"],
+    }
+    assert set(compose["volumes"]) == {"beat", "postgres", "redis"}
+
+
+# What is of a machine, and not of a deployment: the starter's, a developer's, a client's.
+_ELSEWHERE = {"WORKRAIL_HOME", "WORKRAIL_DEBUG", "WORKRAIL_KEY", "WORKRAIL_ANCHOR_DIR"}
+
+
+def test_every_documented_setting_is_passed_on(services):
+    text = (CHECKOUT / "docs/configuration.md").read_text()
+    documented = set(re.findall(r"^\| `(WORKRAIL_[A-Z_]+)`", text, flags=re.MULTILINE)) - _ELSEWHERE
+
+    passed = {name for service in _OWN for name in services[service]["environment"]}
+    assert documented - passed == set()
 
 
 # Whoever serves requests cannot change history, and only the migration owns the tables.

@@ -22,13 +22,12 @@ def test_the_client_configuration_can_be_pasted():
 
     configuration = json.loads(screen[screen.index("{") : screen.rindex("}") + 1])
     assert configuration["mcpServers"]["workrail"] == {
-        "type": "http",
         "url": "http://127.0.0.1:8000/mcp/rail",
-        "headers": {"Authorization": "Bearer wr_key_abc"},
+        "headers": {"Authorization": "Bearer wr_key_abc", "Workrail-Reply": "text"},
     }
     assert (
         "claude mcp add --transport http workrail http://127.0.0.1:8000/mcp/rail "
-        '--header "Authorization: Bearer wr_key_abc"'
+        '--header "Authorization: Bearer wr_key_abc" --header "Workrail-Reply: text"'
     ) in screen
 
 

@@ -159,8 +159,14 @@ def test_entering_another_activity_than_an_option_leads_to_is_warned_of():
 def test_an_activity_that_is_entered_again_asks_again():
     desk = make_desk()
     files = folder(
-        activity("plan", checkpoints=[question()], steps=[step("draft")], transitions=[{"to": "plan"}]),
-        about=workflow(id=WORKFLOW, initialActivity="plan"),
+        activity(
+            "plan",
+            checkpoints=[question()],
+            steps=[step("draft")],
+            transitions=[{"to": "plan", "condition": equals("ticket", "again")}, {"to": "done", "isDefault": True}],
+        ),
+        activity("done", steps=[step("end")]),
+        about=workflow(id=WORKFLOW, initialActivity="plan", variables=[{"name": "ticket", "type": "string"}]),
     )
     at = entered(desk, handed(desk, files).token, "plan")["session_token"]
     done = answered(desk, at, "agreed")

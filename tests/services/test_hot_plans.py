@@ -8,6 +8,7 @@ import pytest
 from sessions_app.engine.resume import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.selectors.checkpoints import Wanted, count_open, list_checkpoints
+from sessions_app.selectors.integrity import verify_session
 from sessions_app.selectors.records import list_events, list_nodes, list_outputs
 from sessions_app.selectors.runs import RunFilters, list_runs, read_run, read_tree
 from sessions_app.selectors.sessions import SessionFilters, list_sessions, read_session
@@ -60,6 +61,7 @@ MOST_PAGES = {
     "nodes": 60,
     "outputs": 150,
     "events": 60,
+    "verify": 1500,
 }
 
 
@@ -134,6 +136,7 @@ class Work:
             "nodes": plain(lambda: list_nodes(actor=viewer, run_id=run, page=PAGE)),
             "outputs": plain(lambda: list_outputs(actor=viewer, run_id=run, page=PAGE)),
             "events": plain(lambda: list_events(actor=viewer, session_id=session, page=PAGE)),
+            "verify": plain(lambda: verify_session(session_id(self.forked))),
         }
 
     @staticmethod

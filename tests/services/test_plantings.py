@@ -203,6 +203,10 @@ PLANTINGS = {
     "another time of a node": (sql(NODE.format("created_at = created_at + interval '1 hour'")), "column_mismatch"),
     "another state of a node": (sql("UPDATE sessions_app_snapshot SET data = convert_to('{}', 'UTF8')"), "digest_mismatch"),
     "a state is deleted": (sql("DELETE FROM sessions_app_snapshot"), "missing_row"),
+    "another program under the same hash": (
+        sql("ALTER TABLE workflows_app_program DROP CONSTRAINT program_named_by_content; UPDATE workflows_app_program SET data = 'x'"),
+        "program_unsound",
+    ),
     # Outputs, gaps, questions, holders
     "other notes": (sql(OUTPUT.format("body = 'Other', sha256 = 'sha256:' || encode(sha256('Other'), 'hex')")), "stale_projection"),
     "notes are deleted": (sql("DELETE FROM sessions_app_output WHERE session_id = %(session)s"), "missing_row"),

@@ -39,6 +39,9 @@ def test_the_demo_has_work_of_every_kind(house, played):
     assert {"open", "answered"} <= set(
         CheckpointRequest.objects.filter(team_id=team.pk).values_list("state", flat=True)
     )
+    answers = CheckpointRequest.objects.filter(team_id=team.pk, state="answered").values_list("option_id", flat=True)
+    assert {"approve", "send_back", "hold"} <= set(answers)
+    assert runs.filter(workflow_id="team.hotfix", status__startswith="complete").count() > 4
     assert Handle.objects.filter(team_id=team.pk, parent_run_id__isnull=False).exists()
     assert TraceEvent.objects.filter(team_id=team.pk).exclude(error_code="").exists()
     assert runs.filter(started_at__lt=NOW - timedelta(days=10)).exists()

@@ -1,7 +1,9 @@
 """In a real browser: a workflow goes out and comes back, an agent is connected, a password is set anew, odd names stay text."""
 
 import json
+import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -114,6 +116,8 @@ def test_an_agent_is_connected_with_a_key_made_on_the_page_and_its_call_is_seen(
         page.goto(f"{TEAMS}/agentkey/")
         page.fill("#id_name", "billing-agent")
         page.click("text=Issue a key")
+        if os.environ.get("WORKRAIL_PICTURES"):
+            page.screenshot(path=Path(os.environ["WORKRAIL_PICTURES"]) / "key-made.png")
         command = page.text_content("#snippet-rest")
         url, header = re.search(r"curl (\S+)", command)[1], re.search(r"'(Authorization): (.*)'", command)
         before = page.inner_text("[data-watch]")

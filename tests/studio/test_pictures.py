@@ -28,6 +28,7 @@ def pages_of(story):
         "runs": f"{LISTS}/run/",
         "runs-found": f"{LISTS}/run/?q=status:open+since:3d+rounds",
         "run": run,
+        "compare": f"{run.removesuffix('change/')}compare/",
         "run-node": f"{run}?node={studio_story.node_text(story.hotfix, 'risk')}",
         "inbox": f"{LISTS}/checkpointrequest/",
         "question": f"{LISTS}/checkpointrequest/{studio_story.question_of(story.hotfix).id}/change/",

@@ -55,7 +55,6 @@ def pages_of(team):
         "resources": f"{WORKFLOWS}/resource/",
         "resource": f"{WORKFLOWS}/resource/{Resource.objects.filter(text__contains='Release note').get().pk}/change/",
         "start": f"{WORKFLOWS}/workflow/{hotfix}/start/",
-        "key-made": f"{TEAMS}/agentkey/issue/",
         "traces": "/studio/traces_app/traceevent/",
     }
 

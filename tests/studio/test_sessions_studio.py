@@ -11,6 +11,7 @@ from tests import run_doors
 from tests.run_cast import plain_steps, published, soon, start
 from tests.run_doors import V1, begin_run, go_on
 from tests.step_documents import step
+from tests.studio_pages import content_of
 
 pytestmark = pytest.mark.django_db
 
@@ -401,3 +402,84 @@ def test_a_viewer_and_a_stranger_steer_nothing(doors, act):
     assert stranger.client.post(url, fields).status_code == 404
     assert doors.person.client.get(url).status_code == 405
     assert f"/{act}/" not in page_of(doors, path["node"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_branches_are_compared_step_by_step(doors):
+    value = begin_run(doors)
+    first = go_on(doors.agent, value).json()
+    kinds = [{"kind": "plan", "stages": count} for count in (1, 4)]
+    go_on(doors.agent, first, output={"notesMarkdown": "Release at once.", "artifacts": [kinds[0]]})
+    back = doors.agent.post(f"{V1}/runs/continue", {"stateToken": first["stateToken"]}).json()
+    last = go_on(doors.agent, back, output={"notesMarkdown": "Release behind a flag.", "artifacts": [kinds[1]]}).json()
+    go_on(doors.agent, last)
+    run = paths_of(value)["run"]
+
+    page = page_of(doors, f"{run.removesuffix('change/')}compare/")
+    swapped = page_of(
+        doors,
+        f"{run.removesuffix('change/')}compare/" + re.search(r'href="(\?a=[^"]*)">Swap', page)[1].replace("&amp;", "&"),
+    )
+
+    assert 'href="' + run.removesuffix("change/") + 'compare/"' in page_of(doors, run)
+    assert re.findall(r"<h2>([^<]*)</h2>", content_of(page)) == ["Title of step-1", "Title of step-2", "The end"]
+    assert "plan.stages" in page
+    assert {"4", "1"} == set(re.findall(r'<mark class="only-[12]">(\d)</mark>', page))
+    assert "behind" in "".join(re.findall(r'<mark class="only-1">([^<]*)</mark>', page))
+    assert "behind" in "".join(re.findall(r'<mark class="only-2">([^<]*)</mark>', swapped))
+    assert "Not on this way" in page
+
+
+def test_a_run_with_one_branch_is_compared_with_another_run_only(doors):
+    one, other = begin_run(doors, goal="One"), begin_run(doors, workflow_id="team.other", goal="Other")
+    path = f"{paths_of(one)['run'].removesuffix('change/')}compare/"
+
+    assert doors.viewer.client.get(path).status_code == 404
+    page = page_of(doors, f"{path}?other={other['session']['runId']}&show=everything")
+    assert [name in page for name in ("One", "Other", "Compare two runs")] == [True, True, True]
+    assert doors.viewer.client.get(f"{path}?other=run_{'a' * 26}").status_code == 404
+
+
+def acts_on(doors, value, act, fields=None, who=None):
+    return (who or doors.person).client.post(f"{paths_of(value)['run'].removesuffix('change/')}{act}/", fields or {})
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_run_is_paused_goes_on_and_is_cancelled_with_a_reason(doors):
+    value = begin_run(doors)
+    run = paths_of(value)["run"]
+    asked = shown(doors.person.client.get(f"{run.removesuffix('change/')}cancel/"))
+
+    states = [Run.objects.get().status]
+    for act, fields in (("pause", {"reason": "Wait."}), ("resume", {}), ("cancel", {"reason": "No longer needed."})):
+        assert acts_on(doors, value, act, fields)["Location"] == run
+        states.append(Run.objects.get().status)
+
+    assert "The run ends for good" in asked
+    assert states == ["in_progress", "paused", "in_progress", "cancelled"]
+    page = page_of(doors, run)
+    assert re.search(r"pill is-cancelled.*Cancelled", page)
+    assert "Cancel run</a>" not in page
+    assert acts_on(doors, value, "cancel", {}).status_code == 400
+
+
+@pytest.mark.django_db(transaction=True)
+def test_runs_are_paused_and_cancelled_together(doors):
+    values = [begin_run(doors), begin_run(doors, workflow_id="team.other")]
+    rows = [str(row_id) for row_id in Run.objects.order_by("id").values_list("id", flat=True)]
+    bulk = f"{ROOT}/run/cancel-runs/"
+
+    asked = shown(doors.person.client.get(bulk, {"rows": rows}))
+    refused = doors.person.client.post(bulk, {"rows": rows})
+    doors.person.client.post(bulk, {"rows": rows, "reason": "The sprint is over."})
+
+    assert re.findall(r'name="rows" value="([^"]*)"', asked) == rows
+    assert (refused.status_code, "Say in a sentence why." in refused.content.decode()) == (400, True)
+    assert set(Run.objects.values_list("status", flat=True)) == {"cancelled"}
+    assert "2 runs cancelled." in page_of_person(doors, f"{ROOT}/run/")
+    assert "cancel-runs" not in page_of(doors, f"{ROOT}/run/")
+    assert len(values) == 2
+
+
+def page_of_person(doors, path):
+    return shown(doors.person.client.get(path))

@@ -7,6 +7,7 @@ basic plane. `canonical_bytes` takes the fast road where none of these occurs an
 import hashlib
 import json
 import re
+from functools import partial
 from typing import Any, NoReturn
 
 import orjson
@@ -55,9 +56,17 @@ def canonical_digest(value: Any) -> str:
 
 
 def loads_strict(
-    data: bytes | str, *, max_bytes: int, max_depth: int = DEFAULT_MAX_DEPTH, max_values: int | None = None
+    data: bytes | str,
+    *,
+    max_bytes: int,
+    max_depth: int = DEFAULT_MAX_DEPTH,
+    max_values: int | None = None,
+    doubled: list[str] | None = None,
 ) -> Any:
-    """Read JSON that may be stored: UTF-8, no duplicate key, no NaN, no lone surrogate, no NUL, bounded."""
+    """Read JSON that may be stored: UTF-8, no duplicate key, no NaN, no lone surrogate, no NUL, bounded.
+
+    Where a list for `doubled` keys is given, they are told there, and the last of each counts.
+    """
     raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else bytes(data)
     if len(raw) > max_bytes:
         raise UnreadableJsonError("too_large", f"The document has {len(raw)} bytes; at most {max_bytes} are read.")
@@ -67,7 +76,7 @@ def loads_strict(
     except UnicodeDecodeError as error:
         raise UnreadableJsonError("not_utf8", "The document is not UTF-8.", offset=error.start) from error
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=partial(_object, doubled=doubled), parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         message = f"Not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
         raise UnreadableJsonError("not_json", message, offset=error.pos) from error
@@ -142,12 +151,14 @@ def _with_doubles(value: Any) -> Any:
     return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]], *, doubled: list[str] | None = None) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add returns None
-        raise UnreadableJsonError("duplicate_key", f"The key {twice!r} stands twice in one object.")
+        if doubled is None:
+            raise UnreadableJsonError("duplicate_key", f"The key {twice!r} stands twice in one object.")
+        doubled.append(twice)
     return result
 
 

@@ -25,7 +25,7 @@ def list_published(*, actor: Actor) -> tuple[WorkflowValue, ...]:
     return tuple(found[:MAX_WORKFLOWS])
 
 
-def read_published(*, actor: Actor, workflow_id: str) -> Program:
-    """What a run of that workflow would be pinned to now."""
+def read_published(*, actor: Actor, workflow_id: str, beside: str = "") -> Program:
+    """What a run of that workflow would be pinned to now. `beside` is the workflow that names it: siblings go first."""
     actor.require(Permission.READ_WORKFLOWS)
-    return load_program(find_published(actor=actor, workflow_id=workflow_id).workflow_hash)
+    return load_program(find_published(actor=actor, workflow_id=workflow_id, beside=beside).workflow_hash)

@@ -1,8 +1,11 @@
 """Programs and what they attach, by digest. No actor: a digest is reached only over a run or a revision, which have one."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import msgspec
+from django.db.models import BinaryField, F, Func, TextField, Value
+from django.db.models.functions import Concat
 
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.program import Program, program_from_bytes
@@ -48,6 +51,25 @@ def program_bytes(workflow_hash: str) -> bytes:
             suggestion="Read the workflow for the hash of its published revision.",
         )
     return bytes(data)
+
+
+def unsound_programs(workflow_hashes: Iterable[str]) -> dict[str, str]:
+    """Of these hashes, those whose program is gone or has other bytes, with what is wrong. For the check of the whole store."""
+    wanted = set(workflow_hashes)
+    hexadecimal = Func(
+        Func(F("data"), function="sha256", output_field=BinaryField()),
+        Value("hex"),
+        function="encode",
+        output_field=TextField(),
+    )
+    rows = (
+        ProgramRow.objects.filter(pk__in=wanted)
+        .annotate(has=Concat(Value("sha256:"), hexadecimal, output_field=TextField()))
+        .order_by()
+    )
+    stored = dict(rows.values_list("workflow_hash", "has"))
+    wrong = {name: "has other bytes" for name, has in stored.items() if has != name}
+    return wrong | dict.fromkeys(sorted(wanted - stored.keys()), "is gone")
 
 
 def attached_contents(workflow_hash: str) -> tuple[StoredContent, ...]:

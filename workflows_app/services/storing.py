@@ -7,6 +7,7 @@ from uuid import UUID
 import msgspec
 
 from teams_app.engine.actors import Actor
+from teams_app.services import storage
 from teams_app.services.ids import new_id
 from workflows_app.engine import canonical
 from workflows_app.engine.packing import source_digest
@@ -64,6 +65,10 @@ def add_revision(
     *, row: Workflow, number: int, compiled: Compiled, message: str, actor: Actor, now: datetime
 ) -> Revision:
     """The caller holds the lock of the workflow's row, or has just made it."""
+    if row.team_id is not None:
+        storage.require_room(team_id=row.team_id)
+        # The files, and about as much again for what they become.
+        storage.charge(team_id=row.team_id, stored_bytes=2 * storage.size_of(compiled.source.files.values()))
     if compiled.program is not None and compiled.workflow_hash is not None:
         store_program(
             program=compiled.program, workflow_hash=compiled.workflow_hash, contents=compiled.contents, now=now

@@ -45,6 +45,11 @@ class Agent:
     def is_blocked(self) -> bool:
         return self.value.get("kind") == "blocked"
 
+    @property
+    def lacks_something(self) -> bool:
+        """Besides a person's word."""
+        return any(blocker["code"] != "USER_ONLY_DEPENDENCY" for blocker in self.value.get("blockers", ()))
+
     def start(
         self,
         workflow_id: str,

@@ -13,6 +13,7 @@ from workrail_site.demo.clock import Clock, Story
 from workrail_site.demo.team import Cast
 
 _NEVER_STOP = PreferenceChange(autonomy=Autonomy.NEVER_STOP)
+_MORE = "The test of the other currency is there now, and it is green."
 _ROLLBACK = "\n\nRollback: `deploy --to previous`, which took 40 s last time. The on-call person watches the totals."
 
 
@@ -28,6 +29,7 @@ class Fix:
     risk: str = "high"
     ends_at: str = ""
     forgets_rollback: bool = False
+    sent_back: str = ""
     vague_first: bool = False
     second_way: bool = False
     waits: float = 25
@@ -100,24 +102,24 @@ def _another_way(agent: Agent, held: Mapping[str, Any], fix: Fix) -> Story:
 
 
 def _release(cast: Cast, clock: Clock, agent: Agent, fix: Fix) -> Story:
-    if fix.preferences is None:
-        if fix.ends_at == "release":
-            return
-        yield fix.waits
-        answer(
-            actor=cast.operator,
-            run_id=agent.run_id,
-            option="approve",
-            reason="The diff is small, and the suite has run.",
-            clock=clock,
-        )
-        yield 3
+    """The agent shows what it has, and a person decides: some fixes go back once."""
     shown = f"The diff touches {len(fix.files)} file(s). The suite: 119 passed, exit 0."
     if fix.forgets_rollback:
         agent.go(shown)
         yield 4
-    if agent.is_blocked or not fix.forgets_rollback:
+    if not fix.forgets_rollback or agent.lacks_something:
         agent.go(shown + _ROLLBACK)
+    if fix.ends_at == "release":
+        return
+    yield fix.waits
+    if fix.sent_back:
+        _decide(cast, clock, agent, "send_back", fix.sent_back)
+        yield 12
+        agent.go(f"{shown} {_MORE}{_ROLLBACK}")
+        yield fix.waits / 2
+    _decide(cast, clock, agent, "approve", "The diff is small, and the suite has run.")
+    yield 3
+    agent.go(shown + _ROLLBACK)
     yield 2
     if fix.ends_at == "ship":
         return
@@ -129,6 +131,10 @@ def _release(cast: Cast, clock: Clock, agent: Agent, fix: Fix) -> Story:
         "Watched the totals for 15 minutes: 212 invoices, none off by a cent.",
         artifacts=[{"kind": "demo.watch", "invoices": 212, "wrong": 0}],
     )
+
+
+def _decide(cast: Cast, clock: Clock, agent: Agent, option: str, reason: str) -> None:
+    answer(actor=cast.operator, run_id=agent.run_id, option=option, reason=reason, clock=clock)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +240,7 @@ FIXES = (
     Fix(agent="billing-agent", goal="Credit notes show the wrong currency sign", ticket="BILL-1207", cause="billing/notes.py:88", files=("billing/notes.py",), ends_at="release"),
     Fix(agent="claude-ci", goal="The nightly import stops at an empty line", ticket="IMP-331", cause="importer/reader.py:41", files=("importer/reader.py",), vague_first=True, ends_at="blocked"),
     Fix(agent="cursor-web", goal="Signing in by link answers 500 for some people", ticket="AUTH-77", cause="auth/links.py:23", files=("auth/links.py", "auth/sessions.py", "auth/views.py"), ends_at="fix-one"),
-    Fix(agent="billing-agent", goal="A refund is booked twice when the page is reloaded", ticket="BILL-1198", cause="billing/refunds.py:52", files=("billing/refunds.py",), ends_at="watch", waits=70),
+    Fix(agent="billing-agent", goal="A refund is booked twice when the page is reloaded", ticket="BILL-1198", cause="billing/refunds.py:52", files=("billing/refunds.py",), ends_at="watch", waits=20, sent_back="Show the test of a second currency, too."),
     Fix(agent="claude-ci", goal="Report names hold the time of the server", ticket="REP-12", cause="reports/names.py:9", files=("reports/names.py",), risk="low", ends_at="find-cause"),
 )  # fmt: skip
 
@@ -242,7 +248,7 @@ DONE_FIXES = (
     Fix(agent="claude-ci", goal="The export leaves out the last minute of the day", ticket="REP-9", cause="reports/export.py:31", files=("reports/export.py",), vague_first=True),
     Fix(agent="billing-agent", goal="Sums in the footer ignore discounts", ticket="BILL-1181", cause="billing/footer.py:12", files=("billing/footer.py", "billing/discounts.py"), forgets_rollback=True, waits=140),
     Fix(agent="cursor-web", goal="The address form loses the second line", ticket="WEB-410", cause="web/forms.py:77", files=("web/forms.py",), risk="low", waits=12),
-    Fix(agent="billing-agent", goal="Dunning letters go out on Sundays", ticket="BILL-1189", cause="billing/dunning.py:19", files=("billing/dunning.py",), second_way=True, waits=45),
+    Fix(agent="billing-agent", goal="Dunning letters go out on Sundays", ticket="BILL-1189", cause="billing/dunning.py:19", files=("billing/dunning.py",), second_way=True, waits=45, sent_back="Is there a test for a holiday that falls on a Monday?"),
     Fix(agent="claude-ci", goal="The health page is red after a restart", ticket="OPS-58", cause="ops/health.py:8", files=("ops/health.py",), risk="low", preferences=_NEVER_STOP),
     Fix(agent="cursor-web", goal="Search finds nothing with an accent", ticket="WEB-422", cause="web/search.py:64", files=("web/search.py", "web/fold.py"), forgets_rollback=True, waits=200),
     Fix(agent="billing-agent", goal="Two invoices get one number at midnight", ticket="BILL-1193", cause="billing/numbers.py:5", files=("billing/numbers.py",), vague_first=True, waits=18),

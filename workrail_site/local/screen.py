@@ -1,10 +1,10 @@
 """What `up` says when everything runs: where to go, what to keep, what to try."""
 
-import json
-
+from teams_app.engine.client_kit import ClientName, setup_for
 from workrail_site.local.outcome import Outcome
 
 MCP_PATH = "/mcp/rail"
+_SHOWN = (ClientName.CLAUDE_CODE, ClientName.CURSOR)
 
 
 def first_screen(outcome: Outcome, *, url: str) -> str:
@@ -52,15 +52,8 @@ def secrets_only(outcome: Outcome) -> str:
 
 
 def _clients(url: str, key: str) -> list[str]:
-    header = f"Authorization: Bearer {key}"
-    generic = {"mcpServers": {"workrail": {"type": "http", "url": url + MCP_PATH, "headers": _headers(key)}}}
-    return [
-        "  Claude Code",
-        f'    claude mcp add --transport http workrail {url}{MCP_PATH} --header "{header}"',
-        "  Cursor (.cursor/mcp.json) and other MCP clients",
-        *(f"    {line}" for line in json.dumps(generic, indent=2).splitlines()),
+    shown = [setup_for(client=client, url=url + MCP_PATH, key=key) for client in _SHOWN]
+    lines = [
+        [f"  {setup.label}. {setup.place}", *(f"    {line}" for line in setup.text.splitlines())] for setup in shown
     ]
-
-
-def _headers(key: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key}"}
+    return [line for block in lines for line in block] + ["  Others     ./workrail connect CLIENT"]

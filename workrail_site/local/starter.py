@@ -19,6 +19,7 @@ _COMMANDS = {
     "backup": "workrail_site.local.backup",
     "restore": "workrail_site.local.backup",
     "mcp": "workrail_site.local.mcp_command",
+    "connect": "workrail_site.local.connect",
 }
 _ANY_OTHER = "workrail_site.local.manage_command"
 
@@ -32,6 +33,8 @@ USAGE = """\
 ./workrail doctor    say what is wrong with this set-up
 ./workrail mcp       speak MCP by lines, for clients that start a process
                      --dialect rail|navigation|session|orchestrator|lookup, or --url https://…/mcp/rail
+./workrail connect   print or write how a client is told of the server, and try it
+                     claude-code|claude-desktop|cursor|vscode|codex|gemini|windsurf|other [--url …] [--write]
 ./workrail COMMAND   any manage.py command, with the servers it needs (./workrail help lists them)
 """
 

@@ -15,6 +15,7 @@ from workrail_site.local.environs import allowed_hosts, application_environ, bra
 from workrail_site.local.interrupts import Interrupts, interrupts
 from workrail_site.local.keys import ensure_keys
 from workrail_site.local.log_stream import LogStream
+from workrail_site.local.named_servers import refuse_unreachable
 from workrail_site.local.outcome import Outcome
 from workrail_site.local.places import Places, prepare_home
 from workrail_site.local.ports import refuse_taken_port
@@ -121,6 +122,7 @@ def _clear_the_way(up: _Up, killed: Holder | None) -> None:
         say(f"the last run (process {killed.pid}) was killed; its data is kept, carrying on from there")
     if up.options.reset:
         delete_data(up.places, is_sure=up.options.yes)
+    refuse_unreachable(named_addresses(os.environ))
     patience = _PATIENCE_AFTER_KILL_SECONDS if killed else 0
     refuse_taken_port(up.options.host, up.options.port, patience_seconds=patience)
 

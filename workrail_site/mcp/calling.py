@@ -12,6 +12,8 @@ class Caller:
 
     actor: Actor
     text_only: bool = False
+    # The caller's name for this one request, where the door has a place for it.
+    request_key: str = ""
 
 
 _caller: ContextVar[Caller] = ContextVar("mcp_caller")

@@ -123,22 +123,40 @@ def _text(data: bytes) -> str:
 def _value(text: str, file: str, strictness: Strictness) -> tuple[Any, Problems]:
     ending = suffix_of(file)
     if ending in YAML:
-        return _yaml(text), ()
+        doubled: list[tuple[str, int | None]] = []
+        value = _yaml(text, doubled if strictness is Strictness.LEGACY else None)
+        return value, _told_twice(doubled, file)
     if ending == JSON:
-        return _json(text), ()
+        names: list[str] = []
+        value = _json(text, names if strictness is Strictness.LEGACY else None)
+        return value, _told_twice([(name, None) for name in names], file)
     return _toon(text, file, strictness)
 
 
-def _yaml(text: str) -> Any:
+def _told_twice(doubled: list[tuple[str, int | None]], file: str) -> Problems:
+    return tuple(
+        Problem(
+            code=ProblemCode.DUPLICATE_KEY,
+            message=f"The key {key[:80]!r} stands twice in one object; the last one counts.",
+            severity=Severity.WARNING,
+            file=file,
+            line=line,
+            suggestion="Keep one.",
+        )
+        for key, line in dict.fromkeys(doubled)
+    )
+
+
+def _yaml(text: str, doubled: list[tuple[str, int | None]] | None) -> Any:
     try:
-        return loads_yaml(text)
+        return loads_yaml(text, doubled=doubled)
     except BadYamlError as error:
         raise _UnreadableError(error.code, error.message, error.line) from error
 
 
-def _json(text: str) -> Any:
+def _json(text: str, doubled: list[str] | None) -> Any:
     try:
-        return canonical.loads_strict(text, max_bytes=MAX_DOCUMENT_BYTES)
+        return canonical.loads_strict(text, max_bytes=MAX_DOCUMENT_BYTES, doubled=doubled)
     except canonical.UnreadableJsonError as error:
         raise _unstorable(error) from error
 

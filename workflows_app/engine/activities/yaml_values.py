@@ -33,9 +33,12 @@ class BadYamlError(ValueError):
         self.line = line
 
 
-def loads_yaml(text: str, *, typed: bool = True) -> Any:
-    """The one document of a text. Untyped, every plain scalar but the empty one is text as written: `1.10` stays `1.10`."""
-    builder = _Builder(typed=typed)
+def loads_yaml(text: str, *, typed: bool = True, doubled: list[tuple[str, int | None]] | None = None) -> Any:
+    """The one document of a text. Untyped, every plain scalar but the empty one is text as written: `1.10` stays `1.10`.
+
+    Where a list for `doubled` keys is given, they are told there with their line, and the last of each counts.
+    """
+    builder = _Builder(typed=typed, doubled=doubled)
     try:
         for event in _events(text):
             builder.take(event)
@@ -62,7 +65,8 @@ class _Open:
 
 
 class _Builder:
-    def __init__(self, *, typed: bool) -> None:
+    def __init__(self, *, typed: bool, doubled: list[tuple[str, int | None]] | None = None) -> None:
+        self._doubled = doubled
         self.root: Any = _NOTHING
         self._typed = typed
         self._stack: list[_Open] = []
@@ -116,7 +120,9 @@ class _Builder:
         return bool(self._stack) and isinstance(self._stack[-1].items, dict) and self._stack[-1].key is None
 
     def _key(self, key: str, line: int | None) -> None:
-        if key in self._stack[-1].items:
+        if key in self._stack[-1].items and self._doubled is not None:
+            self._doubled.append((key, line))
+        elif key in self._stack[-1].items:
             raise BadYamlError(
                 ProblemCode.DUPLICATE_KEY, f"The key {key[:80]!r} stands twice in one object.", line=line
             )

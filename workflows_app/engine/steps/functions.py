@@ -65,7 +65,12 @@ def used(
         return (), ()
     sight = _Sight(build=build, findings=scope.findings, functions=within(scope, raw, path, scope_name="step"))
     for index, reference in enumerate(raw.get("functionReferences", ())):
-        sight.find(reference.removesuffix("()"), f"{path}.functionReferences[{index}]")
+        name, place = reference.removesuffix("()"), f"{path}.functionReferences[{index}]"
+        if scope.tolerant and name not in sight.functions:
+            message = f"No function {shown(name)} is defined for this step, so no agent is told what it means."
+            scope.findings.warn(ProblemCode.UNKNOWN_FUNCTION, place, message)
+            continue
+        sight.find(name, place)
     calls = [
         _call(sight, call, f"{path}.functionCalls[{index}]") for index, call in enumerate(raw.get("functionCalls", ()))
     ]

@@ -36,7 +36,7 @@ from workflows_app.engine.steps import (
     tokens,
     versions,
 )
-from workflows_app.engine.steps.findings import Findings
+from workflows_app.engine.steps.findings import Findings, shown
 from workflows_app.engine.steps.scope import Build, Scope
 
 MAX_SOURCE_BYTES = 1024 * 1024
@@ -91,13 +91,18 @@ def _document(source: Source, findings: Findings) -> tuple[bytes, dict[str, Any]
         return b"", None
     data = next(iter(source.files.values()))
     try:
-        document = _with_kept_numbers(data, canonical.loads_strict(data, max_bytes=MAX_SOURCE_BYTES))
+        doubled: list[str] | None = [] if source.strictness is Strictness.LEGACY else None
+        read = canonical.loads_strict(data, max_bytes=MAX_SOURCE_BYTES, doubled=doubled)
+        document = _with_kept_numbers(data, read)
     except UnreadableJsonError as error:
         findings.take((_unreadable(error, data),))
         return data, None
     if not isinstance(document, dict):
         findings.error(ProblemCode.WRONG_TYPE, "", "A workflow is a JSON object.")
         return data, None
+    for key in dict.fromkeys(doubled or ()):
+        message = f"The key {shown(key)} stands twice in one object; the last one counts."
+        findings.warn(ProblemCode.DUPLICATE_KEY, "", message, "Keep one.")
     return data, document
 
 

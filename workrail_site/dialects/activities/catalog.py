@@ -21,10 +21,12 @@ def choices(actor: Actor) -> tuple[WorkflowValue, ...]:
     return tuple(each for each in list_published(actor=actor) if each.workflow_id != META)
 
 
-def universal(actor: Actor) -> Program | None:
-    """The workflow whose skills and resources serve all others; a team may have none that can be run."""
+def universal(actor: Actor, *, beside: str = "") -> Program | None:
+    """The workflow whose skills and resources serve all others; a team may have none that can be run, or one in the
+    namespace of `beside`, which goes first.
+    """
     try:
-        return read_published(actor=actor, workflow_id=META)
+        return read_published(actor=actor, workflow_id=META, beside=beside)
     except NotFoundError:
         return None
 

@@ -81,13 +81,13 @@ def _find(actor: Actor, program: Program, reference: str) -> Attachment | None:
     owner, slash, name = reference.rpartition("/")
     if not slash or owner in {program.id, program.id.rpartition(".")[2]}:
         return _held(program, program.id, name)
-    return _held(program, owner, name) or _published(actor, owner, name)
+    return _held(program, owner, name) or _published(actor, program, owner, name)
 
 
-def _published(actor: Actor, owner: str, name: str) -> Attachment | None:
+def _published(actor: Actor, program: Program, owner: str, name: str) -> Attachment | None:
     """What the run was not pinned with, since nothing in its workflow refers to it."""
     try:
-        other = read_published(actor=actor, workflow_id=owner)
+        other = read_published(actor=actor, workflow_id=owner, beside=program.id)
     except NotFoundError:
         return None
     return _held(other, other.id, name)

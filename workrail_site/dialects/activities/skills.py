@@ -72,7 +72,7 @@ class Shelf:
         """That of the workflow; of one that names none, the primary skill of `meta`."""
         if self._program.primary_skill:
             return self.find(self._program.primary_skill)
-        meta = universal(self._actor)
+        meta = universal(self._actor, beside=self._program.id)
         return self.find(meta.primary_skill) if meta is not None and meta.primary_skill else None
 
     def of_activity(self, activity: Activity) -> Skill:
@@ -112,11 +112,11 @@ class Shelf:
     def _programs(self, reference: str) -> Iterable[Program]:
         yield self._program
         owner, slash, _name = reference.partition("/")
-        named = _published(self._actor, owner) if slash else None
+        named = _published(self._actor, owner, beside=self._program.id) if slash else None
         if named is not None:
             yield named
         if not slash or owner == META:
-            meta = universal(self._actor)
+            meta = universal(self._actor, beside=self._program.id)
             if meta is not None:
                 yield meta
 
@@ -134,9 +134,9 @@ def _read(program: Program, found: Attachment) -> Skill:
     )
 
 
-def _published(actor: Actor, workflow_id: str) -> Program | None:
+def _published(actor: Actor, workflow_id: str, *, beside: str) -> Program | None:
     try:
-        return read_published(actor=actor, workflow_id=workflow_id)
+        return read_published(actor=actor, workflow_id=workflow_id, beside=beside)
     except NotFoundError:
         return None
 

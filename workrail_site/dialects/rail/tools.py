@@ -22,7 +22,7 @@ from workrail_site.dialects.rail.readings import (
     submission_of,
 )
 from workrail_site.mcp.answers import ToolReply
-from workrail_site.mcp.calling import acting
+from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
@@ -97,6 +97,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             observations=observations_of(observations),
             session_id=session_id_of(session_id),
             title=title.strip(),
+            request_key=caller().request_key,
         )
         return _printed(
             runs.start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom),

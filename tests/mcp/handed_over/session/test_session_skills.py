@@ -129,3 +129,37 @@ def test_a_long_resource_comes_in_parts_that_make_the_whole(call, token):
 
     assert reply["parts"] == len(parts) > 1
     assert "".join(parts) == "# Long\n\n" + "A line of a long guide.\n" * 4_000
+
+
+OWN_META = folder(
+    activity("work", steps=[step("do")]),
+    about=workflow(id="team.meta"),
+    **{
+        "skills__00-execute-activity.toon": skill("execute-activity", resources=["04"]),
+        "skills__01-guided.toon": skill("guided", resources=["04", "05"]),
+        "resources__04-ours.md": b"---\nid: ours\nversion: 9.0.0\n---\nOurs.\n",
+        "resources__05-more.md": b"---\nid: more\nversion: 9.0.0\n---\nMore of ours.\n",
+        "resources__02-alone.md": b"---\nid: alone\nversion: 9.0.0\n---\nNothing refers to it.\n",
+    },
+)
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("named", ["guided", "execute-activity", "session-protocol", ""])
+def test_what_a_skill_lists_is_what_is_served_where_a_team_has_its_own_meta(desk, call, named):
+    """Also what the program is not pinned with: the meta of the namespace is asked for it, not the bundled one."""
+    publish_folder(desk, OWN_META, "team.meta")
+    work = activity("work", steps=[step("own", **({"skill": named} if named else {}))])
+    publish_folder(desk, folder(work, about=workflow(id="team.with", initialActivity="work")), "team.with")
+    token = call("start_session", workflow_id="team.with")["session_token"]
+    skills = call("get_skills", session_token=token)["skills"]
+    token = call("next_activity", session_token=token, activity_id="work")["session_token"]
+    if named in {"guided", "execute-activity"}:
+        skills |= {"own": call("get_skill", session_token=token, step_id="own")["skill"]}
+
+    for each in skills.values():
+        for listed in each.get("_resources", []):
+            served = call("get_resource", session_token=token, resource_index=listed["index"])["resource"]
+            assert {key: served[key] for key in ("id", "version")} == {key: listed[key] for key in ("id", "version")}
+    assert call("get_resource", session_token=token, resource_index="meta/05")["resource"]["id"] == "more"
+    assert call("get_resource", session_token=token, resource_index="meta/02")["resource"]["id"] == "alone"

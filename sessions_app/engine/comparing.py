@@ -1,0 +1,86 @@
+"""Two ways through a workflow beside each other: which steps they share, and what differs in words and in values."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+import orjson
+
+# Beyond this, words are told as other as a whole: the comparison grows with the square.
+MOST_WORDS = 1_500
+MOST_PATHS = 200
+
+_WORDS = re.compile(r"\s+|\S+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A stretch of text; `is_own` marks what the other side does not have."""
+
+    text: str
+    is_own: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathDifference:
+    """A value at a path; None where that side has nothing there."""
+
+    path: str
+    one: str | None
+    other: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Places of the same step in both sequences; None where one does not have it."""
+
+    one: int | None
+    other: int | None
+
+
+def align(one: Sequence[str], other: Sequence[str]) -> list[Pair]:
+    """Keys of steps, each sequence in its order."""
+    pairs: list[Pair] = []
+    for kind, a, a_end, b, b_end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if kind == "equal":
+            pairs += [Pair(one=a + offset, other=b + offset) for offset in range(a_end - a)]
+        else:
+            pairs += [Pair(one=place, other=None) for place in range(a, a_end)]
+            pairs += [Pair(one=None, other=place) for place in range(b, b_end)]
+    return pairs
+
+
+def word_difference(one: str, other: str) -> tuple[list[Part], list[Part]]:
+    first, second = _WORDS.findall(one), _WORDS.findall(other)
+    if max(len(first), len(second)) > 2 * MOST_WORDS:
+        is_own = one != other
+        return [Part(text=one, is_own=is_own)], [Part(text=other, is_own=is_own)]
+    parts: tuple[list[Part], list[Part]] = ([], [])
+    for kind, a, a_end, b, b_end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        for side, words in ((0, first[a:a_end]), (1, second[b:b_end])):
+            if words:
+                parts[side].append(Part(text="".join(words), is_own=kind != "equal"))
+    return parts
+
+
+def path_differences(one: Any, other: Any) -> list[PathDifference]:
+    """Where two values differ, by the path of each leaf."""
+    first, second = dict(_leaves(one, "")), dict(_leaves(other, ""))
+    return [
+        PathDifference(path=path or "value", one=first.get(path), other=second.get(path))
+        for path in dict.fromkeys([*first, *second])
+        if first.get(path) != second.get(path)
+    ][:MOST_PATHS]
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list) and value:
+        for place, inner in enumerate(value):
+            yield from _leaves(inner, f"{path}[{place}]")
+    else:
+        yield path, orjson.dumps(value).decode()

@@ -1,0 +1,157 @@
+"""How much a team has stored, and whether it may store more.
+
+What is written is counted in the process that writes it and added to the team's row now and then: a counter that every
+write touched would be a queue for all sessions of the team. A task measures the tables once a day, which puts the row right.
+"""
+
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.apps import apps
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+from psycopg import sql
+
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import RateLimitedError, StorageFullError, retry_after
+from teams_app.models import TeamStorage
+
+_MIB = 1024 * 1024
+_ADDED_AFTER_BYTES = 4 * _MIB
+_ADDED_AFTER_SECONDS = 30.0
+_READ_AGAIN_SECONDS = 5.0
+_WINDOW_SECONDS = 60.0
+_MOST_TEAMS = 10_000
+
+_ADD = """
+INSERT INTO teams_app_teamstorage AS known (team_id, stored_bytes, measured_at) VALUES (%s, %s, %s)
+ON CONFLICT (team_id) DO UPDATE SET stored_bytes = known.stored_bytes + EXCLUDED.stored_bytes RETURNING stored_bytes
+"""
+
+
+@dataclass(slots=True)
+class _Count:
+    """Of one team in this process: `total` as the row last had it, `pending` not yet in the row."""
+
+    total: int = 0
+    pending: int = 0
+    pending_since: float = 0.0
+    read_at: float = 0.0
+    window_began: float = 0.0
+    window_bytes: int = 0
+
+
+_counts: dict[UUID, _Count] = {}
+_lock = threading.Lock()
+
+
+def require_room(*, team_id: UUID) -> None:
+    """Before a write. Raises StorageFullError beyond the team's quota, RateLimitedError when too much came in a minute."""
+    now = time.monotonic()
+    with _lock:
+        count = _count_of(team_id)
+        left_ms = int((count.window_began + _WINDOW_SECONDS - now) * 1000)
+        is_fast = left_ms > 0 and _is_beyond(count.window_bytes, settings.TEAM_STORAGE_MIB_PER_MINUTE)
+        is_full = _is_beyond(count.total + count.pending, settings.TEAM_STORAGE_MIB)
+        is_old = now - count.read_at > _READ_AGAIN_SECONDS
+    if is_fast:
+        raise RateLimitedError(
+            f"Your team has stored more than {settings.TEAM_STORAGE_MIB_PER_MINUTE} MiB within a minute.",
+            suggestion="Wait until the minute has passed. Keep large material in the workspace and pass its path.",
+            details={"limitMibPerMinute": settings.TEAM_STORAGE_MIB_PER_MINUTE},
+            retry=retry_after(ms=left_ms),
+        )
+    if is_full and not (is_old and _has_room_again(team_id, now)):
+        raise StorageFullError(
+            f"Your team has stored {settings.TEAM_STORAGE_MIB} MiB, which is all that it may.",
+            suggestion="Tell your user: an owner of the team exports and deletes old sessions, or whoever runs this server "
+            "gives the team more. What is stored can still be read.",
+            details={"limitMib": settings.TEAM_STORAGE_MIB},
+        )
+
+
+def charge(*, team_id: UUID, stored_bytes: int) -> None:
+    """After a write."""
+    now = time.monotonic()
+    with _lock:
+        count = _count_of(team_id)
+        if now - count.window_began > _WINDOW_SECONDS:
+            count.window_began, count.window_bytes = now, 0
+        count.window_bytes += stored_bytes
+        count.pending_since = count.pending_since or now
+        count.pending += stored_bytes
+        if count.pending < _ADDED_AFTER_BYTES and now - count.pending_since < _ADDED_AFTER_SECONDS:
+            return
+        added, count.pending, count.pending_since = count.pending, 0, 0.0
+        count.total += added
+    total = _add(team_id, added)
+    with _lock:
+        count.total, count.read_at = total, now
+
+
+def size_of(values: Iterable[object]) -> int:
+    """About what these take as columns."""
+    return sum(len(value) if isinstance(value, str | bytes) else 8 for value in values)
+
+
+def stored_bytes(*, actor: Actor) -> int:
+    actor.require(Permission.READ_TEAM)
+    return _known(actor.team_id)
+
+
+def measure_storage(*, actor: Actor, now: datetime) -> int:
+    """The teams' rows as the tables are. Returns how many teams there are. Only the system measures all teams."""
+    actor.require(Permission.MANAGE_TEAM)
+    totals: dict[UUID, int] = {}
+    for table in _tables_of_teams():
+        with connection.cursor() as cursor:
+            said = sql.SQL(
+                "SELECT team_id, sum(pg_column_size(t.*)) FROM {} t WHERE team_id IS NOT NULL GROUP BY team_id"
+            )
+            cursor.execute(said.format(sql.Identifier(table)).as_string())
+            for team_id, size in cursor.fetchall():
+                totals[team_id] = totals.get(team_id, 0) + int(size)
+    rows = [TeamStorage(team_id=team_id, stored_bytes=size, measured_at=now) for team_id, size in totals.items()]
+    TeamStorage.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=["team"], update_fields=["stored_bytes", "measured_at"]
+    )
+    return len(rows)
+
+
+def _tables_of_teams() -> list[str]:
+    metas = [model._meta for model in apps.get_models() if model is not TeamStorage]  # noqa: SLF001  Django's documented way
+    return sorted({meta.db_table for meta in metas if "team_id" in {field.column for field in meta.concrete_fields}})
+
+
+def _count_of(team_id: UUID) -> _Count:
+    if len(_counts) > _MOST_TEAMS:
+        _counts.clear()
+    return _counts.setdefault(team_id, _Count())
+
+
+def _is_beyond(count: int, limit_mib: int) -> bool:
+    return 0 < limit_mib * _MIB <= count
+
+
+def _has_room_again(team_id: UUID, now: float) -> bool:
+    total = _known(team_id)
+    with _lock:
+        count = _count_of(team_id)
+        count.total, count.read_at = total, now
+        return not _is_beyond(count.total + count.pending, settings.TEAM_STORAGE_MIB)
+
+
+def _known(team_id: UUID) -> int:
+    row = TeamStorage.objects.filter(team_id=team_id).first()
+    return 0 if row is None else row.stored_bytes
+
+
+def _add(team_id: UUID, added: int) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD, [team_id, added, timezone.now()])
+        return int(cursor.fetchone()[0])

@@ -1,0 +1,43 @@
+"""How two ways through a workflow are laid beside each other."""
+
+from hypothesis import given, strategies as st
+
+from sessions_app.engine.comparing import Pair, align, path_differences, word_difference
+
+
+def test_steps_that_both_have_stand_side_by_side_and_the_rest_alone():
+    assert align(["plan", "test", "ship"], ["plan", "flag", "ship"]) == [
+        Pair(one=0, other=0),
+        Pair(one=1, other=None),
+        Pair(one=None, other=1),
+        Pair(one=2, other=2),
+    ]
+
+
+def test_words_that_differ_are_marked_on_both_sides():
+    one, other = word_difference("Release at once.", "Release behind a flag.")
+
+    assert [(part.text, part.is_own) for part in one] == [("Release ", False), ("at once.", True)] or "".join(
+        part.text for part in one if part.is_own
+    ).strip().startswith("at")
+    assert "".join(part.text for part in other) == "Release behind a flag."
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_no_word_is_lost_whatever_is_compared(one, other):
+    parts = word_difference(one, other)
+
+    assert ["".join(part.text for part in side) for side in parts] == [one, other]
+    assert any(part.is_own for side in parts for part in side) is (one != other)
+
+
+def test_values_differ_by_their_paths():
+    found = path_differences(
+        {"flag": None, "stages": [1, 2], "same": 1}, {"stages": [1, 3], "same": 1, "way": {"x": "y"}}
+    )
+
+    assert [(each.path, each.one, each.other) for each in found] == [
+        ("flag", "null", None),
+        ("stages[1]", "2", "3"),
+        ("way.x", None, '"y"'),
+    ]

@@ -1,0 +1,95 @@
+"""Data of the release before bundles, notices, seals and roles is migrated, verified, and gone on with by its old tokens.
+
+`before_seals.sql.gz` was written by `pg_dump` from what the services of that release had made, under the key below.
+"""
+
+import base64
+import gzip
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from workrail_site.local import binaries
+
+pytestmark = pytest.mark.django_db
+
+ROOT = Path(__file__).resolve().parents[2]
+TOKEN_KEY = base64.urlsafe_b64encode(bytes(range(32))).decode()
+DUMP = Path(__file__).with_name("before_seals.sql.gz")
+NAME = "upgraded"
+
+GO_ON = """
+import os
+from dataclasses import replace
+from uuid import UUID
+import django
+django.setup()
+from django.utils import timezone
+from sessions_app.engine.obligations import Submission
+from sessions_app.engine.runs import Dialect
+from sessions_app.models import CheckpointRequest
+from sessions_app.selectors.bundles import read_with_children
+from sessions_app.services import checkpoints, handles, runs
+from sessions_app.services.bundles import export_session
+from teams_app.engine.actors import Actor, ActorKind, Door, Role, Scope
+
+team = UUID("01a1ee87-3200-7d62-810b-9844b6cd5948")
+agent = Actor(kind=ActorKind.AGENT_KEY, id="key_6", name="a key", team_id=team, door=Door.MCP, scopes=frozenset(Scope))
+person = Actor(kind=ActorKind.PERSON, id="per_x", name="bob", team_id=team, door=Door.STUDIO, role=Role.OWNER)
+now = timezone.now()
+
+def advance(state, ack):
+    return runs.advance_run(actor=agent, state_token=state, ack_token=ack, submission=Submission(notes="Done."),
+                            preferences=None, now=now, entropy=os.urandom)
+
+again = advance("st.v1.01m7q8ecg0efpsfs28f3yjffvqaxbeab4qhyfg7fqn", "ack.v1.00t3vm768077vcqwh47hz97qxvg50y2fjmyxp3yn158stze6vjmnrh6")
+assert again.replayed, "what was answered before the upgrade is answered again"
+done = advance("st.v1.01m7q8g730ezns9egrjm61456zdejvd5880ff0xxkd", "ack.v1.00t3vm83hg7ftwmq8c9a30j2kfhe1k3xafmrb5c56eng1cgde7ym5v6")
+assert done.value["isComplete"], done.value
+row = CheckpointRequest.objects.get(state="open", authority="human")
+checkpoints.answer_checkpoint(actor=person, request_id=row.id, option_id="yes", digest=row.digest, reason="", now=now, entropy=os.urandom)
+held = handles.read_held(actor=agent, dialect=Dialect.SESSION, token="ses.v1.3d46maxpm2j40e4827dk0g4pym000000000000504svgevx3bfhc69j")
+assert held.activity.id == "plan"
+written = []
+export_session(actor=person, session_id=row.session_id, write=written.append, now=now)
+assert written
+"""
+
+
+@pytest.fixture
+def database(db):
+    """A database with the old data, beside that of the tests."""
+    where = connection.settings_dict
+    address = {"host": where["HOST"], "user": where["USER"], "port": where["PORT"] or None}
+    with psycopg.connect(dbname="postgres", autocommit=True, **address) as server:
+        server.execute(f"DROP DATABASE IF EXISTS {NAME}")
+        server.execute(f"CREATE DATABASE {NAME}")
+        programs = binaries.choose_postgres(binaries.providers(environ=os.environ), major=None)
+        url = f"postgresql:///{NAME}?host={where['HOST']}&user={where['USER']}"
+        fill = [programs.program("psql"), "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", url]
+        subprocess.run(fill, input=gzip.decompress(DUMP.read_bytes()), capture_output=True, check=True)
+        yield url
+        server.execute(f"DROP DATABASE {NAME} WITH (FORCE)")
+
+
+def test_what_the_release_before_has_made_goes_on(database):
+    environ = os.environ | {"DATABASE_URL": database, "REDIS_URL": settings.REDIS_URL, "WORKRAIL_TOKEN_KEY": TOKEN_KEY}
+    environ["DJANGO_SETTINGS_MODULE"] = "workrail_site.settings"
+
+    def run(*command):
+        done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return done.stdout
+
+    manage = (sys.executable, str(ROOT / "manage.py"))
+    run(*manage, "migrate", "--no-input", "--verbosity", "0")
+    run(*manage, "seal_store")
+    run(*manage, "verify_store")
+    run(sys.executable, "-c", GO_ON)
+    assert "0 promises broken" in run(*manage, "verify_store")

@@ -1,0 +1,126 @@
+"""`./workrail connect CLIENT`: prints how a client is told of a server, or writes it, and tries whether the server answers."""
+
+import argparse
+import json
+import os
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from teams_app.engine.client_kit import KEY_VARIABLE, ClientName, Setup, merged, setup_for
+from workrail_site.local.claim import current_holder
+from workrail_site.local.places import Places
+from workrail_site.local.problems import SetupProblem
+from workrail_site.local.screen import MCP_PATH
+from workrail_site.local.venvs import Environment
+
+_DEFAULT_URL = "http://127.0.0.1:8000"
+_TRY_SECONDS = 10
+_PROJECT_FILES = (".cursor/", ".vscode/")
+
+
+def run(arguments: list[str], *, places: Places, environment: Environment) -> int:  # noqa: ARG001  as every command is called
+    options = _read(arguments[1:])
+    key = os.environ.get(KEY_VARIABLE, "").strip()
+    url = options.url or _url_of_up(places) + MCP_PATH
+    setup = setup_for(
+        client=ClientName(options.client),
+        url=url,
+        key=key or "wr_key_…",
+        starter=str(places.checkout / "workrail"),
+    )
+    if options.write:
+        path = _path_of(setup, options.file)
+        _write(setup, path)
+        print(f"workrail: wrote {path}")
+    else:
+        print(f"# {setup.label}. {setup.place}:\n{setup.text}")
+    return _try(url, key) if key else _without_key()
+
+
+def _read(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./workrail connect", description=__doc__)
+    parser.add_argument("client", choices=[name.value for name in ClientName])
+    parser.add_argument("--url", help="the address of a dialect (default: the rail of a running `up`)")
+    parser.add_argument("--write", action="store_true", help="write the client's file; what else stands in it is kept")
+    parser.add_argument("--file", type=Path, help="the file to write, where it is not the usual one")
+    parser.epilog = f"The agent key comes from the environment: {KEY_VARIABLE}=wr_key_…"
+    return parser.parse_args(arguments)
+
+
+def _url_of_up(places: Places) -> str:
+    holder = current_holder(places.claim)
+    return holder.url if holder is not None and holder.url else _DEFAULT_URL
+
+
+def _path_of(setup: Setup, named: Path | None) -> Path:
+    if named is not None:
+        return named
+    if not setup.file:
+        raise SetupProblem(f"{setup.label} is told by a command, not by a file.", next_move="leave out --write")
+    if setup.client is ClientName.CLAUDE_DESKTOP:
+        raise SetupProblem(
+            "Claude Desktop keeps its file in another place on each system.",
+            next_move="name it: --file ~/Library/Application\\ Support/Claude/claude_desktop_config.json",
+        )
+    folder = Path.cwd() if setup.file.startswith(_PROJECT_FILES) else Path.home()
+    return folder / setup.file
+
+
+def _write(setup: Setup, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = path.read_text() if path.exists() else ""
+    if path.suffix == ".toml":
+        if setup.text.splitlines()[0] in before:
+            raise SetupProblem(f"{path} has a server of that name already.", next_move="edit it by hand")
+        after = f"{before.rstrip()}\n\n{setup.text}\n".lstrip()
+    else:
+        after = json.dumps(merged(_json_of(before, path), json.loads(setup.text)), indent=2) + "\n"
+    path.write_text(after)
+    # It may hold the key.
+    path.chmod(0o600)
+
+
+def _json_of(text: str, path: Path) -> dict[str, object]:
+    try:
+        held = json.loads(text) if text.strip() else {}
+    except ValueError:
+        held = None
+    if not isinstance(held, dict):
+        raise SetupProblem(
+            f"{path} is not a JSON object, and stays as it is.", next_move="paste what is printed by hand"
+        )
+    return held
+
+
+def _try(url: str, key: str) -> int:
+    """One `ping`, as a client would."""
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+    headers = {
+        "Authorization": f"Bearer {key}",
+        "Accept": "application/json, text/event-stream",
+        "Content-Type": "application/json",
+    }
+    request = urllib.request.Request(url, data=body, headers=headers, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=_TRY_SECONDS) as response:
+            told = json.load(response)
+    except urllib.error.HTTPError as error:
+        return _failed(url, f"answered {error.code}: {error.read(300).decode(errors='replace')}")
+    except (OSError, ValueError) as error:
+        return _failed(url, f"does not answer: {error}")
+    if "result" not in told:
+        return _failed(url, f"answered {told}")
+    print(f"# Tried: {url} answers to this key.")
+    return 0
+
+
+def _failed(url: str, what: str) -> int:
+    print(f"workrail: {url} {what}", file=sys.stderr)
+    return 1
+
+
+def _without_key() -> int:
+    print(f"# Set {KEY_VARIABLE} to an agent key to have it filled in and tried.")
+    return 0
