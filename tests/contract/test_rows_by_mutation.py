@@ -90,12 +90,6 @@ BREAKS = (
     ),
     Break(
         path=ANSWERING,
-        line="    return known[option_id]",
-        broken="    return next(iter(known.values()))",
-        rows=("session-019", "session-041", "orchestrator-039"),
-    ),
-    Break(
-        path=ANSWERING,
         line="    if option_id not in known:",
         broken="    option_id = option_id if option_id in known else next(iter(known))\n    if option_id not in known:",
         rows=("session-042", "orchestrator-036"),
@@ -116,7 +110,7 @@ BREAKS = (
         path=REASONS,
         line="        return True\n    return reason.needs_person",
         broken="        return False\n    return reason.needs_person",
-        rows=("rail-052", "rail-113", "rail-114", "rail-134", "rail-137", "rail-140", "rail-243"),
+        rows=("rail-052", "rail-113", "rail-114", "rail-134", "rail-137", "rail-243"),
     ),
     Break(
         path=REASONS,
@@ -135,7 +129,7 @@ BREAKS = (
         path="sessions_app/engine/obligations.py",
         line="        if use.required:\n",
         broken="        if not use:\n",
-        rows=("rail-095", "rail-103", "rail-113", "rail-243"),
+        rows=("rail-095", "rail-113", "rail-243"),
     ),
     Break(
         path="sessions_app/engine/decide.py",
