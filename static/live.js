@@ -33,8 +33,27 @@ async function refresh() {
   }
 }
 
+// Whoever asked for it is told by the browser, also while another tab is in front.
+function wantsNotices() {
+  return "Notification" in window && Notification.permission === "granted" && localStorage.getItem("workrail_notices") === "yes";
+}
+
+function countIn(doc) {
+  return Number(doc.querySelector(".nav .count")?.textContent ?? 0);
+}
+
+function announce(before, now) {
+  if (now <= before || !wantsNotices()) return;
+  const notice = new Notification("A question waits for a person", { body: `${now} in the inbox`, tag: "workrail-inbox" });
+  notice.onclick = () => {
+    window.focus();
+    location.href = "/studio/sessions_app/checkpointrequest/";
+  };
+}
+
 function put(fresh) {
   const counts = fresh.querySelector(".nav");
+  announce(countIn(document), countIn(fresh));
   if (counts) document.querySelector(".nav").innerHTML = counts.innerHTML;
   for (const part of document.querySelectorAll("[data-live-part]")) {
     const next = fresh.querySelector(`[data-live-part="${part.dataset.livePart}"]`);
@@ -135,11 +154,28 @@ function stop() {
   clearInterval(timer);
 }
 
+const bell = document.querySelector("[data-notices]");
+
+function label() {
+  bell.textContent = wantsNotices() ? "Stop browser notices" : "Notify me in this browser";
+}
+
+if (bell && "Notification" in window) {
+  bell.hidden = false;
+  label();
+  bell.addEventListener("click", async () => {
+    const wants = !wantsNotices() && (await Notification.requestPermission()) === "granted";
+    localStorage.setItem("workrail_notices", wants ? "yes" : "no");
+    label();
+  });
+}
+
 if (page) {
   listen();
   document.addEventListener("visibilitychange", () => {
-    if (document.hidden) stop();
-    else {
+    if (document.hidden) {
+      if (!wantsNotices()) stop();
+    } else {
       listen();
       refresh();
     }

@@ -25,18 +25,47 @@ def automatic_script(program, *, members=1, knows=None, learning=True, most=300)
     """`members` is how many each list has that a loop goes through. Where the way leads back without end, what leads back
     is learnt to be false, and the options that ask for it are passed over. Without `learning` it is known from the start.
     """
-    script = _known(_first_script(program, members, knows or {}), learning)
+    taken = set()
+    script = _known(_first_script(program, members, knows or {}, taken), learning, taken)
     for _ in range(40):
         told = simulate(program=program, variables=script.knows, answers=answers_of(program, script), max_steps=most)
+        late = _unanswered(program, told) if learning else set()
+        if late - taken:
+            taken |= late
+            script = _known(_first_script(program, members, knows or {}, taken), learning, taken)
+            continue
         if told.outcome is Outcome.COMPLETE:
             break
-        script = _known(_turned(program, script, told), learning)
+        script = _known(_turned(program, script, told, taken), learning, taken)
     return script
 
 
-def _known(script, learning):
+def _unanswered(program, told):
+    """What the script learns after an answer has set it: nobody but who answers changes that."""
+    options = {
+        (activity.id, each.id): {option.id: option for option in each.options}
+        for activity in program.activities
+        for each in activity.checkpoints
+    }
+    gates = {(each.id, gate.id): gate.checkpoint for each in program.activities for gate in gates_of(each)}
+    said, found = set(), set()
+    for stop in told.path:
+        found |= said & set(stop.answer.get("context", {}))
+        gate = (stop.activity, stop.key.rpartition("::")[2])
+        if gate in gates and "option" in stop.answer:
+            effect = options[stop.activity, gates[gate]][stop.answer["option"]].effect
+            said |= set(effect.set_variable) if effect is not None else set()
+    return found
+
+
+def _known(script, learning, taken):
     if learning:
-        return script
+        learns = {
+            item: kept
+            for item, learnt in script.learns.items()
+            if (kept := {name: value for name, value in learnt.items() if name not in taken})
+        }
+        return Script(knows=script.knows, learns=learns, chooses=script.chooses)
     learnt = {name: value for each in script.learns.values() for name, value in each.items()}
     return Script(knows=learnt | script.knows, chooses=script.chooses)
 
@@ -51,7 +80,7 @@ def answers_of(program, script):
     }
 
 
-def _turned(program, script, told):
+def _turned(program, script, told, taken):
     """What is learnt and chosen besides, so that the ways back that were taken close."""
     learns, chooses = dict(script.learns), dict(script.chooses)
     visits = [stop.key.partition("::")[0].partition("/")[0] for stop in told.path]
@@ -61,7 +90,7 @@ def _turned(program, script, told):
         activity = program.activity(left)
         last = [item for item in activity.body if isinstance(item, Step)][-1:]
         for step in last:
-            learns[step.id] = learns.get(step.id, {}) | _learnt_to_go_on(activity, entered)
+            learns[step.id] = learns.get(step.id, {}) | _learnt_to_go_on(activity, entered, taken)
         for gate in gates_of(activity):
             checkpoint = next(each for each in activity.checkpoints if each.id == gate.checkpoint)
             names = [option.id for option in checkpoint.options]
@@ -71,23 +100,23 @@ def _turned(program, script, told):
     return Script(knows=script.knows, learns=learns, chooses=chooses)
 
 
-def _learnt_to_go_on(activity, back):
+def _learnt_to_go_on(activity, back, taken):
     """That no condition of the way back holds, and where it is the default, that another one does."""
     ways = [way for way in activity.transitions if way.condition is not None]
     learnt = {}
     for way in ways:
-        learnt |= refuted(way.condition) if way.to == back else {}
+        learnt |= refuted(way.condition, taken) if way.to == back else {}
     others = [way for way in ways if way.to != back]
     is_default = any(way.to == back and way.condition is None for way in activity.transitions)
     return learnt | (proved(others[-1].condition) if is_default and others else {})
 
 
-def _first_script(program, members, given):
+def _first_script(program, members, given, taken):
     knows, learns = dict(given), {}
     for activity in program.activities:
         for loop in loops_of(activity.body):
             knows |= list_at(loop, members, knows)
-            ends = refuted(loop.condition) if loop.condition is not None else {}
+            ends = refuted(loop.condition, taken) if loop.condition is not None else {}
             for step in loop.body:
                 if ends and isinstance(step, Step):
                     learns[step.id] = learns.get(step.id, {}) | ends
@@ -112,17 +141,18 @@ def list_at(loop, members, knows):
     return {root: value}
 
 
-def refuted(condition):
-    """Variables that make the condition false."""
+def refuted(condition, taken=frozenset()):
+    """Variables that make the condition false, if it can be without those that are `taken`."""
     match condition:
         case Truthy():
             return put(condition.path, value=False)
         case Not():
             return proved(condition.condition)
         case AllOf():
-            return refuted(condition.conditions[0])
+            ways = [refuted(one, taken) for one in condition.conditions]
+            return next((way for way in ways if way and not taken & way.keys()), ways[0])
         case AnyOf():
-            return {name: value for one in condition.conditions for name, value in refuted(one).items()}
+            return {name: value for one in condition.conditions for name, value in refuted(one, taken).items()}
         case Compare():
             return compared(condition, holds=False)
     raise AssertionError(condition)

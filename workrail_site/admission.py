@@ -40,6 +40,12 @@ def admit_remembered_key(*, text: str, door: Door, now: datetime) -> Actor | Non
     return actor if actor is not None and throttle.spend_from_lease(actor=actor, now=now) else None
 
 
+def charge_more(*, actor: Actor, requests: int, now: datetime) -> None:
+    """For what came beside the first: a batch is as many requests as it has messages. Raises RateLimitedError."""
+    for _ in range(requests):
+        throttle.spend_for(actor=actor, now=now)
+
+
 def admit_person(*, person_id: UUID, team_id: UUID | None, door: Door, now: datetime) -> Actor:
     """A person who has signed in. Raises ForbiddenError, NotFoundError, TeamRequiredError or RateLimitedError."""
     return _admitted(selectors.person_actor(person_id=person_id, team_id=team_id, door=door), now)

@@ -7,6 +7,7 @@ import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
+from teams_app.engine.errors import WorkrailError
 from workrail_site import metrics
 from workrail_site.errors import too_large, too_slow
 from workrail_site.refusals import database_refusal, refuse
@@ -36,8 +37,8 @@ class RequestContext:
         return response
 
 
-class Unavailable:
-    """A page that the database kept waiting says that, and not that it is broken."""
+class Refusals:
+    """A refusal that no page has caught is a page of its own, and so is a database that kept it waiting: neither is a defect."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
@@ -46,7 +47,7 @@ class Unavailable:
         return self._get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
-        error = database_refusal(exception)
+        error = exception if isinstance(exception, WorkrailError) else database_refusal(exception)
         return None if error is None else refuse(request=request, error=error)
 
 

@@ -148,7 +148,7 @@ MIDDLEWARE = [
     "workrail_site.compression.StudioCompression",
     "csp.middleware.CSPMiddleware",
     "workrail_site.request_context.BodyLimit",
-    "workrail_site.request_context.Unavailable",
+    "workrail_site.request_context.Refusals",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

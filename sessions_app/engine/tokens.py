@@ -198,10 +198,7 @@ def _seen(kind: str) -> str:
 
 
 def _again(kind: TokenKind) -> str:
-    return (
-        f"Pass the {_PARAMETER[kind]} of the last reply exactly as printed. "
-        "If it is lost, call resume_session to find the run again."
-    )
+    return f"Pass the {_PARAMETER[kind]} of the last reply exactly as printed."
 
 
 def _mac(key: bytes, kind: TokenKind, payload: bytes) -> bytes:

@@ -93,12 +93,14 @@ def was_asked_again(row: CheckpointRequest) -> bool:
 def _brought(actor: Actor, run_id: UUID, question_id: UUID, *, is_past: bool = False) -> list[OutputValue]:
     """What was handed in at the question last; else what the call brought that led to it.
 
-    What was asked in the past was answered by what later ones have replaced since.
+    Of what was asked in the past it is that call's, whatever has replaced it since.
     """
     nodes = staying_nodes(team_id=actor.team_id, request_id=question_id) or (question_id,)
     rows = outputs_of(run_id=run_id).filter(to_node_id__in=nodes).order_by("event_index", "id")
     found = [output_value(row, is_superseded=row.is_superseded) for row in rows[: 2 * MOST_SHOWN]]
-    stands = [output for output in found if is_past or not output.is_superseded]
+    if is_past:
+        return [output for output in found if output.to_node_id == question_id]
+    stands = [output for output in found if not output.is_superseded]
     return [output for output in stands if output.to_node_id != question_id] or stands
 
 

@@ -108,14 +108,14 @@ def drift_of(actor: Actor, standing: Standing) -> tuple[Warned, ...]:
 def unknown_node() -> TokenUnknownNodeError:
     return TokenUnknownNodeError(
         "No step of your team stands behind this token.",
-        suggestion="Call resume_session to find the run again.",
+        suggestion="Copy the token of the last reply once more, or find the run again.",
     )
 
 
 def retired_token() -> TokenBadSignatureError:
     return TokenBadSignatureError(
         "The token was signed with a key that is no longer trusted.",
-        suggestion="Call resume_session to get fresh tokens for the run.",
+        suggestion="Find the run again for fresh tokens.",
     )
 
 

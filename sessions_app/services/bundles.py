@@ -40,6 +40,7 @@ from sessions_app.models import LedgerEntry, WorkSession
 from sessions_app.selectors.bundles import StoredSession, moment_text, read_with_children
 from sessions_app.services.bundle_rows import write_parts
 from sessions_app.services.keys import current_keys
+from sessions_app.services.ledger import enter_imported
 from sessions_app.services.signing import installation_key, own_signers
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.ids import Prefix, to_text, uuid7
@@ -223,6 +224,8 @@ class _Writing:
                 )
             imported = self._imported(renaming)
             self._record(imported)
+            # Now: the task looks for what was born lately, and what was taken in under its own id was not.
+            enter_imported(actor=self.actor, session_ids=imported.session_ids, now=self.now)
             if self.finish is not None:
                 self.finish(imported)
         return imported

@@ -112,6 +112,15 @@ def enter_deletion(*, actor: Actor, session_id: UUID, reason: str, now: datetime
     book.close(until=now)
 
 
+def enter_imported(*, actor: Actor, session_ids: Sequence[UUID], now: datetime) -> None:
+    """To be called in the transaction that takes them in, late in it: the team's ledger is locked until that ends."""
+    rows = WorkSession.objects.filter(team_id=actor.team_id, pk__in=session_ids).order_by("pk")
+    heads = [(row.id, Head(next_index=row.next_event_index, digest=row.head_digest)) for row in rows]
+    book = _Book.of_team(actor.team_id, now)
+    book.enter(EntryKind.BEGUN, heads, now)
+    book.close(until=now)
+
+
 def _last_known(installation: "_Book") -> UUID:
     """The last session id that cannot be new: ids begin with the time of birth."""
     since = installation.row.entered_until - CLOCKS_DIFFER

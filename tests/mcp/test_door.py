@@ -282,3 +282,40 @@ def test_several_messages_in_one_request_are_answered_on_the_revision_that_deman
     assert [each["error"]["code"] for each in said[2:]] == [-32600, -32600]
     assert (told.status_code, told.content) == (202, b"")
     assert (empty.status_code, later.status_code) == (400, 400)
+
+
+def test_a_batch_counts_as_many_requests_as_it_has_messages():
+    from workrail_site.mcp.batches import MAX_MESSAGES, messages_in
+
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+    assert messages_in(LIST) == 1
+    assert messages_in(b" \n" + json.dumps([call] * 7).encode()) == 7
+    assert messages_in(json.dumps([call] * 5_000).encode()) == MAX_MESSAGES
+
+
+@pytest.mark.django_db
+def test_every_message_of_a_batch_is_taken_off_the_limits(settings, house):
+    from django.utils import timezone
+
+    from teams_app.engine.errors import RateLimitedError
+    from workrail_site import admission
+
+    settings.THROTTLE_ACTOR_PER_MINUTE = 10
+    admission.charge_more(actor=house.alice.actor, requests=10, now=timezone.now())
+
+    with pytest.raises(RateLimitedError):
+        admission.charge_more(actor=house.alice.actor, requests=1, now=timezone.now())
+
+
+def test_every_answer_forbids_to_guess_its_type(wire, served):
+    nobody = Wire(url=served.url, key="")
+    answers = [
+        wire.send("tools/list"),
+        nobody.post(LIST),
+        wire.post(b"{"),
+        wire.post(b"", verb="DELETE"),
+        introduced(wire),
+    ]
+
+    assert {answer.headers["x-content-type-options"] for answer in answers} == {"nosniff"}

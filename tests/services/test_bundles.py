@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from datetime import timedelta
 
 import orjson
 import pytest
@@ -13,7 +14,10 @@ from sessions_app.engine.runs import Dialect, ObservationKey
 from sessions_app.models import CheckpointRequest, Event, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.services import runs
+from sessions_app.services.ledger import enter_sessions
 from sessions_app.services.signing import own_signers
+from sessions_app.services.verification import verify_all
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from teams_app.models import AuditEntry
 from tests import handover_cast, run_cast, trigger_play
@@ -45,6 +49,13 @@ def half_done(desk):
 
 def assert_sound(done):
     assert [str(finding) for each in done.session_ids for finding in verify_session(each)] == []
+
+
+def assert_entered():
+    """A session that was born long ago is in the ledger of the team that has taken it in."""
+    system = system_actor(team_id=NO_TEAM, door=Door.TASK)
+    enter_sessions(actor=system, now=run_cast.NOW + timedelta(days=3))
+    assert [str(finding) for finding in verify_all(actor=system)] == []
 
 
 def there_and_back(desk, session):
@@ -127,9 +138,23 @@ def test_on_a_server_that_has_not_seen_it_a_session_keeps_its_ids_and_its_chain(
     assert events(half_done) == log
     assert list(WorkSession.objects.values_list("id", "head_digest")) == heads
     assert_sound(done)
+    assert_entered()
     assert told(export(new_desk.owner, session_id(half_done))) == told(data)
     pending = {each["pending"]["stepId"]: each for each in (look(new_desk, run) for run in done.runs)}
     assert advanced(new_desk.agent, pending["next-step"], "Done.")["isComplete"]
+
+
+def test_a_session_that_is_taken_in_long_after_its_birth_is_entered_in_the_ledger_at_once(desk, half_done):
+    data = export(desk.person, session_id(half_done))
+    empty_tables(connection)
+    new_desk = run_cast.make_desk()
+    system = system_actor(team_id=NO_TEAM, door=Door.TASK)
+    enter_sessions(actor=system, now=run_cast.NOW + timedelta(days=3))
+
+    assert not take_in(new_desk.person, data).renamed
+
+    enter_sessions(actor=system, now=run_cast.NOW + timedelta(days=6))
+    assert [str(finding) for finding in verify_all(actor=system)] == []
 
 
 def test_a_bundle_names_no_token_and_no_key(desk, half_done):

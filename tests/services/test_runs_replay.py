@@ -159,7 +159,7 @@ def test_after_two_rotations_tokens_that_were_not_used_are_refused_for_anything_
     for use in (advance, bookmark):
         with pytest.raises(TokenBadSignatureError) as refusal:
             use(desk.agent, value)
-        assert "resume_session" in refusal.value.suggestion
+        assert refusal.value.suggestion
 
 
 def test_a_state_token_of_a_retired_key_still_finds_its_step(desk):

@@ -146,7 +146,7 @@ def test_a_token_of_a_step_that_is_gone_is_unknown(desk):
 
     with pytest.raises(TokenUnknownNodeError) as refusal:
         advance(desk.agent, value)
-    assert "resume_session" in refusal.value.suggestion
+    assert "the run again" in refusal.value.suggestion
 
 
 @pytest.mark.parametrize(

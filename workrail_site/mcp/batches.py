@@ -27,6 +27,11 @@ def is_batch(scope: Scope) -> bool:
     return bool(said == BATCHES.encode())
 
 
+def messages_in(body: bytes) -> int:
+    """At most how many messages of a batch are answered; one, for what is no batch."""
+    return min(body.count(b'"method"'), MAX_MESSAGES) if body.lstrip()[:1] == b"[" else 1
+
+
 async def answer_batch(*, server: Server[Any], scope: Scope, send: Send) -> None:
     try:
         messages = orjson.loads(scope["workrail.body"])

@@ -37,9 +37,10 @@ from workrail_site.bodies import (
 from workrail_site.errors import ERRORS, MethodNotAllowedError, PayloadTooLargeError, retry_after_seconds, too_slow
 from workrail_site.lanes import REFUSAL_SECONDS
 from workrail_site.mcp.answers import protocol_error, refusal_of
+from workrail_site.mcp.batches import messages_in
 from workrail_site.mcp.calling import Caller, calls_as
 from workrail_site.mcp.workers import Workers
-from workrail_site.parties import Parties
+from workrail_site.parties import Parties, party_of
 from workrail_site.request_ids import request_id_from
 from workrail_site.wsgi_in_asgi import AsgiApplication, Send
 
@@ -87,6 +88,10 @@ class Door:
         structlog.contextvars.bind_contextvars(actor=actor.id, door=actor.door.value)
         calls_as(Caller(actor=actor, text_only=headers.get(REPLY_HEADER) == TEXT_ONLY))
         body = await _read_body(receive)
+        more = messages_in(body) - 1
+        if more > 0:
+            charge = partial(admission.charge_more, actor=actor, requests=more, now=timezone.now())
+            await self._workers.run(charge, party=party_of(actor))
         scope["workrail.actor"], scope["workrail.body"] = actor, body
         await self._application(scope, _replaying(body, receive), send)
 

@@ -24,6 +24,7 @@ from teams_app.engine.errors import NotFoundError, WorkrailError
 from teams_app.engine.kept import read_kept
 from workrail_site import dialects
 from workrail_site.dialects.introductions import VERSION, Introduction
+from workrail_site.dialects.suggestions import in_words_of
 from workrail_site.errors import JsonRpc
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
 from workrail_site.mcp.arguments import read_arguments
@@ -85,7 +86,7 @@ class Tool:
             arguments = read_arguments(tool=self.name, model=self.arguments, schema=self.schema, given=kept.value)
             reply = self.method(**arguments).telling(hidden=kept.hidden)
         except Exception as error:  # noqa: BLE001  the outermost of a tool
-            refusal = refusal_of(error)
+            refusal = in_words_of(self.dialect, refusal_of(error))
             traced.ended(reply=None, error_code=refusal.code)
             raise refusal from None
         traced.ended(reply=reply.value)

@@ -1,0 +1,97 @@
+"""Every page of the Studio with odd addresses and queries: a page of ours, and never a defect."""
+
+import re
+
+import pytest
+from django.urls import URLPattern, URLResolver
+
+from tests import run_doors
+from tests.flood_play import Work, allowed
+
+pytestmark = pytest.mark.django_db
+
+VALUES = ["(.+)(.+)\\2\\1", "9" * 400, "-1", "%00", "é" * 900, ""]
+NAMES = [
+    "q",
+    "p",
+    "o",
+    "page",
+    "after",
+    "before",
+    "at",
+    "left",
+    "right",
+    "revision",
+    "base",
+    "tab",
+    "next",
+    "status",
+    "file",
+    "with",
+    "part",
+]
+STRANGE_ID = "00000000-0000-0000-0000-000000000000"
+
+
+def routes(patterns, prefix=""):
+    for pattern in patterns:
+        whole = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, whole)
+        elif isinstance(pattern, URLPattern):
+            yield whole
+
+
+def pages():
+    from workrail_site.studio import studio
+
+    found = {re.sub(r"\\Z|\^|\$", "", route) for route in routes(studio.get_urls())}
+    # The lists have tests of their own.
+    lists = re.compile(r"\w+_app/\w+/")
+    return sorted(
+        route for route in found if "(?P<" not in route and "logout" not in route and not lists.fullmatch(route)
+    )
+
+
+def filled(route, row, value):
+    by_kind = {"uuid": row, "int": "1", "slug": "x", "str": value, "path": value}
+    return "/studio/" + re.sub(r"<(?:(\w+):)?\w+>", lambda found: by_kind[found[1] or "str"], route)
+
+
+@pytest.fixture
+def doors(settings):
+    settings.THROTTLE_ACTOR_PER_MINUTE = settings.THROTTLE_TEAM_PER_MINUTE = 0
+    opened = run_doors.open_doors()
+    run_doors.begin_run(opened)
+    return opened
+
+
+def rows_of(route):
+    """Ids of rows that are there, of whatever kind the page is about, and of one that is not."""
+    from sessions_app.models import Run, WorkSession
+    from workflows_app.models import Revision, Workflow
+
+    kinds = {"/run/": Run, "/worksession/": WorkSession, "/workflow/": Workflow, "/revision/": Revision}
+    there = [
+        str(kind.objects.filter(team_id__isnull=False).first().pk)
+        for name, kind in kinds.items()
+        if name in f"/{route}"
+    ]
+    return [*there, STRANGE_ID]
+
+
+@pytest.mark.parametrize("route", pages())
+def test_a_page_answers_odd_queries_and_ids_in_proportion(doors, route):
+    for row in rows_of(route) if "uuid" in route or "path" in route else [""]:
+        for value in VALUES if row != STRANGE_ID else VALUES[:2]:
+            query = "&".join(f"{name}={value}" for name in NAMES)
+            with Work() as work:
+                response = doors.owner.get(f"{filled(route, row, row or 'x')}?{query}")
+
+            assert response.status_code < 500, (route, value[:40], response.content[-600:])
+            assert work.seconds <= allowed(plain=0.1, size=len(query)), (route, value[:40])
+            if response.streaming:
+                response.close()
+    if "str:" in route:
+        for value in ("%00", "a" * 3_000, "..%2f", "é", "wr_link_" + "a" * 40):
+            assert doors.owner.get(filled(route, STRANGE_ID, value)).status_code < 500
