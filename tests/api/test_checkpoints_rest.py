@@ -339,7 +339,7 @@ def test_an_answer_that_is_none_is_refused(doors, body):
 def test_an_option_that_there_is_not_is_refused_with_those_that_there_are(doors):
     value = asked(doors, human=True)
 
-    problem = refused(answer(doors.person, value, "perhaps"), 400, "VALIDATION_ERROR")
+    problem = refused(answer(doors.person, value, "perhaps"), 409, "OPTION_NOT_FOUND")
 
     assert problem["details"]["options"] == ["yes", "no"]
 
@@ -433,19 +433,20 @@ def test_a_step_driven_by_hand_is_completed_after_its_approval(doors):
     run_cast.published(doors.desk, run_cast.notes_free("ship", requireConfirmation={"kind": "human_approval"}))
     beginning = Beginning(workflow_id="team.sample", dialect=Dialect.NAVIGATION)
     value = runs.start_run(actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom).value
-    (listed,) = doors.person.get(f"{CHECKPOINTS}?state=open").json()["items"]
-
-    doors.person.post(f"{CHECKPOINTS}/{listed['id']}/answer", {"option": "approve", "digest": listed["digest"]})
-    after = situation(doors, value)
-    done = navigation.steer_run(
+    waiting = navigation.steer_run(
         actor=doors.desk.agent,
-        state_token=after["state"],
+        state_token=value["state"],
         action=CompleteStep(step_id="ship"),
         now=datetime.now(tz=UTC),
         entropy=os.urandom,
     ).value
+    (listed,) = doors.person.get(f"{CHECKPOINTS}?state=open").json()["items"]
 
-    assert done["complete"] is True
+    doors.person.post(f"{CHECKPOINTS}/{listed['id']}/answer", {"option": "approve", "digest": listed["digest"]})
+    after = situation(doors, waiting)
+
+    assert after["complete"] is True
+    assert after["answered"]["optionId"] == "approve"
     assert healthy()
 
 

@@ -12,6 +12,7 @@ from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import run_cast
 from tests.checkpoint_cast import publish_folder
 from tests.handover_play import caller, manifest, plan_files
+from tests.matrix_play import told_of
 from workflows_app.services.bundled import load_bundled
 from workrail_site.mcp.calling import Caller, calls_as
 from workrail_site.mcp.toolsets import all_servers
@@ -129,7 +130,7 @@ def test_a_workflow_of_steps_has_one_activity_and_is_done_to_its_end(desk, diale
         told = call("get_skill", session_token=token, step_id=step["id"])["skill"]
         assert told["instructions"]
 
-    done = manifest(*(step["id"] for step in activity["steps"]))
+    done = told_of("wr.ticket-writing", [step["id"] for step in activity["steps"]])
     ended = call("next_activity", session_token=token, activity_id="workflow-end", step_manifest=done)
 
     assert ended["status"] == "completed"

@@ -61,7 +61,7 @@ def test_reading_the_checkpoint_of_another_activity_moves_nothing(call, drafting
     told = call.refused(
         "get_checkpoint", session_token=drafting["session_token"], activity_id="build", checkpoint_id="sure"
     )
-    assert told["code"] == "NOT_FOUND"
+    assert told["code"] == "CHECKPOINT_NOT_FOUND"
     read = call("get_checkpoint", session_token=drafting["session_token"], activity_id="draft", checkpoint_id="later")
 
     refusal = call.refused("next_activity", session_token=read["session_token"], activity_id="build")
@@ -208,12 +208,16 @@ def test_the_approval_of_a_step_is_pending_and_only_a_person_gives_it(desk, call
     confirm = {"kind": "human_approval"}
     run_cast.published(desk, run_cast.notes_free("ship", prompt="Ship it.", requireConfirmation=confirm))
     token = call("start_session", workflow_id="team.sample")["session_token"]
-    entered = call("next_activity", session_token=token, activity_id="main")
+    begun = call("next_activity", session_token=token, activity_id="main")
+    done = [{"step_id": "ship", "output": "Shipped to staging."}]
+    entered = call(
+        "next_activity", session_token=begun["session_token"], activity_id="workflow-end", step_manifest=done
+    )
     clock.shift(5)
 
     told = call("get_checkpoint", session_token=entered["session_token"], activity_id="main", checkpoint_id="ship")
 
-    assert entered["pending_checkpoints"] == ["ship"]
+    assert (entered["status"], entered["pending_checkpoints"]) == ("waiting", ["ship"])
     assert (told["human"], told["pending"]) == (True, True)
     refusal = refused_response(call, entered["session_token"], "ship", option_id="approve")
     assert refusal["code"] == "HUMAN_REQUIRED"
