@@ -151,7 +151,7 @@ ERRORS: dict[str, ErrorRow] = {
     "CHECKPOINT_CONDITION_HOLDS": ErrorRow(title="The checkpoint has to be answered", status=409),
     "RUN_SUSPENDED": ErrorRow(title="The run waits for another one", status=409),
     "STEP_NOT_DONE": ErrorRow(title="The step lacks something that it asks for", status=409),
-    "RUN_PAUSED": ErrorRow(title="A person has paused the run", status=409),
+    "RUN_PAUSED": ErrorRow(title="A person has paused the run", status=409, retry=retry_after(ms=60_000)),
     "RUN_ENDED": ErrorRow(title="A person has ended the run", status=409),
     "ACTIVITY_REQUIRED": ErrorRow(title="No activity was entered", status=409),
     "OPTION_NOT_FOUND": ErrorRow(title="The checkpoint has no such option", status=409),

@@ -163,9 +163,9 @@ def test_an_activity_that_is_entered_again_asks_again():
             "plan",
             checkpoints=[question()],
             steps=[step("draft")],
-            transitions=[{"to": "plan", "condition": equals("ticket", "again")}, {"to": "done", "isDefault": True}],
+            transitions=[{"to": "plan", "condition": equals("ticket", "again")}, {"to": "wrap", "isDefault": True}],
         ),
-        activity("done", steps=[step("end")]),
+        activity("wrap", steps=[step("end")]),
         about=workflow(id=WORKFLOW, initialActivity="plan", variables=[{"name": "ticket", "type": "string"}]),
     )
     at = entered(desk, handed(desk, files).token, "plan")["session_token"]
