@@ -82,5 +82,5 @@ def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list) and value:
         for place, inner in enumerate(value):
             yield from _leaves(inner, f"{path}[{place}]")
-    else:
+    elif path or value:
         yield path, orjson.dumps(value).decode()
