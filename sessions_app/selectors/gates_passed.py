@@ -1,9 +1,11 @@
 """Reads what is needed to judge whether the runs of a session went past people who have to be asked."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import orjson
 
 from sessions_app.engine.checkpoints import Authority
@@ -46,24 +48,48 @@ def _snapshots(run: RunView, team_id: UUID) -> dict[str, Snapshot]:
     found: dict[str, Snapshot] = {}
     for start in range(0, len(digests), _AT_ONCE):
         rows = SnapshotRow.objects.filter(team_id=team_id, digest__in=digests[start : start + _AT_ONCE])
-        found |= {digest: snapshot_from_bytes(bytes(data)) for digest, data in rows.values_list("digest", "data")}
+        for digest, data in rows.values_list("digest", "data"):
+            # One that cannot be read is reported for its bytes.
+            with suppress(msgspec.DecodeError):
+                found[digest] = snapshot_from_bytes(bytes(data))
     return found
 
 
 def _answers(stored: SessionTables, run: RunView) -> Iterator[Given]:
     """Each that the log tells of, also the second one of a question that is asked on two branches."""
     for row in stored.events:
-        if row.kind != EventKind.CHECKPOINT_ANSWERED.value or row.run_id != run.run_id:
-            continue
-        data: dict[str, Any] = orjson.loads(bytes(row.body))["data"]
-        request, made = from_text(Prefix.CHECKPOINT, data.get("request", "")), from_text(Prefix.NODE, data["toNodeId"])
-        question = run.questions.get(request) if request else None
-        if question is None or made is None:
-            continue
-        yield Given(
-            node_id=made,
-            checkpoint=question.shown["checkpointId"],
-            instance=question.shown["instance"],
-            option=data["optionId"],
-            authority=Authority(data["authority"]),
-        )
+        if row.kind == EventKind.CHECKPOINT_ANSWERED.value and row.run_id == run.run_id:
+            data: dict[str, Any] = orjson.loads(bytes(row.body))["data"]
+            given = _to_a_question(run, data) if "request" in data else _by_tokens(run, row, data)
+            if given is not None:
+                yield given
+
+
+def _to_a_question(run: RunView, data: dict[str, Any]) -> Given | None:
+    request, made = from_text(Prefix.CHECKPOINT, data["request"]), from_text(Prefix.NODE, data.get("toNodeId", ""))
+    question = run.questions.get(request) if request else None
+    if question is None or made is None:
+        return None
+    return Given(
+        node_id=made,
+        checkpoint=question.shown["checkpointId"],
+        instance=question.shown["instance"],
+        option=data["optionId"],
+        authority=Authority(data["authority"]),
+    )
+
+
+def _by_tokens(run: RunView, row: Any, data: dict[str, Any]) -> Given | None:
+    """A person who acknowledged the step themselves was asked nothing: the next node of the log is what they made."""
+    at = run.nodes.get(row.node_id)
+    after = (node for node in run.nodes.values() if node.parent_id == row.node_id and node.event_index > row.index)
+    made = min(after, key=lambda node: node.event_index, default=None)
+    if at is None or made is None:
+        return None
+    return Given(
+        node_id=made.node_id,
+        checkpoint=at.pending.rpartition("::")[2],
+        instance=at.pending,
+        option=data["optionId"],
+        authority=Authority(data["authority"]),
+    )
