@@ -2,11 +2,13 @@
 
 from enum import StrEnum
 from typing import Any
+from uuid import UUID
 
 import msgspec
 from msgspec.structs import replace
 
 from sessions_app.engine.runs import Drive, StopKind
+from teams_app.engine.ids import birth_ms
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Autonomy, Capability, RiskPolicy
 from workflows_app.engine.walks import Position
@@ -267,4 +269,29 @@ def snapshot_bytes(snapshot: Snapshot) -> bytes:
 
 
 def snapshot_from_bytes(data: bytes) -> Snapshot:
-    return _DECODER.decode(data)
+    try:
+        snapshot = _DECODER.decode(data)
+    except msgspec.ValidationError:
+        snapshot = _of_an_earlier_version(data)
+    if snapshot.drive is Drive.LED and (snapshot.entered_ms > 0 or not snapshot.position.activity):
+        # Before the drive was written down, it was told by these.
+        return replace(snapshot, drive=Drive.HANDED_OVER)
+    return snapshot
+
+
+def _of_an_earlier_version(data: bytes) -> Snapshot:
+    """One question of a run that goes step by step once stood in a field of its own, and an approval in the answer."""
+    body: dict[str, Any] = msgspec.json.decode(data)
+    asked = body.pop("asked", None)
+    if asked is not None:
+        question = {
+            "checkpoint": body["position"].get("pending_item", ""),
+            "instance": body["position"].get("pending", ""),
+            "request": asked["node"],
+            "digest": asked["digest"],
+            "presented_ms": birth_ms(UUID(hex=asked["node"])),
+        }
+        body["questions"] = [question, *body.get("questions", ())]
+    if "answered" in body:
+        body["answered"].pop("approves", None)
+    return msgspec.convert(body, Snapshot)

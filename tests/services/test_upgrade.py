@@ -120,6 +120,5 @@ def test_what_the_release_before_has_made_is_verified_exported_and_goes_on(run):
     assert "0 promises broken" in run(*MANAGE, "verify_store")
 
 
-@pytest.mark.xfail(reason="A snapshot of the release before with an open question is not read.")
 def test_a_question_that_waited_before_the_upgrade_is_answered_after_it(run):
     run(sys.executable, "-c", BEFORE + ANSWER)
