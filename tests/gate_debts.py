@@ -6,11 +6,4 @@ STILL_RED: dict[str, list[str]] = {}
 MATRIX_STILL_RED: dict[str, str] = {
     # What a person waived is asked nevertheless.
     "peoples_question-navigation-never_stop_by_person": "advance",
-    # A run ends from where it begins, past an activity that demands something of whoever does it.
-    **{
-        f"{kind}-{dialect}-{mode}": "jump"
-        for kind in ("contract", "capability")
-        for dialect in ("session", "orchestrator")
-        for mode in ("guided", "full_auto_stop", "never_stop_by_person")
-    },
 }

@@ -142,8 +142,10 @@ def with_used(snapshot: Snapshot, passed: Passage) -> Snapshot:
 
 
 def evaded(*, program: Program, snapshot: Snapshot, target: str) -> tuple[str, ...]:
-    """The activities in which people are asked, and which the run would get around by going to the target."""
-    asking = {activity.id for activity in program.activities if activity_asks(activity)}
+    """The activities in which people are asked, or more than words is demanded, and which the run would get around by going
+    to the target.
+    """
+    asking = {activity.id for activity in program.activities if _demands(activity)}
     if not asking:
         return ()
     variables = snapshot.variables

@@ -359,6 +359,7 @@ class _Visit:
         guarding = guards.evaded(program=self.program, snapshot=self.snapshot, target=target)
         if guarding and not self.snapshot.preferences.waives_people:
             raise CheckpointOpenError.to_enter(guarding, target)
+        self.waived.extend(guarding)
 
     def _pass_to(self, aimed: Position | None) -> None:
         """Whom the way to there leaves out; a person who had the run never stop has waived it."""

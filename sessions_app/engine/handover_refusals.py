@@ -64,7 +64,8 @@ class CheckpointOpenError(WorkrailError):
     @classmethod
     def to_enter(cls, guarding: Sequence[str], target: str) -> Self:
         return cls(
-            f"{target!r} lies behind an activity in which a signed-in person has to agree: {', '.join(guarding)}.",
+            f"{target!r} lies behind what cannot be passed by, since a person is asked or something is demanded there: "
+            f"{', '.join(guarding)}.",
             suggestion="Go by the activities that the workflow leads through.",
             details={"needsPerson": list(guarding), "activity": target},
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from uuid import UUID
 
 import orjson
 
@@ -10,6 +11,7 @@ from sessions_app.engine.decisions import Decision
 from sessions_app.engine.navigation import effect_json
 from sessions_app.engine.state import OpenQuestion, Snapshot
 from sessions_app.engine.tokens import Keyring, TokenKind
+from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Program
 
 TEMPLATE = 3
@@ -27,9 +29,13 @@ def entered(*, program: Program, before: Snapshot, decision: Decision, token: st
     body = activity_entered(program=program, snapshot=snapshot, token=token, warnings=warnings) | answer_of(before)
     if snapshot.work is not None:
         body["recorded_steps"] = decision.recorded
-    elif before.position.activity:
-        body[STRETCH] = {"activity": before.position.activity, "from_ms": before.entered_ms, "until_ms": now_ms}
-    return body
+    return {**body, STRETCH: stretch_of(before, run_id=decision.place.run_id, now_ms=now_ms)}
+
+
+def stretch_of(snapshot: Snapshot, *, run_id: UUID, now_ms: int) -> dict[str, Any]:
+    """What the trace token of the call covers: the visit so far, or the run before its first activity."""
+    since = snapshot.entered_ms or birth_ms(run_id)
+    return {"activity": snapshot.position.activity, "from_ms": since, "until_ms": now_ms}
 
 
 def answer_of(snapshot: Snapshot) -> dict[str, Any]:

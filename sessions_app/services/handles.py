@@ -109,6 +109,12 @@ def begin(*, actor: Actor, wish: Wish, now: datetime, entropy: Entropy) -> Begun
     """A fresh session, or the one of the token under this agent's name. A child is linked to its parent for good."""
     actor.require(Permission.DRIVE_RUNS)
     outputs.check_text(wish.agent_id, name="agent_id", max_characters=MAX_AGENT_CHARACTERS)
+    if wish.session_token and wish.parent_token:
+        raise InvalidInputError(
+            "A session that goes on has the parent that it began with; another one cannot be given to it.",
+            suggestion="Leave parent_session_token out to go on, or session_token to begin a child.",
+            details={"parameter": "parent_session_token"},
+        )
     minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
     if not wish.session_token:
         return Begun(held=_fresh(minting, wish))

@@ -91,6 +91,7 @@ def enter_activity(call: Call, command: EnterActivity) -> Handed:
     def move(at: "_At") -> _Moved:
         snapshot, program = at.snapshot, at.program
         if handover.stays(program=program, snapshot=snapshot, activity_id=command.activity_id):
+            handover.refuse_waiting(snapshot, command)
             return at.read_again(command)
         decision = decide(program=program, snapshot=snapshot, command=command, place=at.place_for(command))
         drift = changed_since(call.actor, at.standing, at.program, now=call.now)
@@ -260,12 +261,15 @@ class _At:
     def read_again(self, command: EnterActivity) -> _Moved:
         """The activity at hand once more: nothing is left, so nothing is written."""
         warnings = handover.warnings_of_staying(program=self.program, snapshot=self.snapshot, command=command)
-        return _Moved(
-            decision=None,
-            body=lambda token: handover_replies.activity_entered(
+
+        def body(token: str) -> dict[str, Any]:
+            said = handover_replies.activity_entered(
                 program=self.program, snapshot=self.snapshot, token=token, warnings=warnings
-            ),
-        )
+            )
+            stretch = handover_replies.stretch_of(self.snapshot, run_id=self.place.run_id, now_ms=self.place.at_ms)
+            return {**said, handover_replies.STRETCH: stretch}
+
+        return _Moved(decision=None, body=body)
 
 
 def _once(call: Call, name: str, arguments: Mapping[str, Any], move: Callable[[_At], _Moved]) -> Handed:

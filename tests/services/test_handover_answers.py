@@ -19,6 +19,7 @@ from sessions_app.services import handover
 from sessions_app.services.handles import read_held
 from sessions_app.services.upkeep import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.errors import InvalidInputError
 from tests.activity_folders import activity, equals, folder, step, workflow
 from tests.checkpoint_cast import answer
 from tests.handover_cast import (
@@ -380,6 +381,24 @@ def waits_for_approval():
     held = begun(desk, workflow_id="team.steps").held
     at = entered(desk, held.token, "main")
     return desk, entered(desk, at["session_token"], "end-workflow", "one")
+
+
+def test_the_activity_at_hand_is_not_read_again_past_an_open_question():
+    desk = make_desk()
+    at = entered(desk, handed(desk, two_activities(question())).token, "plan")["session_token"]
+
+    with pytest.raises(CheckpointOpenError):
+        entered(desk, at, "plan")
+
+
+def test_a_session_that_goes_on_takes_no_other_parent():
+    desk = make_desk()
+    held = handed(desk)
+
+    with pytest.raises(InvalidInputError, match="parent") as refused:
+        begun(desk, session_token=held.token, parent_token=held.token)
+
+    assert refused.value.details == {"parameter": "parent_session_token"}
 
 
 def set_action(name, value):

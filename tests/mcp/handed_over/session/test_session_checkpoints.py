@@ -31,13 +31,13 @@ def test_skills_and_resources_are_read_while_checkpoints_are_pending(call, draft
     assert call("get_resource", session_token=token, resource_index="01")["resource"]["id"] == "guide"
 
 
-def test_the_current_activity_can_be_read_again_and_asks_nothing_anew(call, drafting, clock):
+def test_the_current_activity_is_not_entered_again_while_a_question_is_open(call, drafting, clock):
     """The original armed the checkpoints and their clock again."""
     clock.shift(10)
-    again = call("next_activity", session_token=drafting["session_token"], activity_id="draft")
+    refusal = call.refused("next_activity", session_token=drafting["session_token"], activity_id="draft")
 
-    assert again["pending_checkpoints"] == ["sure", "soft", "odd"]
-    answer = call("respond_checkpoint", session_token=again["session_token"], checkpoint_id="sure", option_id="yes")
+    assert (refusal["code"], refusal["details"]["pending"]) == ("CHECKPOINT_OPEN", ["sure", "soft", "odd"])
+    answer = call("respond_checkpoint", session_token=drafting["session_token"], checkpoint_id="sure", option_id="yes")
     assert answer["resolved"] is True
 
 
@@ -146,9 +146,8 @@ def test_exactly_one_mode_resolves_and_false_is_none(call, drafting, clock, chec
     refusal = refused_response(call, drafting["session_token"], checkpoint_id, **modes)
 
     assert refusal["code"] == "CHECKPOINT_MODE_INVALID"
-    assert call("next_activity", session_token=drafting["session_token"], activity_id="draft")[
-        "pending_checkpoints"
-    ] == ["sure", "soft", "odd"]
+    still = call.refused("next_activity", session_token=drafting["session_token"], activity_id="draft")
+    assert still["details"]["pending"] == ["sure", "soft", "odd"]
 
 
 def test_false_beside_a_mode_is_as_if_left_out(call, drafting, clock):

@@ -159,5 +159,5 @@ def test_a_trace_token_that_names_nothing_is_told_beside_the_others(call, drafti
     assert told["token_errors"][0]["code"] == "TOKEN_INVALID_FORMAT"
 
 
-def test_no_trace_token_comes_before_an_activity_was_left(drafting):
-    assert "trace_token" not in drafting
+def test_the_first_call_returns_a_trace_token_too(drafting):
+    assert drafting["trace_token"].startswith("tr.v1.")

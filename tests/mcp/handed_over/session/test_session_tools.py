@@ -223,7 +223,6 @@ def test_a_token_is_read_as_chats_write_it(call, token):
         ("get_resource", {"resource_index": "01"}),
         ("get_trace", {}),
         ("get_checkpoint", {"activity_id": "draft", "checkpoint_id": "sure"}),
-        ("next_activity", {"activity_id": "draft"}),
     ],
 )
 def test_every_reply_repeats_the_token_and_the_validation(call, drafting, tool, arguments):
