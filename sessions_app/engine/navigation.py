@@ -180,6 +180,7 @@ def _round_json(land: Landscape) -> dict[str, Any]:
     if at is None:
         return {}
     body: dict[str, Any] = {"id": at.loop.id, "name": at.loop.title or at.loop.id, "iteration": at.iteration}
+    body["atMost"] = at.loop.max_iterations
     if at.total is not None:
         body["total"] = at.total
     if at.item is not None:

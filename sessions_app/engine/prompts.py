@@ -1,13 +1,14 @@
 """What the agent is shown of the pending item: this step and nothing of later ones, with all that it must obey."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from sessions_app.engine import approvals, obligations
 from sessions_app.engine.approvals import ANSWER_KIND
+from sessions_app.engine.outputs import cut_text
 from sessions_app.engine.state import CapabilityStatus, Snapshot
-from workflows_app.engine import conditions, placeholders, walker
+from workflows_app.engine import canonical, conditions, placeholders, walker
 from workflows_app.engine.activities.references import find_skill
 from workflows_app.engine.program import (
     Capability,
@@ -21,6 +22,8 @@ from workflows_app.engine.program import (
     Step,
 )
 from workflows_app.engine.steps.prompts import handed_out
+
+_MAX_ITEM_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,7 @@ class Pending:
     model_tier: str = ""
     activity: str = ""
     question: Question | None = None
+    loop: Mapping[str, Any] | None = None
 
     def as_json(self) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -69,6 +73,7 @@ class Pending:
             "askForFiles": self.ask_for_files,
             "modelTier": self.model_tier,
             "activityId": self.activity,
+            "loop": self.loop,
             "checkpoint": _question_json(self.question),
         }
         return body | {key: value for key, value in optional.items() if value}
@@ -82,16 +87,32 @@ def pending_of(*, program: Program, snapshot: Snapshot) -> Pending | None:
         case None:
             return None
         case Gate():
-            return _gate(program, snapshot, item, scope)
+            return replace(_gate(program, snapshot, item, scope), loop=_round(program, snapshot))
         case Step() | Parallel():
-            return _step(program, snapshot, item, scope)
+            return replace(_step(program, snapshot, item, scope), loop=_round(program, snapshot))
         case _:
             assert_never(item)
 
 
+def _round(program: Program, snapshot: Snapshot) -> dict[str, Any] | None:
+    """The innermost loop around the pending item: its round, how many there are at most, and what it is about."""
+    activity = program.activity(snapshot.position.activity)
+    frames = snapshot.position.frames
+    if activity is None or not frames:
+        return None
+    loop = walker.loops_at(activity, frames)[-1]
+    said = {"id": loop.id, "round": frames[-1].iteration + 1, "atMost": loop.max_iterations}
+    added = walker.loop_variables(program=program, position=snapshot.position, variables=snapshot.variables)
+    item = added.get(loop.item_variable or "currentItem") if loop.items else None
+    if item is None:
+        return said
+    words = item if isinstance(item, str) else canonical.canonical_bytes(item).decode("utf-8")
+    return {**said, "item": cut_text(words, max_bytes=_MAX_ITEM_BYTES, marker="…")}
+
+
 def title_of(*, program: Program, snapshot: Snapshot) -> str:
     """As it is shown: with its values in place."""
-    if snapshot.questions:
+    if snapshot.is_handed_over and snapshot.questions:
         return f"Waits for an answer: {', '.join(question.checkpoint for question in snapshot.questions)}"
     item = walker.item_at(program, snapshot.position)
     if isinstance(item, Gate):

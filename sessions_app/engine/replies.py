@@ -383,6 +383,8 @@ def _pending_text(reply: Mapping[str, Any]) -> str:
     lines = [f"# {pending['title']}", f"Step: {pending.get('stepKey') or pending['stepId']}"]
     if reply.get("goal"):
         lines.append(f"Goal: {reply['goal']}")
+    if pending.get("loop"):
+        lines.append(_round_text(pending["loop"]))
     if pending.get("agentRole"):
         lines.extend(["", f"Your role: {pending['agentRole']}"])
     lines.extend(["", pending["prompt"]])
@@ -397,6 +399,11 @@ def _pending_text(reply: Mapping[str, Any]) -> str:
         who = pending.get("confirmedBy", "user")
         lines.extend(["", _CONFIRM_ALONE if who == "user" and _is_full_auto(reply) else _CONFIRM[who]])
     return "\n".join(lines)
+
+
+def _round_text(loop: Mapping[str, Any]) -> str:
+    about = f", about: {loop['item']}" if "item" in loop else ""
+    return f"Round {loop['round']} of at most {loop['atMost']} in the loop {loop['id']}{about}"
 
 
 def _is_full_auto(reply: Mapping[str, Any]) -> bool:

@@ -4,7 +4,7 @@ import pytest
 
 from sessions_app.engine.prompts import pending_of, title_of
 from sessions_app.engine.state import CapabilityObservation, CapabilityProvenance, CapabilityStatus, Snapshot
-from tests.engine_play import activities, asking, built, do, steps_program
+from tests.engine_play import activities, asking, built, do, played, steps_program
 from tests.step_documents import loop as authored_loop, step
 from tests.walking import IS_ON, activity, loop
 from workflows_app.engine import walker
@@ -253,3 +253,12 @@ def test_what_an_assessment_is_for_reaches_the_agent():
     assessment = {"id": "safety", "purpose": "Whether it can be undone.", "dimensions": levels}
     program = steps_program(step("work", assessmentRefs=["safety"]), assessments=[assessment])
     assert "Whether it can be undone" in shown(program).requirements[0]
+
+
+def test_in_a_loop_the_round_its_limit_and_its_item_are_told():
+    items = loop("each", do("a"), kind=LoopKind.FOR_EACH, items=("files",), max_iterations=7)
+    _, at = played(built(items), context={"files": ["one.py", {"path": "two.py"}]})
+
+    told = pending_of(program=built(items), snapshot=at.snapshot)
+
+    assert told.as_json()["loop"] == {"id": "each", "round": 1, "atMost": 7, "item": "one.py"}
