@@ -8,6 +8,8 @@ from uuid import UUID
 from sessions_app.engine.handles import Handle, ParentContext
 from sessions_app.engine.runs import Dialect
 from sessions_app.selectors.standings import STANDING, Standing, prepared_cursor, standing_of
+from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.ids import Prefix, to_text
 
 _COLUMNS = """h.id, h.session_id, h.run_id, h.dialect, h.agent_id, h.parent_run_id, h.parent_session_id,
        h.parent_workflow_id, h.parent_activity, h.parent_version"""
@@ -33,6 +35,13 @@ WHERE h.team_id = $1 AND h.run_id = ANY($2) AND h.parent_run_id IS NOT NULL
 ORDER BY h.id
 """  # noqa: S608  constants only
 
+_READ_BEGUN = """
+SELECT h.session_id, r.workflow_id, h.parent_activity, r.started_at
+FROM sessions_app_handle h
+JOIN sessions_app_run r ON r.id = h.run_id
+WHERE h.team_id = $1 AND h.parent_run_id = $2
+ORDER BY r.started_at, h.id LIMIT 100
+"""
 
 _READ_LAST_ANSWER = """
 SELECT q.instance_key, q.checkpoint_id, q.option_id, q.answered_as, q.answered_at
@@ -79,6 +88,22 @@ def read_children(*, team_id: UUID, run_ids: Sequence[UUID]) -> tuple[Child, ...
         )
         for row in rows
     )
+
+
+def begun_children(*, actor: Actor, run_id: UUID) -> list[dict[str, str]]:
+    """The runs that this one has dispatched, the first first, each once however many agents hold it."""
+    actor.require(Permission.READ_RUNS)
+    rows = prepared_cursor().execute(_READ_BEGUN, [actor.team_id, run_id]).fetchall()
+    told = {
+        session_id: {
+            "session_id": to_text(Prefix.SESSION, session_id),
+            "workflow_id": workflow_id,
+            "activity": activity,
+            "started_at": started_at.isoformat(),
+        }
+        for session_id, workflow_id, activity, started_at in rows
+    }
+    return list(told.values())
 
 
 def read_last_answer(*, team_id: UUID, run_id: UUID) -> dict[str, str] | None:

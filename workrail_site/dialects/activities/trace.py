@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from sessions_app.selectors.handles import begun_children
 from sessions_app.services.handles import Held
 from traces_app.services.reading import get_trace
 from workrail_site.mcp.calling import acting
@@ -16,4 +17,8 @@ def trace_of(held: Held, trace_tokens: Sequence[str] | None) -> dict[str, Any]:
         run_id=handle.run_id,
         trace_tokens=[token.strip() for token in trace_tokens or ()],
     )
-    return reading.as_json()
+    told = reading.as_json()
+    if handle.parent is not None:
+        told["parent"] = handle.parent.as_json()
+    children = begun_children(actor=acting(), run_id=handle.run_id)
+    return {**told, "children": children} if children else told

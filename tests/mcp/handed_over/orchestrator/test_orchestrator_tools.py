@@ -229,6 +229,19 @@ def test_a_child_tells_its_parent_and_the_parent_its_child(desk, call, drafting)
     }
 
 
+def test_the_trace_of_a_child_names_its_parent_and_that_of_the_parent_its_child(desk, call, drafting):
+    publish_folder(desk, child_files(), "team.child")
+    child = call("start_session", agent_id="lead", workflow_id="team.child", parent_session_token=drafting)
+
+    of_child = call("get_trace", session_token=child["session_token"])
+    of_parent = call("get_trace", session_token=call("get_workflow_status", session_token=drafting)["session_token"])
+
+    status = call("get_workflow_status", session_token=child["session_token"])
+    assert of_child["parent"] == status["parent"]
+    assert [begun["session_id"] for begun in of_parent["children"]] == [status["session_id"]]
+    assert "children" not in of_child
+
+
 def test_a_parent_that_does_not_exist_is_refused_and_not_passed_over(call, token):
     forged = token[:20] + ("2" if token[20] != "2" else "3") + token[21:]
 
