@@ -3,6 +3,8 @@
 import json
 from collections import Counter
 
+from tests.matrix_play import told_of
+
 ITEMS = ["one", "two"]
 
 
@@ -49,7 +51,7 @@ class Agent:
     def arguments(self, offered):
         match offered["action"]:
             case "complete_step":
-                return {"action": "complete_step", "step_id": offered["step"]}
+                return {"action": "complete_step", "step_id": offered["step"], **self.work(offered["step"])}
             case "respond_to_checkpoint":
                 return {
                     "action": "respond_to_checkpoint",
@@ -62,6 +64,14 @@ class Agent:
             case "advance_loop":
                 items = {"loop_items": ITEMS} if "needs" in offered else {}
                 return {"action": "advance_loop", "loop_id": offered["loop"], **items}
+
+    def work(self, step_id):
+        """What a bundled workflow of steps asks for."""
+        at = self.last["position"]
+        if not at["workflow"].startswith("wr.") or at.get("loop", {}).get("id") == step_id:
+            return {}
+        (told,) = told_of(at["workflow"], [step_id]) or ({},)
+        return {"notes": told["output"], "artifacts": told.get("artifacts", [])}
 
     def option(self, checkpoint_id):
         options = [option["id"] for option in self.last["checkpoint"]["options"]]

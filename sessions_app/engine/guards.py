@@ -58,10 +58,16 @@ def passage(*, program: Program, snapshot: Snapshot, position: Position, until: 
     if activity is None or snapshot.led_to or not _demands(activity):
         return found
     for at in _ahead(program, snapshot, position):
-        if until is not None and at.pending == until.pending:
+        if until is not None and (at.pending == until.pending or _place(activity, at) > _place(activity, until)):
             break
         _meet(found, program, activity, snapshot, at)
     return found
+
+
+def _place(activity: Activity, position: Position) -> int:
+    """Which item of the activity it is, or stands in. How often a loop is gone through the agent tells."""
+    top = position.frames[0].loop if position.frames else position.pending_item
+    return next((index for index, item in enumerate(activity.body) if item.id == top), len(activity.body))
 
 
 def _ahead(program: Program, snapshot: Snapshot, position: Position) -> Iterator[Position]:

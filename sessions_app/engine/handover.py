@@ -243,7 +243,7 @@ class _Visit:
 
     def _waits_at_last(self) -> bool:
         if self.last is not None and self._judged(self.last).waits_for_approval:
-            self._wait(self.last)
+            self._wait(self._with_unlisted())
         return self.waits
 
     def _aim(self, entry: ManifestEntry) -> Position | None:
@@ -316,7 +316,10 @@ class _Visit:
         waiting = replace(self.snapshot, variables=self._found_out(entry), blocked=blocked, work=work)
         shown = checkpoints.approval_at(program=self.program, snapshot=waiting, due_ms=self.place.due_ms)
         asked = () if shown is None else (journal.present(shown),)
-        self._make(journal, replace(waiting, questions=asked), NodeKind.BLOCKED_ATTEMPT, outputs=handed_in)
+        warnings = self._cut(entry.output)
+        self._make(
+            journal, replace(waiting, questions=asked), NodeKind.BLOCKED_ATTEMPT, outputs=handed_in, warnings=warnings
+        )
 
     def waiting(self) -> tuple[str, ...]:
         names = ", ".join(question.checkpoint for question in self.snapshot.questions)

@@ -87,7 +87,7 @@ from sessions_app.services.minting import (
 from sessions_app.services.transitions import carry_out
 from sessions_app.services.triggered import Child, Parent, awaited_child, begin_with_parent, end_with_parent, parent_of
 from teams_app.engine.actors import Actor, Permission
-from teams_app.engine.errors import NotFoundError, WorkrailError
+from teams_app.engine.errors import InvalidInputError, NotFoundError, WorkrailError
 from workflows_app.engine import canonical
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Program
@@ -141,7 +141,8 @@ def start_run(*, actor: Actor, beginning: Beginning, now: datetime, entropy: Ent
     actor.require(Permission.DRIVE_RUNS)
     check_observations(beginning.observations)
     check_title(beginning.title)
-    request, said = _request_id(actor, beginning), _digest_of(beginning)
+    request = _request_id(actor, beginning)
+    said = b"" if request is None else _digest_of(beginning)
     published = find_published(actor=actor, workflow_id=beginning.workflow_id)
     for _ in range(MAX_TRIES):
         if request is not None:
@@ -171,21 +172,31 @@ def _digest_of(beginning: Beginning) -> bytes:
         "sessionId": str(beginning.session_id or ""),
         "title": beginning.title,
     }
-    return hashlib.blake2b(canonical.canonical_bytes(asked), digest_size=NONCE_BYTES).digest()
+    try:
+        body = canonical.canonical_bytes(asked)
+    except canonical.NotCanonicalError as error:
+        raise InvalidInputError(f"The request is no plain JSON: {error}", suggestion="Send plain values.") from error
+    return hashlib.blake2b(body, digest_size=NONCE_BYTES).digest()
 
 
 def _begun(actor: Actor, request: UUID, said: bytes) -> Recorded | None:
     """What the request was answered before. Raises RequestKeyReusedError when it was another one."""
-    for nonce in (said, _NO_NONCE):
-        recorded = read_recorded(team_id=actor.team_id, node_id=request, nonce=nonce)
-        if recorded is not None:
-            return recorded
-    if is_request_known(team_id=actor.team_id, node_id=request):
+    recorded = _recorded(actor, request, said)
+    if recorded is not None or not is_request_known(team_id=actor.team_id, node_id=request):
+        return recorded
+    # It may have been recorded since: then it is known, and by this body.
+    recorded = _recorded(actor, request, said)
+    if recorded is None:
         raise RequestKeyReusedError(
             "This Idempotency-Key named a request with another body; nothing was begun.",
             suggestion="Send the body as it was, or another key for another request.",
         )
-    return None
+    return recorded
+
+
+def _recorded(actor: Actor, request: UUID, said: bytes) -> Recorded | None:
+    found = (read_recorded(team_id=actor.team_id, node_id=request, nonce=nonce) for nonce in (said, _NO_NONCE))
+    return next((recorded for recorded in found if recorded is not None), None)
 
 
 def _begin(

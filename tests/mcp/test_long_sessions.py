@@ -71,7 +71,7 @@ WARNINGS = {
 CALLS = {
     ("session", "navigation"): 197,
     ("session", "orchestrator"): 364,
-    ("orchestrator", "navigation"): 314,
+    ("orchestrator", "navigation"): 311,
     ("orchestrator", "orchestrator"): 459,
 }
 WALKS = {"session": SessionWalk, "orchestrator": OrchestratorWalk}

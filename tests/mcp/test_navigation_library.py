@@ -16,7 +16,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def desk(transactional_db):
+def desk(transactional_db, settings):
+    settings.CHECKPOINT_MIN_RESPONSE_MS = 0
     load_bundled(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), now=timezone.now())
     return run_cast.make_desk()
 

@@ -5,14 +5,14 @@ from uuid import UUID
 
 from hypothesis import given, settings, strategies as st
 
-from sessions_app.engine import handover, handover_answers
 from sessions_app.engine.checkpoints import Voice
 from sessions_app.engine.decide import decide
-from sessions_app.engine.decisions import Answer, AnswerMode, EnterActivity, Place, Start, WarningCode
+from sessions_app.engine.decisions import Answer, AnswerMode, AskQuestion, EnterActivity, Place, Start, WarningCode
 from sessions_app.engine.drafts import session_draft
 from sessions_app.engine.log import Head, StoredEvent, seal, verify_chain
 from sessions_app.engine.outputs import MAX_NOTES_BYTES
 from sessions_app.engine.projections import project
+from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Preferences, snapshot_from_bytes
 from teams_app.engine.errors import WorkrailError
 from tests.engine_play import activities, asking, do
@@ -86,7 +86,7 @@ class World:
 
     def __post_init__(self):
         self.write([session_draft(session_id=SESSION, title="Play", parent_id=None, baseline=Preferences())])
-        command = Start(goal="", context={}, baseline=Preferences(), handed_over=True)
+        command = Start(goal="", context={}, baseline=Preferences(), drive=Drive.HANDED_OVER)
         self.node = None
         place = self.place()
         self.land(place, decide(program=PROGRAM, snapshot=None, command=command, place=place))
@@ -138,23 +138,14 @@ class World:
                 case tuple():
                     self.answer(move)
                 case str():
-                    place = self.place()
-                    decision = handover_answers.yield_checkpoint(
-                        program=PROGRAM, snapshot=self.snapshot, checkpoint_id=move, place=place
-                    )
-                    self.land(place, decision)
+                    self.decide(AskQuestion(checkpoint_id=move))
         except WorkrailError:
             self.refused += 1
 
     def enter(self, command):
         command = replace(command, manifest=command.manifest and self.numbered(command.manifest))
-        nodes = [self.new_id() for _ in range(len(command.manifest or ()) + 2)]
-        handing = handover.hand_over(
-            program=PROGRAM, snapshot=self.snapshot, command=command, place=self.place(), nodes=nodes
-        )
-        for part in handing.parts:
-            self.land(part.place, part.decision)
-        cut = any(said.code is WarningCode.NOTES_TRUNCATED for part in handing.parts for said in part.decision.warnings)
+        decision = self.decide(command)
+        cut = any(said.code is WarningCode.NOTES_TRUNCATED for node in decision.nodes for said in node.warnings)
         self.said += [(entry, cut) for entry in command.manifest or () if entry.output.strip()]
 
     def numbered(self, manifest):
@@ -165,9 +156,15 @@ class World:
         )
 
     def resolve(self, command):
-        place = self.place()
-        outcome = handover_answers.resolve(program=PROGRAM, snapshot=self.snapshot, command=command, place=place)
-        self.land(place, outcome.decision)
+        self.decide(command)
+
+    def decide(self, command):
+        count = len(getattr(command, "manifest", None) or ()) + 1
+        place = replace(self.place(), more_nodes=tuple(self.new_id() for _ in range(count)))
+        decision = decide(program=PROGRAM, snapshot=self.snapshot, command=command, place=place)
+        for node in decision.nodes:
+            self.land(node.place, node)
+        return decision
 
     def answer(self, options):
         for question in self.snapshot.questions:

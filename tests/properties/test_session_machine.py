@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from sessions_app.engine.decide import MAX_CONSECUTIVE_BLOCKS
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.log import NodeKind, StoredEvent, verify_chain
 from sessions_app.engine.projections import project
+from sessions_app.engine.refusals import MAX_CONSECUTIVE_BLOCKS
 from sessions_app.engine.state import is_same_work
 from sessions_app.services import runs
 from teams_app.engine.errors import PreconditionFailedError
@@ -57,6 +57,8 @@ class Spot:
     inside: int = 0
     flag: bool = False
     mode: Autonomy = Autonomy.GUIDED
+    # That a person has it never stop; an agent that asks for the same waives nobody.
+    waived: bool = False
     blocked: bool = False
     blocks: int = 0
     forgiven: int = 0
@@ -73,6 +75,7 @@ class Spot:
 
     def child(self, name, **fields):
         kept = {key: getattr(self, key) for key in ("pending", "done", "inside", "flag", "mode")}
+        kept["waived"] = self.waived and fields.get("mode", self.mode) is Autonomy.NEVER_STOP
         made = Spot(name=name, parent=self, **{**kept, **fields})
         self.children.append(made)
         return made
@@ -188,12 +191,13 @@ class Machine(RuleBasedStateMachine):
         tip = self.tip
         before = self.world.size()
         value = self.world.change(mode)
-        if tip.mode is mode:
+        never = mode is Autonomy.NEVER_STOP
+        if tip.mode is mode and (tip.waived or not never):
             assert self.world.size() == before
             self.handles.append(Handle(spot=tip, value=value))
             return
         same = {"blocked": tip.blocked, "blocks": tip.blocks, "forgiven": tip.blocks}
-        self._made(tip.child(len(self.spots), mode=mode, changed=True, **same), value)
+        self._made(tip.child(len(self.spots), mode=mode, waived=never, changed=True, **same), value)
 
     def teardown(self):
         if self.tip is not None:
@@ -363,9 +367,10 @@ class MemoryWorld:
         return self._once(("chk", value), keep)
 
     def change(self, mode):
-        if self.tip.snapshot.preferences.autonomy is mode:
+        change = PreferenceChange(autonomy=mode, person="person_bob")
+        if change.applied_to(self.tip.snapshot.preferences) == self.tip.snapshot.preferences:
             return _Told(stand=self.tip)
-        made = self.play.change(self.tip, PreferenceChange(autonomy=mode))
+        made = self.play.change(self.tip, change)
         self._joined(self.tip, made)
         return _Told(stand=made)
 

@@ -239,7 +239,7 @@ PLANTINGS = {
     "where the audit log ends is moved": (sql("UPDATE teams_app_audithead SET next_number = next_number - 1"), "audit_seal"),
     "where the audit log ends is deleted": (sql("DELETE FROM teams_app_audithead"), "audit_head_gone"),
     # The ledgers
-    "an entry of the ledger is deleted": (sql("DELETE FROM sessions_app_ledgerentry WHERE session_id = %(session)s"), "ledger_gap"),
+    "an entry of the ledger is deleted": (sql("DELETE FROM sessions_app_ledgerentry WHERE team_id = %(team)s AND number = (SELECT min(number) FROM sessions_app_ledgerentry WHERE team_id = %(team)s)"), "ledger_gap"),
     "an entry of the ledger tells of another head": (sql(LEDGER.format("head_digest = %(false)s")), "ledger_changed"),
     "an entry of the ledger says deleted": (sql(LEDGER.format("kind = 'deleted'")), "ledger_changed"),
     "where a ledger ends is moved": (sql("UPDATE sessions_app_ledger SET next_number = next_number - 1 WHERE team_id = %(team)s"), "ledger_truncated"),

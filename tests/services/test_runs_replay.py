@@ -196,7 +196,7 @@ def test_a_forged_token_in_notes_is_not_signed_by_a_replay(desk):
 
     again = runs.start_run(
         actor=desk.agent,
-        beginning=runs.Beginning(workflow_id="team.sample", goal="", request_key="once"),
+        beginning=runs.Beginning(workflow_id="team.sample", goal=f"Use {forged}", request_key="once"),
         now=NOW,
         entropy=os.urandom,
     )

@@ -247,7 +247,7 @@ def test_an_export_is_the_same_bytes_every_time_and_comes_back_the_same(cast):
     from workflows_app.selectors.exports import export_workflow
 
     import_files(cast.bob, FOLDER)
-    first = export_workflow(actor=cast.reader, workflow_id="team.folder")
+    first = export_workflow(actor=cast.alice, workflow_id="team.folder")
     second = export_workflow(actor=cast.bob, workflow_id="team.folder")
     (saved,) = import_archive(cast.charlie, first.data, first.filename).workflows
 

@@ -86,11 +86,15 @@ def _find(actor: Actor, program: Program, reference: str) -> Attachment | None:
 
 def _published(actor: Actor, program: Program, owner: str, name: str) -> Attachment | None:
     """What the run was not pinned with, since nothing in its workflow refers to it."""
-    try:
-        other = read_published(actor=actor, workflow_id=owner, beside=program.id)
-    except NotFoundError:
-        return None
-    return _held(other, other.id, name)
+    for beside in (program.id, ""):
+        try:
+            other = read_published(actor=actor, workflow_id=owner, beside=beside)
+        except NotFoundError:
+            continue
+        found = _held(other, other.id, name)
+        if found is not None:
+            return found
+    return None
 
 
 def _held(program: Program, owner: str, name: str) -> Attachment | None:

@@ -116,9 +116,10 @@ class Shelf:
         if named is not None:
             yield named
         if not slash or owner == META:
-            meta = universal(self._actor, beside=self._program.id)
-            if meta is not None:
-                yield meta
+            # That of the workflow's own namespace goes first; what it lacks is read from the one that serves all.
+            for meta in (universal(self._actor, beside=self._program.id), universal(self._actor)):
+                if meta is not None:
+                    yield meta
 
 
 def _read(program: Program, found: Attachment) -> Skill:
