@@ -223,7 +223,14 @@ def test_the_items_of_a_loop_come_with_the_call_that_begins_it(desk):
     assert required(value) == [{"action": "advance_loop", "loop": "each", "name": "Each", "needs": ["loop_items"]}]
 
     value = act(desk, value, AdvanceLoop(loop_id="each", items=("a", "b"))).value
-    assert value["position"]["loop"] == {"id": "each", "name": "Each", "iteration": 1, "total": 2, "item": "a"}
+    assert value["position"]["loop"] == {
+        "id": "each",
+        "name": "Each",
+        "iteration": 1,
+        "atMost": 100,
+        "total": 2,
+        "item": "a",
+    }
     assert value["position"]["step"] == {"id": "do", "index": 1, "name": "Do"}
     value = act(desk, complete(desk, value, "do"), AdvanceLoop(loop_id="each")).value
     assert value["message"] == "Advanced loop 'each' to iteration 2"
