@@ -30,6 +30,7 @@ NOTES = "What was done, what was found and what comes next, in a few words. " * 
 _WITHOUT_LIMITS = {
     "WORKRAIL_THROTTLE_ACTOR_PER_MINUTE": "1000000",
     "WORKRAIL_THROTTLE_TEAM_PER_MINUTE": "1000000",
+    "WORKRAIL_TEAM_STORAGE_MIB_PER_MINUTE": "0",
 }
 
 
