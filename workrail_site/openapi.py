@@ -99,7 +99,11 @@ class KeyOrSessionSchema(OpenApiAuthenticationExtension):  # type: ignore[no-unt
 
     def get_security_definition(self, auto_schema: Any) -> list[dict[str, Any]]:  # noqa: ARG002  the library's form
         return [
-            {"type": "http", "scheme": "bearer", "description": "An agent key: wr_key_…"},
+            {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "An agent key, wr_key_…, or a person's token, wr_pat_…",
+            },
             {"type": "apiKey", "in": "cookie", "name": "sessionid", "description": "A person who has signed in."},
         ]
 

@@ -53,11 +53,13 @@ def _key(*begins: str, rest: str = r"[a-z0-9_-]{8,}", before: str = r"\b") -> _L
     return _Look(begins=begins, pattern=re.compile(rf"{before}(?:{alternatives}){rest}", re.IGNORECASE))
 
 
-# Ours, of which what names the kind is kept, and of an agent key the eight characters by which people recognise it.
+# Ours, of which what names the kind is kept, and of what is listed with its beginning the eight characters by which people recognise it.
 _OWN = (
     _Look(
         begins=("wr_",),
-        pattern=re.compile(r"(wr_key_[a-z2-7]{0,8})[a-z0-9]+|(wr_(?!key_)[a-z]{2,12}_)[a-z0-9]{8,}", re.IGNORECASE),
+        pattern=re.compile(
+            r"(wr_(?:key|pat)_[a-z2-7]{0,8})[a-z0-9]+|(wr_(?!key_|pat_)[a-z]{2,12}_)[a-z0-9]{8,}", re.IGNORECASE
+        ),
         instead=rf"\1\2{HIDDEN}",
     ),
 )
