@@ -16,6 +16,7 @@ from teams_app.services.keys import authenticate_key, remembered_actor
 from teams_app.services.tokens import authenticate_token
 from workrail_site import throttle
 
+TEAM_HEADER = "Workrail-Team"
 _SCHEME = "bearer"
 
 
