@@ -221,10 +221,15 @@ class NoticeDelivery(models.Model):
 
 
 class AgentKey(models.Model):
-    """A key is shown once; here is its digest, and enough of its beginning to recognise it."""
+    """A key is shown once; here is its digest, and enough of its beginning to recognise it.
+
+    One with a `person` was never shown to anybody: it stands for a client that the person connected by signing in, and lasts
+    as long as they are in the team.
+    """
 
     id = models.UUIDField(primary_key=True)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="agent_keys")
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="connections", null=True, blank=True)
     name = models.CharField(max_length=NAME_CHARACTERS)
     prefix = models.CharField(max_length=32, unique=True)
     digest = models.BinaryField(max_length=DIGEST_BYTES)

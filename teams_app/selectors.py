@@ -363,6 +363,7 @@ def key_value(row: AgentKey) -> KeyValue:
         prefix=row.prefix,
         scopes=frozenset(Scope(scope) for scope in row.scopes),
         created_at=row.created_at,
+        person_id=row.person_id,
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
         revoked_at=row.revoked_at,

@@ -21,7 +21,10 @@ from workrail_site.errors import (
 log = structlog.get_logger(__name__)
 
 _UNAUTHORIZED = 401
-_PROGRAMS_LIVE_AT = ("/api/", "/mcp", "/healthz", "/readyz", "/metrics")
+_PROGRAMS_LIVE_AT = (
+    *("/api/", "/mcp", "/healthz", "/readyz", "/metrics"),
+    *("/.well-known/", "/oauth/mcp", "/oauth/token", "/oauth/revoke", "/oauth/register"),
+)
 
 
 def problem_response(*, request: HttpRequest, error: WorkrailError) -> HttpResponse:

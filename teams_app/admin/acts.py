@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from teams_app.admin import words
 from teams_app.admin.pages import Act, Done, Order, Secret
-from teams_app.engine.actors import Permission, Role, Scope, TokenScope
+from teams_app.engine.actors import USUAL_SCOPES, Permission, Role, Scope, TokenScope
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS, NoticeKind
@@ -22,8 +22,6 @@ _SCOPES = [(scope.value, f"{may}: {hint}") for scope, (may, hint) in words.SCOPE
 _TOKEN_SCOPES = [(scope.value, f"{may}: {hint}") for scope, (may, hint) in words.TOKEN_SCOPES.items()]
 _NEVER = "never"
 _ENDS = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), (_NEVER, "never")]
-# What an agent needs that drives runs.
-USUAL_SCOPES = [Scope.WORKFLOWS_READ.value, Scope.RUNS_READ.value, Scope.RUNS_WRITE.value]
 
 
 class NameForm(forms.Form):
@@ -61,7 +59,10 @@ class KeyForm(forms.Form):
         max_length=NAME_CHARACTERS, label="Name of the agent", help_text="What will use it, and where."
     )
     scopes = forms.MultipleChoiceField(
-        choices=_SCOPES, label="It may", widget=forms.CheckboxSelectMultiple, initial=USUAL_SCOPES
+        choices=_SCOPES,
+        label="It may",
+        widget=forms.CheckboxSelectMultiple,
+        initial=[scope.value for scope in USUAL_SCOPES],
     )
     ends = forms.ChoiceField(choices=_ENDS, label="It ends", initial="90")
 
@@ -353,6 +354,15 @@ REVOKE_KEY = Act(
     question="Whoever uses this key is refused from now on. It cannot be undone.",
     needs=Permission.MANAGE_TEAM,
     run=_revoke,
+)
+DISCONNECT = Act(
+    slug="disconnect",
+    is_stop=True,
+    label="Revoke",
+    question="The client that you connected is refused from now on. It can ask to be connected again.",
+    needs=Permission.READ_TEAM,
+    run=_revoke,
+    offered=lambda actor, row: row.person_id is not None and actor.id == to_text(Prefix.PERSON, row.person_id),
 )
 ISSUE_TOKEN = Act(
     slug="issue",

@@ -59,6 +59,8 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "token.revoked": ("Revoked the token", "of {of}"),
     "key.issued": ("Made the key", ""),
     "key.revoked": ("Revoked the key", ""),
+    "client.connected": ("Connected the client", "its answer went to {goes_to}"),
+    "client.disconnected": ("Disconnected itself:", ""),
     "key.expired": ("The key ended:", ""),
     "webhook.set": ("Set where notices go:", ""),
     "webhook.changed": ("Changed which notices go to", ""),
