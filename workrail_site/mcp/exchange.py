@@ -21,6 +21,7 @@ from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from workrail_site.bodies import Scope
+from workrail_site.mcp.declared import SESSION_HEADER, declared_by
 from workrail_site.wsgi_in_asgi import Send
 
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
@@ -58,6 +59,7 @@ class ToolCall:
     id: str | int
     version: str
     params: dict[str, Any]
+    capabilities: Mapping[str, Any] | None = None
 
 
 def read_tool_call(scope: Scope) -> ToolCall | None:
@@ -74,24 +76,35 @@ def read_tool_call(scope: Scope) -> ToolCall | None:
         case {"jsonrpc": "2.0", "method": "tools/call", "id": str() | int() as id_, "params": dict() as params} if (
             not isinstance(id_, bool)
         ):
-            return ToolCall(id=id_, version=version, params=params)
+            return ToolCall(id=id_, version=version, params=params, capabilities=_declared(headers))
         case _:
             return None
 
 
 async def answer_tool_call(*, server: Server[Any], call: ToolCall, send: Send) -> None:
     message = await answer_one(
-        server=server, request_id=call.id, method="tools/call", params=call.params, version=call.version
+        server=server,
+        request_id=call.id,
+        method="tools/call",
+        params=call.params,
+        version=call.version,
+        capabilities=call.capabilities,
     )
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
     await send({"type": "http.response.body", "body": orjson.dumps(message)})
 
 
 async def answer_one(
-    *, server: Server[Any], request_id: str | int, method: str, params: dict[str, Any], version: str
+    *,
+    server: Server[Any],
+    request_id: str | int,
+    method: str,
+    params: dict[str, Any],
+    version: str,
+    capabilities: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The answer to one request of a revision that has sessions."""
-    connection = Connection.from_envelope(version, None, None)
+    connection = Connection.from_envelope(version, None, capabilities)
     message: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
     context = Context(request_id=request_id)
     try:
@@ -99,6 +112,10 @@ async def answer_one(
     except Exception as error:  # noqa: BLE001  as the SDK tells them, of whatever kind
         message["error"] = modern_error_data(error).model_dump(mode="json", by_alias=True, exclude_unset=True)
     return message
+
+
+def _declared(headers: Mapping[bytes, str]) -> Mapping[str, Any] | None:
+    return declared_by(headers.get(SESSION_HEADER, ""))
 
 
 def _speaks_json(headers: Mapping[bytes, str]) -> bool:
