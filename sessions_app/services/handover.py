@@ -156,7 +156,7 @@ def respond_checkpoint(
 
     `asked_by_client` says that the client had the answer from its user itself.
     """
-    voice = Voice(who=call.actor.id, door=CLIENT_FORM if asked_by_client else call.actor.door.value)
+    voice = Voice(who=call.actor.id, door=CLIENT_FORM if asked_by_client else call.actor.way)
     command = Answer(mode=mode, checkpoint_id=checkpoint_id, option_id=option_id, voice=voice)
 
     def move(at: "_At") -> _Moved:
