@@ -188,10 +188,10 @@ PLANTINGS = {
         FROM sessions_app_attempt WHERE session_id = %(session)s LIMIT 1"""), "reply_unknown"),
     # Runs and nodes
     "a run is deleted": (sql("DELETE FROM sessions_app_run WHERE session_id = %(session)s"), "missing_row"),
-    "another goal": (sql(RUN.format("goal = 'Other'")), "column_mismatch"),
+    "another goal": (sql(RUN.format("goal = 'Other'")), "stale_projection"),
     "another status": (sql(RUN.format("status = 'in_progress', completed_at = NULL")), "stale_projection"),
-    "another workflow": (sql(RUN.format("workflow_id = 'team.other'")), "column_mismatch"),
-    "another title of the workflow": (sql(RUN.format("workflow_title = 'Other'")), "column_mismatch"),
+    "another workflow": (sql(RUN.format("workflow_id = 'team.other'")), "stale_projection"),
+    "another title of the workflow": (sql(RUN.format("workflow_title = 'Other'")), "stale_projection"),
     "another program": (sql(RUN.format("workflow_hash = %(false)s")), "stale_projection"),
     "another dialect": (sql(RUN.format("dialect = 'lookup'")), "seal_broken"),
     "another team of a run": (sql(RUN.format("team_id = gen_random_uuid()")), "column_mismatch"),
