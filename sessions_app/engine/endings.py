@@ -1,6 +1,7 @@
 """What finishing a step sets, and where a run that is steered has ended without anybody saying so."""
 
 from collections.abc import Mapping
+from dataclasses import replace as with_position
 from typing import Any
 
 from msgspec.structs import replace
@@ -8,14 +9,21 @@ from msgspec.structs import replace
 from sessions_app.engine import landscape
 from sessions_app.engine.landscape import Waiting
 from sessions_app.engine.state import Snapshot
-from workflows_app.engine import walker
+from workflows_app.engine import demands, walker
 from workflows_app.engine.program import Program, Step
-from workflows_app.engine.walks import Walk
+from workflows_app.engine.walks import Failure, Walk
 
 
 def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
     """What the `set` actions of a finished step put into the variables."""
     return walker.set_by(program=program, actions=item.actions, variables=variables) if isinstance(item, Step) else {}
+
+
+def unmet_by(*, program: Program, item: object, variables: Mapping[str, Any]) -> tuple[Failure, ...]:
+    """What the `validate` actions of a finished step demand and do not find."""
+    if not isinstance(item, Step):
+        return ()
+    return demands.unmet(program=program, actions=item.actions, variables=variables, where=item.id)
 
 
 def ended_with_nothing_left(*, program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
@@ -27,4 +35,4 @@ def ended_with_nothing_left(*, program: Program, walk: Walk, snapshot: Snapshot)
         return walk
     finished = dict.fromkeys((*walk.position.completed_activities, land.activity.id))
     position = replace(walk.position, completed_activities=tuple(finished), pending="", pending_item="", complete=True)
-    return Walk(position=position, notes=walk.notes, assigned=walk.assigned)
+    return with_position(walk, position=position)

@@ -279,7 +279,7 @@ class _Hand:
         )
         walk = endings.ended_with_nothing_left(program=self.program, walk=walk, snapshot=after)
         self.journal.advance_recorded(Outcome.ADVANCED, ())
-        identified = self.journal.gaps(gaps)
+        identified = self.journal.gaps((*gaps, *map(failures.as_gap, walk.passed)))
         self.journal.trace(walk.notes)
         settled = settling.settled_after(program=self.program, before=self.snapshot, position=walk.position)
         return self.journal.decision(

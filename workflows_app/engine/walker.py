@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from workflows_app.engine import conditions, placeholders, walks
+from workflows_app.engine import conditions, demands, placeholders, walks
 from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import (
     Action,
@@ -297,7 +297,8 @@ class _Walker:
             if position is None or not position.visits:
                 self._add(self._mode_defaults())
             left = self.program.activity(position.activity) if position and position.visits else None
-            self._assign(left.exit_actions if left else ())
+            if left is not None:
+                self._act(left, left.exit_actions)
             return self._settle(self._entered(position, activity_id))
 
         return self._walk(before, move)
@@ -338,7 +339,12 @@ class _Walker:
         try:
             return Walk(position=move(), notes=tuple(self.notes), passed=tuple(self.passed), assigned=self.assigned)
         except _RestError as rest:
-            return Walk(position=at_rest(rest.position), notes=tuple(self.notes), assigned=self.assigned)
+            return Walk(
+                position=at_rest(rest.position),
+                notes=tuple(self.notes),
+                passed=tuple(self.passed),
+                assigned=self.assigned,
+            )
         except _StopError as stop:
             if not self.press_on or stop.failure.needs_person:
                 return Walk(position=before, notes=tuple(self.notes), failure=stop.failure)
@@ -495,7 +501,7 @@ class _Walker:
         finished = dict.fromkeys((*position.completed_activities, activity.id))
         left = replace(position, completed_activities=tuple(finished), frames=())
         self._note(NoteKind.LEFT_ACTIVITY, f"Activity {activity.id} is done.", item=activity.id)
-        self._assign(activity.exit_actions)
+        self._act(activity, activity.exit_actions)
         target = self._target(activity)
         return replace(left, complete=True) if target is None else self._entered(left, target)
 
@@ -521,7 +527,8 @@ class _Walker:
         visit = position.visits.get(activity_id, 0)
         if self.program.family is Family.ACTIVITIES:
             self._note(NoteKind.ENTERED_ACTIVITY, f"Entered activity {activity_id}.", item=activity_id, iteration=visit)
-        self._assign(self._activity(activity_id).entry_actions)
+        entered = self._activity(activity_id)
+        self._act(entered, entered.entry_actions)
         return replace(
             position,
             activity=activity_id,
@@ -559,8 +566,10 @@ class _Walker:
         self._note(NoteKind.LEFT_ACTIVITY, walks.no_way(activity).message, item=activity.id)
         return None
 
-    def _assign(self, actions: Sequence[Action]) -> None:
-        """What is set here decides what comes next already."""
+    def _act(self, activity: Activity, actions: Sequence[Action]) -> None:
+        """What is set here decides what comes next already; what is demanded and does not hold is told."""
+        unmet = demands.unmet(program=self.program, actions=actions, variables=self.variables, where=activity.id)
+        self.passed.extend(unmet)
         self._add(set_by(program=self.program, actions=actions, variables=self.variables))
 
     def _add(self, added: Mapping[str, Any]) -> None:
