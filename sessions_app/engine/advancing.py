@@ -135,7 +135,7 @@ class _Advancing:
         if self.said.drive is not Drive.STEERED:
             return walk
         after = replace(self.snapshot, variables={**self.after, **walk.assigned})
-        return endings.ended_with_nothing_left(program=self.program, walk=walk, snapshot=after)
+        return endings.with_nothing_to_say(program=self.program, walk=walk, snapshot=after)
 
     def _set(self, effect: Effect) -> dict[str, Any]:
         """What the step's actions set, then what the chosen option does."""

@@ -10,7 +10,7 @@ from sessions_app.engine import landscape
 from sessions_app.engine.landscape import Waiting
 from sessions_app.engine.state import Snapshot
 from workflows_app.engine import demands, walker
-from workflows_app.engine.program import Program, Step
+from workflows_app.engine.program import Loop, Program, Step
 from workflows_app.engine.walks import Failure, Walk
 
 
@@ -26,7 +26,27 @@ def unmet_by(*, program: Program, item: object, variables: Mapping[str, Any]) ->
     return demands.unmet(program=program, actions=item.actions, variables=variables, where=item.id)
 
 
-def ended_with_nothing_left(*, program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
+def with_nothing_to_say(*, program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
+    """A walk by hand goes on past what nobody has to decide: loops without any round, and the end where nothing is left."""
+    return _ended_with_nothing_left(program, _past_empty_loops(program, walk, snapshot), snapshot)
+
+
+def _past_empty_loops(program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
+    while walk.failure is None and (loop := _loop_at_hand(program, walk, snapshot)) is not None:
+        at, variables = walk.position, snapshot.variables
+        if not walker.passes_over(program=program, position=at, loop_id=loop.id, variables=variables):
+            return walk
+        further = walker.leave_loop(program=program, position=at, loop_id=loop.id, variables=variables)
+        walk = with_position(walk, position=further.position, notes=(*walk.notes, *further.notes))
+    return walk
+
+
+def _loop_at_hand(program: Program, walk: Walk, snapshot: Snapshot) -> Loop | None:
+    land = landscape.survey(program=program, snapshot=replace(snapshot, position=walk.position))
+    return land.loop if land is not None and land.waiting is Waiting.LOOP else None
+
+
+def _ended_with_nothing_left(program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
     """Where nothing can be done and no way is declared, the run is complete: nobody has to say so."""
     land = landscape.survey(program=program, snapshot=replace(snapshot, position=walk.position))
     if land is None or land.waiting is not Waiting.WAY_OUT or land.may_do or walk.failure is not None:

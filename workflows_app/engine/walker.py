@@ -101,6 +101,16 @@ def leave_loop(*, program: Program, position: Position, loop_id: str, variables:
     return _Walker(program, variables, (), press_on=False, by_hand=True).leave_loop(position, loop_id)
 
 
+def passes_over(*, program: Program, position: Position, loop_id: str, variables: Variables) -> bool:
+    """Whether a walk that is led would do nothing in the loop that it comes to here: it has no round, or none with a step."""
+    walk = _Walker(program, variables, (), press_on=False).settle(position)
+    if walk.failure is not None:
+        return False
+    depth, there = len(position.frames), walk.position
+    is_same_visit = (there.activity, there.visit) == (position.activity, position.visit) and not there.complete
+    return not (is_same_visit and any(frame.loop == loop_id for frame in there.frames[depth:]))
+
+
 def look_ahead(*, program: Program, position: Position, variables: Variables) -> Position:
     """Where a walk that is led comes to from here, with nothing finished and nothing stopping it."""
     walk = _Walker(program, variables, (), press_on=True, past_people=True)
