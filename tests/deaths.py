@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import traceback
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import redis
 
@@ -45,7 +45,8 @@ class Broker:
             return False
 
     def kill(self):
-        os.kill(self.process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def take(self):

@@ -147,6 +147,7 @@ class ImportScene(ExportScene):
 class ExpiryScene(Scene):
     marks = frozenset({"warned", "archive written", "archived", "judged again", "deleted", "committed"})
     from_time = LATE
+    marks_ahead = 13
 
     def arrange(self):
         archives = Rule(idle_days=60, archives=True)
