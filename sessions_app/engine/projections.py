@@ -110,6 +110,7 @@ class RunView:
     goal: str
     started_ms: int
     last_activity_ms: int
+    name: str = ""
     nodes: dict[UUID, NodeView] = field(default_factory=dict)
     outputs: list[OutputView] = field(default_factory=list)
     gaps: list[GapView] = field(default_factory=list)
@@ -207,6 +208,8 @@ def fold(view: SessionView, event: Mapping[str, Any]) -> None:
             view.baseline = _preferences(data["preferences"]) if "preferences" in data else None
         case EventKind.PREFERENCES_CHANGED if run_id is None:
             view.baseline = _preferences(data["effective"])
+        case EventKind.NAME_GIVEN:
+            _fold_name(view, data)
         case EventKind.OBSERVATION_RECORDED:
             view.observed[ObservationKey(data["key"])] = data["value"]
         case EventKind.RUN_STARTED if run_id is not None:
@@ -226,6 +229,14 @@ def fold(view: SessionView, event: Mapping[str, Any]) -> None:
             _fold_run(view.runs[run_id], kind, event)
         case _:
             pass
+
+
+def _fold_name(view: SessionView, data: Mapping[str, Any]) -> None:
+    run_id = from_text(Prefix.RUN, data.get("runId", ""))
+    if run_id is None:
+        view.title = data["title"]
+    elif run_id in view.runs:
+        view.runs[run_id].name = data["title"]
 
 
 def _fold_handle(view: SessionView, event: Mapping[str, Any], run_id: UUID) -> None:

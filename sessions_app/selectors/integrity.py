@@ -231,7 +231,7 @@ class _Judge:
         begun = orjson.loads(bytes(self.stored.events[0].body))["data"] if self.stored.events else {}
         parent = to_text(Prefix.SESSION, row.parent_id) if row.parent_id else None
         said = {
-            "title": (row.title, begun.get("title")),
+            "title": (row.title, self.view.title),
             "parent_id": (parent, begun.get("parentSessionId")),
             "created_by": (row.created_by, self.told.actors.get(0, row.created_by)),
             "created_at": (to_us(row.created_at), self.told.created_us.get(0)),
@@ -271,6 +271,7 @@ class _Judge:
             "workflow_id": (run.workflow_id, view.workflow_id),
             "workflow_title": (run.workflow_title, began.get("title", "")[:256]),
             "goal": (run.goal, view.goal[:2048]),
+            "name": (run.name, view.name),
             "created_by": (run.created_by, self.told.actors.get(start.index, run.created_by) if start else None),
             "started_at": (to_us(run.started_at), self.told.created_us.get(start.index) if start else None),
             "last_activity_at": (to_us(run.last_activity_at), latest),

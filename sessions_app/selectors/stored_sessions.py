@@ -52,7 +52,7 @@ _TABLES = {
         then="t.index",
     ),
     "runs": _Table(
-        columns="t.id, t.team_id, t.workflow_id, t.workflow_title, t.workflow_hash, t.dialect, t.goal, t.status, "
+        columns="t.id, t.team_id, t.workflow_id, t.workflow_title, t.workflow_hash, t.dialect, t.goal, t.name, t.status, "
         "t.tip_node_id, t.created_by, t.started_at, t.last_activity_at, t.completed_at",
         source="sessions_app_run t",
         then="t.id",

@@ -276,6 +276,7 @@ class _Writer:
             workflow_hash=run.workflow_hash,
             dialect=self.session.dialects[run.run_id].value,
             goal=run.goal,
+            name=run.name,
             status=run.status.value,
             tip_node_id=self._id(tip.node_id),
             created_by=self.actor.id,
