@@ -151,7 +151,7 @@ def yield_checkpoint(call: Call, *, checkpoint_id: str) -> Handed:
 
 def respond_checkpoint(call: Call, *, checkpoint_id: str, mode: AnswerMode, option_id: str = "") -> Handed:
     """An agent passes on what its user chose, or resolves the question without them. Without a name the only one is meant."""
-    voice = Voice(who=call.actor.id, door=call.actor.door.value)
+    voice = Voice(who=call.actor.id, door=call.actor.way)
     command = Answer(mode=mode, checkpoint_id=checkpoint_id, option_id=option_id, voice=voice)
 
     def move(at: "_At") -> _Moved:

@@ -15,6 +15,7 @@ from sessions_app.engine.steering_refusals import REFUSALS
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.answered import Use
+from sessions_app.services.attempts import approves
 from sessions_app.services.keys import current_keys, read_token
 from sessions_app.services.minting import Entropy, Reply, situation_reply
 from sessions_app.services.runs import Beginning, start_run, use_once
@@ -55,8 +56,8 @@ def steer_run(*, actor: Actor, state_token: str, action: Action, now: datetime, 
         raise InvalidInputError(f"The action is no plain JSON: {error}", suggestion="Send plain values.") from error
     use = Use(node_id=node_id, nonce=nonce, kind=AttemptKind.ACK)
     try:
-        voice = Voice(who=actor.id, door=actor.door.value)
-        command = Steer(action=action, by_person=actor.may(Permission.ANSWER_CHECKPOINTS), voice=voice)
+        voice = Voice(who=actor.id, door=actor.way)
+        command = Steer(action=action, by_person=approves(actor), voice=voice)
         return use_once(actor, use, command, keys, retired=token.retired, now=now, entropy=entropy)
     except NothingNewError:
         return read_situation(actor=actor, state_token=state_token)

@@ -60,15 +60,16 @@ from sessions_app.services.answered import Use, at_answer, collected
 from sessions_app.services.appends import NewAttempt, NewRun, NewSession, NewTip
 from sessions_app.services.attempts import (
     MAX_TRIES,
+    approves,
     busy,
     chosen_by,
     default_due_ms,
     drift_of,
     landing_at,
     landing_of,
-    person_of,
     place_at,
     retired_token,
+    set_by,
     snapshot_of,
     unknown_node,
 )
@@ -321,8 +322,8 @@ def advance_run(
     command = Advance(
         submission=submission,
         preferences=chosen_by(actor, preferences),
-        by_person=actor.may(Permission.ANSWER_CHECKPOINTS),
-        voice=Voice(who=actor.id, door=CLIENT_FORM if asked_by_client else actor.door.value),
+        by_person=approves(actor),
+        voice=Voice(who=actor.id, door=CLIENT_FORM if asked_by_client else actor.way),
     )
     return _transition(actor, state_token, (TokenKind.ACK, ack_token), command, now=now, entropy=entropy)
 
@@ -351,7 +352,7 @@ def change_preferences(
     Whoever holds tokens of the step goes on with them, under the new preferences.
     """
     actor.require(Permission.STEER_RUNS)
-    change = replace(change, person=person_of(actor))
+    change = set_by(actor, change)
     for _ in range(MAX_TRIES):
         # One statement: a tip that is read first and looked up afterwards may be an older node by then.
         standing = read_tip(team_id=actor.team_id, run_id=run_id)

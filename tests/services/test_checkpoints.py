@@ -10,7 +10,6 @@ from sessions_app.engine.checkpoints import (
     CheckpointClaimedError,
     CheckpointStaleError,
     CheckpointTooEarlyError,
-    HumanRequiredError,
 )
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.steering_refusals import OptionNotFoundError
@@ -21,7 +20,7 @@ from sessions_app.selectors.integrity import verify_session
 from sessions_app.services import checkpoints, upkeep
 from sessions_app.services.runs import change_preferences
 from teams_app.engine.actors import Door, Role, system_actor
-from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
+from teams_app.engine.errors import ForbiddenError, HumanRequiredError, InvalidInputError, NotFoundError
 from teams_app.engine.pages import PageRequest
 from teams_app.models import AuditEntry
 from tests import run_cast
