@@ -83,6 +83,8 @@ class CheckpointValue:
     workflow_title: str
     goal: str
     dialect: Dialect
+    # What a person has called the run.
+    run_name: str = ""
 
     def is_overdue(self, now: datetime) -> bool:
         return self.state is CheckpointState.OPEN and self.due_at is not None and self.due_at < now
@@ -153,11 +155,11 @@ def read_checkpoint(*, actor: Actor, request_id: UUID) -> CheckpointValue:
     return checkpoint_value(row, _runs_of([row])[row.run_id])
 
 
-def question_of_run(*, actor: Actor, run_id: UUID, checkpoint_id: str) -> tuple[UUID, CheckpointState] | None:
+def question_of_run(*, actor: Actor, run_id: UUID, checkpoint_id: str) -> CheckpointValue | None:
     """The question of that name that a run asked last, and what became of it."""
     rows = _of_team(actor).filter(run_id=run_id, checkpoint_id=checkpoint_id).order_by("-presented_at", "-id")
-    found = rows.values_list("id", "state").first()
-    return None if found is None else (found[0], CheckpointState(found[1]))
+    found = rows.first()
+    return None if found is None else checkpoint_value(found, _runs_of([found])[run_id])
 
 
 def count_open(*, actor: Actor) -> int:
@@ -191,6 +193,7 @@ def checkpoint_value(row: CheckpointRequest, run: Run) -> CheckpointValue:
         door=row.door,
         workflow_title=run.workflow_title,
         goal=run.goal,
+        run_name=run.name,
         dialect=Dialect(run.dialect),
     )
 

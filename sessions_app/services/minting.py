@@ -19,12 +19,12 @@ from sessions_app.engine.prompts import pending_of
 from sessions_app.engine.replies import Branching, ReplyFacts, Tokens
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.state import Answered, Snapshot
+from sessions_app.engine.tables import NewRun
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors.standings import Recorded, Standing
 from sessions_app.services.appends import (
     Append,
     NewAttempt,
-    NewRun,
     NewSession,
     NewTip,
 )
@@ -36,8 +36,6 @@ from teams_app.engine.ids import Prefix, to_text, uuid7
 from workflows_app.engine.program import Effect, Program
 
 Entropy = Callable[[int], bytes]
-
-_TITLE_CHARACTERS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +199,7 @@ class Minting:
             program=program,
             decisions=decision.nodes,
             places={event.dedupe: event.index for event in sealed.events},
-            unix_ms=self.unix_ms,
+            now=self.now,
         )
         return Append(
             team_id=self.actor.team_id,
@@ -219,6 +217,7 @@ class Minting:
             completed_at=landing.completed_at,
             tip_node_id=landing.tip,
             nodes=rows.nodes(),
+            snapshots={node.snapshot_digest: node.snapshot_data for node in decision.nodes},
             attempts=[attempt] if attempt else [],
             outputs=rows.outputs(),
             gaps=rows.gaps(),

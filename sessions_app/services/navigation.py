@@ -6,7 +6,7 @@ from typing import Any
 
 from sessions_app.engine import navigation
 from sessions_app.engine.actions import Action, nonce_of
-from sessions_app.engine.checkpoints import Voice
+from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decisions import Steer
 from sessions_app.engine.refusals import NothingNewError
 from sessions_app.engine.runs import AttemptKind, Dialect
@@ -42,10 +42,19 @@ def start_by_hand(
     return start_run(actor=actor, beginning=beginning, now=now, entropy=entropy)
 
 
-def steer_run(*, actor: Actor, state_token: str, action: Action, now: datetime, entropy: Entropy) -> Reply:
+def steer_run(
+    *,
+    actor: Actor,
+    state_token: str,
+    action: Action,
+    now: datetime,
+    entropy: Entropy,
+    asked_by_client: bool = False,
+) -> Reply:
     """One action on a run that is driven by hand. The same action on the same state again is answered what was recorded.
 
     What the landscape does not offer is answered as well, with the state as it was; nothing is written for it.
+    `asked_by_client` says that the client had an answer from its user itself.
     """
     actor.require(Permission.DRIVE_RUNS)
     token, keys = read_token(kind=TokenKind.STATE, text=state_token)
@@ -56,7 +65,7 @@ def steer_run(*, actor: Actor, state_token: str, action: Action, now: datetime, 
         raise InvalidInputError(f"The action is no plain JSON: {error}", suggestion="Send plain values.") from error
     use = Use(node_id=node_id, nonce=nonce, kind=AttemptKind.ACK)
     try:
-        voice = Voice(who=actor.id, door=actor.way)
+        voice = Voice(who=actor.id, door=CLIENT_FORM if asked_by_client else actor.way)
         command = Steer(action=action, by_person=approves(actor), voice=voice)
         return use_once(actor, use, command, keys, retired=token.retired, now=now, entropy=entropy)
     except NothingNewError:

@@ -37,6 +37,7 @@ from sessions_app.engine.replies import Branching, Recap
 from sessions_app.engine.runs import DRIVES, ENDED, AttemptKind, Dialect, Drive, ObservationKey, RunStatus, status_of
 from sessions_app.engine.state import Preferences, snapshot_from_bytes
 from sessions_app.engine.submissions import Submission
+from sessions_app.engine.tables import NewRun
 from sessions_app.engine.tokens import (
     NONCE_BYTES,
     TokenKind,
@@ -57,13 +58,14 @@ from sessions_app.selectors.standings import (
     read_tip,
 )
 from sessions_app.services.answered import Use, at_answer, collected
-from sessions_app.services.appends import NewAttempt, NewRun, NewSession, NewTip
+from sessions_app.services.appends import NewAttempt, NewSession, NewTip
 from sessions_app.services.attempts import (
     MAX_TRIES,
     approves,
     busy,
     chosen_by,
     default_due_ms,
+    drift_known,
     drift_of,
     landing_at,
     landing_of,
@@ -292,7 +294,6 @@ def _opening(
         session=None if session else NewSession(title=title, baseline=baseline, parent_id=parent_id),
         observed={key.value: value for key, value in beginning.observations.items()},
         run=NewRun(
-            run_id=place.run_id,
             workflow_id=published.workflow_id,
             workflow_title=program.title,
             workflow_hash=published.workflow_hash,
@@ -474,7 +475,8 @@ def _write(
     place = place_at(minting, standing, nonce=attempt.nonce)
     decision = decide(program=program, snapshot=snapshot_of(standing), command=command, place=place)
     branching = below.branching if below else None
-    warnings = (*_fork_warning(branching), *decision.warnings)
+    drift = drift_known(actor, standing, now=now) if isinstance(command, Advance | Steer) else ()
+    warnings = (*_fork_warning(branching), *decision.warnings, *drift)
     child = _ending(actor, standing, program, decision)
     if isinstance(command, Steer):
         reply = minting.acted(

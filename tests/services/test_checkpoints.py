@@ -563,7 +563,7 @@ def test_a_row_that_differs_from_the_log_is_found_and_mended(desk, column):
     found = [finding.reason for finding in verify_session(session_id(value))]
     mended = rebuild(desk, value)
 
-    assert (found, mended) == (["stale_projection"], 1)
+    assert (found[0], mended) == ("stale_projection", 1)
     assert CheckpointRequest.objects.values().get() == told
     assert_healthy(value)
 

@@ -8,6 +8,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from workrail_site.bodies import Receive, Scope
 from workrail_site.errors import MethodNotAllowedError
 from workrail_site.mcp.batches import answer_batch, is_batch
+from workrail_site.mcp.declared import remembering
 from workrail_site.mcp.envelopes import is_refused
 from workrail_site.mcp.exchange import answer_tool_call, read_tool_call
 from workrail_site.mcp.toolsets import DialectServer
@@ -19,10 +20,11 @@ _METHODS = ("POST", _FAREWELL)
 
 
 class Endpoint:
-    """No MCP session is ever minted. It would hold nothing that a call needs: who calls is in the key, where the work stands
+    """No MCP session is ever held. It would hold nothing that a call needs: who calls is in the key, where the work stands
     is in the tokens. So there is none to run out, to be lost with a process, or to be used up by somebody else.
 
-    A client that brings the id of one, from a server that still made them, is served as if it had brought none.
+    A client that opens addresses for its user is given an id that says so. One that brings the id of another server is
+    served as if it had brought none.
     """
 
     def __init__(self, dialect: DialectServer, *, workers: Workers, max_body_bytes: int) -> None:
@@ -49,7 +51,7 @@ class Endpoint:
         elif is_batch(scope):
             await answer_batch(server=self._server, scope=scope, send=send)
         elif not await is_refused(scope, send):
-            await self._stateless.handle_request(scope, receive, send)
+            await self._stateless.handle_request(scope, receive, remembering(scope, send))
 
 
 async def _say_goodbye(send: Send) -> None:

@@ -22,6 +22,7 @@ from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from workrail_site.bodies import Scope
+from workrail_site.mcp.declared import SESSION_HEADER, declared_by
 from workrail_site.wsgi_in_asgi import Send
 
 # The JSON of the result of a tool, by its name and its arguments. Raises what a call of the SDK's raises.
@@ -31,7 +32,7 @@ _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 _JSON = b"application/json"
 _HEADERS = [(b"content-type", _JSON)]
 _VERSION = b"mcp-protocol-version"
-_TERMS = frozenset({_VERSION, b"accept", b"content-type"})
+_TERMS = frozenset({_VERSION, SESSION_HEADER, b"accept", b"content-type"})
 _UNSAID = DEFAULT_NEGOTIATED_VERSION.encode()
 _PLAIN = frozenset({"name", "arguments", "_meta"})
 _PROGRESS = "progressToken"
@@ -66,17 +67,19 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """`is_plain`: nothing but a name, arguments, and notes of the client's own."""
+    """`is_plain`: nothing but a name, arguments, and notes of the client's own, of a client that puts no questions."""
 
     id: str | int
     version: str
     params: dict[str, Any]
+    capabilities: Mapping[str, Any] | None = None
 
     @property
     def is_plain(self) -> bool:
         params = self.params
         return (
-            _PLAIN.issuperset(params)
+            self.capabilities is None
+            and _PLAIN.issuperset(params)
             and isinstance(params.get("name"), str)
             and isinstance(params.get("arguments", {}), dict)
             and _is_plain_meta(params.get("_meta", {}))
@@ -97,7 +100,7 @@ def read_tool_call(scope: Scope) -> ToolCall | None:
         case {"jsonrpc": "2.0", "method": "tools/call", "id": str() | int() as id_, "params": dict() as params} if (
             not isinstance(id_, bool)
         ):
-            return ToolCall(id=id_, version=version, params=params)
+            return ToolCall(id=id_, version=version, params=params, capabilities=_declared(said))
         case _:
             return None
 
@@ -107,7 +110,12 @@ async def answer_tool_call(*, server: Server[Any], call_tool: CallTool | None, c
         message = await _plainly(call_tool, call)
     else:
         message = await answer_one(
-            server=server, request_id=call.id, method="tools/call", params=call.params, version=call.version
+            server=server,
+            request_id=call.id,
+            method="tools/call",
+            params=call.params,
+            version=call.version,
+            capabilities=call.capabilities,
         )
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
     await send({"type": "http.response.body", "body": orjson.dumps(message)})
@@ -123,10 +131,16 @@ async def _plainly(call_tool: CallTool, call: ToolCall) -> dict[str, Any]:
 
 
 async def answer_one(
-    *, server: Server[Any], request_id: str | int, method: str, params: dict[str, Any], version: str
+    *,
+    server: Server[Any],
+    request_id: str | int,
+    method: str,
+    params: dict[str, Any],
+    version: str,
+    capabilities: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The answer to one request of a revision that has sessions."""
-    connection = Connection.from_envelope(version, None, None)
+    connection = Connection.from_envelope(version, None, capabilities)
     message: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
     context = Context(request_id=request_id)
     try:
@@ -134,6 +148,10 @@ async def answer_one(
     except Exception as error:  # noqa: BLE001  as the SDK tells them, of whatever kind
         message["error"] = _told(error)
     return message
+
+
+def _declared(said: Mapping[bytes, bytes]) -> Mapping[str, Any] | None:
+    return declared_by(said.get(SESSION_HEADER, b"").decode("latin-1"))
 
 
 def _told(error: Exception) -> dict[str, Any]:

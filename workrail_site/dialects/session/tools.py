@@ -4,12 +4,14 @@ import os
 
 from django.utils import timezone
 
+from sessions_app.engine.handover_replies import answer_of
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import handover
 from sessions_app.services.handles import Wish, begin
 from sessions_app.services.handover import Call, Handed
 from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
+from workrail_site.dialects.activities.asking import HandedOverAsking
 from workrail_site.dialects.activities.beginning import started
 from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
 from workrail_site.dialects.activities.definitions import activity_of, question_json, whole_activity
@@ -29,7 +31,9 @@ from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
 SERVER = "workrail-session"
 
-server = DialectServer(INTRODUCTIONS["session"])
+server = DialectServer(
+    INTRODUCTIONS["session"], asking=HandedOverAsking(Dialect.SESSION, without=("checkpoint_handle",))
+)
 
 
 class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no types
@@ -131,7 +135,8 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         )
         here = held.activity is not None and held.activity.id == activity.id
         pending = here and any(open_.checkpoint == question["id"] for open_ in held.pending)
-        return tokened({**question, "pending": pending}, token=held.token, warnings=drift_of(held))
+        told = answer_of(held.snapshot) if held.snapshot.answered and not pending else {}
+        return tokened({**question, "pending": pending, **told}, token=held.token, warnings=drift_of(held))
 
     @hinted(Hints(title="Resolve a checkpoint", idempotent=True))
     def respond_checkpoint(
