@@ -16,7 +16,7 @@ _NEWEST = 1_000
 class ValuesFilter(FieldListFilter):
     """One value of a column: those that `filter_values` of the list names, else those of its newest rows."""
 
-    def __init__(  # noqa: PLR0913, PLR0917  Django's signature
+    def __init__(  # noqa: PLR0917  Django's signature
         self, field: Any, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any, field_path: str
     ) -> None:
         self.lookup_kwarg = f"{field_path}__exact"
