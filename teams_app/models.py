@@ -7,7 +7,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 
-from teams_app.engine.actors import ActorKind, Door, Role, Scope
+from teams_app.engine.actors import ActorKind, Door, Role, Scope, TokenScope
 from teams_app.engine.keys import DIGEST_BYTES
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS, fold_username
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS, DeliveryState, NoticeKind
@@ -16,6 +16,7 @@ _DIGEST_CHARACTERS = 71
 _SEAL_CHARACTERS = 64
 _ROLES = [role.value for role in Role]
 _SCOPES = [scope.value for scope in Scope]
+_TOKEN_SCOPES = [scope.value for scope in TokenScope]
 _NOTICES = [kind.value for kind in NoticeKind]
 _DOORS = [door.value for door in Door]
 _ACTOR_KINDS = [kind.value for kind in ActorKind]
@@ -59,6 +60,8 @@ class Team(models.Model):
     id = models.UUIDField(primary_key=True)
     name = models.CharField(max_length=NAME_CHARACTERS)
     created_at = models.DateTimeField()
+    # Whether a person's token answers questions that ask for a person.
+    tokens_answer_human = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         constraints: ClassVar = [
@@ -252,6 +255,35 @@ class AgentKey(models.Model):
 
     def __str__(self) -> str:
         return self.prefix
+
+
+class PersonalToken(models.Model):
+    """By it a person acts in one team without signing in. It is shown once; here is its digest."""
+
+    id = models.UUIDField(primary_key=True)
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="personal_tokens", db_index=False)
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="personal_tokens")
+    name = models.CharField(max_length=NAME_CHARACTERS)
+    prefix = models.CharField(max_length=32, unique=True)
+    digest = models.BinaryField(max_length=DIGEST_BYTES)
+    scopes = ArrayField(models.CharField(max_length=32), blank=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        verbose_name = "token"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(scopes__contained_by=_TOKEN_SCOPES), name="personal_token_scopes_known"),
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=F("created_at")), name="personal_token_expires_after_birth"
+            ),
+        ]
+        indexes: ClassVar = [models.Index(fields=["team", "-id"], name="personal_token_list")]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class AuditEntry(models.Model):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db.models import QuerySet, Value
 
-from teams_app.engine.actors import SYSTEM_ID, Actor, ActorKind, Door, Permission, Role, Scope, person_id_of
+from teams_app.engine.actors import SYSTEM_ID, Actor, ActorKind, Door, Permission, Role, Scope, TokenScope, person_id_of
 from teams_app.engine.errors import ForbiddenError, NotFoundError, TeamRequiredError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.keys import digest_of
@@ -20,10 +20,21 @@ from teams_app.engine.values import (
     MemberValue,
     ResetValue,
     TeamValue,
+    TokenValue,
     WebhookValue,
 )
 from teams_app.engine.webhooks import DeliveryState, NoticeKind
-from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, PasswordReset, Team
+from teams_app.models import (
+    AgentKey,
+    AuditEntry,
+    Endpoint,
+    Invitation,
+    Membership,
+    NoticeDelivery,
+    PasswordReset,
+    PersonalToken,
+    Team,
+)
 
 _TEAMS_LOOKED_AT = 1_000
 _MOST_NAMED = 200
@@ -55,9 +66,9 @@ def person_teams(*, person_id: UUID, team_id: UUID | None, door: Door) -> tuple[
 
 
 def list_own_teams(*, actor: Actor) -> list[TeamValue]:
-    """Every team of a person; a key has one."""
+    """Every team of a person; a key has one, and so has a token."""
     actor.require(Permission.READ_TEAM)
-    if actor.kind is not ActorKind.PERSON:
+    if actor.kind is not ActorKind.PERSON or actor.token is not None:
         return [read_team(actor=actor)]
     teams = Team.objects.filter(memberships__person_id=person_id_of(actor=actor)).order_by("name", "id")
     return [team_value(row) for row in teams]
@@ -257,6 +268,35 @@ def read_key(*, actor: Actor, key_id: UUID) -> KeyValue:
     return key_value(row)
 
 
+def list_tokens(*, actor: Actor, page: PageRequest) -> Page[TokenValue]:
+    """One's own, the newest first; for owners those of all members."""
+    rows = visible_tokens(actor=actor).order_by("-id")
+    if page.after is not None:
+        rows = rows.filter(pk__lt=UUID(page.after))
+    return cut_page(
+        rows=rows[: page.limit + 1],
+        limit=page.limit,
+        value_of=token_value,
+        position_of=lambda row: str(row.pk),
+    )
+
+
+def read_token(*, actor: Actor, token_id: UUID) -> TokenValue:
+    row = visible_tokens(actor=actor).filter(pk=token_id).first()
+    if row is None:
+        raise no_token()
+    return token_value(row)
+
+
+def visible_tokens(*, actor: Actor) -> QuerySet[PersonalToken]:
+    rows = PersonalToken.objects.filter(team_id=actor.team_id)
+    return rows if actor.may(Permission.MANAGE_TEAM) else rows.filter(person_id=person_id_of(actor=actor))
+
+
+def no_token() -> NotFoundError:
+    return NotFoundError("There is no such token.", suggestion="List your tokens.")
+
+
 def list_audit(
     *,
     actor: Actor,
@@ -284,7 +324,7 @@ def _audit_rows(actor: Actor) -> QuerySet[AuditEntry]:
 
 
 def team_value(row: Team) -> TeamValue:
-    return TeamValue(id=row.pk, name=row.name, created_at=row.created_at)
+    return TeamValue(id=row.pk, name=row.name, created_at=row.created_at, tokens_answer_human=row.tokens_answer_human)
 
 
 def member_value(row: Membership) -> MemberValue:
@@ -322,6 +362,21 @@ def key_value(row: AgentKey) -> KeyValue:
         name=row.name,
         prefix=row.prefix,
         scopes=frozenset(Scope(scope) for scope in row.scopes),
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        last_used_at=row.last_used_at,
+        revoked_at=row.revoked_at,
+    )
+
+
+def token_value(row: PersonalToken) -> TokenValue:
+    return TokenValue(
+        id=row.pk,
+        team_id=row.team_id,
+        person_id=row.person_id,
+        name=row.name,
+        prefix=row.prefix,
+        scopes=frozenset(TokenScope(scope) for scope in row.scopes),
         created_at=row.created_at,
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
@@ -375,6 +430,12 @@ def audit_value(row: AuditEntry) -> AuditValue:
 def _memberships(person_id: UUID) -> QuerySet[Membership]:
     mine = Membership.objects.filter(person_id=person_id, person__is_active=True)
     return mine.select_related("team", "person").order_by("id")
+
+
+def membership_actor(*, person_id: UUID, team_id: UUID, door: Door) -> Actor | None:
+    """The person in that team, if they are in it still and their account is in use."""
+    row = _memberships(person_id).filter(team_id=team_id).first()
+    return None if row is None else actor_of_membership(membership=row, door=door)
 
 
 def actor_of_membership(*, membership: Membership, door: Door) -> Actor:

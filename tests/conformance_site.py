@@ -289,6 +289,9 @@ async def complete(_context, _params):
 
 
 class Fixture:
+    def directly(self, *, workers):
+        """All by the SDK."""
+
     def for_sdk(self, *, workers):
         return Server(
             "conformance",

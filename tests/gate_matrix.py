@@ -63,6 +63,7 @@ GOING_ON = frozenset(
         Way.CONTEXT,
         Way.BOOKMARK,
         Way.MODE,
+        Way.TOKEN,
     }
 )
 CLAIMS = frozenset({Way.ANSWER, Way.EARLY, Way.WRONG, Way.DISMISS})

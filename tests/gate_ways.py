@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from django.core.management import call_command
 
+from teams_app.engine.ids import Prefix, to_text
 from tests.gate_kinds import CHILD, PARENT, Kind
 from tests.gate_play import (
     HANDED_OVER,
@@ -14,12 +15,14 @@ from tests.gate_play import (
     nav,
     nav_start,
     nav_step,
+    questions,
     rail_ack,
     rail_read,
     rail_start,
     said,
 )
 from tests.gate_scenes import agent_answers, asked, newest_run, people_answer
+from tests.run_doors import V1
 
 
 class Way(StrEnum):
@@ -44,12 +47,13 @@ class Way(StrEnum):
     EARLY = "early_answer"
     WRONG = "answer_to_another"
     DISMISS = "dismissal"
+    TOKEN = "personal_token"
     SATISFY = "satisfy"
 
 
 # Tried in vain, they leave the run as they found it, or a branch of it that stays behind.
 LEAVES_NO_MARK = frozenset(
-    {Way.ADVANCE, Way.OMIT, Way.COMPLETE, Way.END, Way.FORK_BEFORE, Way.REHYDRATE, Way.CROSS, Way.BOOKMARK}
+    {Way.ADVANCE, Way.OMIT, Way.COMPLETE, Way.END, Way.FORK_BEFORE, Way.REHYDRATE, Way.CROSS, Way.BOOKMARK, Way.TOKEN}
 )
 
 NAMES_NO_STEP = "the server leads: no tool of the rail names a step"
@@ -327,6 +331,40 @@ def bookmarked(scene, value):
     return scene.floor.rail("checkpoint_workflow", **tokens, output={"notesMarkdown": "Half way."})
 
 
+def by_personal_token(scene):
+    """Whoever holds a person's token answers, chooses the mode and drives, as that person: the team has not allowed it."""
+    token = scene.doors.token
+    never = token("PUT", f"{scene.run_path}/preferences", NEVER_STOP)
+    assert (never.status_code, never.json()["code"]) == (403, "HUMAN_REQUIRED"), never.content
+    for row in (row for row in questions(scene.run) if row.authority == "human"):
+        scene.floor.read_it()
+        path = f"{V1}/checkpoints/{to_text(Prefix.CHECKPOINT, row.id)}"
+        answers = [{"option": option["id"], "digest": row.digest, "reason": "Because."} for option in row.options]
+        for act, body in (("claim", None), ("release", None), *(("answer", given) for given in answers)):
+            told = token.post(f"{path}/{act}", body)
+            assert (told.status_code, told.json()["code"]) == (403, "HUMAN_REQUIRED"), told.content
+    tool, arguments = MOVED_BY[scene.dialect](scene)
+    driven = token.post(f"{V1}/dialects/{scene.dialect}/tools/{tool}", arguments)
+    assert (driven.status_code, driven.json()["code"]) == (403, "FORBIDDEN"), driven.content
+    scene.move()
+
+
+def _by_rail(scene):
+    return "continue_workflow", {name: scene.at[name] for name in ("stateToken", "ackToken")}
+
+
+def _by_hand(scene):
+    arguments = {"action": "complete_step", "step_id": scene.gate.gated or "after"}
+    return "nav_action", {"state": scene.at, **arguments}
+
+
+def _handed_over(scene):
+    return "next_activity", {"session_token": scene.at, "activity_id": scene.gate.onward}
+
+
+MOVED_BY = {"rail": _by_rail, "navigation": _by_hand, "session": _handed_over, "orchestrator": _handed_over}
+
+
 def answer_at_once(scene):
     agent_answers(scene, reads=False)
 
@@ -421,6 +459,7 @@ _HANDED_OVER = {
     Way.EARLY: answer_at_once,
     Way.WRONG: answer_another,
     Way.DISMISS: dismiss,
+    Way.TOKEN: by_personal_token,
     Way.SATISFY: hand_satisfy,
 }
 WAYS = {
@@ -444,6 +483,7 @@ WAYS = {
         Way.EARLY: answer_at_once,
         Way.WRONG: answer_another,
         Way.DISMISS: HAS_NO_DISMISSAL,
+        Way.TOKEN: by_personal_token,
         Way.SATISFY: rail_satisfy,
     },
     "navigation": {
@@ -466,6 +506,7 @@ WAYS = {
         Way.EARLY: answer_at_once,
         Way.WRONG: answer_another,
         Way.DISMISS: HAS_NO_DISMISSAL,
+        Way.TOKEN: by_personal_token,
         Way.SATISFY: nav_satisfy,
     },
     "session": {**_HANDED_OVER, Way.CHILD: KNOWS_NO_PARENT, Way.TRIGGER: KNOWS_NO_PARENT},

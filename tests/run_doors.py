@@ -1,6 +1,7 @@
 """The REST door of the tests of runs: a desk's agent by its key, its people signed in, and the stranger's key."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from tests import run_cast
 from tests.cast import Api, issue
@@ -12,7 +13,10 @@ V1 = "/api/v1"
 
 @dataclass(frozen=True, kw_only=True)
 class Doors:
-    """`agent` and `stranger` call with keys; `person` is an operator's equal, signed in, and `viewer` only looks."""
+    """`agent` and `stranger` call with keys; `person` is an operator's equal, signed in, and `viewer` only looks.
+
+    `token` is the person's, with every scope that they have.
+    """
 
     desk: run_cast.Desk
     agent: Api
@@ -21,6 +25,7 @@ class Doors:
     person: Api
     owner: Api
     viewer: Api
+    token: Api
 
 
 def open_doors():
@@ -42,6 +47,7 @@ def open_doors():
         person=signed_in(desk.person),
         owner=signed_in(desk.owner),
         viewer=signed_in(desk.viewer),
+        token=by_token(desk.person),
     )
 
 
@@ -51,6 +57,20 @@ def signed_in(actor):
     client = Client()
     client.force_login(enrol(actor))
     return Api(client)
+
+
+def by_token(actor, scopes=("answer", "publish")):
+    """Somebody enrolled, by a token of theirs."""
+    from django.test import Client
+    from django.utils import timezone
+
+    from teams_app.engine.actors import TokenScope
+    from teams_app.services.tokens import issue_token
+
+    now = timezone.now()
+    given = frozenset(TokenScope(scope) for scope in scopes)
+    issued = issue_token(actor=actor, name="laptop", scopes=given, expires_at=now + timedelta(days=90), now=now)
+    return Api(Client(), Authorization=f"Bearer {issued.text}")
 
 
 def enrol(actor):

@@ -10,15 +10,18 @@ import structlog
 
 from teams_app import selectors
 from teams_app.engine.actors import Actor, Door
+from teams_app.engine.credentials import Mark, is_marked
 from teams_app.engine.errors import UnauthenticatedError
 from teams_app.services.keys import authenticate_key, remembered_actor
+from teams_app.services.tokens import authenticate_token
 from workrail_site import throttle
 
+TEAM_HEADER = "Workrail-Team"
 _SCHEME = "bearer"
 
 
 def read_bearer(header: str) -> str:
-    """The key in an Authorization header."""
+    """The key or token in an Authorization header."""
     scheme, _, key = header.strip().partition(" ")
     if scheme.lower() == _SCHEME and key.strip():
         return key.strip()
@@ -30,8 +33,20 @@ def read_bearer(header: str) -> str:
 
 def admit_key(*, text: str, door: Door, now: datetime) -> Actor:
     """Raises UnauthenticatedError, KeyRevokedError, KeyExpiredError or RateLimitedError."""
+    if is_marked(mark=Mark.PERSONAL_TOKEN, text=text):
+        raise UnauthenticatedError(
+            "A personal token is for REST; agents come here with a key.",
+            suggestion="Ask an owner of the team for an agent key: wr_key_…",
+        )
     actor = authenticate_key(text=text, door=door, now=now)
     return _admitted(actor, now)
+
+
+def admit_bearer(*, text: str, door: Door, now: datetime) -> Actor:
+    """A key as `admit_key`, or a person by their token."""
+    if is_marked(mark=Mark.PERSONAL_TOKEN, text=text):
+        return _admitted(authenticate_token(text=text, door=door, now=now), now)
+    return admit_key(text=text, door=door, now=now)
 
 
 def admit_remembered_key(*, text: str, door: Door, now: datetime) -> Actor | None:

@@ -20,10 +20,12 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 
 from teams_app.api.endpoints import Download, Listing, Operation, operation_of
+from workrail_site.admission import TEAM_HEADER
 from workrail_site.errors import PROBLEM_JSON, Problem
 
 _REFERENCE = "#/components/schemas/{name}"
 _JSON = "application/json"
+_TEAM_PARAMETER = "WorkrailTeam"
 # What msgspec calls a Listing of one type.
 _LISTING = re.compile(r"\bListing_(\w+)_\b")
 _WORD = re.compile(r"[A-Za-z0-9]+")
@@ -52,8 +54,9 @@ class EndpointSchema(AutoSchema):
             "security": self._one_of_the_ways_in(),
             "responses": self._responses(found),
         }
-        if parameters := [*_path_parameters(found), *self._query_parameters(found)]:
-            document["parameters"] = parameters
+        self.registry.register_on_missing(_team_header())
+        team = {"$ref": f"#/components/parameters/{_TEAM_PARAMETER}"}
+        document["parameters"] = [*_path_parameters(found), *self._query_parameters(found), team]
         if found.body is not None:
             content = {_JSON: {"schema": self._schema(found.body)}}
             document["requestBody"] = {"required": True, "content": content}
@@ -99,7 +102,11 @@ class KeyOrSessionSchema(OpenApiAuthenticationExtension):  # type: ignore[no-unt
 
     def get_security_definition(self, auto_schema: Any) -> list[dict[str, Any]]:  # noqa: ARG002  the library's form
         return [
-            {"type": "http", "scheme": "bearer", "description": "An agent key: wr_key_…"},
+            {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "An agent key, wr_key_…, or a person's token, wr_pat_…",
+            },
             {"type": "apiKey", "in": "cookie", "name": "sessionid", "description": "A person who has signed in."},
         ]
 
@@ -148,6 +155,19 @@ def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
 def _component(name: str, schema: dict[str, Any]) -> ResolvedComponent:
     kind = ResolvedComponent.SCHEMA
     return ResolvedComponent(name=name, type=kind, object=name, schema=schema)  # type: ignore[no-untyped-call]  # the library's own
+
+
+def _team_header() -> ResolvedComponent:
+    header = {
+        "in": "header",
+        "name": TEAM_HEADER,
+        "required": False,
+        "description": "The id of the team in which to act. Who has signed in and is in several teams must name one "
+        "(TEAM_REQUIRED). A key or a token is of one team and needs none; another team's id is refused (NOT_FOUND).",
+        "schema": {"type": "string", "pattern": "^team_[a-z2-7]{26}$"},
+    }
+    kind = ResolvedComponent.PARAMETER
+    return ResolvedComponent(name=_TEAM_PARAMETER, type=kind, object=_TEAM_PARAMETER, schema=header)  # type: ignore[no-untyped-call]  # the library's own
 
 
 def _path_parameters(found: Operation) -> list[dict[str, Any]]:

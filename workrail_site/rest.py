@@ -43,7 +43,6 @@ from workrail_site.wsgi_in_asgi import ACTOR
 
 log = structlog.get_logger(__name__)
 
-TEAM_HEADER = "Workrail-Team"
 # Under these keys of a request's META its body, as it was read, and the code of its refusal wait for the end of the call.
 PARSED_BODY = "workrail.body"
 REFUSED_WITH = "workrail.refused_with"
@@ -52,12 +51,12 @@ _KEPT = ("/api/v1/runs", "/api/v1/checkpoints", "/api/v1/sessions", "/api/v1/gap
 
 
 class KeyOrSession(BaseAuthentication):
-    """A bearer key, or else a person's session with its CSRF proof. A key never borrows from a cookie beside it."""
+    """A bearer key or token, or else a person's session with its CSRF proof. Neither borrows from a cookie beside it."""
 
     def authenticate(self, request: Request) -> tuple[AbstractBaseUser | AnonymousUser, Actor] | None:
         header = request.headers.get("Authorization")
         if header is not None:
-            actor = self._by_key(request, header)
+            actor = self._by_bearer(request, header)
             request.META[ACTOR] = actor
             return AnonymousUser(), actor
         person = getattr(request._request, "user", None)  # noqa: SLF001  the session's user, as DRF itself reads it
@@ -71,18 +70,18 @@ class KeyOrSession(BaseAuthentication):
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002  DRF's signature
         return "Bearer"
 
-    def _by_key(self, request: Request, header: str) -> Actor:
-        actor = admission.admit_key(text=admission.read_bearer(header), door=Door.REST, now=timezone.now())
-        chosen = request.headers.get(TEAM_HEADER)
+    def _by_bearer(self, request: Request, header: str) -> Actor:
+        actor = admission.admit_bearer(text=admission.read_bearer(header), door=Door.REST, now=timezone.now())
+        chosen = request.headers.get(admission.TEAM_HEADER)
         if chosen is not None and chosen != to_text(Prefix.TEAM, actor.team_id):
             raise NotFoundError(
-                "There is no such team for this key.",
-                suggestion=f"Leave {TEAM_HEADER} out: a key belongs to one team.",
+                "There is no such team for this key or token.",
+                suggestion=f"Leave {admission.TEAM_HEADER} out: a key belongs to one team, and so does a token.",
             )
         return actor
 
     def _by_session(self, request: Request, person: AbstractBaseUser) -> Actor:
-        chosen = request.headers.get(TEAM_HEADER)
+        chosen = request.headers.get(admission.TEAM_HEADER)
         team_id = None if chosen is None else read_id(prefix=Prefix.TEAM, text=chosen)
         return admission.admit_person(person_id=person.pk, team_id=team_id, door=Door.REST, now=timezone.now())
 

@@ -28,8 +28,9 @@ from teams_app.admin import accounts
 from teams_app.admin.models import EndpointAdmin, InvitationAdmin, NoticeDeliveryAdmin, TeamAdmin
 from teams_app.admin.pages import actor_of, choose_team, find_actor, own_teams_of
 from teams_app.admin.team_pages import AgentKeyAdmin, AuditEntryAdmin, MembershipAdmin
+from teams_app.admin.token_pages import PersonalTokenAdmin
 from teams_app.engine.ids import Prefix, from_text, to_text
-from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, Team
+from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, PersonalToken, Team
 from traces_app.admin.models import TraceEventAdmin
 from traces_app.models import TraceEvent
 from workflows_app.admin.models import (
@@ -193,6 +194,7 @@ studio.register(Team, TeamAdmin)
 studio.register(Membership, MembershipAdmin)
 studio.register(Invitation, InvitationAdmin)
 studio.register(AgentKey, AgentKeyAdmin)
+studio.register(PersonalToken, PersonalTokenAdmin)
 studio.register(Endpoint, EndpointAdmin)
 studio.register(NoticeDelivery, NoticeDeliveryAdmin)
 studio.register(AuditEntry, AuditEntryAdmin)

@@ -74,6 +74,7 @@ _WORK = (
 _TEAM = (
     _Place(icon="members", label="Members", view="admin:teams_app_membership_changelist", needs=Permission.READ_TEAM),
     _Place(icon="key", label="Keys", view="admin:teams_app_agentkey_changelist", needs=Permission.READ_TEAM),
+    _Place(icon="key", label="Tokens", view="admin:teams_app_personaltoken_changelist", needs=Permission.READ_TEAM),
     _Place(icon="audit", label="Audit log", view="admin:teams_app_auditentry_changelist", needs=Permission.READ_AUDIT),
     _Place(icon="settings", label="Settings", view="admin:teams_app_team_changelist", needs=Permission.READ_TEAM),
     _Place(icon="health", label="Health", view="admin:health", needs=Permission.READ_TEAM),

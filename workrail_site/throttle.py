@@ -42,7 +42,7 @@ def spend_for(*, actor: Actor, now: datetime) -> None:
     """One request of this actor. Raises RateLimitedError when its own limit or its team's is used up."""
     if actor.kind is ActorKind.SYSTEM:
         return
-    spend(bucket=actor.id, limit=settings.THROTTLE_ACTOR_PER_MINUTE, now=now)
+    spend(bucket=_own_of(actor), limit=settings.THROTTLE_ACTOR_PER_MINUTE, now=now)
     spend(bucket=_team_of(actor), limit=settings.THROTTLE_TEAM_PER_MINUTE, now=now)
 
 
@@ -52,7 +52,10 @@ def spend_from_lease(*, actor: Actor, now: datetime) -> bool:
     Whoever is told False calls `spend_for`; a permit of the actor's may then have been taken twice, once in a lease.
     """
     window = _window_of(now)
-    limits = ((actor.id, settings.THROTTLE_ACTOR_PER_MINUTE), (_team_of(actor), settings.THROTTLE_TEAM_PER_MINUTE))
+    limits = (
+        (_own_of(actor), settings.THROTTLE_ACTOR_PER_MINUTE),
+        (_team_of(actor), settings.THROTTLE_TEAM_PER_MINUTE),
+    )
     return all(limit == 0 or _take_held(bucket, window) is True for bucket, limit in limits)
 
 
@@ -73,6 +76,11 @@ def spend(*, bucket: str, limit: int, now: datetime) -> None:
 
 def _window_of(now: datetime) -> int:
     return int(now.timestamp()) // _WINDOW_SECONDS
+
+
+def _own_of(actor: Actor) -> str:
+    """A token has a limit of its own, as a key has: a script does not take the Studio from its person."""
+    return actor.id if actor.token is None else actor.token.id
 
 
 def _team_of(actor: Actor) -> str:

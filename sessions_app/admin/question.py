@@ -16,7 +16,7 @@ from sessions_app.selectors.checkpoints import CheckpointValue
 from sessions_app.selectors.evidence import Evidence
 from teams_app.admin.pages import Refused
 from teams_app.admin.parts import State, counted
-from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.actors import BY_TOKEN, Actor, Permission
 from teams_app.engine.ids import Prefix, to_text
 
 REASON_NEEDED = frozenset({states.SEND_BACK, states.REJECT})
@@ -158,7 +158,8 @@ def rights(actor: Actor, value: CheckpointValue) -> dict[str, bool]:
 
 def how_answered(value: CheckpointValue, name: str) -> str:
     """Who answered, in which right, and by which way."""
-    through = f" through {value.door}" if value.door else ""
+    by_token = value.door == BY_TOKEN
+    through = " by token" if by_token else f" through {value.door}" if value.door else ""
     match value.answered_as:
         case Authority.HUMAN:
             return f"Answered by {name}{through}"

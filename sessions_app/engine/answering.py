@@ -14,7 +14,6 @@ from sessions_app.engine.checkpoints import (
     Authority,
     CheckpointStaleError,
     CheckpointTooEarlyError,
-    HumanRequiredError,
 )
 from sessions_app.engine.decisions import Answer, AnswerMode, Decision, Outcome, Place, Settled
 from sessions_app.engine.findings import Findings
@@ -30,7 +29,7 @@ from sessions_app.engine.reasons import Reason
 from sessions_app.engine.runs import StopKind
 from sessions_app.engine.state import Answered, OpenQuestion, Snapshot, Stop, Work
 from sessions_app.engine.steering_refusals import OptionNotFoundError
-from teams_app.engine.errors import InvalidInputError, PreconditionFailedError, retry_after
+from teams_app.engine.errors import HumanRequiredError, InvalidInputError, PreconditionFailedError, retry_after
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Checkpoint, Effect, Option, Program

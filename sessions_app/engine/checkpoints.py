@@ -65,12 +65,6 @@ class CheckpointTooEarlyError(WorkrailError):
     default_retry = retry_after(ms=3_000)
 
 
-class HumanRequiredError(WorkrailError):
-    """Only a signed-in person does this; no key has the right, whatever its scopes."""
-
-    code = "HUMAN_REQUIRED"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
     id: str

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 from uuid import UUID
 
 import orjson
@@ -106,6 +106,7 @@ class QuestionView:
 class RunView:
     run_id: UUID
     workflow_id: str
+    workflow_title: str
     workflow_hash: str
     goal: str
     started_ms: int
@@ -205,27 +206,34 @@ def fold(view: SessionView, event: Mapping[str, Any]) -> None:
         case EventKind.SESSION_CREATED:
             view.title = data["title"]
             view.baseline = _preferences(data["preferences"]) if "preferences" in data else None
-        case EventKind.PREFERENCES_CHANGED if run_id is None:
-            view.baseline = _preferences(data["effective"])
         case EventKind.OBSERVATION_RECORDED:
             view.observed[ObservationKey(data["key"])] = data["value"]
-        case EventKind.RUN_STARTED if run_id is not None:
-            view.runs[run_id] = RunView(
-                run_id=run_id,
-                workflow_id=data["workflowId"],
-                workflow_hash=data["workflowHash"],
-                goal=data["goal"],
-                started_ms=event["timestampMs"],
-                last_activity_ms=event["timestampMs"],
-            )
+        case EventKind.PREFERENCES_CHANGED if run_id is None:
+            view.baseline = _preferences(data["effective"])
         case EventKind.NODE_OUTPUT_APPENDED if run_id is None:
             view.outputs.append(_output(event, run_id=None, to_node_id=None))
+        case EventKind.RUN_STARTED if run_id is not None:
+            view.runs[run_id] = _begun(event, run_id)
         case EventKind.HANDLE_ISSUED if run_id is not None:
             _fold_handle(view, event, run_id)
-        case _ if run_id is not None and run_id in view.runs:
-            _fold_run(view.runs[run_id], kind, event)
+        case of_run if run_id is not None and run_id in view.runs:
+            _fold_run(view.runs[run_id], of_run, event)
         case _:
+            # Of a run that never began: the checks of the log tell of it.
             pass
+
+
+def _begun(event: Mapping[str, Any], run_id: UUID) -> RunView:
+    data = event["data"]
+    return RunView(
+        run_id=run_id,
+        workflow_id=data["workflowId"],
+        workflow_title=data.get("title", ""),
+        workflow_hash=data["workflowHash"],
+        goal=data["goal"],
+        started_ms=event["timestampMs"],
+        last_activity_ms=event["timestampMs"],
+    )
 
 
 def _fold_handle(view: SessionView, event: Mapping[str, Any], run_id: UUID) -> None:
@@ -237,32 +245,60 @@ def _fold_handle(view: SessionView, event: Mapping[str, Any], run_id: UUID) -> N
         )
 
 
-def _fold_run(run: RunView, kind: EventKind, event: Mapping[str, Any]) -> None:
-    run.last_activity_ms = max(run.last_activity_ms, event["timestampMs"])
+def _fold_run(run: RunView, kind: EventKind, event: Mapping[str, Any]) -> None:  # noqa: C901, PLR0912  one case for each kind
+    run.last_activity_ms = event["timestampMs"]
     node_id = _scope(event, "nodeId", Prefix.NODE)
     data = event["data"]
     match kind:
-        case EventKind.NODE_CREATED if node_id is not None:
-            run.nodes[node_id] = _node(event, node_id)
+        case EventKind.NODE_CREATED:
+            if node_id is not None:
+                run.nodes[node_id] = _node(event, node_id)
         case EventKind.EDGE_CREATED:
             _join(run, data)
         case EventKind.NODE_OUTPUT_APPENDED:
-            output = _output(event, run_id=run.run_id, to_node_id=next(reversed(run.nodes), None))
-            for earlier in run.outputs if output.supersedes else ():
-                earlier.superseded = earlier.superseded or earlier.output_id == output.supersedes
-            run.outputs.append(output)
+            _fold_output(run, event)
         case EventKind.GAP_RECORDED:
             _fold_gap(run, event)
-        case EventKind.CHECKPOINT_PRESENTED if node_id is not None:
-            _fold_question(run, event, node_id)
-        case EventKind.CHECKPOINT_ANSWERED if "request" in data:
-            _fold_answer(run, event)
+        case EventKind.CHECKPOINT_PRESENTED:
+            if node_id is not None:
+                _fold_question(run, event, node_id)
+        case EventKind.CHECKPOINT_ANSWERED:
+            if "request" in data:
+                _fold_answer(run, event)
         case EventKind.CAPABILITY_OBSERVED:
             run.capabilities[data["capability"]] = data["status"]
-        case _:
+        case (
+            EventKind.ADVANCE_RECORDED
+            | EventKind.VALIDATION_PERFORMED
+            | EventKind.ASSESSMENT_RECORDED
+            | EventKind.ASSESSMENT_CONSEQUENCE_APPLIED
+            | EventKind.PREFERENCES_CHANGED
+            | EventKind.CONTEXT_SET
+            | EventKind.DIVERGENCE_RECORDED
+            | EventKind.DECISION_TRACE_APPENDED
+            | EventKind.ACTIVITY_ENTERED
+            | EventKind.RUN_COMPLETED
+            | EventKind.RUN_STOPPED
+            | EventKind.RUN_RESUMED
+        ):
+            # What they change stands in the snapshot of the node that they come with.
             pass
+        case (
+            EventKind.SESSION_CREATED | EventKind.OBSERVATION_RECORDED | EventKind.RUN_STARTED | EventKind.HANDLE_ISSUED
+        ):
+            # Told of the session, above.
+            pass
+        case _:
+            assert_never(kind)
     if kind in _ACTIVE and node_id in run.nodes and not _resolves(data) and not _tells_an_answer(data):
         run.nodes[node_id].last_activity = event["eventIndex"]
+
+
+def _fold_output(run: RunView, event: Mapping[str, Any]) -> None:
+    output = _output(event, run_id=run.run_id, to_node_id=next(reversed(run.nodes), None))
+    for earlier in run.outputs if output.supersedes else ():
+        earlier.superseded = earlier.superseded or earlier.output_id == output.supersedes
+    run.outputs.append(output)
 
 
 def _node(event: Mapping[str, Any], node_id: UUID) -> NodeView:

@@ -153,11 +153,11 @@ def read_checkpoint(*, actor: Actor, request_id: UUID) -> CheckpointValue:
     return checkpoint_value(row, _runs_of([row])[row.run_id])
 
 
-def question_of_run(*, actor: Actor, run_id: UUID, checkpoint_id: str) -> tuple[UUID, CheckpointState] | None:
+def question_of_run(*, actor: Actor, run_id: UUID, checkpoint_id: str) -> CheckpointValue | None:
     """The question of that name that a run asked last, and what became of it."""
     rows = _of_team(actor).filter(run_id=run_id, checkpoint_id=checkpoint_id).order_by("-presented_at", "-id")
-    found = rows.values_list("id", "state").first()
-    return None if found is None else (found[0], CheckpointState(found[1]))
+    found = rows.first()
+    return None if found is None else checkpoint_value(found, _runs_of([found])[run_id])
 
 
 def count_open(*, actor: Actor) -> int:

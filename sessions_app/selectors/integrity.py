@@ -1,8 +1,7 @@
 """Checks what is stored of a session: its chain, its seals, and that every table says what the log says."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -10,22 +9,13 @@ import orjson
 from django.conf import settings
 
 from sessions_app.engine import seals, stored_log
-from sessions_app.engine.handles import ParentContext
 from sessions_app.engine.ledger import EntryKind
 from sessions_app.engine.log import EventKind, Fault, Head, HealthReason, StoredEvent, Verification, verify_chain
-from sessions_app.engine.projections import (
-    GapView,
-    HandleView,
-    NodeView,
-    OutputView,
-    QuestionView,
-    RunView,
-    SessionView,
-    project,
-)
+from sessions_app.engine.projections import SessionView, project
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.stored_log import LogRow, ReplyRow, SessionRow, Told
+from sessions_app.engine.tables import TABLES, Table
 from sessions_app.models import WorkSession
 from sessions_app.selectors import gates_passed
 from sessions_app.selectors.stored_sessions import SessionTables, read_stored
@@ -36,6 +26,8 @@ from workflows_app.engine.program import Autonomy, RiskPolicy
 _IDS_AT_ONCE = 2000
 _STALE = "stale_projection"
 _MISSING = "missing_row"
+# What reading an event raises that no code of ours has written.
+_NOT_TOLD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _COLUMN = stored_log.LogReason.COLUMN_MISMATCH.value
 
 
@@ -79,20 +71,21 @@ def judge(stored: SessionTables) -> list[Finding]:
     trusted = next((entry.next_event_index for entry in stored.entries if entry.kind == EntryKind.ADOPTED.value), None)
     faults, told = _sealed(stored, trusted)
     found.extend(faults)
-    view = project(bytes(row.body) for row in stored.events)
-    found.extend(_Judge(stored, view, told).findings())
-    passed = gates_passed.gates_passed(stored, view)
+    try:
+        view = project(bytes(row.body) for row in stored.events)
+        found.extend(_Judge(stored, view, told).findings())
+        passed = list(gates_passed.gates_passed(stored, view))
+    except _NOT_TOLD as error:
+        message = f"The log tells what cannot have happened: {type(error).__name__}: {error}"
+        found.append(Finding(session_id=stored.session_id, reason=HealthReason.UNREADABLE.value, message=message))
+        return found
     found.extend(Finding(session_id=stored.session_id, reason=gates_passed.REASON, message=said) for said in passed)
     return found
 
 
-def to_ms(moment: datetime | None) -> int | None:
-    return None if moment is None else int(moment.timestamp() * 1000)
-
-
 def _remains(stored: SessionTables) -> Iterator[Finding]:
     """Rows of a session whose own row is gone."""
-    tables = ("events", "runs", "nodes", "attempts", "outputs", "gaps", "questions", "handles")
+    tables = ("events", "attempts", *TABLES)
     left = {name: len(getattr(stored, name)) for name in tables if getattr(stored, name)}
     if left:
         told = ", ".join(f"{count} {name}" for name, count in left.items())
@@ -199,12 +192,10 @@ class _Judge:
     def findings(self) -> Iterator[Finding]:
         yield from self._teams()
         yield from self._session()
+        for name, table in TABLES.items():
+            yield from self._table(name, table)
         yield from self._runs()
-        yield from self._nodes()
-        yield from self._same("outputs", map(_of_output, self.stored.outputs), map(_of_told_output, self._outputs()))
-        yield from self._same("gaps", map(_of_gap, self.stored.gaps), self._told_gaps())
-        yield from self._same("checkpoints", map(_of_question, self.stored.questions), self._told_questions())
-        yield from self._same("holders of session tokens", map(_of_handle, self.stored.handles), self._told_handles())
+        yield from self._snapshots()
         yield from self._times()
         yield from self._attempts()
 
@@ -212,7 +203,7 @@ class _Judge:
         return Finding(session_id=self.row.id, reason=reason, message=message)
 
     def _teams(self) -> Iterator[Finding]:
-        for name in ("runs", "nodes", "attempts", "outputs", "gaps", "questions", "handles"):
+        for name in ("attempts", *TABLES):
             strange = [row for row in getattr(self.stored, name) if row.team_id != self.row.team_id]
             if strange:
                 yield self._finding(_COLUMN, f"{len(strange)} {name} are said to be another team's.")
@@ -247,149 +238,46 @@ class _Judge:
             if stored != logged:
                 yield self._finding(_COLUMN, f"{column} of {name} is {stored!r}, the log says {logged!r}.")
 
+    def _table(self, name: str, table: Table[Any]) -> Iterator[Finding]:
+        kept = {row.id: row for row in getattr(self.stored, name)}
+        told = {row.id: row for row in table.told(self.view)}
+        if kept.keys() != told.keys():
+            yield self._finding(_MISSING, f"{len(kept)} {name} are stored, the log tells of {len(told)}.")
+        for id_ in sorted(kept.keys() & told.keys()):
+            differing = table.differing(kept[id_], told[id_])
+            if differing:
+                yield self._finding(
+                    _STALE, f"Of one of the {name}, {id_}, the log tells another {', '.join(differing)}."
+                )
+
     def _runs(self) -> Iterator[Finding]:
-        runs = {run.id: run for run in self.stored.runs}
-        if set(runs) != set(self.view.runs):
-            yield self._finding(_MISSING, "The runs of the table are not the runs of the log.")
-        starts = {row.run_id: row for row in self.stored.events if row.kind == EventKind.RUN_STARTED.value}
-        latest: dict[UUID, int] = {}
-        for event in self.stored.events:
-            if event.run_id is not None:
-                latest[event.run_id] = to_us(event.created_at)
-        for run_id in sorted(runs.keys() & self.view.runs.keys()):
-            yield from self._run(runs[run_id], self.view.runs[run_id], starts.get(run_id), latest.get(run_id))
+        """What the seals tell of the runs beyond the log: who began them, and moments more exact than its own."""
+        starts = {row.run_id: row.index for row in self.stored.events if row.kind == EventKind.RUN_STARTED.value}
+        latest = {row.run_id: to_us(row.created_at) for row in self.stored.events if row.run_id is not None}
+        for run in self.stored.runs:
+            start = starts.get(run.id)
+            columns = {
+                "created_by": (run.created_by, None if start is None else self.told.actors.get(start, run.created_by)),
+                "started_at": (to_us(run.started_at), None if start is None else self.told.created_us.get(start)),
+                "last_activity_at": (to_us(run.last_activity_at), latest.get(run.id)),
+            }
+            yield from self._columns(to_text(Prefix.RUN, run.id), columns)
 
-    def _run(self, run: Any, view: RunView, start: Any, latest: int | None) -> Iterator[Finding]:
-        name = to_text(Prefix.RUN, run.id)
-        tip = view.tip
-        said = (run.status, run.tip_node_id, run.workflow_hash, to_ms(run.completed_at))
-        logged = (view.status.value, tip.node_id if tip else None, view.workflow_hash, view.completed_ms)
-        if said != logged:
-            yield self._finding(_STALE, f"{name} is {said}, the log says {logged}.")
-        began = orjson.loads(bytes(start.body))["data"] if start else {}
-        columns = {
-            "workflow_id": (run.workflow_id, view.workflow_id),
-            "workflow_title": (run.workflow_title, began.get("title", "")[:256]),
-            "goal": (run.goal, view.goal[:2048]),
-            "created_by": (run.created_by, self.told.actors.get(start.index, run.created_by) if start else None),
-            "started_at": (to_us(run.started_at), self.told.created_us.get(start.index) if start else None),
-            "last_activity_at": (to_us(run.last_activity_at), latest),
-        }
-        yield from self._columns(name, columns)
-
-    def _nodes(self) -> Iterator[Finding]:
-        logged = {node.node_id: node for run in self.view.runs.values() for node in run.nodes.values()}
-        nodes = {node.id: node for node in self.stored.nodes}
-        if set(nodes) != set(logged):
-            yield self._finding(_MISSING, "The nodes of the table are not the nodes of the log.")
-        for node_id, node in nodes.items():
-            if node_id in logged and _of_node(node) != _of_view(logged[node_id]):
-                yield self._finding(_STALE, f"{to_text(Prefix.NODE, node_id)} differs from the log.")
+    def _snapshots(self) -> Iterator[Finding]:
+        for node in self.stored.nodes:
             if node.snapshot_has is None:
                 yield self._finding(_MISSING, f"Snapshot {node.snapshot_digest} is gone.")
             elif node.snapshot_has != node.snapshot_digest:
                 message = f"Snapshot {node.snapshot_digest} has other bytes."
                 yield self._finding(HealthReason.DIGEST_MISMATCH.value, message)
 
-    def _same(
-        self, name: str, stored: Iterable[tuple[Any, ...]], logged: Iterable[tuple[Any, ...]]
-    ) -> Iterator[Finding]:
-        """Rows are named by their first value."""
-        kept = {row[0]: row for row in stored}
-        told = {row[0]: row for row in logged}
-        if kept.keys() != told.keys():
-            yield self._finding(_MISSING, f"{len(kept)} {name} are stored, the log tells of {len(told)}.")
-        for key in sorted(kept.keys() & told.keys()):
-            if kept[key] != told[key]:
-                yield self._finding(_STALE, f"One of the {name}, {key}, differs from the log.")
-
-    def _outputs(self) -> Iterable[OutputView]:
-        return self.view.every_output()
-
-    def _told_gaps(self) -> Iterator[tuple[Any, ...]]:
-        return (_of_told_gap(run, gap) for run in self.view.runs.values() for gap in run.gaps)
-
-    def _told_questions(self) -> Iterator[tuple[Any, ...]]:
-        return (_of_asked(run, each) for run in self.view.runs.values() for each in run.questions.values())
-
-    def _told_handles(self) -> Iterator[tuple[Any, ...]]:
-        return map(_of_told_handle, self.view.handles.values())
-
     def _times(self) -> Iterator[Finding]:
-        for name in ("nodes", "outputs", "gaps", "handles"):
-            for row in getattr(self.stored, name):
-                if to_us(row.created_at) != self.told.created_us.get(row.event_index):
+        for name, table in TABLES.items():
+            for row in getattr(self.stored, name) if table.born else ():
+                if to_us(getattr(row, table.born)) != self.told.created_us.get(row.event_index):
                     yield self._finding(_COLUMN, f"One of the {name} has another time than event {row.event_index}.")
 
     def _attempts(self) -> Iterator[Finding]:
         known = {*(node.id for node in self.stored.nodes), self.row.id}
         if any(attempt.to_node_id not in known for attempt in self.stored.attempts):
             yield self._finding("orphan_row", "An attempt leads to a node that is not there.")
-
-
-def _of_node(node: Any) -> tuple[object, ...]:
-    place = (node.kind, node.parent_id, node.edge_kind, node.edge_cause, node.event_index)
-    return (*place, node.snapshot_digest, node.pending_key, node.autonomy, node.risk_policy)
-
-
-def _of_view(node: NodeView) -> tuple[object, ...]:
-    place = (node.kind.value, node.parent_id, node.edge_kind, node.edge_cause, node.event_index)
-    return (*place, node.snapshot, node.pending, node.autonomy, node.risk_policy)
-
-
-def _of_output(row: Any) -> tuple[Any, ...]:
-    place = (row.run_id, row.node_id, row.to_node_id, row.channel, row.supersedes_id, row.event_index)
-    return (row.id, *place, row.body_has, row.sha256, row.artifact_kind)
-
-
-def _of_told_output(out: OutputView) -> tuple[Any, ...]:
-    place = (out.run_id, out.node_id, out.to_node_id, out.channel.value, out.supersedes, out.event_index)
-    return (out.output_id, *place, out.sha256, out.sha256, out.artifact_kind[:128])
-
-
-def _of_gap(row: Any) -> tuple[Any, ...]:
-    told = (row.severity, row.category, row.detail, row.summary)
-    return (row.id, row.run_id, row.node_id, *told, row.resolved_by_id, row.event_index)
-
-
-def _of_told_gap(run: RunView, gap: GapView) -> tuple[Any, ...]:
-    told = (gap.severity.value, gap.category, gap.detail, gap.summary)
-    return (gap.gap_id, run.run_id, gap.node_id, *told, gap.resolved_by, gap.event_index)
-
-
-def _of_question(row: Any) -> tuple[Any, ...]:
-    texts = (row.checkpoint_id, row.instance_key, row.title, row.message, row.authority, row.digest)
-    shown = (*texts, _sorted(orjson.loads(row.options)))
-    times = (to_ms(row.presented_at), to_ms(row.due_at), to_ms(row.answered_at), row.event_index)
-    answer = (row.answered_by, row.answered_as, row.option_id, row.reason, row.door, row.to_node_id)
-    return (row.id, row.run_id, row.state, *shown, *times, *answer)
-
-
-def _of_asked(run: RunView, view: QuestionView) -> tuple[Any, ...]:
-    texts = tuple(view.shown[key] for key in ("checkpointId", "instance", "title", "message", "authority", "digest"))
-    shown = (*texts, _sorted(view.shown["options"]))
-    times = (view.presented_ms, view.due_ms, view.answered_ms, view.event_index)
-    answer = (view.answered_by, view.answered_as, view.option_id, view.reason, view.door, view.to_node_id)
-    return (view.request_id, run.run_id, run.state_of(view).value, *shown, *times, *answer)
-
-
-def _sorted(options: object) -> bytes:
-    """The same for equal options: jsonb gives keys back in an order of its own."""
-    return orjson.dumps(options, option=orjson.OPT_SORT_KEYS)
-
-
-def _of_handle(row: Any) -> tuple[Any, ...]:
-    of_parent = (row.parent_workflow_id, row.parent_activity, row.parent_version)
-    parent = (row.parent_run_id, row.parent_session_id, *of_parent)
-    return (row.id, row.run_id, row.dialect, row.agent_id, *parent, row.event_index)
-
-
-def _of_told_handle(view: HandleView) -> tuple[Any, ...]:
-    held = view.handle
-    return (held.id, held.run_id, held.dialect.value, held.agent_id, *_parent(held.parent), view.event_index)
-
-
-def _parent(parent: ParentContext | None) -> tuple[UUID | None, UUID | None, str, str, str]:
-    if parent is None:
-        return (None, None, "", "", "")
-    return (parent.run_id, parent.session_id, parent.workflow_id, parent.activity, parent.version)

@@ -15,11 +15,17 @@ import psycopg
 from django.db import connection
 from psycopg.rows import namedtuple_row
 
+from sessions_app.engine.tables import TABLES
 from sessions_app.selectors.standings import birth_date
 
 _ROWS_AT_ONCE = 1000
 _OF_RUNS = "t.run_id IN (SELECT r.id FROM sessions_app_run r WHERE r.session_id = %(session)s)"
 _OF_SESSION = "t.session_id = %(session)s"
+_OF_TEAM = f"t.team_id = (SELECT w.team_id FROM sessions_app_worksession w WHERE w.id = %(session)s) AND {_OF_SESSION}"
+_SNAPSHOT = (
+    ", (SELECT 'sha256:' || encode(sha256(s.data), 'hex') FROM sessions_app_snapshot s "
+    "WHERE s.team_id = t.team_id AND s.digest = t.snapshot_digest) AS snapshot_has"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +43,13 @@ class _Table:
         return f"SELECT {self.key} AS session_id, {self.columns} FROM {self.source} WHERE {scope} ORDER BY {order}"
 
 
+def _kept(name: str, *, then: str, narrow: str = _OF_SESSION, more: str = "") -> _Table:
+    """One of those that are kept beside the log, with all the columns that it has there."""
+    table = TABLES[name]
+    columns = ", ".join(column.reading for column in table.columns)
+    return _Table(columns=f"t.team_id, {columns}{more}", source=f"{table.name} t", narrow=narrow, then=then)
+
+
 _TABLES = {
     "session": _Table(
         columns="t.id, t.team_id, t.title, t.parent_id, t.next_event_index, t.head_digest, t.head_seal, t.git_branch, "
@@ -51,62 +64,22 @@ _TABLES = {
         narrow="t.born_on = %(born_on)s AND t.session_id = %(session)s",
         then="t.index",
     ),
-    "runs": _Table(
-        columns="t.id, t.team_id, t.workflow_id, t.workflow_title, t.workflow_hash, t.dialect, t.goal, t.status, "
-        "t.tip_node_id, t.created_by, t.started_at, t.last_activity_at, t.completed_at",
-        source="sessions_app_run t",
-        then="t.id",
-    ),
-    "nodes": _Table(
-        columns="t.id, t.team_id, t.run_id, t.parent_id, t.kind, t.edge_kind, t.edge_cause, t.snapshot_digest, "
-        "t.pending_key, t.autonomy, t.risk_policy, t.event_index, t.created_at, "
-        "(SELECT 'sha256:' || encode(sha256(s.data), 'hex') FROM sessions_app_snapshot s "
-        "WHERE s.team_id = t.team_id AND s.digest = t.snapshot_digest) AS snapshot_has",
-        source="sessions_app_node t",
-        narrow=_OF_RUNS,
-        then="t.event_index, t.id",
-    ),
+    "runs": _kept("runs", then="t.id"),
+    "nodes": _kept("nodes", narrow=_OF_RUNS, then="t.event_index, t.id", more=_SNAPSHOT),
     "attempts": _Table(
         columns="t.node_id, t.nonce, t.kind, t.team_id, t.to_node_id, t.event_index, encode(sha256(t.reply), 'hex') AS reply, "
         "t.reply_template, t.keys_generation, t.actor, t.created_at",
         source="sessions_app_attempt t",
         then="t.event_index, t.node_id, t.nonce",
     ),
-    "outputs": _Table(
-        columns="t.id, t.team_id, t.run_id, t.node_id, t.to_node_id, t.channel, t.artifact_kind, t.sha256, t.supersedes_id, "
-        "t.event_index, t.created_at, 'sha256:' || encode(sha256(convert_to(t.body, 'UTF8')), 'hex') AS body_has",
-        source="sessions_app_output t",
-        narrow="t.team_id = (SELECT w.team_id FROM sessions_app_worksession w WHERE w.id = %(session)s) AND "
-        + _OF_SESSION,
-        then="t.event_index, t.id",
-    ),
-    "gaps": _Table(
-        columns="t.id, t.team_id, t.run_id, t.node_id, t.severity, t.category, t.detail, t.summary, t.resolved_by_id, "
-        "t.event_index, t.created_at",
-        source="sessions_app_gap t",
-        narrow=_OF_RUNS,
-        then="t.id",
-    ),
-    "questions": _Table(
-        columns="t.id, t.team_id, t.run_id, t.checkpoint_id, t.instance_key, t.title, t.message, t.options::text AS options, "
-        "t.authority, t.digest, t.event_index, t.presented_at, t.due_at, t.state, t.answered_at, t.answered_by, "
-        "t.answered_as, t.option_id, t.reason, t.door, t.to_node_id",
-        source="sessions_app_checkpointrequest t",
-        narrow=_OF_RUNS,
-        then="t.id",
-    ),
-    "handles": _Table(
-        columns="t.id, t.team_id, t.run_id, t.dialect, t.agent_id, t.parent_run_id, t.parent_session_id, "
-        "t.parent_workflow_id, t.parent_activity, t.parent_version, t.event_index, t.created_at",
-        source="sessions_app_handle t",
-        narrow=_OF_RUNS,
-        then="t.id",
-    ),
+    "outputs": _kept("outputs", narrow=_OF_TEAM, then="t.event_index, t.id"),
+    "gaps": _kept("gaps", narrow=_OF_RUNS, then="t.id"),
+    "questions": _kept("questions", narrow=_OF_RUNS, then="t.id"),
+    "handles": _kept("handles", narrow=_OF_RUNS, then="t.id"),
     "entries": _Table(
         columns="t.team_id, t.kind, t.next_event_index, t.head_digest",
         source="sessions_app_ledgerentry t",
-        narrow="t.team_id = (SELECT w.team_id FROM sessions_app_worksession w WHERE w.id = %(session)s) AND "
-        + _OF_SESSION,
+        narrow=_OF_TEAM,
         then="t.kind",
     ),
 }

@@ -1,25 +1,40 @@
 """The rows of an import, copied in as the file is read for the second time. What is written is what the views tell."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import orjson
 from django.conf import settings
 from django.db import connection
+from psycopg.types.json import Json
 
 from sessions_app.engine.bundle_checks import Examined, ExaminedSession
 from sessions_app.engine.bundle_reader import EventPart, Part, Sealed, SessionEnd, SnapshotPart
 from sessions_app.engine.bundle_renaming import Renaming
 from sessions_app.engine.bundles import BundledSession, PinnedWorkflow, Preamble
 from sessions_app.engine.log import GENESIS, EventKind, Head
-from sessions_app.engine.projections import GapView, NodeView, OutputView, QuestionView, RunView, output_body
+from sessions_app.engine.projections import NodeView, RunView, output_body
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.seals import Transition, dialects_told, seal_transition
 from sessions_app.engine.state import Preferences
-from sessions_app.models import CheckpointRequest, Gap, Handle, Run, WorkSession
+from sessions_app.engine.tables import (
+    GAPS,
+    HANDLES,
+    NODES,
+    OUTPUTS,
+    QUESTIONS,
+    RUNS,
+    TABLES,
+    NodeRow,
+    Table,
+    moment,
+    node_row,
+    output_row,
+)
+from sessions_app.models import WorkSession
 from sessions_app.selectors.standings import birth_date
 from sessions_app.services import sealing
 from teams_app.engine.actors import Actor
@@ -27,7 +42,7 @@ from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.seals import to_us
 from workflows_app.engine import canonical
 from workflows_app.engine.source import ContentKind
-from workflows_app.selectors.programs import StoredContent, load_program
+from workflows_app.selectors.programs import StoredContent
 from workflows_app.services.pinned import keep_program
 
 _BODY, _CREATED_AT = 9, 11  # their places in a row of an event
@@ -37,18 +52,20 @@ _EVENTS = (
     "COPY sessions_app_event (born_on, session_id, index, team_id, event_id, kind, run_id, node_id, dedupe, body, digest, "
     "created_at, seal) FROM STDIN"
 )
-_NODES = (
-    "COPY sessions_app_node (id, team_id, session_id, run_id, parent_id, kind, edge_kind, edge_cause, snapshot_digest, "
-    "pending_key, pending_title, autonomy, risk_policy, event_index, created_at) FROM STDIN"
-)
-_OUTPUTS = (
-    "COPY sessions_app_output (id, team_id, session_id, run_id, node_id, to_node_id, channel, body, artifact_kind, sha256, "
-    "supersedes_id, event_index, created_at) FROM STDIN"
-)
 _SNAPSHOTS = (
     "INSERT INTO sessions_app_snapshot (team_id, digest, data) SELECT %s, * FROM unnest(%s::text[], %s::bytea[]) "
     "ON CONFLICT DO NOTHING"
 )
+
+
+def _copying(table: Table[Any]) -> str:
+    names = (*(column.name for column in table.columns), *_set(table.beside))
+    return f"COPY {table.name} (team_id, session_id, {', '.join(names)}) FROM STDIN"
+
+
+def _set(beside: Mapping[str, str | None]) -> dict[str, str]:
+    """A column that begins with nothing is left out."""
+    return {name: value for name, value in beside.items() if value is not None}
 
 
 def write_parts(
@@ -95,7 +112,7 @@ class _Rows:
     def flush(self) -> None:
         if not self.rows:
             return
-        with connection.cursor() as cursor, cursor.copy(self.statement) as copy:
+        with connection.wrap_database_errors, connection.cursor() as cursor, cursor.copy(self.statement) as copy:
             for row in self.rows:
                 copy.write_row(row)
         self.rows, self.size_bytes = [], 0
@@ -127,8 +144,7 @@ class _Writer:
         self.actor, self.renaming, self.brought, self.now = actor, renaming, brought, now
         self.team_id = actor.team_id
         self.events = _Rows(statement=_EVENTS, rows=[])
-        self.outputs = _Rows(statement=_OUTPUTS, rows=[])
-        self.nodes = _Rows(statement=_NODES, rows=[])
+        self.kept = {table.name: _Rows(statement=_copying(table), rows=[]) for table in TABLES.values()}
         self.snapshots = _Snapshots(team_id=self.team_id, digests=[], data=[])
 
     def pin(self, part: PinnedWorkflow) -> None:
@@ -188,13 +204,31 @@ class _Writer:
         if self.last_event:
             self._keep_event(self._seal())
         self.events.flush()
-        self.outputs.flush()
         self.snapshots.flush()
         self._session()
-        for run in self.session.view.runs.values():
-            self._run(run)
-        self.nodes.flush()
-        self._handles()
+        view = self.session.view
+        for run in RUNS.told(view):
+            dialect = self.session.dialects[run.id].value
+            self._keep(RUNS, replace(run, dialect=dialect, created_by=self.actor.id))
+        for of_run in view.runs.values():
+            for node in of_run.nodes.values():
+                self._keep(NODES, self._node(of_run, node))
+        tables: tuple[Table[Any], ...] = (GAPS, QUESTIONS, HANDLES)
+        for table in tables:
+            for row in table.told(view):
+                self._keep(table, row)
+        for rows in self.kept.values():
+            rows.flush()
+
+    def _keep(self, table: Table[Any], row: Any) -> None:
+        """The row under its new names."""
+        values = {column: getattr(row, column.name) for column in table.columns}
+        renamed = [self._maybe(value) if column.sql == "uuid" else value for column, value in values.items()]
+        written = [
+            Json(value) if column.sql == "jsonb" else value for column, value in zip(values, renamed, strict=True)
+        ]
+        size = sum(len(value) for value in renamed if isinstance(value, str))
+        self.kept[table.name].add((self.team_id, self.session_id, *written, *_set(table.beside).values()), size)
 
     def _head(self) -> Head:
         return Head(next_index=self.index, digest=self.digest)
@@ -220,25 +254,7 @@ class _Writer:
 
     def _output(self, event: dict[str, Any]) -> None:
         output = self.told[UUID(hex=event["data"]["outputId"].rpartition("_")[2])]
-        body = output_body(event["data"]["payload"])
-        self.outputs.add(self._output_row(output, body), len(body))
-
-    def _output_row(self, output: OutputView, body: str) -> tuple[Any, ...]:
-        return (
-            self._id(output.output_id),
-            self.team_id,
-            self.session_id,
-            self._maybe(output.run_id),
-            self._maybe(output.node_id),
-            self._maybe(output.to_node_id),
-            output.channel.value,
-            body,
-            output.artifact_kind[:128],
-            canonical.digest(body.encode()),
-            self._maybe(output.supersedes),
-            output.event_index,
-            moment(output.created_ms),
-        )
+        self._keep(OUTPUTS, output_row(output, output_body(event["data"]["payload"])))
 
     def _session(self) -> None:
         view = self.session.view
@@ -263,116 +279,6 @@ class _Writer:
             **observed,
         )
 
-    def _run(self, run: RunView) -> None:
-        tip = run.tip
-        if tip is None:
-            return
-        Run.objects.create(
-            id=self._id(run.run_id),
-            team_id=self.team_id,
-            session_id=self.session_id,
-            workflow_id=run.workflow_id,
-            workflow_title=load_program(run.workflow_hash).title[:256],
-            workflow_hash=run.workflow_hash,
-            dialect=self.session.dialects[run.run_id].value,
-            goal=run.goal,
-            status=run.status.value,
-            tip_node_id=self._id(tip.node_id),
-            created_by=self.actor.id,
-            started_at=moment(run.started_ms),
-            last_activity_at=moment(run.last_activity_ms),
-            completed_at=None if run.completed_ms is None else moment(run.completed_ms),
-        )
-        for node in run.nodes.values():
-            self.nodes.add(self._node_row(run, node))
-        Gap.objects.bulk_create(self._gap(run, gap) for gap in run.gaps)
-        CheckpointRequest.objects.bulk_create(self._question(run, question) for question in run.questions.values())
-
-    def _node_row(self, run: RunView, node: NodeView) -> tuple[Any, ...]:
-        digest = node.snapshot if self.renaming is None else self.renaming.snapshots[node.snapshot]
-        return (
-            self._id(node.node_id),
-            self.team_id,
-            self.session_id,
-            self._id(run.run_id),
-            self._maybe(node.parent_id),
-            node.kind.value,
-            node.edge_kind,
-            node.edge_cause,
-            digest,
-            node.pending,
-            self.session.title_at(run, node),
-            node.autonomy,
-            node.risk_policy,
-            node.event_index,
-            moment(node.created_ms),
-        )
-
-    def _gap(self, run: RunView, gap: GapView) -> Gap:
-        return Gap(
-            id=self._id(gap.gap_id),
-            team_id=self.team_id,
-            session_id=self.session_id,
-            run_id=self._id(run.run_id),
-            node_id=self._id(gap.node_id or run.run_id),
-            severity=gap.severity.value,
-            category=gap.category,
-            detail=gap.detail,
-            summary=gap.summary,
-            resolved_by_id=self._maybe(gap.resolved_by),
-            event_index=gap.event_index,
-            created_at=moment(gap.created_ms),
-        )
-
-    def _question(self, run: RunView, view: QuestionView) -> CheckpointRequest:
-        shown = view.shown
-        return CheckpointRequest(
-            id=self._id(view.request_id),
-            team_id=self.team_id,
-            session_id=self.session_id,
-            run_id=self._id(run.run_id),
-            checkpoint_id=shown["checkpointId"],
-            instance_key=shown["instance"],
-            title=shown["title"],
-            message=shown["message"],
-            options=shown["options"],
-            authority=shown["authority"],
-            digest=shown["digest"],
-            event_index=view.event_index,
-            presented_at=moment(view.presented_ms),
-            due_at=None if view.due_ms is None else moment(view.due_ms),
-            state=run.state_of(view).value,
-            answered_at=None if view.answered_ms is None else moment(view.answered_ms),
-            answered_by=view.answered_by,
-            answered_as=view.answered_as,
-            option_id=view.option_id,
-            reason=view.reason,
-            door=view.door,
-            to_node_id=self._maybe(view.to_node_id),
-        )
-
-    def _handles(self) -> None:
-        Handle.objects.bulk_create(self._holders())
-
-    def _holders(self) -> Iterator[Handle]:
-        for view in self.session.view.handles.values():
-            held, parent = view.handle, view.handle.parent
-            yield Handle(
-                id=self._id(held.id),
-                team_id=self.team_id,
-                session_id=self.session_id,
-                run_id=self._id(held.run_id),
-                dialect=held.dialect.value,
-                agent_id=held.agent_id,
-                parent_run_id=self._maybe(parent.run_id) if parent else None,
-                parent_session_id=self._maybe(parent.session_id) if parent else None,
-                parent_workflow_id=parent.workflow_id if parent else "",
-                parent_activity=parent.activity if parent else "",
-                parent_version=parent.version if parent else "",
-                event_index=view.event_index,
-                created_at=moment(view.created_ms),
-            )
-
-
-def moment(unix_ms: int) -> datetime:
-    return datetime.fromtimestamp(unix_ms / 1000, tz=UTC)
+    def _node(self, run: RunView, node: NodeView) -> NodeRow:
+        row = node_row(run, node, title=self.session.title_at(run, node))
+        return row if self.renaming is None else replace(row, snapshot_digest=self.renaming.snapshots[node.snapshot])

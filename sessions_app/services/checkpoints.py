@@ -10,10 +10,10 @@ from django.db.models import Q
 from sessions_app.engine import outputs
 from sessions_app.engine.checkpoints import (
     MAX_REASON_CHARACTERS,
+    Authority,
     CheckpointAnsweredError,
     CheckpointStaleError,
     CheckpointState,
-    HumanRequiredError,
     Voice,
 )
 from sessions_app.engine.decide import decide
@@ -28,6 +28,7 @@ from sessions_app.services.minting import Entropy, Minting
 from sessions_app.services.transitions import carry_out, claimed_error
 from sessions_app.services.triggered import awaited_child, end_with_parent
 from teams_app.engine.actors import Actor, ActorKind, Permission
+from teams_app.engine.errors import HumanRequiredError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
 from workflows_app.selectors.programs import load_program
@@ -39,6 +40,8 @@ def claim_checkpoint(*, actor: Actor, request_id: UUID, now: datetime) -> Checkp
     """Say that one is about to answer. Claiming again changes nothing."""
     _require_person(actor)
     with transaction.atomic(durable=True):
+        if not actor.is_human:
+            _require_own_word(actor, read_checkpoint(actor=actor, request_id=request_id))
         # One of two who claim at once finds the row claimed: the condition is judged again after the other's commit.
         claimed = CheckpointRequest.objects.filter(
             _UNANSWERED, pk=request_id, team_id=actor.team_id, claimed_by__in=["", actor.id]
@@ -55,6 +58,8 @@ def release_checkpoint(*, actor: Actor, request_id: UUID, now: datetime) -> Chec
     """Take a claim back: one's own, or that of somebody who does not come back."""
     _require_person(actor)
     with transaction.atomic(durable=True):
+        if not actor.is_human:
+            _require_own_word(actor, read_checkpoint(actor=actor, request_id=request_id))
         rows = CheckpointRequest.objects.filter(_UNANSWERED, pk=request_id, team_id=actor.team_id)
         released = rows.exclude(claimed_by="").update(claimed_by="", claimed_at=None)
         value = read_checkpoint(actor=actor, request_id=request_id)
@@ -70,7 +75,7 @@ def answer_checkpoint(
     _require_person(actor)
     outputs.check_text(reason, name="reason", max_characters=MAX_REASON_CHARACTERS)
     outputs.check_text(option_id, name="option", max_characters=256)
-    voice = Voice(who=actor.id, door=actor.door.value, reason=reason.strip())
+    voice = Voice(who=actor.id, door=actor.way, reason=reason.strip())
     minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
     command = Answer(request=request_id.hex, option_id=option_id, digest=digest, voice=voice)
     for _ in range(MAX_TRIES):
@@ -85,6 +90,7 @@ def _answer(minting: Minting, request_id: UUID, command: Answer) -> bool:
     at = _where_it_waits(actor, request_id)
     # Read after the log's head: what was answered before it is seen here, and what is answered later moves it.
     value = read_checkpoint(actor=actor, request_id=request_id)
+    _require_own_word(actor, value)
     _refuse_closed(value)
     if value.claimed_by not in {"", actor.id}:
         raise claimed_error(claimed_by=value.claimed_by)
@@ -133,6 +139,16 @@ def _require_person(actor: Actor) -> None:
             suggestion="Ask your user to answer it in the Studio.",
         )
     actor.require(Permission.ANSWER_CHECKPOINTS)
+
+
+def _require_own_word(actor: Actor, value: CheckpointValue) -> None:
+    """A question for people is answered by a token only where the team says so."""
+    if value.authority is Authority.HUMAN and not actor.is_human:
+        raise HumanRequiredError(
+            "The question asks for a signed-in person, and tokens of this team do not answer such questions.",
+            suggestion="Answer it in the Studio, signed in. An owner may let tokens answer, in the settings of the team.",
+            details={"setting": "tokensAnswerHuman"},
+        )
 
 
 def _refuse_closed(value: CheckpointValue) -> None:

@@ -4,16 +4,18 @@ from datetime import datetime
 from uuid import UUID
 
 from sessions_app.engine import outputs
+from sessions_app.engine.decisions import IdentifiedGap
 from sessions_app.engine.drafts import gap_draft, gap_name
 from sessions_app.engine.log import seal
 from sessions_app.engine.reasons import Gap, GapSeverity
 from sessions_app.engine.runs import RunStatus
 from sessions_app.selectors.gaps import KnownGap, find_gap
 from sessions_app.services import store
-from sessions_app.services.appends import Append, NewGap
+from sessions_app.services.appends import Append
 from sessions_app.services.attempts import MAX_TRIES, busy
 from sessions_app.services.keys import current_keys
 from sessions_app.services.minting import Entropy, Minting
+from sessions_app.services.row_values import gap_row
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 
@@ -68,12 +70,13 @@ def _resolution(minting: Minting, found: KnownGap, summary: str) -> Append:
         run_status=RunStatus.COMPLETE if closes else None,
         completed_at=found.completed_at,
         gaps=[
-            NewGap(
-                gap_id=made,
+            gap_row(
+                IdentifiedGap(gap_id=made, gap=gap),
                 node_id=found.node_id,
-                gap=gap,
+                run_id=found.run_id,
                 event_index=found.head.next_index,
-                resolves=found.gap_id,
-            ),
+                now=minting.now,
+            )
         ],
+        resolved=[(found.gap_id, made)],
     )

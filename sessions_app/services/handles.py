@@ -15,6 +15,7 @@ from sessions_app.engine.handover_refusals import CheckpointOpenError
 from sessions_app.engine.log import Head, seal
 from sessions_app.engine.runs import Dialect, Drive
 from sessions_app.engine.state import OpenQuestion, Preferences, Snapshot
+from sessions_app.engine.tables import NewRun, handle_row
 from sessions_app.engine.tokens import (
     Token,
     TokenBadSignatureError,
@@ -28,7 +29,7 @@ from sessions_app.selectors import preferences as preference_selectors
 from sessions_app.selectors.handles import Holder, read_holder
 from sessions_app.selectors.standings import Standing
 from sessions_app.services import children, store
-from sessions_app.services.appends import Append, NewHandle, NewRun, NewSession
+from sessions_app.services.appends import Append, NewSession
 from sessions_app.services.attempts import MAX_TRIES, busy, default_due_ms, landing_at, snapshot_of
 from sessions_app.services.keys import current_keys, read_token
 from sessions_app.services.minting import Entropy, Minting, Opening
@@ -226,7 +227,6 @@ def _plan(minting: Minting, program: Program, decision: Decision, handle: Handle
         session=NewSession(title=program.title, baseline=baseline, parent_id=parent_id),
         observed={},
         run=NewRun(
-            run_id=place.run_id,
             workflow_id=place.workflow_id,
             workflow_title=program.title,
             workflow_hash=place.workflow_hash,
@@ -310,7 +310,7 @@ def _joining(minting: Minting, standing: Standing, handle: Handle) -> Append:
         after=sealed.head,
         events=sealed.events,
         run_id=handle.run_id,
-        handles=[NewHandle(handle=handle, event_index=sealed.events[0].index)],
+        handles=[handle_row(handle, event_index=sealed.events[0].index, created_at=minting.now)],
     )
 
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db import transaction
 
 from sessions_app.engine import handles, handover, manifests, questions
-from sessions_app.engine.checkpoints import Voice
+from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Answer, AnswerMode, AskQuestion, Decision, EnterActivity, Place
 from sessions_app.engine.handles import Handle
@@ -142,9 +142,14 @@ def yield_checkpoint(call: Call, *, checkpoint_id: str) -> Handed:
     return _once(call, "yield", {"checkpoint": checkpoint_id}, move)
 
 
-def respond_checkpoint(call: Call, *, checkpoint_id: str, mode: AnswerMode, option_id: str = "") -> Handed:
-    """An agent passes on what its user chose, or resolves the question without them. Without a name the only one is meant."""
-    voice = Voice(who=call.actor.id, door=call.actor.door.value)
+def respond_checkpoint(
+    call: Call, *, checkpoint_id: str, mode: AnswerMode, option_id: str = "", asked_by_client: bool = False
+) -> Handed:
+    """An agent passes on what its user chose, or resolves the question without them. Without a name the only one is meant.
+
+    `asked_by_client` says that the client had the answer from its user itself.
+    """
+    voice = Voice(who=call.actor.id, door=CLIENT_FORM if asked_by_client else call.actor.way)
     command = Answer(mode=mode, checkpoint_id=checkpoint_id, option_id=option_id, voice=voice)
 
     def move(at: "_At") -> _Moved:

@@ -14,12 +14,12 @@ from sessions_app.engine.log import EventDraft, EventKind, Head, seal
 from sessions_app.engine.reply_facts import Branching, NodeTokens, ReplyFacts
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.state import Snapshot
+from sessions_app.engine.tables import NewRun
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors.standings import Recorded, Standing
 from sessions_app.services.appends import (
     Append,
     NewAttempt,
-    NewRun,
     NewSession,
     NewTip,
 )
@@ -123,7 +123,7 @@ class Minting:
             program=program,
             decisions=decision.nodes,
             places={event.dedupe: event.index for event in sealed.events},
-            unix_ms=self.unix_ms,
+            now=self.now,
         )
         return Append(
             team_id=self.actor.team_id,
@@ -141,6 +141,7 @@ class Minting:
             completed_at=landing.completed_at,
             tip_node_id=landing.tip,
             nodes=rows.nodes(),
+            snapshots={node.snapshot_digest: node.snapshot_data for node in decision.nodes},
             attempts=[attempt] if attempt else [],
             outputs=rows.outputs(),
             gaps=rows.gaps(),

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sessions_app.engine import landscape
 from sessions_app.engine.actions import Action, nonce_of
-from sessions_app.engine.checkpoints import Voice
+from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decisions import Steer
 from sessions_app.engine.refusals import NothingNewError
 from sessions_app.engine.reply_facts import ReplyFacts
@@ -16,6 +16,7 @@ from sessions_app.engine.steering_refusals import REFUSALS
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.answered import Use
+from sessions_app.services.attempts import approves
 from sessions_app.services.keys import current_keys, read_token
 from sessions_app.services.minting import Entropy, facts_of, mint_tokens
 from sessions_app.services.runs import use_once
@@ -36,10 +37,12 @@ def steer_run(
     now: datetime,
     entropy: Entropy,
     speech: Speech[ReplyFacts],
+    asked_by_client: bool = False,
 ) -> Reply:
     """One action on a run that is driven by hand. The same action on the same state again is answered what was recorded.
 
     What the landscape does not offer is answered as well, with the state as it was; nothing is written for it.
+    `asked_by_client` says that the client had an answer from its user itself.
     """
     actor.require(Permission.DRIVE_RUNS)
     token, keys = read_token(kind=TokenKind.STATE, text=state_token)
@@ -50,8 +53,8 @@ def steer_run(
         raise InvalidInputError(f"The action is no plain JSON: {error}", suggestion="Send plain values.") from error
     use = Use(node_id=node_id, nonce=nonce, kind=AttemptKind.ACK)
     try:
-        voice = Voice(who=actor.id, door=actor.door.value)
-        command = Steer(action=action, by_person=actor.may(Permission.ANSWER_CHECKPOINTS), voice=voice)
+        voice = Voice(who=actor.id, door=CLIENT_FORM if asked_by_client else actor.way)
+        command = Steer(action=action, by_person=approves(actor), voice=voice)
         return use_once(actor, use, command, keys, retired=token.retired, now=now, entropy=entropy, speech=speech)
     except NothingNewError:
         return read_situation(actor=actor, state_token=state_token, speech=speech)

@@ -1,6 +1,5 @@
 """Preferences that others begin with: a team's for its sessions, a session's for its runs. Neither reaches back."""
 
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -13,7 +12,7 @@ from sessions_app.models import Event as EventRow, TeamPreferences, WorkSession
 from sessions_app.selectors.preferences import preferences_of
 from sessions_app.selectors.standings import SessionStanding, birth_date, read_session
 from sessions_app.services import sealing
-from sessions_app.services.attempts import MAX_TRIES, busy, person_of
+from sessions_app.services.attempts import MAX_TRIES, busy, set_by
 from sessions_app.services.minting import Entropy
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
@@ -30,7 +29,7 @@ def set_team_preferences(*, actor: Actor, change: PreferenceChange, now: datetim
     )
     # Of two changes at once the later sees the earlier: the row is locked until that has committed.
     row = TeamPreferences.objects.select_for_update(no_key=True).get(pk=actor.team_id)
-    preferences = replace(change, person=person_of(actor)).applied_to(preferences_of(row))
+    preferences = set_by(actor, change).applied_to(preferences_of(row))
     TeamPreferences.objects.filter(pk=actor.team_id).update(**_columns(preferences), updated_at=now)
     record_audit(
         actor=actor,
@@ -47,7 +46,7 @@ def set_session_preferences(
 ) -> Preferences:
     """What the next runs of the session begin with; its runs keep what they have. What is so already is not recorded."""
     actor.require(Permission.STEER_RUNS)
-    change = replace(change, person=person_of(actor))
+    change = set_by(actor, change)
     for _ in range(MAX_TRIES):
         standing = read_session(team_id=actor.team_id, session_id=session_id)
         if standing is None:

@@ -37,6 +37,7 @@ from sessions_app.engine.reply_facts import Branching, Recap, ReplyFacts
 from sessions_app.engine.runs import DRIVES, ENDED, AttemptKind, Dialect, ObservationKey, RunStatus, status_of
 from sessions_app.engine.state import Preferences, snapshot_from_bytes
 from sessions_app.engine.submissions import Submission
+from sessions_app.engine.tables import NewRun
 from sessions_app.engine.tokens import (
     NONCE_BYTES,
     TokenKind,
@@ -57,18 +58,19 @@ from sessions_app.selectors.standings import (
     read_tip,
 )
 from sessions_app.services.answered import Use, at_answer, collected
-from sessions_app.services.appends import NewAttempt, NewRun, NewSession, NewTip
+from sessions_app.services.appends import NewAttempt, NewSession, NewTip
 from sessions_app.services.attempts import (
     MAX_TRIES,
+    approves,
     busy,
     chosen_by,
     default_due_ms,
     drift_of,
     landing_at,
     landing_of,
-    person_of,
     place_at,
     retired_token,
+    set_by,
     snapshot_of,
     unknown_node,
 )
@@ -292,7 +294,6 @@ def _opening(
         session=None if session else NewSession(title=title, baseline=baseline, parent_id=parent_id),
         observed={key.value: value for key, value in beginning.observations.items()},
         run=NewRun(
-            run_id=place.run_id,
             workflow_id=published.workflow_id,
             workflow_title=program.title,
             workflow_hash=published.workflow_hash,
@@ -323,8 +324,8 @@ def advance_run(
     command = Advance(
         submission=submission,
         preferences=chosen_by(actor, preferences),
-        by_person=actor.may(Permission.ANSWER_CHECKPOINTS),
-        voice=Voice(who=actor.id, door=CLIENT_FORM if asked_by_client else actor.door.value),
+        by_person=approves(actor),
+        voice=Voice(who=actor.id, door=CLIENT_FORM if asked_by_client else actor.way),
     )
     attempt = (TokenKind.ACK, ack_token)
     return _transition(actor, state_token, attempt, command, now=now, entropy=entropy, speech=speech)
@@ -361,7 +362,7 @@ def change_preferences(
     Whoever holds tokens of the step goes on with them, under the new preferences.
     """
     actor.require(Permission.STEER_RUNS)
-    change = replace(change, person=person_of(actor))
+    change = set_by(actor, change)
     for _ in range(MAX_TRIES):
         # One statement: a tip that is read first and looked up afterwards may be an older node by then.
         standing = read_tip(team_id=actor.team_id, run_id=run_id)

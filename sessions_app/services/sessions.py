@@ -12,11 +12,12 @@ from sessions_app.engine.observations import check_observations, observation_dra
 from sessions_app.engine.reply_facts import NotedFacts
 from sessions_app.engine.runs import AttemptKind, ObservationKey, OutputChannel
 from sessions_app.engine.submissions import Submission
+from sessions_app.engine.tables import KIND_CHARACTERS, OutputRow
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors import preferences as preference_selectors
 from sessions_app.selectors.standings import SessionStanding, known_observations, read_session
 from sessions_app.services import store
-from sessions_app.services.appends import Append, NewAttempt, NewOutput, NewSession
+from sessions_app.services.appends import Append, NewAttempt, NewSession
 from sessions_app.services.attempts import MAX_TRIES, busy, retired_token
 from sessions_app.services.keys import Keys, current_keys, read_token
 from sessions_app.services.minting import Entropy, recorded_reply
@@ -135,10 +136,10 @@ def _noted(
     now: datetime,
     entropy: Entropy,
 ) -> Append:
-    made = _outputs(standing, nonce, submission)
+    made = _outputs(standing, nonce, submission, now)
     drafts = [
         session_output_draft(
-            output_id=o.output_id, channel=o.channel, body=o.body, sha256=o.sha256, kind=o.artifact_kind
+            output_id=o.id, channel=OutputChannel(o.channel), body=o.body, sha256=o.sha256, kind=o.artifact_kind
         )
         for o in made
     ]
@@ -156,7 +157,7 @@ def _noted(
     )
 
 
-def _outputs(standing: SessionStanding, nonce: bytes, submission: Submission) -> list[NewOutput]:
+def _outputs(standing: SessionStanding, nonce: bytes, submission: Submission, now: datetime) -> list[OutputRow]:
     bodies: list[tuple[OutputChannel, str, str]] = []
     if submission.notes.strip():
         bodies.append((OutputChannel.RECAP, outputs.cut_notes(submission.notes), ""))
@@ -173,15 +174,18 @@ def _outputs(standing: SessionStanding, nonce: bytes, submission: Submission) ->
             "There is nothing to record.", suggestion="Send output.notesMarkdown with what should be remembered."
         )
     return [
-        NewOutput(
-            output_id=derive_id("session", standing.session_id.bytes, nonce, str(index).encode()),
+        OutputRow(
+            id=derive_id("session", standing.session_id.bytes, nonce, str(index).encode()),
+            run_id=None,
             node_id=None,
             to_node_id=None,
-            channel=channel,
+            channel=channel.value,
             body=body,
             sha256=canonical.digest(body.encode("utf-8")),
-            artifact_kind=kind[:128],
+            artifact_kind=kind[:KIND_CHARACTERS],
+            supersedes_id=None,
             event_index=standing.head.next_index + index,
+            created_at=now,
         )
         for index, (channel, body, kind) in enumerate(bodies)
     ]
@@ -198,7 +202,7 @@ def _plan(
     session: NewSession | None = None,
     observations: Mapping[ObservationKey, str] | None = None,
     attempt: NewAttempt | None = None,
-    made: Sequence[NewOutput] = (),
+    made: Sequence[OutputRow] = (),
 ) -> Append:
     sealed = seal(
         drafts=drafts,

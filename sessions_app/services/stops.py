@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from sessions_app.engine import outputs
-from sessions_app.engine.checkpoints import MAX_REASON_CHARACTERS, HumanRequiredError, Voice
+from sessions_app.engine.checkpoints import MAX_REASON_CHARACTERS, Voice
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import GoOn, StopRun
 from sessions_app.engine.runs import ENDED, StopKind
@@ -15,7 +15,7 @@ from sessions_app.services.minting import Entropy, Minting
 from sessions_app.services.transitions import carry_out
 from sessions_app.services.triggered import awaited_child, end_with_parent
 from teams_app.engine.actors import Actor, ActorKind, Permission
-from teams_app.engine.errors import InvalidInputError, NotFoundError
+from teams_app.engine.errors import HumanRequiredError, InvalidInputError, NotFoundError
 from workflows_app.selectors.programs import load_program
 
 
@@ -31,7 +31,7 @@ def pause_run(*, actor: Actor, run_id: UUID, reason: str, now: datetime, entropy
 
 def resume_run(*, actor: Actor, run_id: UUID, now: datetime, entropy: Entropy) -> None:
     _require_person(actor)
-    voice = Voice(who=actor.id, door=actor.door.value)
+    voice = Voice(who=actor.id, door=actor.way)
     _carry_out(actor, run_id, GoOn(voice=voice), now=now, entropy=entropy)
 
 
@@ -43,7 +43,7 @@ def _stop(actor: Actor, run_id: UUID, kind: StopKind, reason: str, *, now: datet
         raise InvalidInputError(
             "To stop a run needs a reason.", suggestion="Say in a sentence why; the agent is told at its next call."
         )
-    command = StopRun(kind=kind, voice=Voice(who=actor.id, door=actor.door.value, reason=said))
+    command = StopRun(kind=kind, voice=Voice(who=actor.id, door=actor.way, reason=said))
     _carry_out(actor, run_id, command, now=now, entropy=entropy)
 
 

@@ -4,21 +4,21 @@ A write is one statement and therefore one transaction. It begins with the UPDAT
 its one writer; when the log has grown since the read, that UPDATE finds no row and nothing at all is written.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import orjson
 import psycopg
 from django.db import IntegrityError, OperationalError
 
 from sessions_app.engine.checkpoints import CheckpointState, Closing
 from sessions_app.engine.log import Event
+from sessions_app.engine.tables import ANSWER, GAPS, HANDLES, NODES, OUTPUTS, QUESTIONS, RUNS, Table
 from sessions_app.engine.tokens import TokenSessionLockedError
 from sessions_app.selectors.standings import birth_date, prepared_cursor
 from sessions_app.services import sealing
-from sessions_app.services.appends import Append, NewAttempt, NewHandle, NewNode, NewOutput, NewQuestion
+from sessions_app.services.appends import Append, NewAttempt
 from sessions_app.services.patience import held_sessions
 from teams_app.services import storage
 
@@ -69,7 +69,7 @@ _HEAD = {
     "patience": "text",
 }
 _BEGINS = {"title": "text", "parent": "uuid", "autonomy": "text", "risk": "text", "waived": "text"}
-_STARTS = {"workflow": "text", "workflow_title": "text", "hash": "text", "dialect": "text", "goal": "text"}
+_STARTS = RUNS.own
 _EVENT = {
     "index": "int",
     "event_id": "uuid",
@@ -81,20 +81,6 @@ _EVENT = {
     "digest": "text",
     "seal": "text",
 }
-_NODE = {
-    "id": "uuid",
-    "parent_id": "uuid",
-    "kind": "text",
-    "edge_kind": "text",
-    "edge_cause": "text",
-    "snapshot_digest": "text",
-    "pending_key": "text",
-    "pending_title": "text",
-    "autonomy": "text",
-    "risk_policy": "text",
-    "event_index": "int",
-    "snapshot": "bytea",
-}
 _ATTEMPT = {
     "node_id": "uuid",
     "nonce": "bytea",
@@ -104,61 +90,8 @@ _ATTEMPT = {
     "reply_template": "int",
     "keys_generation": "int",
 }
-_OUTPUT = {
-    "id": "uuid",
-    "node_id": "uuid",
-    "to_node_id": "uuid",
-    "channel": "text",
-    "body": "text",
-    "artifact_kind": "text",
-    "sha256": "text",
-    "supersedes_id": "uuid",
-    "event_index": "int",
-}
-_GAP = {
-    "id": "uuid",
-    "node_id": "uuid",
-    "severity": "text",
-    "category": "text",
-    "detail": "text",
-    "summary": "text",
-    "event_index": "int",
-}
 _RESOLVED = {"id": "uuid", "by_id": "uuid"}
-_QUESTION = {
-    "id": "uuid",
-    "checkpoint_id": "text",
-    "instance_key": "text",
-    "title": "text",
-    "message": "text",
-    "options": "jsonb",
-    "authority": "text",
-    "digest": "text",
-    "due_at": "timestamptz",
-    "event_index": "int",
-}
-_CLOSING = {
-    "id": "uuid",
-    "state": "text",
-    "answered_at": "timestamptz",
-    "answered_by": "text",
-    "answered_as": "text",
-    "option_id": "text",
-    "reason": "text",
-    "door": "text",
-    "to_node_id": "uuid",
-}
-_HANDLE = {
-    "id": "uuid",
-    "dialect": "text",
-    "agent_id": "text",
-    "parent_run_id": "uuid",
-    "parent_session_id": "uuid",
-    "parent_workflow_id": "text",
-    "parent_activity": "text",
-    "parent_version": "text",
-    "event_index": "int",
-}
+_CLOSING = {"id": "uuid", **ANSWER}
 _MOVED = {"asked": "uuid", "closed": "uuid"}
 _TOLD = {"id": "uuid", "kind": "text", "request_id": "uuid", "status": "text"}
 
@@ -179,32 +112,29 @@ def _statement(shape: _Shape) -> str:
             f"SELECT {p['born']}, s.id, {p['team']}, {p['now']}, x.* FROM s, {rows.of(_EVENT, shape.events)})"
         )
     if shape.nodes:
-        columns = [name for name in _NODE if name != "snapshot"]
-        parts.append(f"made AS (SELECT * FROM {rows.of(_NODE, shape.nodes)})")
+        parts.append(f"made AS (SELECT * FROM {rows.of({**NODES.own, 'snapshot': 'bytea'}, shape.nodes)})")
         parts.append(
             "snapshots AS (INSERT INTO sessions_app_snapshot (team_id, digest, data) SELECT DISTINCT ON (x.snapshot_digest) "
             f"{p['team']}, x.snapshot_digest, x.snapshot FROM s, made x ON CONFLICT DO NOTHING)"
         )
-        parts.append(
-            "nodes AS (INSERT INTO sessions_app_node (team_id, session_id, run_id, created_at, "
-            f"{', '.join(columns)}) SELECT {p['team']}, s.id, {p['run']}, {p['now']}, "
-            f"{', '.join('x.' + column for column in columns)} FROM s, made x)"
-        )
+        parts.append(f"nodes AS ({_insert(p, NODES, 'made x')})")
     if shape.attempts:
         parts.append(
             "attempts AS (INSERT INTO sessions_app_attempt (team_id, session_id, event_index, actor, created_at, "
             f"{_names(_ATTEMPT)}) SELECT {p['team']}, s.id, {p['before']}, {p['actor']}, {p['now']}, x.* "
             f"FROM s, {rows.of(_ATTEMPT, shape.attempts)})"
         )
-    parts.extend(_hung(rows, p, "output", _OUTPUT, shape.outputs))
-    parts.extend(_hung(rows, p, "gap", _GAP, shape.gaps))
+    kept: dict[str, Table[Any]] = {"outputs": OUTPUTS, "gaps": GAPS, "asked": QUESTIONS, "handles": HANDLES}
+    counts = (shape.outputs, shape.gaps, shape.questions, shape.handles)
+    for (name, table), count in zip(kept.items(), counts, strict=True):
+        if count:
+            parts.append(f"{name} AS ({_insert(p, table, rows.of(table.own, count))})")
     if shape.resolved:
         parts.append(
             "resolved AS (UPDATE sessions_app_gap g SET resolved_by_id = x.by_id "
             f"FROM s, {rows.of(_RESOLVED, shape.resolved)} WHERE g.id = x.id AND g.session_id = s.id)"
         )
     parts.extend(_questions(rows, p, shape))
-    parts.extend(_hung(rows, p, "handle", _HANDLE, shape.handles))
     if shape.told:
         # The row of the run is read as it was before this statement, whatever the statement makes of it.
         parts.append(
@@ -218,13 +148,6 @@ def _statement(shape: _Shape) -> str:
 
 def _questions(rows: "_Rows", p: Mapping[str, str], shape: _Shape) -> Iterator[str]:
     """What waits for people. No row is changed twice: Postgres would keep either change, and not say which."""
-    if shape.questions:
-        yield (
-            "asked AS (INSERT INTO sessions_app_checkpointrequest (team_id, session_id, run_id, presented_at, state, "
-            f"claimed_by, answered_by, answered_as, option_id, reason, door, {_names(_QUESTION)}) "
-            f"SELECT {p['team']}, s.id, {p['run']}, {p['now']}, 'open', '', '', '', '', '', '', x.* "
-            f"FROM s, {rows.of(_QUESTION, shape.questions)})"
-        )
     if shape.closes:
         changes = ", ".join(f"{column} = x.{column}" for column in _CLOSING if column != "id")
         yield (
@@ -263,15 +186,13 @@ def _names(columns: Mapping[str, str]) -> str:
     return ", ".join(columns)
 
 
-def _hung(rows: _Rows, p: Mapping[str, str], table: str, columns: Mapping[str, str], count: int) -> list[str]:
-    if not count:
-        return []
-    insert = (
-        f"{table}s AS (INSERT INTO sessions_app_{table} (team_id, session_id, run_id, created_at, "
-        f"{_names(columns)}) SELECT {p['team']}, s.id, {p['run']}, {p['now']}, x.* "
-        f"FROM s, {rows.of(columns, count)})"
-    )
-    return [insert]
+def _insert(p: Mapping[str, str], table: Table[Any], source: str) -> str:
+    """Rows of a table that is kept beside the log, of values named `x`."""
+    own = {name: f"x.{name}" for name in table.own}
+    given = {name: p[value] for name, value in table.given.items()}
+    beside = {name: f"'{value}'" for name, value in table.beside.items() if value is not None}
+    values = {"team_id": p["team"], "session_id": "s.id", **given, **beside, **own}
+    return f"INSERT INTO {table.name} ({_names(values)}) SELECT {', '.join(values.values())} FROM s, {source}"
 
 
 def _begin(p: Mapping[str, str]) -> str:
@@ -302,12 +223,8 @@ def _grow(p: Mapping[str, str]) -> str:
 
 
 def _new_run(p: Mapping[str, str]) -> str:
-    return (
-        "INSERT INTO sessions_app_run (id, team_id, session_id, workflow_id, workflow_title, workflow_hash, dialect, goal, "
-        f"status, tip_node_id, created_by, started_at, last_activity_at, completed_at) SELECT {p['run']}, {p['team']}, s.id, "
-        f"{p['workflow']}, {p['workflow_title']}, {p['hash']}, {p['dialect']}, {p['goal']}, {p['status']}, {p['tip']}, "
-        f"{p['actor']}, {p['now']}, {p['now']}, {p['completed']} FROM s"
-    )
+    own = ", ".join(f"{p[name]} AS {name}" for name in RUNS.own)
+    return _insert(p, RUNS, f"(SELECT {own}) x")
 
 
 def _old_run(p: Mapping[str, str]) -> str:
@@ -357,7 +274,7 @@ def _shape(plan: Append) -> _Shape:
         attempts=len(plan.attempts),
         outputs=len(plan.outputs),
         gaps=len(plan.gaps),
-        resolved=sum(1 for gap in plan.gaps if gap.resolves),
+        resolved=len(plan.resolved),
         questions=len(plan.questions),
         closes=len(plan.closings),
         moves=int(plan.moved is not None),
@@ -374,66 +291,36 @@ def _parameters(plan: Append) -> list[Any]:
         values += [plan.session.title, plan.session.parent_id, baseline.autonomy.value, baseline.risk_policy.value]
         values.append(baseline.waived_by)
     if plan.run is not None:
-        run = plan.run
-        values += [run.workflow_id, run.workflow_title, run.workflow_hash, run.dialect, run.goal]
+        values += RUNS.params(plan.run)
     ending = plan.events[-1] if plan.events else None
     for event in plan.events:
         values += _event_values(event)
         values.append(sealing.transition_seal(plan) if event is ending else None)
     for node in plan.nodes:
-        values += _node_values(node)
+        values += [*NODES.params(node), plan.snapshots[node.snapshot_digest]]
     for attempt in plan.attempts:
         values += _attempt_values(attempt)
-    for output in plan.outputs:
-        values += _output_values(output)
-    for new in plan.gaps:
-        gap = new.gap
-        values += [new.gap_id, new.node_id, gap.severity.value, gap.category.value, gap.detail.value, gap.summary]
-        values.append(new.event_index)
-    for new in plan.gaps:
-        if new.resolves:
-            values += [new.resolves, new.gap_id]
+    hung: Iterable[tuple[Table[Any], Sequence[object]]] = (
+        (OUTPUTS, plan.outputs),
+        (GAPS, plan.gaps),
+        (QUESTIONS, plan.questions),
+        (HANDLES, plan.handles),
+    )
+    values += [value for table, rows in hung for row in rows for value in table.params(row)]
+    for closed, by in plan.resolved:
+        values += [closed, by]
     return values + _waiting_values(plan)
 
 
 def _waiting_values(plan: Append) -> list[Any]:
     values: list[Any] = []
-    for question in plan.questions:
-        values += _question_values(question)
     for closing in plan.closings:
         values += _closing_values(plan, closing)
     if plan.moved is not None:
         values += [plan.moved.asked, plan.closings[0].request if plan.closings else None]
-    for new in plan.handles:
-        values += _handle_values(new)
     for told in plan.announcements:
         values += [told.id, told.kind.value, told.request_id, told.status]
     return values
-
-
-def _question_values(question: NewQuestion) -> list[Any]:
-    shown = question.shown
-    return [
-        question.request_id,
-        shown.checkpoint_id,
-        shown.instance,
-        shown.title,
-        shown.message,
-        orjson.dumps([option.as_json() for option in shown.options]).decode(),
-        shown.authority.value,
-        shown.digest,
-        question.due_at,
-        question.event_index,
-    ]
-
-
-def _handle_values(new: NewHandle) -> list[Any]:
-    handle, parent = new.handle, new.handle.parent
-    values = [handle.id, handle.dialect.value, handle.agent_id]
-    if parent is None:
-        return [*values, None, None, "", "", "", new.event_index]
-    of_parent = [parent.run_id, parent.session_id, parent.workflow_id, parent.activity, parent.version]
-    return [*values, *of_parent, new.event_index]
 
 
 def _closing_values(plan: Append, closing: Closing) -> list[Any]:
@@ -487,23 +374,6 @@ def _event_values(event: Event) -> list[Any]:
     ]
 
 
-def _node_values(node: NewNode) -> list[Any]:
-    return [
-        node.node_id,
-        node.parent_id,
-        node.kind.value,
-        node.edge_kind.value if node.edge_kind else "",
-        node.edge_cause.value if node.edge_cause else "",
-        node.snapshot_digest,
-        node.pending_key,
-        node.pending_title,
-        node.preferences.autonomy.value,
-        node.preferences.risk_policy.value,
-        node.event_index,
-        node.snapshot,
-    ]
-
-
 def _attempt_values(attempt: NewAttempt) -> list[Any]:
     return [
         attempt.node_id,
@@ -513,18 +383,4 @@ def _attempt_values(attempt: NewAttempt) -> list[Any]:
         attempt.reply,
         attempt.reply_template,
         attempt.keys_generation,
-    ]
-
-
-def _output_values(output: NewOutput) -> list[Any]:
-    return [
-        output.output_id,
-        output.node_id,
-        output.to_node_id,
-        output.channel.value,
-        output.body,
-        output.artifact_kind,
-        output.sha256,
-        output.supersedes_id,
-        output.event_index,
     ]

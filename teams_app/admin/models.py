@@ -18,7 +18,7 @@ from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import read_url
-from teams_app.models import Endpoint, NoticeDelivery
+from teams_app.models import Endpoint, NoticeDelivery, Team
 
 
 class TeamAdmin(StudioAdmin):
@@ -31,6 +31,8 @@ class TeamAdmin(StudioAdmin):
         acts.RENAME_TEAM,
         acts.SET_WEBHOOK,
         acts.REMOVE_WEBHOOK,
+        acts.LET_TOKENS_ANSWER,
+        acts.LET_TOKENS_NOT_ANSWER,
     )
     list_display = ("name", "created_at")
 
@@ -46,6 +48,7 @@ class TeamAdmin(StudioAdmin):
             "row": row,
             "public_id": to_text(Prefix.TEAM, row.pk),
             "rename_url": self.act_url(acts.RENAME_TEAM, row.pk) if manages else "",
+            "tokens_url": self.act_url(_answering(row), row.pk) if manages else "",
             "endpoints": list(row.endpoints.order_by("set_at", "id")) if manages else None,
             "wheres": [(hook, _where(hook)) for hook in row.endpoints.order_by("set_at", "id")] if manages else [],
             "session_days": settings.SESSION_IDLE_DAYS,
@@ -65,6 +68,10 @@ class TeamAdmin(StudioAdmin):
         if self.get_object(request, object_id) is None:
             raise Http404
         return HttpResponseRedirect(self.list_url())
+
+
+def _answering(row: Team) -> Act:
+    return acts.LET_TOKENS_NOT_ANSWER if row.tokens_answer_human else acts.LET_TOKENS_ANSWER
 
 
 def _where(hook: Endpoint) -> str:

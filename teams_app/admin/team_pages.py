@@ -39,7 +39,7 @@ _EXPORTED = (
 _WHAT = {
     "people": ("People", ("member.", "invitation.", "person.", "password.")),
     "sign-ins": ("Sign-ins", ("person.",)),
-    "keys": ("Keys", ("key.",)),
+    "keys": ("Keys and tokens", ("key.", "token.")),
     "workflows": ("Workflows", ("workflow.", "alias.", "binding.", "contract.")),
     "questions": ("Questions", ("checkpoint.",)),
     "team": ("The team", ("team.", "webhook.", "preferences.", "session.")),
@@ -290,6 +290,7 @@ def _days(rows: list[AuditEntry], *, is_open: bool = False) -> list[dict[str, An
                 "said": words.sentence_of(row),
                 "details": words.details_of(row),
                 "door": words.DOORS[Door(row.door)],
+                "token": words.token_of(row),
                 "kind": "agent" if words.is_agent(row) else "person",
                 "is_open": is_open,
             }

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from teams_app.admin.parts import counted
-from teams_app.engine.actors import ActorKind, Door, Role, Scope
+from teams_app.engine.actors import BY_TOKEN, ActorKind, Door, Role, Scope, TokenScope
 from teams_app.engine.ids import Prefix, from_text
 from teams_app.models import AuditEntry
 
@@ -25,6 +25,11 @@ SCOPES = {
     Scope.WORKFLOWS_WRITE: ("write workflows", "save drafts, never publish"),
     Scope.TRACES_READ: ("read traces", "see which calls were made"),
     Scope.TEAM_READ: ("read the team", "see members and keys, never secrets"),
+}
+TOKEN_SCOPES = {
+    TokenScope.ANSWER: ("answer", "questions of runs; pause, cancel and steer them"),
+    TokenScope.PUBLISH: ("publish", "write and publish workflows"),
+    TokenScope.MANAGE: ("manage", "members' roles, keys, notices and settings; read the audit log"),
 }
 DOORS = {
     Door.REST: "REST",
@@ -48,6 +53,10 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "person.signed_in": ("Signed in:", "from {address}"),
     "person.signed_out": ("Signed out:", "from {address}"),
     "person.sign_in_refused": ("Refused to sign in somebody as", "from {address}"),
+    "team.tokens_allowed": ("Let tokens answer questions for people", ""),
+    "team.tokens_disallowed": ("Let tokens answer no more questions for people", ""),
+    "token.issued": ("Made the token", "of {of}"),
+    "token.revoked": ("Revoked the token", "of {of}"),
     "key.issued": ("Made the key", ""),
     "key.revoked": ("Revoked the key", ""),
     "key.expired": ("The key ended:", ""),
@@ -75,6 +84,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
 _PAGES = {
     Prefix.MEMBERSHIP: "teams_app_membership",
     Prefix.KEY: "teams_app_agentkey",
+    Prefix.TOKEN: "teams_app_personaltoken",
     Prefix.WORKFLOW: "workflows_app_workflow",
     Prefix.CHECKPOINT: "sessions_app_checkpointrequest",
     Prefix.SESSION: "sessions_app_worksession",
@@ -96,6 +106,16 @@ class Sentence:
 
 def scopes_in_words(scopes: list[str]) -> str:
     return ", ".join(SCOPES[Scope(scope)][0] for scope in SCOPES if scope.value in scopes)
+
+
+def token_scopes_in_words(scopes: list[str]) -> str:
+    """Every token reads."""
+    return ", ".join(["read", *(TOKEN_SCOPES[TokenScope(scope)][0] for scope in TOKEN_SCOPES if scope.value in scopes)])
+
+
+def token_of(row: AuditEntry) -> str:
+    """The name of the token by which the person acted; empty where they had signed in."""
+    return str(row.details.get("by_name", "")) if row.details.get("by") == BY_TOKEN else ""
 
 
 def sentence_of(row: AuditEntry) -> Sentence:

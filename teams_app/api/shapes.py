@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from teams_app.api.endpoints import PageQuery, Shape
-from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, Scope
+from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, Scope, TokenScope
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
 from teams_app.engine.values import (
@@ -16,10 +16,12 @@ from teams_app.engine.values import (
     IssuedInvitation,
     IssuedKey,
     IssuedReset,
+    IssuedToken,
     KeyValue,
     MemberValue,
     SetWebhook,
     TeamValue,
+    TokenValue,
     WebhookValue,
 )
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS, DeliveryState, NoticeKind
@@ -33,6 +35,13 @@ ShortText = Annotated[str, msgspec.Meta(max_length=128)]
 
 class TeamBody(Shape, frozen=True):
     name: Name
+
+
+class TeamChangeBody(Shape, frozen=True):
+    """What is left out stays as it is. `tokensAnswerHuman`: whether a person's token answers what asks for a person."""
+
+    name: Name | None = None
+    tokens_answer_human: bool | None = None
 
 
 class InvitationBody(Shape, frozen=True):
@@ -77,17 +86,34 @@ class TeamAnswer(Shape, frozen=True):
     id: str
     name: str
     created_at: Moment
+    tokens_answer_human: bool
 
     @staticmethod
     def of(value: TeamValue) -> "TeamAnswer":
-        return TeamAnswer(id=to_text(Prefix.TEAM, value.id), name=value.name, created_at=value.created_at)
+        return TeamAnswer(
+            id=to_text(Prefix.TEAM, value.id),
+            name=value.name,
+            created_at=value.created_at,
+            tokens_answer_human=value.tokens_answer_human,
+        )
 
 
 class TeamsAnswer(Shape, frozen=True):
     items: list[TeamAnswer]
 
 
+class GrantAnswer(Shape, frozen=True):
+    """The token by which a person acts, and whether it answers questions that ask for a person."""
+
+    id: str
+    name: str
+    scopes: list[TokenScope]
+    answers_human: bool
+
+
 class WhoamiAnswer(Shape, frozen=True):
+    """`token` is there when a person acts by a token and has not signed in."""
+
     kind: ActorKind
     id: str
     name: str
@@ -96,6 +122,7 @@ class WhoamiAnswer(Shape, frozen=True):
     role: Role | None
     scopes: list[Scope]
     permissions: list[Permission]
+    token: GrantAnswer | None
 
     @staticmethod
     def of(actor: Actor) -> "WhoamiAnswer":
@@ -108,6 +135,7 @@ class WhoamiAnswer(Shape, frozen=True):
             role=actor.role,
             scopes=sorted(actor.scopes),
             permissions=[permission for permission in Permission if actor.may(permission)],
+            token=_grant_of(actor),
         )
 
 
@@ -207,6 +235,53 @@ class IssuedKeyAnswer(Shape, frozen=True):
     @staticmethod
     def of(value: IssuedKey) -> "IssuedKeyAnswer":
         return IssuedKeyAnswer(key=KeyAnswer.of(value.key), text=value.text)
+
+
+class TokenBody(Shape, frozen=True):
+    """Without scopes a token only reads. It ends within 366 days."""
+
+    name: Name
+    expires_at: Moment
+    scopes: Annotated[list[TokenScope], msgspec.Meta(max_length=len(TokenScope))] = msgspec.field(default_factory=list)
+
+
+class TokenAnswer(Shape, frozen=True):
+    """`person` is whose token it is; owners see those of all members."""
+
+    id: str
+    person: str
+    name: str
+    prefix: str
+    scopes: list[TokenScope]
+    created_at: Moment
+    expires_at: Moment
+    last_used_at: Moment | None
+    revoked_at: Moment | None
+
+    @staticmethod
+    def of(value: TokenValue) -> "TokenAnswer":
+        return TokenAnswer(
+            id=to_text(Prefix.TOKEN, value.id),
+            person=to_text(Prefix.PERSON, value.person_id),
+            name=value.name,
+            prefix=value.prefix,
+            scopes=sorted(value.scopes),
+            created_at=value.created_at,
+            expires_at=value.expires_at,
+            last_used_at=value.last_used_at,
+            revoked_at=value.revoked_at,
+        )
+
+
+class IssuedTokenAnswer(Shape, frozen=True):
+    """`text` is the token itself, shown this once."""
+
+    token: TokenAnswer
+    text: str
+
+    @staticmethod
+    def of(value: IssuedToken) -> "IssuedTokenAnswer":
+        return IssuedTokenAnswer(token=TokenAnswer.of(value.token), text=value.text)
 
 
 class AuditAnswer(Shape, frozen=True):
@@ -337,3 +412,10 @@ class DeliveryAnswer(Shape, frozen=True):
             delivered_at=value.delivered_at,
             failure=value.failure or None,
         )
+
+
+def _grant_of(actor: Actor) -> GrantAnswer | None:
+    grant = actor.token
+    if grant is None:
+        return None
+    return GrantAnswer(id=grant.id, name=grant.name, scopes=sorted(grant.scopes), answers_human=grant.answers_human)

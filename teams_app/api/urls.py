@@ -1,6 +1,6 @@
 from django.urls import path
 
-from teams_app.api import notices, views
+from teams_app.api import notices, tokens, views
 
 urlpatterns = [
     path("whoami", views.WhoamiView.as_view()),
@@ -14,6 +14,9 @@ urlpatterns = [
     path("keys", views.KeysView.as_view()),
     path("keys/<str:key>", views.KeyView.as_view()),
     path("keys/<str:key>/revoke", views.KeyRevocationView.as_view()),
+    path("tokens", tokens.TokensView.as_view()),
+    path("tokens/<str:token>", tokens.TokenView.as_view()),
+    path("tokens/<str:token>/revoke", tokens.TokenRevocationView.as_view()),
     path("webhook", views.WebhookView.as_view()),
     path("endpoints", notices.EndpointsView.as_view()),
     path("endpoints/<str:endpoint>", notices.EndpointView.as_view()),

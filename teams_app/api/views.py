@@ -19,6 +19,7 @@ from teams_app.api.shapes import (
     SetWebhookAnswer,
     TeamAnswer,
     TeamBody,
+    TeamChangeBody,
     TeamsAnswer,
     WebhookAnswer,
     WebhookBody,
@@ -52,10 +53,13 @@ class TeamView(APIView):
         _require_own(call, team)
         return TeamAnswer.of(selectors.read_team(actor=call.actor))
 
-    @operation(summary="Rename the team")
-    def patch(self, *, call: Call, team: str, body: TeamBody) -> TeamAnswer:
+    @operation(summary="Rename the team, or say whether tokens answer questions for people. For owners")
+    def patch(self, *, call: Call, team: str, body: TeamChangeBody) -> TeamAnswer:
         _require_own(call, team)
-        return TeamAnswer.of(teams.rename_team(actor=call.actor, name=body.name, now=call.now))
+        changed = teams.change_team(
+            actor=call.actor, name=body.name, tokens_answer_human=body.tokens_answer_human, now=call.now
+        )
+        return TeamAnswer.of(changed)
 
 
 class MembersView(APIView):

@@ -1,10 +1,10 @@
 """Who acts. Every service and selector takes an `Actor`; there is no default one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
 
-from teams_app.engine.errors import ForbiddenError
+from teams_app.engine.errors import ForbiddenError, HumanRequiredError
 from teams_app.engine.ids import Prefix, from_text
 
 
@@ -40,6 +40,14 @@ class Scope(StrEnum):
     RUNS_WRITE = "runs:write"
     TRACES_READ = "traces:read"
     TEAM_READ = "team:read"
+
+
+class TokenScope(StrEnum):
+    """What a person's token may do beside reading: never more than their role."""
+
+    ANSWER = "answer"
+    PUBLISH = "publish"
+    MANAGE = "manage"
 
 
 class Permission(StrEnum):
@@ -87,13 +95,40 @@ SCOPE_PERMISSIONS: dict[Scope, frozenset[Permission]] = {
     Scope.TEAM_READ: frozenset({Permission.READ_TEAM}),
 }
 
+# Agents drive runs, with keys of their own: no token does.
+TOKEN_SCOPE_PERMISSIONS: dict[TokenScope, frozenset[Permission]] = {
+    TokenScope.ANSWER: _OPERATOR - _VIEWER - {Permission.DRIVE_RUNS},
+    TokenScope.PUBLISH: _AUTHOR - _OPERATOR,
+    TokenScope.MANAGE: _OWNER - _AUTHOR,
+}
+
 # No scope gives these to a key, and the system never speaks for a person.
 _PEOPLE_ONLY = frozenset({Permission.ANSWER_CHECKPOINTS})
 
 
+# What an answer says of a person who acted by a token, in the place of the door.
+BY_TOKEN = "token"  # noqa: S105  a word, and no secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenGrant:
+    """The token by which a person acts. `answers_human` is what their team says of all tokens."""
+
+    id: str
+    name: str
+    scopes: frozenset[TokenScope]
+    answers_human: bool
+
+    def may(self, permission: Permission) -> bool:
+        return permission in _VIEWER or any(permission in TOKEN_SCOPE_PERMISSIONS[scope] for scope in self.scopes)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """One actor in one team through one door. `role` is a person's, `scopes` a key's; the system has neither."""
+    """One actor in one team through one door. `role` is a person's, `scopes` a key's; the system has neither.
+
+    `token` is there when a person acts by a token of theirs, and not when they have signed in.
+    """
 
     kind: ActorKind
     id: str
@@ -102,13 +137,28 @@ class Actor:
     door: Door
     role: Role | None = None
     scopes: frozenset[Scope] = frozenset()
+    token: TokenGrant | None = None
+
+    @property
+    def way(self) -> str:
+        """What an answer keeps of how the actor came: the door, or that it was by a token."""
+        return self.door.value if self.token is None else BY_TOKEN
+
+    @property
+    def is_human(self) -> bool:
+        """Whether their word is the word of a person where only that counts."""
+        return self.kind is ActorKind.PERSON and (self.token is None or self.token.answers_human)
+
+    def by_token(self, token: TokenGrant) -> "Actor":
+        return replace(self, token=token)
 
     def may(self, permission: Permission) -> bool:
         match self.kind:
             case ActorKind.SYSTEM:
                 return permission not in _PEOPLE_ONLY
             case ActorKind.PERSON:
-                return self.role is not None and permission in ROLE_PERMISSIONS[self.role]
+                allowed = self.token is None or self.token.may(permission)
+                return allowed and self.role is not None and permission in ROLE_PERMISSIONS[self.role]
             case ActorKind.AGENT_KEY:
                 return any(permission in SCOPE_PERMISSIONS[scope] for scope in self.scopes)
 
@@ -117,7 +167,7 @@ class Actor:
             return
         raise ForbiddenError(
             f"{self.name} may not {permission.value.replace('_', ' ')}.",
-            suggestion=_how_to_get(self.kind, permission),
+            suggestion=_how_to_get(self, permission),
             details={"permission": permission.value},
         )
 
@@ -139,7 +189,19 @@ def person_id_of(*, actor: Actor) -> UUID:
     return person_id
 
 
-def _how_to_get(kind: ActorKind, permission: Permission) -> str:
+def require_present(*, actor: Actor, to_do: str) -> None:
+    """For what makes people or their tokens, and says what tokens may: no token does it, or it could become a person."""
+    if actor.token is not None:
+        raise HumanRequiredError(
+            f"Only a signed-in person may {to_do}; no token does, whatever its scopes.",
+            suggestion="Do it in the Studio, signed in.",
+        )
+
+
+def _how_to_get(actor: Actor, permission: Permission) -> str:
+    kind = actor.kind
+    if actor.token is not None and not actor.token.may(permission):
+        return _token_that_may(permission)
     scope = next((scope for scope, given in SCOPE_PERMISSIONS.items() if permission in given), None)
     if kind is ActorKind.AGENT_KEY and scope is not None:
         return f"Ask an owner of the team for a key with the scope {scope.value}."
@@ -147,3 +209,10 @@ def _how_to_get(kind: ActorKind, permission: Permission) -> str:
     if kind is ActorKind.AGENT_KEY:
         return f"No key can do this: a person with the role {role.value} does it in the Studio or by REST."
     return f"Ask an owner of the team for the role {role.value}."
+
+
+def _token_that_may(permission: Permission) -> str:
+    scope = next((scope for scope, given in TOKEN_SCOPE_PERMISSIONS.items() if permission in given), None)
+    if scope is None:
+        return "No token can do this: agents do it with a key, and people signed in."
+    return f"Make a token with the scope {scope.value} in the Studio, if your role has it."

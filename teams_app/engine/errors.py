@@ -89,6 +89,12 @@ class ForbiddenError(WorkrailError):
     code = "FORBIDDEN"
 
 
+class HumanRequiredError(WorkrailError):
+    """Only a signed-in person does this; no key has the right, whatever its scopes, nor a token unless the team says so."""
+
+    code = "HUMAN_REQUIRED"
+
+
 class UnauthenticatedError(WorkrailError):
     """Nobody is named by the request, or nobody that is known."""
 

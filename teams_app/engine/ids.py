@@ -19,6 +19,7 @@ class Prefix(StrEnum):
     MEMBERSHIP = "mem"
     INVITATION = "inv"
     KEY = "key"
+    TOKEN = "pat"  # noqa: S105  how an id begins
     AUDIT = "aud"
     WORKFLOW = "wfl"
     REVISION = "rev"

@@ -53,11 +53,13 @@ def _key(*begins: str, rest: str = r"[a-z0-9_-]{8,}", before: str = r"\b") -> _L
     return _Look(begins=begins, pattern=re.compile(rf"{before}(?:{alternatives}){rest}", re.IGNORECASE))
 
 
-# Ours, of which what names the kind is kept, and of an agent key the eight characters by which people recognise it.
+# Ours, of which what names the kind is kept, and of what is listed with its beginning the eight characters by which people recognise it.
 _OWN = (
     _Look(
         begins=("wr_",),
-        pattern=re.compile(r"(wr_key_[a-z2-7]{0,8})[a-z0-9]+|(wr_(?!key_)[a-z]{2,12}_)[a-z0-9]{8,}", re.IGNORECASE),
+        pattern=re.compile(
+            r"(wr_(?:key|pat)_[a-z2-7]{0,8})[a-z0-9]+|(wr_(?!key_|pat_)[a-z]{2,12}_)[a-z0-9]{8,}", re.IGNORECASE
+        ),
         instead=rf"\1\2{HIDDEN}",
     ),
 )
@@ -89,6 +91,7 @@ _KEYS = (
         ),
     ),
 )
+_BEGINS_OF_KEYS = tuple(begin for look in _KEYS for begin in look.begins)
 # What a word before it gives away. It may also be an example, so only what is kept for watching loses it.
 _WORDS = (
     # st.v1.…, ack.v1.…, chk.v1.… and their kin keep kind and version, also when a chat put spaces around the dots.
@@ -123,12 +126,13 @@ _WORDS = (
         instead=rf"\1{HIDDEN}",
     ),
 )
+_ALL = (*_KEYS, *_WORDS)
 _OWN_KEY = re.compile(r"wr_(?:key|pat|hook|link)_[a-z2-7]{16,}", re.IGNORECASE)
 
 
 def hide_secrets(text: str) -> str:
     """The text without what looks like a secret."""
-    return _hidden(text, (*_KEYS, *_WORDS))
+    return _hidden(text, _ALL)
 
 
 def hide_keys(text: str) -> str:
@@ -139,7 +143,10 @@ def hide_keys(text: str) -> str:
 def may_hold_keys(text: str) -> bool:
     """Whether a closer look is worth it; of much text at once."""
     folded = text.casefold()
-    return any(begin in folded for look in _KEYS for begin in look.begins)
+    for begin in _BEGINS_OF_KEYS:  # noqa: SIM110  a generator takes twice as long, and this is asked of every call
+        if begin in folded:
+            return True
+    return False
 
 
 def holds_own_key(text: str) -> bool:
@@ -150,8 +157,10 @@ def holds_own_key(text: str) -> bool:
 def _hidden(text: str, looks: tuple[_Look, ...]) -> str:
     folded = text.casefold()
     for look in looks:
-        if any(begin in folded for begin in look.begins):
-            text = look.pattern.sub(look.instead, text)
+        for begin in look.begins:
+            if begin in folded:
+                text = look.pattern.sub(look.instead, text)
+                break
     return text
 
 

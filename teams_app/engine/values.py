@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from teams_app.engine.actors import ActorKind, Door, Role, Scope
+from teams_app.engine.actors import ActorKind, Door, Role, Scope, TokenScope
 from teams_app.engine.webhooks import DeliveryState, NoticeKind
 
 
@@ -15,6 +15,7 @@ class TeamValue:
     id: UUID
     name: str
     created_at: datetime
+    tokens_answer_human: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,28 @@ class IssuedKey:
     """The only value that ever holds the text of a key; it is shown once and kept nowhere."""
 
     key: KeyValue
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenValue:
+    id: UUID
+    team_id: UUID
+    person_id: UUID
+    name: str
+    prefix: str
+    scopes: frozenset[TokenScope]
+    created_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedToken:
+    """As `IssuedKey`, for a person's token."""
+
+    token: TokenValue
     text: str
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from structlog.contextvars import get_contextvars
 
 from teams_app.engine import audit
-from teams_app.engine.actors import Actor
+from teams_app.engine.actors import BY_TOKEN, Actor
 from teams_app.models import AuditEntry, AuditHead
 from teams_app.services.audit_chain import adopted_end, end_of, facts_of
 from teams_app.services.ids import new_id
@@ -42,9 +42,14 @@ def record_audit(
         action=action,
         target=target,
         request_id=str(get_contextvars().get("request_id", "")),
-        details=dict(details or {}),
+        details={**(details or {}), **_by_token(actor)},
     )
     _chain(entry)
+
+
+def _by_token(actor: Actor) -> dict[str, str]:
+    """Whoever reads the log sees that a person was not there themselves, and which token to revoke."""
+    return {} if actor.token is None else {"by": BY_TOKEN, "by_id": actor.token.id, "by_name": actor.token.name}
 
 
 def _chain(entry: AuditEntry) -> None:

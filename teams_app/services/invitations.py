@@ -12,7 +12,7 @@ from uuid import UUID
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
 
-from teams_app.engine.actors import Actor, Door, Permission, Role
+from teams_app.engine.actors import Actor, Door, Permission, Role, require_present
 from teams_app.engine.errors import InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.keys import digest_of
@@ -41,6 +41,7 @@ class Joined:
 def invite(*, actor: Actor, username: str, role: Role, now: datetime) -> IssuedInvitation:
     """A second invitation of the same name replaces the first."""
     actor.require(Permission.MANAGE_TEAM)
+    require_present(actor=actor, to_do="invite somebody")
     name = read_username(username)
     # The team's row is the lock: two invitations of one name take turns, and the later one holds.
     team = Team.objects.select_for_update(no_key=True).get(pk=actor.team_id)

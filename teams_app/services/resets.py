@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from teams_app.engine.actors import Actor, ActorKind, Door, Permission
+from teams_app.engine.actors import Actor, ActorKind, Door, Permission, require_present
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.keys import digest_of
@@ -24,6 +24,7 @@ from teams_app.services.sign_ins import record_in_teams
 def offer_reset(*, actor: Actor, member_id: UUID, now: datetime) -> IssuedReset:
     """The link, shown once. The password that they have holds until the link is used; an earlier link holds no longer."""
     actor.require(Permission.MANAGE_TEAM)
+    require_present(actor=actor, to_do="make a link for a password")
     member = Membership.objects.select_related("person").filter(team_id=actor.team_id, pk=member_id).first()
     if member is None:
         raise NotFoundError("There is no such member.", suggestion="List the members of your team.")

@@ -1,11 +1,13 @@
 """Teams: founded by a person or by the first run, and renamed."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
 
-from teams_app.engine.actors import Actor, Permission, Role, person_id_of
+from teams_app.engine.actors import Actor, Permission, Role, person_id_of, require_present
+from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import read_name
 from teams_app.engine.values import TeamValue
@@ -44,21 +46,42 @@ def found_team(*, actor: Actor, name: str, now: datetime) -> TeamValue:
     return create_team(actor=actor, name=name, owner_id=person_id_of(actor=actor), now=now)
 
 
-@transaction.atomic(durable=True)
 def rename_team(*, actor: Actor, name: str, now: datetime) -> TeamValue:
+    return change_team(actor=actor, name=name, now=now)
+
+
+@transaction.atomic(durable=True)
+def change_team(
+    *, actor: Actor, name: str | None = None, tokens_answer_human: bool | None = None, now: datetime
+) -> TeamValue:
+    """What is left out stays as it is. `tokens_answer_human`: whether a person's token answers what asks for a person."""
     actor.require(Permission.MANAGE_TEAM)
-    new_name = read_name(name)
-    # FOR NO KEY UPDATE: two renames take turns, so the audit log tells each old name truly; inserts are not held up.
+    if name is None and tokens_answer_human is None:
+        raise InvalidInputError("Nothing is to be changed.", suggestion="Give name, tokensAnswerHuman or both.")
+    new_name = None if name is None else read_name(name)
+    # FOR NO KEY UPDATE: two changes take turns, so the audit log tells each old name truly; inserts are not held up.
     team = Team.objects.select_for_update(no_key=True).get(pk=actor.team_id)
-    if team.name != new_name:
-        details = {"from": team.name, "to": new_name}
-        team.name = new_name
-        team.save(update_fields=["name"])
-        record_audit(
-            actor=actor,
-            action="team.renamed",
-            target=to_text(Prefix.TEAM, team.pk),
-            now=now,
-            details=details,
-        )
+    if new_name is not None and team.name != new_name:
+        _rename(actor, team, new_name, now)
+    if tokens_answer_human is not None and team.tokens_answer_human is not tokens_answer_human:
+        _let_tokens_answer(actor, team, allowed=tokens_answer_human, now=now)
     return team_value(team)
+
+
+def _rename(actor: Actor, team: Team, name: str, now: datetime) -> None:
+    details = {"from": team.name, "to": name}
+    team.name = name
+    team.save(update_fields=["name"])
+    _record(actor, "team.renamed", now, details)
+
+
+def _let_tokens_answer(actor: Actor, team: Team, *, allowed: bool, now: datetime) -> None:
+    require_present(actor=actor, to_do="say what tokens may answer")
+    team.tokens_answer_human = allowed
+    team.save(update_fields=["tokens_answer_human"])
+    _record(actor, "team.tokens_allowed" if allowed else "team.tokens_disallowed", now, {})
+
+
+def _record(actor: Actor, action: str, now: datetime, details: Mapping[str, str]) -> None:
+    target = to_text(Prefix.TEAM, actor.team_id)
+    record_audit(actor=actor, action=action, target=target, now=now, details=details)

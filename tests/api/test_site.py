@@ -133,6 +133,15 @@ def test_every_endpoint_is_in_the_schema_with_its_summary(nobody):
     assert all(operation["summary"] for path in document["paths"].values() for operation in path.values())
 
 
+def test_every_operation_declares_the_header_that_names_a_team(nobody):
+    document = nobody.get("/api/v1/schema").json()
+    reference = {"$ref": "#/components/parameters/WorkrailTeam"}
+
+    operations = [each for methods in document["paths"].values() for each in methods.values()]
+    assert all(reference in each["parameters"] for each in operations)
+    assert document["components"]["parameters"]["WorkrailTeam"]["name"] == "Workrail-Team"
+
+
 PAGES = ["/studio/login/", "/api/v1/docs", "/nowhere", "/api/v1/whoami", "/healthz", "/api/v1/schema"]
 
 

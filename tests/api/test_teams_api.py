@@ -33,6 +33,7 @@ def test_a_person_learns_who_they_are(house, as_person):
             "read_traces",
             "read_team",
         ],
+        "token": None,
     }
 
 

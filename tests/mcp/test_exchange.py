@@ -50,6 +50,11 @@ def sdk_server(monkeypatch):
             """Breaks the call."""
             raise UnauthenticatedError("Nobody.", suggestion="Be somebody.")
 
+        @hinted(Hints(title="Fail"))
+        def fail(self) -> ToolReply:
+            """Has a defect."""
+            raise ZeroDivisionError
+
     server.register_mcptoolset(Planted())
     actor = Actor(
         kind=ActorKind.PERSON,
@@ -61,7 +66,7 @@ def sdk_server(monkeypatch):
     )
     calls_as(Caller(actor=actor))
     workers = Workers(threads=1)
-    yield server.for_sdk(workers=workers)
+    yield server, workers
     workers.close()
 
 
@@ -95,7 +100,7 @@ def both_answers(sdk_server, body, headers):
     from workrail_site.mcp.endpoint import Endpoint
 
     async def run():
-        endpoint = Endpoint(sdk_server, max_body_bytes=100_000)
+        endpoint = Endpoint(sdk_server[0], workers=sdk_server[1], max_body_bytes=100_000)
         async with endpoint.run():
             ours = await sent_by(endpoint, body, headers)
             theirs = await sent_by(endpoint._stateless.handle_request, body, headers)
@@ -120,6 +125,14 @@ MESSAGES = {
     "a name that is no text": called(7),
     "arguments that are a list": called("echo", arguments=[1]),
     "a token for progress": {**CALL, "params": {**CALL["params"], "_meta": {"progressToken": 7}}},
+    "notes of the client's own": called("refuse", _meta={"progressToken": "a", "theirs/id": {"a": [1]}}),
+    "a token for progress that is none": called("refuse", _meta={"progressToken": [1]}),
+    "names that the protocol keeps": called("refuse", _meta={"io.modelcontextprotocol/related-task": 7}),
+    "metadata that are text": called("refuse", _meta="x"),
+    "no metadata": called("refuse", _meta=None),
+    "null for arguments": called("refuse", arguments=None),
+    "something beside the arguments": called("refuse", task={"ttl": 5}),
+    "a defect": called("fail"),
     "a notification": {"jsonrpc": "2.0", "method": "tools/call", "params": CALL["params"]},
     "another method": {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
     "no method of anybody": {"jsonrpc": "2.0", "id": 1, "method": "no/such"},

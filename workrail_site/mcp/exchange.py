@@ -1,10 +1,11 @@
 """One tool call of a revision that has sessions, by a client that holds none: asked and answered in one step.
 
-The SDK's own way makes a transport with streams and tasks for each such request, which takes twice the time of all else at
-this door. What is called here is the same of it: its reading of the request, its middlewares, its errors.
+The SDK's own way makes a transport with streams and tasks for each such request, and reads and writes each message by three
+models: together twice the time of all else at this door. A call of a tool that holds nothing but its name and its arguments
+is handed to the tool as it is. Whatever else it holds is read by the SDK, with its own middlewares and errors.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,11 +22,22 @@ from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from workrail_site.bodies import Scope
+from workrail_site.mcp.declared import SESSION_HEADER, declared_by
 from workrail_site.wsgi_in_asgi import Send
 
+# The JSON of the result of a tool, by its name and its arguments. Raises what a call of the SDK's raises.
+CallTool = Callable[[str, Mapping[str, Any]], Awaitable[bytes]]
+
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
-_JSON = "application/json"
-_HEADERS = [(b"content-type", _JSON.encode())]
+_JSON = b"application/json"
+_HEADERS = [(b"content-type", _JSON)]
+_VERSION = b"mcp-protocol-version"
+_TERMS = frozenset({_VERSION, SESSION_HEADER, b"accept", b"content-type"})
+_UNSAID = DEFAULT_NEGOTIATED_VERSION.encode()
+_PLAIN = frozenset({"name", "arguments", "_meta"})
+_PROGRESS = "progressToken"
+# What MCP keeps for itself of the metadata of a request.
+_RESERVED = "io.modelcontextprotocol/"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,16 +67,30 @@ class Context:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
+    """`is_plain`: nothing but a name, arguments, and notes of the client's own, of a client that puts no questions."""
+
     id: str | int
     version: str
     params: dict[str, Any]
+    capabilities: Mapping[str, Any] | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        params = self.params
+        return (
+            self.capabilities is None
+            and _PLAIN.issuperset(params)
+            and isinstance(params.get("name"), str)
+            and isinstance(params.get("arguments", {}), dict)
+            and _is_plain_meta(params.get("_meta", {}))
+        )
 
 
 def read_tool_call(scope: Scope) -> ToolCall | None:
     """None for everything but a plain call of a tool: the SDK says what is wrong with it, or answers it in its own way."""
-    headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
-    version = headers.get(b"mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
-    if version not in HANDSHAKE_PROTOCOL_VERSIONS or not _speaks_json(headers):
+    said = {name: value for name, value in scope["headers"] if name in _TERMS}
+    version = said.get(_VERSION, _UNSAID).decode("latin-1")
+    if version not in HANDSHAKE_PROTOCOL_VERSIONS or not _speaks_json(said):
         return None
     try:
         message = orjson.loads(scope["workrail.body"])
@@ -74,37 +100,76 @@ def read_tool_call(scope: Scope) -> ToolCall | None:
         case {"jsonrpc": "2.0", "method": "tools/call", "id": str() | int() as id_, "params": dict() as params} if (
             not isinstance(id_, bool)
         ):
-            return ToolCall(id=id_, version=version, params=params)
+            return ToolCall(id=id_, version=version, params=params, capabilities=_declared(said))
         case _:
             return None
 
 
-async def answer_tool_call(*, server: Server[Any], call: ToolCall, send: Send) -> None:
-    message = await answer_one(
-        server=server, request_id=call.id, method="tools/call", params=call.params, version=call.version
-    )
+async def answer_tool_call(*, server: Server[Any], call_tool: CallTool | None, call: ToolCall, send: Send) -> None:
+    if call_tool is not None and call.is_plain:
+        message = await _plainly(call_tool, call)
+    else:
+        message = await answer_one(
+            server=server,
+            request_id=call.id,
+            method="tools/call",
+            params=call.params,
+            version=call.version,
+            capabilities=call.capabilities,
+        )
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
     await send({"type": "http.response.body", "body": orjson.dumps(message)})
 
 
+async def _plainly(call_tool: CallTool, call: ToolCall) -> dict[str, Any]:
+    message: dict[str, Any] = {"jsonrpc": "2.0", "id": call.id}
+    try:
+        message["result"] = orjson.Fragment(await call_tool(call.params["name"], call.params.get("arguments", {})))
+    except Exception as error:  # noqa: BLE001  as the SDK tells them, of whatever kind
+        message["error"] = _told(error)
+    return message
+
+
 async def answer_one(
-    *, server: Server[Any], request_id: str | int, method: str, params: dict[str, Any], version: str
+    *,
+    server: Server[Any],
+    request_id: str | int,
+    method: str,
+    params: dict[str, Any],
+    version: str,
+    capabilities: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The answer to one request of a revision that has sessions."""
-    connection = Connection.from_envelope(version, None, None)
+    connection = Connection.from_envelope(version, None, capabilities)
     message: dict[str, Any] = {"jsonrpc": "2.0", "id": request_id}
     context = Context(request_id=request_id)
     try:
         message["result"] = await serve_one(server, context, method, params, connection=connection, lifespan_state={})
     except Exception as error:  # noqa: BLE001  as the SDK tells them, of whatever kind
-        message["error"] = modern_error_data(error).model_dump(mode="json", by_alias=True, exclude_unset=True)
+        message["error"] = _told(error)
     return message
 
 
-def _speaks_json(headers: Mapping[bytes, str]) -> bool:
-    accepted = {_media_type(part) for part in headers.get(b"accept", "").split(",")}
-    return not accepted.isdisjoint({_JSON, "*/*"}) and _media_type(headers.get(b"content-type", "")) == _JSON
+def _declared(said: Mapping[bytes, bytes]) -> Mapping[str, Any] | None:
+    return declared_by(said.get(SESSION_HEADER, b"").decode("latin-1"))
 
 
-def _media_type(text: str) -> str:
-    return text.partition(";")[0].strip().lower()
+def _told(error: Exception) -> dict[str, Any]:
+    return modern_error_data(error).model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+def _is_plain_meta(meta: object) -> bool:
+    """Clients note what they like here. Names that MCP keeps for itself are read by the SDK, and so is what it would refuse."""
+    if not isinstance(meta, dict) or any(name.startswith(_RESERVED) for name in meta):
+        return False
+    token = meta.get(_PROGRESS, "")
+    return isinstance(token, str | int) and not isinstance(token, bool)
+
+
+def _speaks_json(said: Mapping[bytes, bytes]) -> bool:
+    accepted = {_media_type(part) for part in said.get(b"accept", b"").split(b",")}
+    return not accepted.isdisjoint({_JSON, b"*/*"}) and _media_type(said.get(b"content-type", b"")) == _JSON
+
+
+def _media_type(text: bytes) -> bytes:
+    return text.partition(b";")[0].strip().lower()

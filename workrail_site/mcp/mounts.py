@@ -29,7 +29,7 @@ class Mounts:
     def __init__(self, servers: Mapping[str, DialectServer], *, threads: int, max_body_bytes: int) -> None:
         self._workers = Workers(threads=threads)
         self._endpoints = {
-            name: Endpoint(server.for_sdk(workers=self._workers), max_body_bytes=max_body_bytes)
+            name: Endpoint(server, workers=self._workers, max_body_bytes=max_body_bytes)
             for name, server in servers.items()
         }
         self._door = Door(self._serve, workers=self._workers)

@@ -26,10 +26,11 @@ from workrail_site import dialects
 from workrail_site.dialects.introductions import VERSION, Introduction
 from workrail_site.dialects.suggestions import in_words_of
 from workrail_site.errors import JsonRpc
-from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_of
+from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_bytes, result_of
 from workrail_site.mcp.arguments import read_arguments
 from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.eliciting import Asking, Conversation, may_ask
+from workrail_site.mcp.exchange import CallTool
 from workrail_site.mcp.faults import Faults
 from workrail_site.mcp.library import ToolsetMeta
 from workrail_site.mcp.offering import offer
@@ -176,6 +177,20 @@ class DialectServer:
             for tool in self.tools():
                 server.add_request_handler(tool.name, mcp_types.RequestParams, _as_method(tool, self.faults, workers))
         return server
+
+    def directly(self, *, workers: Workers) -> CallTool | None:
+        """Calls of tools without the SDK, for clients that bring no capabilities: those whose revision has a handshake."""
+
+        async def call_tool(name: str, given: Mapping[str, Any]) -> bytes:
+            tool = self._tools.get(name)
+            if tool is None:
+                raise self._no_such_tool(name)
+            return await workers.run(partial(self._answer_as_bytes, tool, given), party=party_of(acting()))
+
+        return call_tool
+
+    def _answer_as_bytes(self, tool: Tool, given: Mapping[str, Any]) -> bytes:
+        return result_bytes(self.answer(tool, given, as_faults=True))
 
     def answer(self, tool: Tool, given: Mapping[str, Any], *, as_faults: bool) -> dict[str, Any]:
         """The result of a call. Where the dialect has errors of its own, and the revision has room for them, a refusal is one."""

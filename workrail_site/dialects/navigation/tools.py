@@ -9,6 +9,7 @@ from sessions_app.services import navigation, runs
 from sessions_app.services.speech import Reply
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.navigation import definitions, material, parameters as given
+from workrail_site.dialects.navigation.asking import NavigationAsking
 from workrail_site.dialects.navigation.printing import told
 from workrail_site.dialects.navigation.readings import action_of, beginning_of
 from workrail_site.dialects.navigation.situations import NAVIGATION, pending_checkpoint
@@ -17,7 +18,7 @@ from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
-server = DialectServer(INTRODUCTIONS["navigation"])
+server = DialectServer(INTRODUCTIONS["navigation"], asking=NavigationAsking())
 
 
 class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no types

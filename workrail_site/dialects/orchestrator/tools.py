@@ -11,6 +11,7 @@ from sessions_app.services.handover import Call, Handed
 from workflows_app.engine.toon_text import toon_text
 from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
+from workrail_site.dialects.activities.asking import HandedOverAsking
 from workrail_site.dialects.activities.beginning import started
 from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
 from workrail_site.dialects.activities.definitions import whole_activity
@@ -40,7 +41,7 @@ from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
 SERVER = "workrail-orchestrator"
 
-server = DialectServer(INTRODUCTIONS["orchestrator"])
+server = DialectServer(INTRODUCTIONS["orchestrator"], asking=HandedOverAsking(Dialect.ORCHESTRATOR))
 
 
 class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no types

@@ -3,54 +3,39 @@
 import os
 from collections.abc import Mapping
 from typing import Any
-from uuid import UUID
 
-from django.conf import settings
 from django.utils import timezone
 
 from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.submissions import Submission
-from sessions_app.selectors.checkpoints import question_of_run
+from sessions_app.selectors.checkpoints import CheckpointValue, question_of_run
 from sessions_app.services import runs
 from teams_app.engine.ids import Prefix, from_text
+from workrail_site.dialects.questions import as_question
 from workrail_site.dialects.rail.replies import RAIL, render_text
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.eliciting import Question
-from workrail_site.studio_addresses import question_address
 
 
 class RailAsking:
-    def question_in(self, reply: ToolReply) -> Question | None:
-        """None where no question is pending, and where nobody could open the page of one for a signed-in person."""
+    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, Question | None]:  # noqa: ARG002  as every dialect is asked
+
         asked = _asked(reply)
         if asked is None or reply.value.get("ackToken") is None:
-            return None
-        url = ""
-        if asked["authority"] == "human":
-            found = _question(reply)
-            if found is None or not settings.PUBLIC_URL:
-                return None
-            url = question_address(found[0])
-        return Question(
-            key=f"checkpoint-{asked['checkpointId']}",
-            title=str(reply.value["pending"]["title"]),
-            message=asked["message"],
-            options=tuple((option["id"], option["label"]) for option in asked["options"]),
-            url=url,
-        )
+            return reply, None
+        found = _question(reply)
+        return reply, None if found is None else as_question(found)
 
-    def answered(self, reply: ToolReply, option_id: str) -> ToolReply:
-        asked = _asked(reply)
-        checkpoint_id = asked["checkpointId"] if asked else ""
-        artifact = {"kind": ANSWER_KIND, "checkpointId": checkpoint_id, "optionId": option_id}
+    def answered(self, reply: ToolReply, given: Mapping[str, Any], question: Question, option_id: str) -> ToolReply:  # noqa: ARG002  as above
+        artifact = {"kind": ANSWER_KIND, "checkpointId": question.name, "optionId": option_id}
         return _acknowledged(reply, Submission(artifacts=(artifact,)), asked_by_client=True)
 
-    def told_again(self, reply: ToolReply) -> ToolReply:
+    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: Question) -> ToolReply:  # noqa: ARG002  as above
         """The step after the answer, when a person has given it in the meantime."""
         found = _question(reply)
-        if found is None or found[1] is not CheckpointState.ANSWERED:
+        if found is None or found.state is not CheckpointState.ANSWERED:
             return reply
         return _acknowledged(reply, Submission(), asked_by_client=False)
 
@@ -74,7 +59,7 @@ def _asked(reply: ToolReply) -> Mapping[str, Any] | None:
     return pending.get("checkpoint") if isinstance(pending, dict) else None
 
 
-def _question(reply: ToolReply) -> tuple[UUID, CheckpointState] | None:
+def _question(reply: ToolReply) -> CheckpointValue | None:
     asked = _asked(reply)
     run_id = from_text(Prefix.RUN, str(reply.value.get("session", {}).get("runId", "")))
     if asked is None or run_id is None:

@@ -10,6 +10,7 @@ from sessions_app.services.handles import Wish, begin
 from sessions_app.services.handover import Call, Handed
 from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
+from workrail_site.dialects.activities.asking import HandedOverAsking
 from workrail_site.dialects.activities.beginning import started
 from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
 from workrail_site.dialects.activities.definitions import activity_of, question_json, whole_activity
@@ -17,6 +18,7 @@ from workrail_site.dialects.activities.entering import entered, move_to
 from workrail_site.dialects.activities.printing import answered, listed, tokened, told
 from workrail_site.dialects.activities.resources import read_resource
 from workrail_site.dialects.activities.skills import Shelf
+from workrail_site.dialects.activities.speech import answer_of
 from workrail_site.dialects.activities.standing import current_activity, drift_of, moving, standing
 from workrail_site.dialects.activities.trace import trace_of
 from workrail_site.dialects.introductions import INTRODUCTIONS
@@ -29,7 +31,9 @@ from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
 SERVER = "workrail-session"
 
-server = DialectServer(INTRODUCTIONS["session"])
+server = DialectServer(
+    INTRODUCTIONS["session"], asking=HandedOverAsking(Dialect.SESSION, without=("checkpoint_handle",))
+)
 
 
 class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no types
@@ -131,7 +135,8 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         )
         here = held.activity is not None and held.activity.id == activity.id
         pending = here and any(open_.checkpoint == question["id"] for open_ in held.pending)
-        return tokened({**question, "pending": pending}, token=held.token, warnings=drift_of(held))
+        told = answer_of(held.snapshot) if held.snapshot.answered and not pending else {}
+        return tokened({**question, "pending": pending, **told}, token=held.token, warnings=drift_of(held))
 
     @hinted(Hints(title="Resolve a checkpoint", idempotent=True))
     def respond_checkpoint(

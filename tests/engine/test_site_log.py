@@ -1,0 +1,57 @@
+"""A line of the log is one line, whatever stands in it, and says the same in both forms."""
+
+import io
+import json
+import logging
+
+import pytest
+
+from workrail_site.log import log_settings
+
+
+@pytest.fixture
+def line_of():
+    """What is written for an event, by the formatter that the settings name."""
+
+    def write(event, *, json_lines):
+        made = dict(log_settings(json_lines=json_lines, level="INFO", secrets=())["formatters"]["workrail"])
+        formatter = made.pop("()")(**made)
+        record = logging.LogRecord("workrail.request", logging.INFO, "", 0, event, (), None)
+        record._name = "info"
+        out = io.StringIO()
+        handler = logging.StreamHandler(out)
+        handler.setFormatter(formatter)
+        handler.emit(record)
+        return out.getvalue()
+
+    return write
+
+
+EVENTS = {
+    "plain": {"event": "request", "path": "/mcp/rail", "status": 200},
+    "half a character": {"event": "request", "path": "/\udc80"},
+    "a long number": {"event": "request", "size": 2**70},
+    "a line end": {"event": "request", "path": "/a\nFAKE level=error"},
+    "a blank": {"event": "request", "path": "/a b=1"},
+    "a defect": {"event": "unhandled_error", "exception": "Traceback …\nValueError"},
+}
+
+
+@pytest.mark.parametrize("event", EVENTS.values(), ids=EVENTS)
+def test_each_event_is_one_line_of_json(line_of, event):
+    line = line_of({"level": "info", "at": "2026-11-18T10:00:00Z", **event}, json_lines=True)
+
+    assert line.count("\n") == 1
+    assert event.items() <= json.loads(line).items()
+
+
+@pytest.mark.parametrize("name", ["plain", "half a character", "a long number", "a line end", "a blank"])
+def test_nobody_writes_a_line_of_the_log_by_a_line_end_of_their_own(line_of, name):
+    line = line_of({"level": "info", "at": "2026-11-18T10:00:00Z", **EVENTS[name]}, json_lines=False)
+
+    assert line.count("\n") == 1
+    assert line.startswith("2026-11-18T10:00:00Z [info     ] request")
+
+
+def test_a_value_with_a_blank_is_told_from_two(line_of):
+    assert "path='/a b=1'" in line_of(EVENTS["a blank"], json_lines=False)

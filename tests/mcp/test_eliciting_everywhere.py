@@ -1,0 +1,236 @@
+"""Questions that the client puts to its user, in every dialect that has questions, by lines and by HTTP."""
+
+import contextlib
+import os
+
+import pytest
+
+from sessions_app.models import CheckpointRequest
+from sessions_app.services import checkpoints
+from tests import checkpoint_cast
+from tests.checkpoint_cast import asking, publish_folder
+from tests.mcp.conftest import agent_of, running_site
+from workrail_site.mcp.messages import RpcError, request_of
+from workrail_site.mcp.stdio.serving import ServedDialect
+from workrail_site.mcp.stdio.talks import DialectTalk
+
+pytestmark = pytest.mark.django_db(transaction=True)
+META = "io.modelcontextprotocol/"
+PUBLIC_URL = "https://rails.example.com"
+BOTH = {"elicitation": {"form": {}, "url": {}}}
+MODERN, GREETED = "2026-07-28", "2025-11-25"
+DIALECTS = ["rail", "navigation", "session", "orchestrator"]
+
+
+class Lines:
+    """A process's half of a conversation, without the process."""
+
+    def __init__(self, dialect, key, version):
+        self.version = version
+        self.served = ServedDialect(dialect, key=key, text_only=False)
+        self.talk = DialectTalk(dialect, load=lambda: self.served)
+        if version != MODERN:
+            self.send("initialize", {"protocolVersion": version, "capabilities": BOTH})
+
+    def send(self, method, params):
+        return self.talk.answer(request_of({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
+
+    def call(self, params):
+        try:
+            return self.send("tools/call", params)
+        except RpcError as error:
+            return {"error": error.as_json()}
+
+    def close(self):
+        self.served.close()
+
+
+class Http:
+    """A client of the address, which keeps the id that it was given as the protocol asks."""
+
+    def __init__(self, dialect, wire, version):
+        self.wire = wire
+        self.version = version
+        self.path = f"/mcp/{dialect}"
+        self.session = {}
+        if version != MODERN:
+            params = {"protocolVersion": version, "capabilities": BOTH, "clientInfo": {"name": "t", "version": "1"}}
+            greeted = self.wire.send("initialize", params, version=version, path=self.path)
+            self.session = {"Mcp-Session-Id": greeted.headers["mcp-session-id"], "MCP-Protocol-Version": version}
+
+    def call(self, params):
+        # Its own envelope, with what this client is able to.
+        routing = (
+            {"Mcp-Method": "tools/call", "Mcp-Name": params["name"], "MCP-Protocol-Version": MODERN}
+            if self.version == MODERN
+            else {}
+        )
+        message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        said = self.wire.send("tools/call", message=message, version="", path=self.path, **self.session, **routing)
+        told = said.json()
+        return told.get("result", told)
+
+    def close(self):
+        pass
+
+
+@pytest.fixture(scope="session")
+def open_site(django_db_setup, tmp_path_factory):
+    """A site whose questions have addresses, and which lets answers come at once."""
+    environ = {
+        "WORKRAIL_PUBLIC_URL": PUBLIC_URL,
+        "WORKRAIL_ALLOWED_HOSTS": "127.0.0.1,rails.example.com",
+        "WORKRAIL_INSECURE_COOKIES": "1",
+        "WORKRAIL_CHECKPOINT_MIN_RESPONSE_MS": "50",
+    }
+    with running_site(tmp_path_factory.mktemp("asking"), environ) as found:
+        yield found
+
+
+@pytest.fixture(params=["lines", "http"])
+def client(request, desk, open_site, settings):
+    settings.PUBLIC_URL = PUBLIC_URL
+    settings.CHECKPOINT_MIN_RESPONSE_MS = 50
+    wire = agent_of(open_site, desk.owner)
+    with contextlib.ExitStack() as stack:
+
+        def make(dialect, version):
+            made = Lines(dialect, wire.key, version) if request.param == "lines" else Http(dialect, wire, version)
+            stack.callback(made.close)
+            return Caller(made)
+
+        yield make
+
+
+class Caller:
+    def __init__(self, door):
+        self.door = door
+
+    def __call__(self, tool, *, responses=None, **arguments):
+        params = {"name": tool, "arguments": arguments}
+        if self.door.version == MODERN:
+            params["_meta"] = {
+                f"{META}protocolVersion": MODERN,
+                f"{META}clientCapabilities": BOTH,
+                f"{META}clientInfo": {"name": "t", "version": "1"},
+            }
+        if responses is not None:
+            params["inputResponses"] = responses
+        return self.door.call(params)
+
+    def value(self, tool, **arguments):
+        told = self(tool, **arguments)
+        assert not told.get("isError"), told
+        return told["structuredContent"]
+
+
+def led_to(dialect, client, desk, **fields):
+    """The call at which the client is to be asked: its tool and its arguments."""
+    workflow = publish_folder(desk, asking(**fields))
+    if dialect == "rail":
+        first = client.value("start_workflow", workflowId=workflow)
+        tokens = {"stateToken": first["stateToken"], "ackToken": first["ackToken"]}
+        return "continue_workflow", {**tokens, "output": {"notesMarkdown": "Did what the step says."}}
+    if dialect == "navigation":
+        first = client.value("nav_start", workflow_id=workflow)
+        action = {"action": "complete_step", "step_id": "ask", "notes": "Asked."}
+        if first["checkpoint"] is None:
+            return "nav_action", {"state": first["state"], **action}
+        return "nav_situation", {"state": first["state"]}
+    begun = client.value("start_session", workflow_id=workflow, agent_id="lead")
+    entered = client.value("next_activity", session_token=begun["session_token"], activity_id="plan")
+    if dialect == "session":
+        named = {"activity_id": "plan", "checkpoint_id": "agreed"}
+        return "get_checkpoint", {"session_token": entered["session_token"], **named}
+    asked = client.value("yield_checkpoint", session_token=entered["session_token"], checkpoint_id="agreed")
+    return "present_checkpoint", {"checkpoint_handle": asked["checkpoint_handle"]}
+
+
+def answer_as_a_person(desk, option_id="yes"):
+    row = CheckpointRequest.objects.get()
+    checkpoints.answer_checkpoint(
+        actor=desk.person,
+        request_id=row.pk,
+        option_id=option_id,
+        digest=row.digest,
+        reason="",
+        now=checkpoint_cast.SOON,
+        entropy=os.urandom,
+    )
+
+
+def is_past_the_question(dialect, value):
+    match dialect:
+        case "rail":
+            return value["pending"]["stepId"] == "work"
+        case "navigation":
+            return value["checkpoint"] is None and not value.get("error")
+        case _:
+            answered = value.get("answered", {}).get("optionId")
+            return (value.get("resolved_option") or answered) == "yes"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_relayed_question_is_a_form_and_its_answer_the_users(dialect, client, desk):
+    call = client(dialect, MODERN)
+    tool, arguments = led_to(dialect, call, desk)
+
+    asked = call(tool, **arguments)
+    ((key, request),) = asked["inputRequests"].items()
+    told = call(tool, responses={key: {"action": "accept", "content": {"answer": "yes"}}}, **arguments)
+
+    assert asked["resultType"] == "input_required"
+    assert request["params"]["mode"] == "form"
+    assert [each["const"] for each in request["params"]["requestedSchema"]["properties"]["answer"]["oneOf"]] == [
+        "yes",
+        "no",
+    ]
+    assert is_past_the_question(dialect, told["structuredContent"])
+    row = CheckpointRequest.objects.get()
+    assert (row.option_id, row.door, row.answered_as) == ("yes", "client_form", "relayed")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_human_question_is_an_address(dialect, client, desk):
+    call = client(dialect, MODERN)
+    tool, arguments = led_to(dialect, call, desk, human=True)
+
+    asked = call(tool, **arguments)
+    ((key, request),) = asked["inputRequests"].items()
+    waiting = call(tool, responses={key: {"action": "accept"}}, **arguments)
+    answer_as_a_person(desk)
+    told = call(tool, responses={key: {"action": "accept"}}, **arguments)
+
+    assert request["params"]["mode"] == "url"
+    assert request["params"]["url"].startswith(f"{PUBLIC_URL}/studio/")
+    assert not waiting.get("isError")
+    # The leader of the orchestrator dialect has nothing to show any more; the worker is told of the answer.
+    if dialect != "orchestrator":
+        assert is_past_the_question(dialect, told["structuredContent"])
+    assert CheckpointRequest.objects.get().answered_as == "human"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_before_that_revision_an_address_is_an_error_that_names_it(dialect, client, desk):
+    call = client(dialect, GREETED)
+    tool, arguments = led_to(dialect, call, desk, human=True)
+
+    asked = call(tool, **arguments)
+    answer_as_a_person(desk)
+    told = call(tool, **arguments)
+
+    (elicitation,) = asked["error"]["data"]["elicitations"]
+    assert asked["error"]["code"] == -32042
+    assert (elicitation["mode"], elicitation["url"].startswith(f"{PUBLIC_URL}/studio/")) == ("url", True)
+    assert "error" not in told
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_relayed_question_of_that_revision_stands_in_the_reply(dialect, client, desk):
+    call = client(dialect, GREETED)
+    tool, arguments = led_to(dialect, call, desk)
+
+    told = call(tool, **arguments)
+
+    assert "Is the plan for" in told["content"][0]["text"]
+    assert CheckpointRequest.objects.get().option_id == ""

@@ -1,0 +1,68 @@
+"""Checkpoints of a run whose activities are handed over, put to the user by a client that can, and answered for them.
+
+A client is asked when the agent reads a question to show it, and when the run waits for a person's approval.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sessions_app.engine.decisions import AnswerMode
+from sessions_app.engine.runs import Dialect
+from sessions_app.selectors.checkpoints import CheckpointValue
+from sessions_app.services import handover
+from sessions_app.services.asked import questions_of_session
+from teams_app.engine.errors import WorkrailError
+from workrail_site.dialects.activities.printing import answered
+from workrail_site.dialects.activities.standing import moving
+from workrail_site.dialects.questions import as_question
+from workrail_site.mcp.answers import ToolReply
+from workrail_site.mcp.calling import acting
+from workrail_site.mcp.eliciting import Question
+
+
+class HandedOverAsking:
+    """`without` are members of a reply that the dialect leaves out."""
+
+    def __init__(self, dialect: Dialect, *, without: Sequence[str] = ()) -> None:
+        self._dialect = dialect
+        self._without = without
+
+    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, Question | None]:  # noqa: ARG002  as every dialect is asked
+        value = reply.value
+        shown = value.get("pending") is True or ("checkpoint_handle" in value and "options" in value)
+        if not shown and value.get("status") != "waiting":
+            return reply, None
+        asked = questions_of_session(actor=acting(), session_token=value["session_token"], dialect=self._dialect)
+        found = [each for each in asked if not shown or each.checkpoint_id == value.get("id")]
+        return reply, _question(found)
+
+    def answered(self, reply: ToolReply, given: Mapping[str, Any], question: Question, option_id: str) -> ToolReply:  # noqa: ARG002  as above
+        return self._respond(reply, question, option_id, asked_by_client=True)
+
+    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: Question) -> ToolReply:  # noqa: ARG002  as above
+        """What a person has answered in the meantime."""
+        try:
+            return self._respond(reply, question, "", asked_by_client=False)
+        except WorkrailError:
+            return reply
+
+    def _respond(self, reply: ToolReply, question: Question, option_id: str, *, asked_by_client: bool) -> ToolReply:
+        handed = moving(
+            reply.value["session_token"],
+            dialect=self._dialect,
+            move=lambda call: handover.respond_checkpoint(
+                call,
+                checkpoint_id=question.name,
+                mode=AnswerMode.OPTION,
+                option_id=option_id,
+                asked_by_client=asked_by_client,
+            ),
+        )
+        told = handed.reply.value
+        # Nothing was passed on here that could have been lost.
+        said = told if asked_by_client else {**told, "warnings": []}
+        return answered(said, without=self._without)
+
+
+def _question(found: Sequence[CheckpointValue]) -> Question | None:
+    return as_question(found[0]) if found else None

@@ -1,0 +1,23 @@
+"""A question of a run as a client puts it to its user: in a form, or by the address at which a signed-in person answers."""
+
+from django.conf import settings
+
+from sessions_app.engine.checkpoints import Authority
+from sessions_app.selectors.checkpoints import CheckpointValue
+from workrail_site.mcp.eliciting import Question
+from workrail_site.studio_addresses import question_address
+
+
+def as_question(asked: CheckpointValue) -> Question | None:
+    """None where only a signed-in person answers and nobody could open the page for it."""
+    human = asked.authority is Authority.HUMAN
+    if human and not settings.PUBLIC_URL:
+        return None
+    return Question(
+        key=f"checkpoint-{asked.checkpoint_id}",
+        name=asked.checkpoint_id,
+        title=asked.title or asked.checkpoint_id,
+        message=asked.message,
+        options=tuple((option.id, option.label) for option in asked.options),
+        url=question_address(asked.id) if human else "",
+    )
