@@ -69,7 +69,7 @@ class EndpointSchema(AutoSchema):
     def _responses(self, found: Operation) -> dict[str, Any]:
         answer: dict[str, Any] = {"description": found.summary}
         if found.answer is Download:
-            answer["content"] = {"application/octet-stream": {}}
+            answer["content"] = {media_type: {} for media_type in found.files}
         elif found.answer is not None:
             shape = found.answer if found.item is None else Listing[found.item]  # type: ignore[name-defined]  # a type made while running
             answer["content"] = {_JSON: {"schema": self._schema(shape)}}

@@ -222,7 +222,7 @@ class _Judge:
         begun = orjson.loads(bytes(self.stored.events[0].body))["data"] if self.stored.events else {}
         parent = to_text(Prefix.SESSION, row.parent_id) if row.parent_id else None
         said = {
-            "title": (row.title, begun.get("title")),
+            "title": (row.title, self.view.title),
             "parent_id": (parent, begun.get("parentSessionId")),
             "created_by": (row.created_by, self.told.actors.get(0, row.created_by)),
             "created_at": (to_us(row.created_at), self.told.created_us.get(0)),

@@ -12,6 +12,7 @@ from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import AfterAnswer
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.appends import Append, NewAttempt
+from sessions_app.services.attempts import drift_known
 from sessions_app.services.minting import Minting, facts_of, mint_tokens
 from sessions_app.services.speech import Reply, Speech
 from teams_app.engine.ids import Prefix, to_text
@@ -62,7 +63,7 @@ def collected(
             entropy=minting.entropy,
             prints=speech.prints,
         ),
-        warnings=_unrecorded(submission),
+        warnings=(*_unrecorded(submission), *drift_known(minting.actor, standing, now=minting.now)),
     )
     reply = speech.reply(replace(facts, outcome=Outcome.ADVANCED))
     return reply, _rows(minting, standing, after, use, reply)

@@ -5,7 +5,7 @@ other way: a POST makes one call of a service with the signed-in person as the a
 stands on the page in its own words, beside what was typed. docs/studio/building.md says how to write one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -25,6 +25,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from teams_app import selectors
+from teams_app.admin.filters import ValuesFilter
 from teams_app.admin.parts import Crumb
 from teams_app.admin.queries import MAX_VALUE_CHARACTERS, Reader, declared_lookups, declared_query
 from teams_app.admin.snippets import snippets_of
@@ -43,6 +44,7 @@ else:
 TEAM_IN_SESSION = "workrail_team"
 _ACTOR = "workrail.actor"
 _MOST_COUNTED = 10_000
+MAX_FILLED_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +81,9 @@ class Order:
 class Act:
     """`slug` is its address below the row or the list; `needs` and `offered` only hide it, the service decides.
 
-    `initial` fills the form from the row. `details` is what the page shows beside the question, for a template of its own.
-    One that does not `ask` has no page: its form stands on the page of its row, and a refusal is shown there.
+    `initial` fills the form from the row; `from_address` names the fields of an act of the list that its address fills. `details` is what the page shows beside the question, for a template of its own.
+    One that does not `ask` has no page: its form stands on the page of its row, and a refusal is shown there. One `is_bulk`
+    when it is of the rows that are ticked in the list.
     """
 
     slug: str
@@ -90,12 +93,14 @@ class Act:
     question: str = ""
     form: type[forms.Form] = forms.Form
     initial: Callable[[Any], Mapping[str, Any]] | None = None
+    from_address: tuple[str, ...] = ()
     details: Callable[[Actor, Any], Mapping[str, Any]] | None = None
     offered: Callable[[Actor, Any], bool] | None = None
     template: str = "admin/studio_act.html"
     not_now: str = "Not now"
     on_row: bool = True
     asks: bool = True
+    is_bulk: bool = False
     is_main: bool = False
     is_stop: bool = False
 
@@ -180,6 +185,8 @@ class StudioAdmin(_AnyModelAdmin):
     acts: ClassVar[Sequence[Act]] = ()
     # What an address of the list may ask for beside its search and its filters, each with what reads it.
     lookups: ClassVar[Mapping[str, Reader]] = {}
+    # The values that a filter offers, where they are known: otherwise those of the newest rows.
+    filter_values: ClassVar[Mapping[str, Iterable[str]]] = {}
 
     actions = None
     ordering = ("-id",)
@@ -218,6 +225,11 @@ class StudioAdmin(_AnyModelAdmin):
     def get_urls(self) -> list[URLPattern]:
         """The acts come first: Django's own patterns would take an act's address for a row's."""
         return [self._act_path(act) for act in self.acts] + super().get_urls()
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """A plain name is a filter by the values of that column."""
+        declared = super().get_list_filter(request)
+        return [(given, ValuesFilter) if isinstance(given, str) else given for given in declared]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:  # noqa: ARG002  Django's signature
         return lookup in declared_lookups(self)
@@ -347,9 +359,10 @@ class StudioAdmin(_AnyModelAdmin):
 
 
 def _initial(act: Act, row: Model | None, request: HttpRequest) -> dict[str, Any]:
-    """An act of the list begins with the rows that were ticked there."""
+    """An act of the list begins with the rows that were ticked there, and with what it takes from its address."""
     if row is None:
-        return {"rows": request.GET.getlist("rows")}
+        asked = {name: request.GET.get(name, "")[:MAX_FILLED_CHARACTERS] for name in act.from_address}
+        return {"rows": request.GET.getlist("rows"), **asked}
     return {} if act.initial is None else dict(act.initial(row))
 
 

@@ -22,6 +22,7 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 
+from teams_app.api.replica import read_lagging
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError, NotFoundError, UnauthenticatedError
 from teams_app.engine.ids import Prefix, from_text
@@ -78,6 +79,8 @@ class Operation:
     asks_for_query: bool
     answer: Any
     path: tuple[str, ...]
+    # The media types of a Download.
+    files: tuple[str, ...]
 
     @property
     def item(self) -> Any | None:
@@ -86,22 +89,31 @@ class Operation:
 
 
 def operation(
-    *, summary: str, status: int = 200, answer: Any = None
+    *, summary: str, status: int = 200, answer: Any = None, files: tuple[str, ...] = ()
 ) -> Callable[[Callable[..., object]], Callable[..., HttpResponseBase]]:
-    """`answer` describes what a handler answers that hands on JSON as it was recorded, as `msgspec.Raw`."""
+    """`answer` describes what a handler answers that hands on JSON as it was recorded, as `msgspec.Raw`;
+    `files` names the media types of a `Download`.
+    """
 
     def decorate(handler: Callable[..., object]) -> Callable[..., HttpResponseBase]:
-        described = _describe(handler, summary, status, answer)
+        described = _describe(handler, summary=summary, status=status, answer=answer, files=files)
+        # Who asks was found on the primary; only the list itself may be a moment old.
+        read = read_lagging if handler.__name__ == "get" and is_page(described.answer) else _at_once
 
         @functools.wraps(handler)
         def run(view: object, request: Request, **path: str) -> HttpResponseBase:
             given = _arguments(described, type(view).__qualname__, request)
-            return _answer(handler(view, **given, **path), described, type(view).__qualname__, request)
+            answer = read(handler, view, **given, **path)
+            return _answer(answer, described, type(view).__qualname__, request)
 
         run.__dict__["operation"] = described
         return run
 
     return decorate
+
+
+def _at_once(handler: Callable[..., object], *arguments: object, **named: object) -> object:
+    return handler(*arguments, **named)
 
 
 def operation_of(handler: object) -> Operation | None:
@@ -130,7 +142,9 @@ def actor_of(request: Request) -> Actor:
     raise UnauthenticatedError("Nobody is signed in.", suggestion="Send Authorization: Bearer wr_key_… or sign in.")
 
 
-def _describe(handler: Callable[..., object], summary: str, status: int, answer: Any) -> Operation:
+def _describe(
+    handler: Callable[..., object], *, summary: str, status: int, answer: Any, files: tuple[str, ...]
+) -> Operation:
     signature = inspect.signature(handler)
     given = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return Operation(
@@ -141,6 +155,7 @@ def _describe(handler: Callable[..., object], summary: str, status: int, answer:
         asks_for_query="query" in given,
         answer=signature.return_annotation if answer is None else answer,
         path=tuple(name for name in given if name not in _HANDED_IN),
+        files=files,
     )
 
 
