@@ -20,6 +20,7 @@ from sessions_app.engine.runs import COMPLETE
 from sessions_app.selectors import records
 from sessions_app.selectors.run_graph import Graph, read_graph
 from sessions_app.services import forking, runs
+from sessions_app.services.speech import house_speech
 from teams_app import selectors
 from teams_app.admin.pages import Act, ActLink, Done, Order, Refused, Secret, actor_of
 from teams_app.admin.parts import Crumb
@@ -42,6 +43,7 @@ def _change_mode(order: Order) -> Done:
         change=modes.read_change(order.values),
         now=order.now,
         entropy=os.urandom,
+        speech=house_speech(),
     )
     changed = modes.changed_by(reply)
     return Done(
