@@ -64,6 +64,12 @@ def database_refusal(error: Exception) -> WorkrailError | None:
         return ServiceUnavailableError(
             "The database took too long for this.", suggestion="Ask for less, or try again in a moment."
         )
+    if isinstance(cause, psycopg.errors.DiskFull):
+        log.error("disk_full", reason=str(cause).split("\n")[0])
+        return ServiceUnavailableError(
+            "The server has no room left on its disk; nothing was recorded.",
+            suggestion="Tell the people who run this server; the same call is good again when there is room.",
+        )
     if isinstance(error, OperationalError | InterfaceError | psycopg.OperationalError | psycopg.InterfaceError):
         log.error("database_unavailable", exc_info=error)
         return ServiceUnavailableError("The database does not answer.", suggestion="Try again in a moment.")

@@ -161,6 +161,8 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "workrail_site.urls"
+# Whose words REST and the Studio use for runs.
+HOUSE_SPEECH = "workrail_site.dialects.rail.replies.RAIL"
 WSGI_APPLICATION = "workrail_site.wsgi.application"
 ASGI_APPLICATION = "workrail_site.asgi.application"
 # Threads of each web process in which Django answers; each keeps a connection to Postgres.

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from sessions_app.admin import artifacts, graph as drawn, naming, showing, states
 from sessions_app.admin.graph import Facts
+from sessions_app.admin.places import Places
 from sessions_app.engine import comparing
 from sessions_app.engine.comparing import Pair, Part, PathDifference
 from sessions_app.engine.log import NodeKind
@@ -284,4 +285,4 @@ def _facts(actor: Actor, graphs: Sequence[Graph], now: datetime) -> list[Facts]:
     ids = {node.by for graph in graphs for node in graph.nodes} - {""}
     ids |= {question.answered_by for graph in graphs for question in graph.questions} - {""}
     names = selectors.name_actors(actor=actor, ids=ids)
-    return [drawn.facts_of(graph=graph, names=names, loops={}, actor_id=actor.id, now=now) for graph in graphs]
+    return [drawn.facts_of(graph=graph, names=names, places=Places(), actor_id=actor.id, now=now) for graph in graphs]

@@ -13,6 +13,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from sessions_app.engine.drafts import gap_name
 from sessions_app.engine.log import EdgeCause, NodeKind
+from sessions_app.engine.reasons import Detail, GapSeverity
 from sessions_app.engine.runs import OutputChannel
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.tree import TreeLine
@@ -207,6 +208,11 @@ def shown_output(output: OutputValue) -> ShownOutput:
         is_superseded=output.is_superseded,
         at=output.created_at,
     )
+
+
+def is_unnoted(gap: GapValue) -> bool:
+    """A step that was acknowledged without notes where no notes are asked for: told of, and no reason to look."""
+    return gap.detail is Detail.MISSING_REQUIRED_NOTES and gap.severity is GapSeverity.INFO
 
 
 def shown_gap(gap: GapValue) -> ShownGap:

@@ -46,7 +46,13 @@ _NODES = {
     NodeKind.BLOCKED_ATTEMPT: "blocked",
     NodeKind.GATE: "waiting",
 }
-_NODE_WORDS = {"step": "Step", "bookmark": "Bookmark", "blocked": "Blocked attempt", "waiting": "Question"}
+_NODE_WORDS = {
+    "child": "Child run",
+    "step": "Step",
+    "bookmark": "Bookmark",
+    "blocked": "Blocked attempt",
+    "waiting": "Question",
+}
 
 
 def run_state(status: RunStatus, *, last_activity_at: datetime, now: datetime, waits: bool = False) -> State:

@@ -49,12 +49,13 @@ SELECT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """`now_at` is what is pending; `waits` tells that a question of the run is open."""
+    """`now_at` is the title of what is pending, `pending_key` its place; `waits` tells that a question of the run is open."""
 
     run: RunValue
     session_title: str
     ticket: str
     now_at: str
+    pending_key: str
     waits: bool
 
 
@@ -105,11 +106,13 @@ def list_run_rows(
 
 
 def _shown(rows: QuerySet[Any]) -> QuerySet[Any]:
-    tip = Node.objects.filter(pk=OuterRef("tip_node_id")).values("pending_title")
+    tip = Node.objects.filter(pk=OuterRef("tip_node_id")).values(
+        found=JSONObject(title=F("pending_title"), key=F("pending_key"))
+    )
     session = WorkSession.objects.filter(pk=OuterRef("session_id")).values(
         found=JSONObject(title=F("title"), ticket=F("ticket"))
     )
-    shown: QuerySet[Any] = rows.annotate(now_at=Subquery(tip[:1]), of_session=Subquery(session[:1]), waits=_waits())
+    shown: QuerySet[Any] = rows.annotate(at_tip=Subquery(tip[:1]), of_session=Subquery(session[:1]), waits=_waits())
     return shown
 
 
@@ -122,7 +125,8 @@ def _run_row(row: Any) -> RunRow:
         run=run_value(row),
         session_title=row.of_session["title"],
         ticket=row.of_session["ticket"],
-        now_at=row.now_at or "",
+        now_at=(row.at_tip or {}).get("title", ""),
+        pending_key=(row.at_tip or {}).get("key", ""),
         waits=row.waits,
     )
 
