@@ -84,12 +84,6 @@ class TokenUnknownNodeError(WorkrailError):
     code = "TOKEN_UNKNOWN_NODE"
 
 
-class TokenWorkflowHashMismatchError(WorkrailError):
-    """The pinned program behind the token is not the one that the run was started with."""
-
-    code = "TOKEN_WORKFLOW_HASH_MISMATCH"
-
-
 class TokenSessionLockedError(WorkrailError):
     """Another call writes to the same session."""
 
