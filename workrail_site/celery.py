@@ -35,6 +35,7 @@ app.conf.beat_schedule = {
         "schedule": _TEN_SECONDS,
         "options": {"expires": _TEN_SECONDS},
     },
+    "send mails": {"task": teams_jobs.SEND_MAILS, "schedule": _TEN_SECONDS, "options": {"expires": _TEN_SECONDS}},
     "measure storage": {"task": teams_jobs.MEASURE_STORAGE, "schedule": _DAY_SECONDS},
     "forget old deliveries": {"task": teams_jobs.FORGET_DELIVERIES, "schedule": _DAY_SECONDS},
     "enter sessions in ledgers": {"task": sessions_jobs.ENTER_SESSIONS, "schedule": _MINUTE_SECONDS},

@@ -30,6 +30,12 @@ class LogLevel(StrEnum):
     ERROR = "ERROR"
 
 
+class MailSecurity(StrEnum):
+    STARTTLS = "starttls"
+    TLS = "tls"
+    NONE = "none"
+
+
 class LogFormat(StrEnum):
     JSON = "json"
     TEXT = "text"
@@ -437,6 +443,17 @@ AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 if OIDC_ISSUER:
     AUTHENTICATION_BACKENDS += ["workrail_site.sign_on.backend.ProviderBackend"]
 
+
+# Mail goes out where a host for it is named.
+EMAIL_HOST = ENVIRONMENT.text("WORKRAIL_MAIL_HOST")
+EMAIL_PORT = ENVIRONMENT.integer("WORKRAIL_MAIL_PORT", default=587, minimum=1)
+EMAIL_HOST_USER = ENVIRONMENT.text("WORKRAIL_MAIL_USER")
+EMAIL_HOST_PASSWORD = ENVIRONMENT.text("WORKRAIL_MAIL_PASSWORD")
+_MAIL_SECURITY = ENVIRONMENT.choice("WORKRAIL_MAIL_SECURITY", default=MailSecurity.STARTTLS)
+EMAIL_USE_TLS = _MAIL_SECURITY is MailSecurity.STARTTLS
+EMAIL_USE_SSL = _MAIL_SECURITY is MailSecurity.TLS
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = ENVIRONMENT.text("WORKRAIL_MAIL_FROM", default="Workrail <workrail@localhost>")
 WEBHOOK_PRIVATE_HOSTS = tuple(host.lower() for host in ENVIRONMENT.words("WORKRAIL_WEBHOOK_PRIVATE_HOSTS"))
 
 # Anchors: where the ends of all logs are written each day, and which address is told of it
@@ -501,6 +518,7 @@ LOGGING = log_settings(
         SECRET_KEY,
         METRICS_TOKEN,
         OIDC_RP_CLIENT_SECRET,
+        EMAIL_HOST_PASSWORD,
         *(str(database["PASSWORD"]) for database in DATABASES.values()),
         ENVIRONMENT.text("WORKRAIL_TOKEN_KEY"),
         ENVIRONMENT.text("WORKRAIL_SEAL_KEY"),

@@ -64,12 +64,6 @@ def run_state(status: RunStatus, *, last_activity_at: datetime, now: datetime, w
     return _RUNS[status.value]
 
 
-def status_words() -> dict[str, str]:
-    """The words by which a list is asked for a state, with the statuses that they mean."""
-    words = {"running": "in_progress", "done": "complete", "gaps": "complete_with_gaps"}
-    return words | {status.value: status.value for status in RunStatus if status.value not in words.values()}
-
-
 def question_state(
     *, state: CheckpointState, option_id: str, is_overdue: bool = False, is_claimed_by_another: bool = False
 ) -> State:

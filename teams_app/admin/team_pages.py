@@ -49,7 +49,13 @@ _WHEN = {"1": "today", "7": "last 7 days", "30": "last 30 days"}
 
 class MembershipAdmin(StudioAdmin):
     needs = Permission.READ_TEAM
-    acts: ClassVar[tuple[Act, ...]] = (acts.INVITE, acts.CHANGE_ROLE, acts.OFFER_RESET, acts.REMOVE_MEMBER)
+    acts: ClassVar[tuple[Act, ...]] = (
+        acts.INVITE,
+        acts.CHOOSE_MAILS,
+        acts.CHANGE_ROLE,
+        acts.OFFER_RESET,
+        acts.REMOVE_MEMBER,
+    )
     list_display = ("person", "role", "created_at")
     list_select_related = ("person", "team")
     list_filter = ("role",)

@@ -6,9 +6,10 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
+    """As whom a provider of identities knows people, and which memberships follow its groups."""
 
     dependencies = [
-        ('teams_app', '0009_connected_clients'),
+        ('teams_app', '0010_mails'),
     ]
 
     operations = [
