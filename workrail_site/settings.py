@@ -148,6 +148,7 @@ MIDDLEWARE = [
     "workrail_site.compression.StudioCompression",
     "csp.middleware.CSPMiddleware",
     "workrail_site.request_context.BodyLimit",
+    "workrail_site.rate_headers.RateLimitHeaders",
     "workrail_site.request_context.Refusals",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

@@ -51,6 +51,9 @@ class RunsView(APIView):
             workflow_id=query.workflow,
             session_id=None if query.session is None else read_id(prefix=Prefix.SESSION, text=query.session),
             text=query.text,
+            dialect=query.dialect,
+            active_since=query.active_since,
+            active_until=query.active_until,
         )
         return runs_read.list_runs(actor=call.actor, filters=filters, page=call.page).map(RunAnswer.of)
 
@@ -106,6 +109,13 @@ class RunView(APIView):
     @operation(summary="One run with its session, its tip and the number of its open gaps")
     def get(self, *, call: Call, run: str) -> RunDetailAnswer:
         return RunDetailAnswer.of(runs_read.read_run(actor=call.actor, run_id=_run(run)))
+
+
+class ChildrenView(APIView):
+    @operation(summary="The runs that a run has triggered, the latest activity first")
+    def get(self, *, call: Call, run: str) -> Page[RunAnswer]:
+        filters = RunFilters(parent_run_id=_run(run))
+        return runs_read.list_runs(actor=call.actor, filters=filters, page=call.page).map(RunAnswer.of)
 
 
 class TreeView(APIView):
@@ -165,6 +175,8 @@ class RunPreferencesView(APIView):
 
 
 class CancellationView(APIView):
+    represents = RunView
+
     @operation(
         summary="End a run for good; a signed-in person only. Whoever moves it afterwards is told why", status=204
     )
@@ -173,12 +185,16 @@ class CancellationView(APIView):
 
 
 class PauseView(APIView):
+    represents = RunView
+
     @operation(summary="Hold a run where it stands; a signed-in person only", status=204)
     def post(self, *, call: Call, run: str, body: StopBody) -> None:
         stops.pause_run(actor=call.actor, run_id=_run(run), reason=body.reason, now=call.now, entropy=os.urandom)
 
 
 class ResumptionView(APIView):
+    represents = RunView
+
     @operation(summary="Let a paused run go on; a signed-in person only", status=204)
     def post(self, *, call: Call, run: str) -> None:
         stops.resume_run(actor=call.actor, run_id=_run(run), now=call.now, entropy=os.urandom)
