@@ -18,6 +18,7 @@ from sessions_app.engine.expiry import MAX_IDLE_DAYS
 from sessions_app.engine.ledger import EntryKind
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
 from sessions_app.engine.reasons import GapCategory, GapSeverity
+from sessions_app.engine.run_query import MAX_QUERY_CHARACTERS, MAX_VIEW_NAME_CHARACTERS, ViewedList
 from sessions_app.engine.runs import ENDED, AttemptKind, Dialect, OutputChannel, RunStatus
 from teams_app.engine.webhooks import NoticeKind
 from workflows_app.engine.program import Autonomy, RiskPolicy
@@ -101,6 +102,8 @@ class Run(models.Model):
     workflow_hash = models.CharField(max_length=_DIGEST_CHARACTERS)
     dialect = models.CharField(max_length=16)
     goal = models.CharField(max_length=2048, blank=True)
+    # What a person has called it; without one it goes by its goal.
+    name = models.CharField(max_length=256, blank=True, default="", db_default="")
     status = models.CharField(max_length=24)
     tip_node_id = models.UUIDField()
     created_by = models.CharField(max_length=128)
@@ -127,6 +130,13 @@ class Run(models.Model):
                 OpClass(Upper("goal"), name="gin_trgm_ops"),
                 name="run_goal_letters",
                 gin_pending_list_limit=_PENDING_KILOBYTES,
+            ),
+            GinIndex(
+                F("team_id"),
+                OpClass(Upper("name"), name="gin_trgm_ops"),
+                name="run_name_letters",
+                gin_pending_list_limit=_PENDING_KILOBYTES,
+                condition=~Q(name=""),
             ),
         ]
 
@@ -570,6 +580,28 @@ class Hold(models.Model):
 
     def __str__(self) -> str:
         return f"hold of {self.session_id}"
+
+
+class SavedView(models.Model):
+    """A query of a list under a name: a person's own, or shared with their team."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    viewed = models.CharField(max_length=16)
+    name = models.CharField(max_length=MAX_VIEW_NAME_CHARACTERS)
+    query = models.CharField(max_length=MAX_QUERY_CHARACTERS, blank=True)
+    owner = models.CharField(max_length=64)
+    is_shared = models.BooleanField()
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            _known("viewed", ViewedList, "saved_view_list_known"),
+            models.UniqueConstraint(fields=["team_id", "viewed", "owner", "name"], name="saved_view_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ExpiryWarning(models.Model):

@@ -8,8 +8,10 @@ from django.utils import timezone
 from sessions_app import jobs
 from sessions_app.services import anchors, bundle_jobs, collection, expiry, ledger, notices, upkeep
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.services.outgoing import NotDeliveredError
 
 _LONG_SECONDS = 900
+_RETRY_SECONDS = 600
 # What is left is for the next turn of the schedule.
 _MOST_EXPIRED = 2000
 
@@ -39,7 +41,15 @@ def enter_sessions() -> int:
     return entered.begun + entered.adopted
 
 
-@shared_task(name=jobs.KEEP_ANCHOR, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)
+@shared_task(
+    name=jobs.KEEP_ANCHOR,
+    soft_time_limit=_LONG_SECONDS,
+    time_limit=_LONG_SECONDS + 30,
+    # An address that takes nothing now may do so later in the hour.
+    autoretry_for=(NotDeliveredError,),
+    default_retry_delay=_RETRY_SECONDS,
+    max_retries=5,
+)
 def keep_anchor() -> str:
     """Returns where the anchor of the day is."""
     return str(anchors.keep_anchor(actor=system_actor(team_id=NO_TEAM, door=Door.TASK), now=timezone.now()) or "")

@@ -122,5 +122,5 @@ document.addEventListener("change", (event) => {
   const form = event.target.closest("[data-bulk]");
   if (!form) return;
   const count = form.querySelectorAll("input[name=rows]:checked").length;
-  form.querySelector("[data-selected]").textContent = count ? `${count} selected` : "Select runs";
+  form.querySelector("[data-selected]").textContent = count ? `${count} selected` : `Select ${form.dataset.noun}`;
 });

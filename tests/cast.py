@@ -118,10 +118,10 @@ def as_person():
 
 @pytest.fixture
 def as_key():
-    """`as_key(text)`: REST with a bearer key and nothing else."""
-    from django.test import Client
+    """`as_key(text)`: REST with a bearer key and nothing else, on the way that the site serves it."""
+    from tests.direct_client import DirectClient
 
-    return lambda text, **headers: Api(Client(), Authorization=f"Bearer {text}", **headers)
+    return lambda text, **headers: Api(DirectClient(), Authorization=f"Bearer {text}", **headers)
 
 
 @pytest.fixture

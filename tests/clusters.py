@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psycopg
@@ -120,12 +120,12 @@ class Server:
         os.kill(pid, signal.SIGSTOP)
         children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         for each in (*map(int, children), pid):
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(each, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
         self.process.wait()
         self.process = None
+        # They hold its memory until they are gone, and it does not start beside them.
+        eventually(lambda: not any(map(_runs, children)), "the end of all processes")
 
     def wait_for_standby(self):
         """From now on a commit is answered when the standby has it, too."""
@@ -147,6 +147,13 @@ class Server:
 
     def url(self, role=postgres_server.ROLE):
         return postgres_server.as_role(postgres_server.database_url(self.sockets), role)
+
+
+def _runs(pid):
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
 
 
 @contextmanager

@@ -39,3 +39,12 @@ def _quickly_emptied():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", _fixture_teardown)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rest_answers_as_declared():
+    from tests import declared_answers
+
+    with pytest.MonkeyPatch.context() as patch:
+        declared_answers.hold(patch)
+        yield

@@ -247,10 +247,7 @@ def by_navigation(desk, workflow_id, program, script):
     run = run_of(workflow_id)
     for at in range(len(story)):
         for action in _ways_to(program, story, at):
-            if not isinstance(action, AdvanceLoop):
-                value = _past_empty_loops(desk, value, action, clock)
             value = _steered(desk, value, action, clock)
-        value = _past_empty_loops(desk, value, None, clock)
         if persons_answer(desk, run.id, clock):
             value = navigation.read_situation(actor=desk.agent, state_token=value["state"]).value
         value = _steered(desk, value, _done_by(program, script, story, at), clock, run)
@@ -270,16 +267,6 @@ def _steered(desk, value, action, clock, run=None):
         reply = navigation.read_situation(actor=desk.agent, state_token=reply["state"]).value
     assert reply["success"], (action, reply)
     return reply
-
-
-def _past_empty_loops(desk, value, wanted, clock):
-    """A loop without a round is met all the same; it is turned once, and left by that."""
-    while (required := value["availableActions"]["required"]) and required[0]["action"] == "advance_loop":
-        loop = required[0]["loop"]
-        if wanted == CompleteStep(step_id=loop):
-            break
-        value = _steered(desk, value, AdvanceLoop(loop_id=loop), clock)
-    return value
 
 
 def _done_by(program, script, story, at):

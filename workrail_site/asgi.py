@@ -21,6 +21,8 @@ from workrail_site.wsgi_in_asgi import AsgiApplication, Send, WsgiApplication, W
 
 _MCP_MODULE = "workrail_site.mcp.mounts"
 _MCP_PATH = "/mcp"
+# These two read tables, so they are imported when Django is ready.
+_REST_MODULE = "workrail_site.rest_direct"
 _LIVE_MODULE = "workrail_site.live"
 _LIVE_PATH = "/studio/live/"
 _REST_PATH, _STREAM = "/api/v1/", "/stream"
@@ -74,8 +76,7 @@ def _mcp_application() -> AsgiApplication | None:
 
 
 _django = WsgiInAsgi(
-    # Django answers with a response, which is an iterable of bytes; its annotation says less.
-    cast("WsgiApplication", django_application),
+    cast("WsgiApplication", import_module(_REST_MODULE).RestDirect(django_application)),
     threads=settings.WEB_THREADS,
     max_body_bytes=settings.MAX_UPLOAD_BYTES,
     parties=Parties(),
@@ -85,6 +86,5 @@ _django = WsgiInAsgi(
 application = Shell(
     django=_django,
     mcp=_mcp_application(),
-    # It reads tables, so it is imported when Django is ready.
     live=cast("AsgiApplication", import_module(_LIVE_MODULE).Live(django=_django)),
 )

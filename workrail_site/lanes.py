@@ -6,16 +6,18 @@ another, and while there is another it holds a quarter of them. What waits is ta
 
 import asyncio
 import contextlib
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from teams_app.engine.errors import RateLimitedError, retry_after
 from workrail_site.errors import ServiceUnavailableError
 
 T = TypeVar("T")
+Job = Callable[[], None]
 
 MOST_WAITING = 64
 MOST_WAITING_OF_ALL = 1_000
@@ -26,11 +28,30 @@ CONTESTED_SECONDS = 10.0
 _RETRY_MS = 1_000
 
 
+class _Thread(threading.Thread):
+    """Does one job after the other. A process that leaves does not wait for it; who must not lose its work closes it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, daemon=True)
+        self.jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        while (job := self.jobs.get()) is not None:
+            job()
+
+
 class Lanes:
-    """All state is touched on the event loop alone, so nothing here needs a lock."""
+    """All state is touched on the event loop alone, so nothing here needs a lock.
+
+    Of the threads that are free the one goes on that worked last: its connection, and the process of Postgres behind it, are
+    warm. While little is asked, few of them are ever started.
+    """
 
     def __init__(self, *, threads: int, name: str, most_waiting: int = MOST_WAITING) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix=name)
+        self._name = name
+        self._started: list[_Thread] = []
+        self._idle: list[_Thread] = []
         self._free = threads
         self._threads = threads
         self._latest_party = ""
@@ -54,18 +75,35 @@ class Lanes:
         else:
             await self._wait_for_turn(party)
         done: asyncio.Future[T] = loop.create_future()
+        context, thread = copy_context(), self._idle.pop() if self._idle else self._new_thread()
 
-        def tell(finished: Future[T]) -> None:
+        def job() -> None:
+            result: T | None = None
+            error: BaseException | None = None
+            try:
+                result = context.run(work)
+            except BaseException as raised:  # noqa: BLE001  whatever it is, it belongs to the one who asked
+                error = raised
             # The loop may have ended before the work did.
             with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._finish, party, finished, done)
+                loop.call_soon_threadsafe(self._finish, party, thread, done, result, error)
+            # It holds this frame, which would hold it.
+            error = None
 
-        self._pool.submit(copy_context().run, work).add_done_callback(tell)
+        thread.jobs.put(job)
         return await done
 
     def close(self) -> None:
         """Waits for what is under way, then ends the threads."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        for thread in self._started:
+            thread.jobs.put(None)
+        for thread in self._started:
+            thread.join()
+
+    def _new_thread(self) -> _Thread:
+        thread = _Thread(f"{self._name}_{len(self._started)}")
+        self._started.append(thread)
+        return thread
 
     async def _wait_for_turn(self, party: str) -> None:
         await self._refuse_too_much(party)
@@ -106,18 +144,17 @@ class Lanes:
             if not queue:
                 del self._queues[party]
 
-    def _finish(self, party: str, finished: "Future[Any]", done: "asyncio.Future[Any]") -> None:
+    def _finish(
+        self, party: str, thread: _Thread, done: "asyncio.Future[Any]", result: object, error: BaseException | None
+    ) -> None:
+        self._idle.append(thread)
         self._give_back(party)
         if done.cancelled():
             return
-        if finished.cancelled():
-            done.cancel()
-            return
-        error = finished.exception()
         if error is not None:
             done.set_exception(error)
         else:
-            done.set_result(finished.result())
+            done.set_result(result)
 
     def _note(self, party: str, now: float) -> None:
         if party != self._latest_party:

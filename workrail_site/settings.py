@@ -146,6 +146,7 @@ MIDDLEWARE = [
     "workrail_site.request_context.RequestContext",
     "django.middleware.security.SecurityMiddleware",
     "workrail_site.compression.StudioCompression",
+    "workrail_site.reader_zone.ReaderZone",
     "csp.middleware.CSPMiddleware",
     "workrail_site.request_context.BodyLimit",
     "workrail_site.rate_headers.RateLimitHeaders",

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from teams_app.admin.pages import actor_of
 from teams_app.engine.actors import Permission
+from teams_app.engine.times import absolute_words
 from workrail_site import redis_pool
 from workrail_site.health import check_parts
 
@@ -53,7 +54,7 @@ def _part(name: str, state: str) -> Part:
 
 def _facts() -> list[tuple[str, str]]:
     return [
-        ("Time of the server", f"{timezone.now():%Y-%m-%d %H:%M:%S} UTC"),
+        ("Time of the server", absolute_words(timezone.localtime())),
         ("PostgreSQL", _database_version()),
         ("Queue", _redis_version()),
         ("Address", settings.PUBLIC_URL or "not set: links in notices need WORKRAIL_PUBLIC_URL"),

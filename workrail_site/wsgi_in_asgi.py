@@ -130,8 +130,10 @@ class WsgiInAsgi:
 
 async def _watched(answer: Awaitable[bytes], scope: Scope, receive: Receive, reply: "_Reply") -> bytes:
     """The answer. When it takes long, and only reads, and nobody waits for it any more, it is stopped."""
+    if scope["method"] not in _SAFE:
+        return await answer
     task = asyncio.ensure_future(answer)
-    done, _ = await asyncio.wait({task}, timeout=WATCHED_AFTER_SECONDS if scope["method"] in _SAFE else None)
+    done, _ = await asyncio.wait({task}, timeout=WATCHED_AFTER_SECONDS)
     if done:
         return task.result()
     gone = asyncio.ensure_future(_left(receive))

@@ -232,7 +232,7 @@ def _people(row: InboxRow) -> set[str]:
 def _shown_row(actor: Actor, row: InboxRow, names: dict[str, str], now: datetime) -> ShownRow:
     value = row.value
     is_taken = value.claimed_by not in {"", actor.id}
-    run = naming.run_name(goal=value.goal, session_title=row.session_title, workflow_title="")
+    run = naming.run_name(goal=value.goal, name=value.run_name, session_title=row.session_title, workflow_title="")
     told = [f"{row.ticket} {run}".strip(), value.workflow_title, names.get(row.started_by, "")]
     return ShownRow(
         row=row,

@@ -199,6 +199,7 @@ def context_of(*, one: Side, other: Side, base: GraphNode | None, shared: int, e
         "everything": everything,
         "run_name": naming.run_name(
             goal=one.graph.run.goal,
+            name=one.graph.run.name,
             session_title=one.graph.session.title,
             workflow_title=one.graph.run.workflow_title,
         ),
@@ -252,7 +253,10 @@ def _two_runs(actor: Actor, one: Graph, other: Graph, *, everything: bool, now: 
         way = way_to(graph, graph.run.tip_node_id)
         outputs = outputs_of_way(actor=actor, run_id=graph.run.id, node_ids=[node.id for node in way])
         name = naming.run_name(
-            goal=graph.run.goal, session_title=graph.session.title, workflow_title=graph.run.workflow_title
+            goal=graph.run.goal,
+            name=graph.run.name,
+            session_title=graph.session.title,
+            workflow_title=graph.run.workflow_title,
         )
         sides.append(side(name=name, graph=graph, facts=known, nodes=way, outputs=outputs, now=now))
     named = {"other": to_text(Prefix.RUN, other.run.id)}

@@ -41,12 +41,11 @@ class Chart:
 
 
 def context_of(*, actor: Actor, now: datetime) -> dict[str, Any]:
-    zone = timezone.get_current_timezone_name()
-    today = timezone.localtime(now).date()
-    begins = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=_DAYS - 1)
+    midnight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    today = midnight.date()
     counts = inbox.count_inbox(actor=actor, now=now)
     runs = run_list.count_runs(actor=actor, now=now, idle_after=states.IDLE_AFTER)
-    sums = read_sums(actor=actor, since=begins, zone=zone)
+    sums = read_sums(actor=actor, midnights=[midnight - timedelta(days=_DAYS - 1 - place) for place in range(_DAYS)])
     mine = inbox.list_inbox(actor=actor, view=InboxView.MINE, page=PageRequest(limit=_SHOWN))
     waiting = checkpoints.shown_rows(actor, mine.items, now)
     stuck = _rows(actor, RunWord.STUCK, now)
@@ -91,7 +90,7 @@ def chart(sums: Sums, today: date, now: datetime) -> Chart:
     return Chart(
         bars=bars,
         lines=lines,
-        first=date_words(now - timedelta(days=_DAYS - 1), now=now),
+        first=date_words(timezone.localtime(now) - timedelta(days=_DAYS - 1), now=timezone.localtime(now)),
         label=f"Runs finished in each of the last {_DAYS} days: at most {max(totals)}, {totals[-1]} today",
     )
 

@@ -1,7 +1,7 @@
 """The Studio's pages of sessions, runs and nodes. They show; the one thing that is changed here is the mode."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from sessions_app.admin import modes, pages, run_lists, session_lists, showing, states
 from sessions_app.admin.bundles import EXPORT_SESSION
-from sessions_app.admin.retention import DELETE_SESSION, HOLD_SESSION, LET_GO
+from sessions_app.admin.naming_acts import RENAME_SESSION
+from sessions_app.admin.retention import DELETE_SESSION, HOLD_SESSION, HOLD_SESSIONS, LET_GO
 from sessions_app.engine.run_query import RunQuery
 from sessions_app.engine.values import SessionValue
 from sessions_app.selectors import (
@@ -19,6 +20,7 @@ from sessions_app.selectors import (
     records,
     sessions as sessions_read,
 )
+from sessions_app.selectors.retention import find_hold
 from sessions_app.selectors.run_list import list_run_rows
 from sessions_app.services import preferences
 from teams_app import selectors
@@ -83,18 +85,37 @@ class ActivityAdmin(pages.RowStudio):
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:  # noqa: ARG002  Django's signature
         return ("-last_activity_at", "id")
 
-    def row_links(self, request: HttpRequest, row_id: UUID) -> list[ActLink]:
-        """The acts with a page of one row, which the page has read by itself."""
+    def bulk_links(self, request: HttpRequest) -> list[ActLink]:
+        """The acts on ticked rows, as far as this person may."""
+        actor = actor_of(request)
+        return [
+            ActLink(label=act.label, url=self.act_url(act), is_main=act.is_main, is_stop=act.is_stop)
+            for act in self.acts
+            if act.is_bulk and actor.may(act.needs)
+        ]
+
+    def row_links(self, request: HttpRequest, row_id: UUID, *, but: Collection[Act] = ()) -> list[ActLink]:
+        """The acts with a page of one row, which the page has read by itself, but for those that would be refused to it."""
         actor = actor_of(request)
         return [
             ActLink(label=act.label, url=self.act_url(act, row_id), is_main=act.is_main, is_stop=act.is_stop)
             for act in self.acts
-            if act.asks and act.on_row and actor.may(act.needs)
+            if act.asks and act.on_row and actor.may(act.needs) and act not in but
         ]
 
 
 class WorkSessionAdmin(ActivityAdmin):
-    acts: ClassVar[tuple[Act, ...]] = (EXPORT_SESSION, HOLD_SESSION, LET_GO, DELETE_SESSION, SESSION_MODE, TEAM_MODE)
+    acts: ClassVar[tuple[Act, ...]] = (
+        RENAME_SESSION,
+        EXPORT_SESSION,
+        HOLD_SESSION,
+        LET_GO,
+        DELETE_SESSION,
+        HOLD_SESSIONS,
+        SESSION_MODE,
+        TEAM_MODE,
+        *session_lists.VIEW_ACTS.all,
+    )
     lookups: ClassVar[Mapping[str, Reader]] = {"q": str, "kept": str, "after": str}
 
     def get_urls(self) -> list[URLPattern]:
@@ -119,7 +140,7 @@ class WorkSessionAdmin(ActivityAdmin):
             "studio/sessions.html",
             title="Sessions",
             crumbs=[],
-            acts=self.links(request),
+            bulk_acts=self.bulk_links(request),
             **session_lists.context_of(request=request, actor=actor_of(request)),
         )
 
@@ -165,18 +186,20 @@ class WorkSessionAdmin(ActivityAdmin):
             actor=actor, query=RunQuery(), page=page, now=now, idle_after=states.IDLE_AFTER, session_id=session_id
         )
         notes = records.list_session_outputs(actor=actor, session_id=session_id, page=page)
-        names = selectors.name_actors(actor=actor, ids=[session.created_by])
+        hold = find_hold(actor=actor, session_id=session_id)
+        ids = [session.created_by, *([hold.held_by] if hold else [])]
+        names = selectors.name_actors(actor=actor, ids=ids)
         return pages.page(
             self,
             request,
             "studio/session.html",
             title=session.title or session.ticket or "A session without a name",
-            acts=self.row_links(request, session_id),
+            acts=self.row_links(request, session_id, but=(HOLD_SESSION, DELETE_SESSION) if hold else (LET_GO,)),
             status=400 if refusal else 200,
             refusal=refusal,
             mode=self._mode(actor, session, is_open=bool(refusal)),
             session=session,
-            facts=showing.session_facts(session, by=names.get(session.created_by, "")),
+            facts=showing.session_facts(session, names=names, hold=hold),
             runs=run_lists.shown_rows(actor, runs.items, now),
             more_runs=f"{reverse('admin:sessions_app_run_changelist')}?session_id={session.id}"
             if runs.next_position

@@ -10,8 +10,9 @@ _MOST_CHARACTERS = 160
 _SENTENCE = re.compile(r"^(.{3,}?[?!.])(?:\s|$)")
 
 
-def run_name(*, goal: str, session_title: str = "", workflow_title: str = "") -> str:
-    return cut(goal) or cut(session_title) or workflow_title or "A run"
+def run_name(*, goal: str, name: str = "", session_title: str = "", workflow_title: str = "") -> str:
+    """`name` is what a person has called it."""
+    return cut(name) or cut(goal) or cut(session_title) or workflow_title or "A run"
 
 
 def question_name(value: CheckpointValue) -> str:

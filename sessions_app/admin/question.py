@@ -200,7 +200,10 @@ def context_of(
         "question": showing.notes_html(value.message),
         "agent": names.get(evidence.run.created_by, ""),
         "run_name": naming.run_name(
-            goal=value.goal, session_title=evidence.session_title, workflow_title=value.workflow_title
+            goal=value.goal,
+            name=value.run_name,
+            session_title=evidence.session_title,
+            workflow_title=value.workflow_title,
         ),
         "run_url": showing.run_url(value.run_id),
         "ticket": evidence.ticket,

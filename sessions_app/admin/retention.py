@@ -6,8 +6,11 @@ from django import forms
 from django.contrib.admin import display
 from django.core.exceptions import BadRequest
 
+from sessions_app.admin import showing
+from sessions_app.admin.bulk import RowsField, each_row
 from sessions_app.engine.expiry import MAX_IDLE_DAYS, Rule
 from sessions_app.models import Retention
+from sessions_app.selectors.heads import session_of_run
 from sessions_app.services import deletion, retention
 from teams_app.admin.pages import Act, Done, Order, StudioAdmin
 from teams_app.engine.actors import Permission
@@ -15,6 +18,10 @@ from teams_app.engine.actors import Permission
 
 class ReasonForm(forms.Form):
     reason = forms.CharField(max_length=deletion.MAX_REASON_CHARACTERS)
+
+
+class RowsHoldForm(ReasonForm):
+    rows = RowsField(required=False)
 
 
 class RuleForm(forms.Form):
@@ -32,12 +39,31 @@ class WorkflowForm(forms.Form):
 def _hold(order: Order) -> Done:
     reason = order.values["reason"]
     retention.hold_session(actor=order.actor, session_id=_session(order), reason=reason, now=order.now)
-    return Done(message="The session is held.")
+    return Done(message="The session is held.", url=showing.session_url(_session(order)))
 
 
 def _let_go(order: Order) -> Done:
     retention.let_go(actor=order.actor, session_id=_session(order), now=order.now)
-    return Done(message="The session is held no more.")
+    return Done(message="The session is held no more.", url=showing.session_url(_session(order)))
+
+
+def _hold_each(order: Order) -> Done:
+    return each_row(order, lambda row_id: _hold_one(order, row_id), noun="session", done="held")
+
+
+def _hold_each_of_runs(order: Order) -> Done:
+    """Sessions are held, and with them all their runs."""
+    return each_row(
+        order,
+        lambda row_id: _hold_one(order, session_of_run(actor=order.actor, run_id=row_id)),
+        noun="run",
+        done="held with its session" if len(order.values["rows"]) == 1 else "held with their sessions",
+    )
+
+
+def _hold_one(order: Order, session_id: UUID) -> None:
+    reason = order.values["reason"]
+    retention.hold_session(actor=order.actor, session_id=session_id, reason=reason, now=order.now)
 
 
 def _delete(order: Order) -> Done:
@@ -71,6 +97,27 @@ HOLD_SESSION = Act(
     needs=Permission.STEER_RUNS,
     run=_hold,
     form=ReasonForm,
+)
+_HOLDS = "Nothing deletes the sessions until somebody lets them go."
+HOLD_SESSIONS = Act(
+    slug="hold-rows",
+    label="Hold",
+    question=_HOLDS,
+    needs=Permission.STEER_RUNS,
+    run=_hold_each,
+    form=RowsHoldForm,
+    on_row=False,
+    is_bulk=True,
+)
+HOLD_RUNS = Act(
+    slug="hold-rows",
+    label="Hold from expiry",
+    question=_HOLDS,
+    needs=Permission.STEER_RUNS,
+    run=_hold_each_of_runs,
+    form=RowsHoldForm,
+    on_row=False,
+    is_bulk=True,
 )
 LET_GO = Act(
     slug="let-go",

@@ -10,8 +10,8 @@ from uuid import UUID
 from django.http import HttpRequest
 from django.utils import timezone
 
-from sessions_app.admin import naming, pages, showing, states
-from sessions_app.engine.run_query import MAX_QUERY_CHARACTERS, RunQuery, read_query
+from sessions_app.admin import naming, pages, showing, sorting, states, view_acts
+from sessions_app.engine.run_query import MAX_QUERY_CHARACTERS, RunQuery, RunSort, ViewedList, read_query
 from sessions_app.selectors import run_list
 from sessions_app.selectors.run_list import RunCounts, RunRow
 from teams_app import selectors
@@ -23,6 +23,7 @@ from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.pages import Page, PageRequest
 
 PER_PAGE = 50
+VIEW_ACTS = view_acts.acts_of(ViewedList.RUNS)
 _TABS = (("Open", "status:open"), ("Waiting", "status:waiting"), ("Stuck", "status:stuck"), ("All", ""))
 
 
@@ -74,6 +75,10 @@ def context_of(*, request: HttpRequest, actor: Actor, session_id: UUID | None) -
         "query_refusal": refusal,
         "terms": [ShownTerm(text=term.text, without_url=_url(term.rest)) for term in query.terms],
         "tabs": _tabs(text, counts),
+        "views": view_acts.shown_views(
+            actor=actor, viewed=ViewedList.RUNS, acts=VIEW_ACTS, text=text, known=[query for _, query in _TABS]
+        ),
+        "headings": sorting.headings(text=text, query=query, sorts=tuple(RunSort)),
         "rows": shown_rows(actor, found.items, now),
         "following": pages.position_url(request, found.next_position),
         "is_later": bool(request.GET.get("after")),
@@ -97,7 +102,9 @@ def shown_rows(actor: Actor, rows: Iterable[RunRow], now: datetime) -> list[Show
 
 def _shown(row: RunRow, names: dict[str, str], now: datetime) -> ShownRun:
     run = row.run
-    name = naming.run_name(goal=run.goal, session_title=row.session_title, workflow_title=run.workflow_title)
+    name = naming.run_name(
+        goal=run.goal, name=run.name, session_title=row.session_title, workflow_title=run.workflow_title
+    )
     is_over = run.status.value in states.ENDED
     return ShownRun(
         row=row,

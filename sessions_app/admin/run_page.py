@@ -73,7 +73,9 @@ def context_of(
     return {
         "run": run,
         "public_id": to_text(Prefix.RUN, run.id),
-        "name": naming.run_name(goal=run.goal, session_title=graph.session.title, workflow_title=run.workflow_title),
+        "name": naming.run_name(
+            goal=run.goal, name=run.name, session_title=graph.session.title, workflow_title=run.workflow_title
+        ),
         "state": states.run_state(run.status, last_activity_at=run.last_activity_at, now=now, waits=bool(waiting)),
         "agent": names.get(run.created_by, ""),
         "session": graph.session,

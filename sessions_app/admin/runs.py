@@ -3,14 +3,17 @@
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from sessions_app.admin import compare, modes, pages, run_lists, run_page, showing, stopping
+from sessions_app.admin import compare, modes, naming_acts, pages, retention, run_lists, run_page, showing, stopping
+from sessions_app.admin.bundles import EXPORT_SESSION
 from sessions_app.admin.graph import MOST_LINES
 from sessions_app.admin.models import ActivityAdmin
 from sessions_app.engine.runs import COMPLETE
@@ -23,7 +26,7 @@ from teams_app.admin.parts import Crumb
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.ids import Prefix, from_text
+from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import PageRequest
 from workflows_app.engine.program import ConfirmationKind, Program, Step, walk_items
 from workflows_app.selectors.programs import load_program
@@ -105,6 +108,9 @@ class RunAdmin(ActivityAdmin):
         stopping.CANCEL,
         stopping.PAUSE_RUNS,
         stopping.CANCEL_RUNS,
+        *run_lists.VIEW_ACTS.all,
+        naming_acts.RENAME_RUN,
+        retention.HOLD_RUNS,
         MODE,
         FORK,
         NOTE,
@@ -115,6 +121,7 @@ class RunAdmin(ActivityAdmin):
         node = self.admin_site.admin_view(self.node_view)
         comparing = self.admin_site.admin_view(self.compare_view)
         return [
+            path("compare/", self.admin_site.admin_view(self.choose_view), name="runs_compare"),
             path("<uuid:row_id>/nodes/<uuid:node_id>/", node, name="run_node"),
             path("<uuid:row_id>/compare/", comparing, name="run_compare"),
             *super().get_urls(),
@@ -138,7 +145,7 @@ class RunAdmin(ActivityAdmin):
             title="Runs",
             crumbs=[],
             of_session=session_id is not None,
-            bulk_acts=self.links(request),
+            bulk_acts=[self._comparing(), *self.bulk_links(request)],
             **run_lists.context_of(request=request, actor=actor, session_id=session_id),
         )
 
@@ -151,6 +158,18 @@ class RunAdmin(ActivityAdmin):
     def node_view(self, request: HttpRequest, row_id: UUID, node_id: UUID) -> HttpResponse:  # noqa: ARG002  Django's signature
         """The address that a node had before it became a drawer of its run."""
         return HttpResponseRedirect(showing.node_url(row_id, node_id))
+
+    def _comparing(self) -> ActLink:
+        return ActLink(label="Compare two", url=reverse("admin:runs_compare"), is_main=False, is_stop=False)
+
+    def choose_view(self, request: HttpRequest) -> HttpResponse:
+        """Two runs that were ticked in the list are compared."""
+        rows = [pages.row_id_of(text) for text in request.GET.getlist("rows")[:3]]
+        if len(rows) != 2:
+            messages.warning(request, "Tick two runs to compare them.")
+            return HttpResponseRedirect(self.list_url())
+        other = to_text(Prefix.RUN, rows[1])
+        return HttpResponseRedirect(f"{reverse('admin:run_compare', args=(rows[0],))}?{urlencode({'other': other})}")
 
     def compare_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
         """Two branches by their ends, or the preferred ways of two runs."""
@@ -186,6 +205,7 @@ class RunAdmin(ActivityAdmin):
             status=400 if refused else 200,
             refusal=refused.words if refused else "",
             acts=self._steering(actor, graph),
+            more_acts=self._beside(actor, graph),
             fork_url=self.act_url(FORK, run_id) if may_steer else "",
             compare_url=reverse("admin:run_compare", args=(run_id,)) if len(compare.tips_of(graph)) > 1 else "",
             note_url=self.act_url(NOTE, run_id) if may_steer else "",
@@ -203,6 +223,26 @@ class RunAdmin(ActivityAdmin):
         return [
             ActLink(label=act.label, url=self.act_url(act, graph.run.id), is_main=False, is_stop=act.is_stop)
             for act in stopping.offered(graph.run.status)
+            if actor.may(act.needs)
+        ]
+
+    def _beside(self, actor: Actor, graph: Graph) -> list[ActLink]:
+        """What moves nothing. A run is held and exported with its session."""
+        held = retention.LET_GO if graph.session.is_held else retention.HOLD_SESSION
+        sessions = "admin:sessions_app_worksession_act_"
+        places = [
+            (naming_acts.RENAME_RUN, "Rename", self.act_url(naming_acts.RENAME_RUN, graph.run.id)),
+            (held, f"{'Let go' if graph.session.is_held else 'Hold from expiry'}", ""),
+            (EXPORT_SESSION, "Export", ""),
+        ]
+        return [
+            ActLink(
+                label=label,
+                url=url or reverse(f"{sessions}{act.slug}", args=(graph.session.id,)),
+                is_main=False,
+                is_stop=False,
+            )
+            for act, label, url in places
             if actor.may(act.needs)
         ]
 

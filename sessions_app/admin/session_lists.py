@@ -8,13 +8,14 @@ from urllib.parse import urlencode
 from django.http import HttpRequest
 from django.utils import timezone
 
-from sessions_app.admin import pages, run_lists, showing, states
-from sessions_app.engine.run_query import RunQuery, RunWord, read_query
+from sessions_app.admin import pages, run_lists, showing, sorting, states, view_acts
+from sessions_app.engine.run_query import RunQuery, RunSort, RunWord, ViewedList, read_query
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.values import SessionValue
+from sessions_app.selectors.run_order import Order
 from sessions_app.selectors.sessions import SessionFilters, list_sessions
 from teams_app.admin.pages import words_of
-from teams_app.admin.parts import State
+from teams_app.admin.parts import State, Tab
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, to_text
@@ -32,6 +33,10 @@ _STATUSES: Mapping[RunWord, str] = {
     RunWord.REJECTED: "rejected",
     RunWord.CANCELLED: "cancelled",
 }
+
+
+VIEW_ACTS = view_acts.acts_of(ViewedList.SESSIONS)
+_SORTS = frozenset({RunSort.CALL, RunSort.STARTED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +61,9 @@ def context_of(*, request: HttpRequest, actor: Actor) -> dict[str, Any]:
     if not refusal:
         found = pages.from_position(
             request,
-            lambda after: list_sessions(actor=actor, filters=filters, page=PageRequest(after=after, limit=PER_PAGE)),
+            lambda after: list_sessions(
+                actor=actor, filters=filters, page=PageRequest(after=after, limit=PER_PAGE), order=_order(query)
+            ),
         )
     return {
         "query": text,
@@ -66,6 +73,9 @@ def context_of(*, request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "terms": [
             run_lists.ShownTerm(text=term.text, without_url=f"?{urlencode({'q': term.rest})}") for term in query.terms
         ],
+        "tabs": [Tab(label="All", url="?", is_here=not text)],
+        "views": view_acts.shown_views(actor=actor, viewed=ViewedList.SESSIONS, acts=VIEW_ACTS, text=text, known=[""]),
+        "headings": sorting.headings(text=text, query=query, sorts=_SORTS),
         "rows": [_shown(value) for value in found.items],
         "following": pages.position_url(request, found.next_position),
         "is_later": bool(request.GET.get("after")),
@@ -79,6 +89,10 @@ def _filters(query: RunQuery) -> SessionFilters:
             "Sessions are asked for by status:, workflow:, ticket:, branch: and words.",
             suggestion="The list of runs takes agent:, gap: and since: too.",
         )
+    if query.sort not in _SORTS:
+        raise InvalidInputError(
+            f"Sessions are not sorted by {query.sort.value}.", suggestion="Write sort:call or sort:started."
+        )
     return SessionFilters(
         status=_status(query.status),
         workflow_id=query.workflow,
@@ -87,6 +101,10 @@ def _filters(query: RunQuery) -> SessionFilters:
         text=" ".join(query.words),
         anywhere=True,
     )
+
+
+def _order(query: RunQuery) -> Order:
+    return Order(sort=query.sort, is_reversed=query.is_reversed)
 
 
 def _status(word: RunWord | None) -> RunStatus | None:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import orjson
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
 from sessions_app.engine.drafts import gap_name
@@ -24,8 +25,10 @@ from sessions_app.engine.values import (
     RunValue,
     SessionValue,
 )
+from sessions_app.selectors.retention import HoldValue
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.markdown import plain_words, render_markdown
+from teams_app.engine.times import absolute_words
 
 _DEEPEST_INDENT = 12
 _EXCERPT_CHARACTERS = 180
@@ -112,7 +115,9 @@ def checkpoint_url(request_id: UUID) -> str:
     return reverse("admin:sessions_app_checkpointrequest_change", args=(request_id,))
 
 
-def session_facts(session: SessionValue, *, by: str) -> list[Fact]:
+def session_facts(session: SessionValue, *, names: Mapping[str, str], hold: HoldValue | None) -> list[Fact]:
+    by = names.get(session.created_by, "")
+    held = f"“{hold.reason}” {names.get(hold.held_by, '')}, {moment(hold.held_at)}" if hold else ""
     facts = [
         Fact(label="Session", text=to_text(Prefix.SESSION, session.id), is_code=True),
         Fact(label="Ticket", text=session.ticket),
@@ -122,6 +127,7 @@ def session_facts(session: SessionValue, *, by: str) -> list[Fact]:
         Fact(label="Next runs begin", text=mode(session.preferences.autonomy, session.preferences.risk_policy)),
         Fact(label="Begun", text=f"{moment(session.created_at)}{f' by {by}' if by else ''}"),
         Fact(label="Last activity", text=moment(session.last_activity_at)),
+        Fact(label="Held from expiry", text=held),
     ]
     return [fact for fact in facts if fact.text]
 
@@ -250,7 +256,8 @@ def mode(autonomy: str, risk_policy: str) -> str:
 
 
 def moment(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+    """In the zone of whoever reads."""
+    return absolute_words(timezone.localtime(at))
 
 
 def pretty(data: bytes) -> str:

@@ -2,49 +2,14 @@
 
 import os
 from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
-from django import forms
-
 from sessions_app.admin import pages, showing
-from sessions_app.engine.checkpoints import MAX_REASON_CHARACTERS
+from sessions_app.admin.bulk import ReasonForm, RowsReasonForm, each_row
 from sessions_app.engine.runs import ENDED, RunStatus
 from sessions_app.services import stops
-from teams_app.admin.pages import Act, Done, Order, words_of
-from teams_app.admin.parts import counted
+from teams_app.admin.pages import Act, Done, Order
 from teams_app.engine.actors import Permission
-from teams_app.engine.errors import WorkrailError
-
-MOST_ROWS = 50
-
-
-class RowsField(forms.Field):
-    """The runs that were ticked in the list."""
-
-    widget = forms.MultipleHiddenInput
-
-    def to_python(self, value: Any) -> list[UUID]:
-        try:
-            rows = [UUID(str(each)) for each in value or ()]
-        except ValueError:
-            raise forms.ValidationError("Tick runs of the list.") from None
-        if not rows:
-            raise forms.ValidationError("Tick at least one run in the list.")
-        return rows[:MOST_ROWS]
-
-
-class ReasonForm(forms.Form):
-    reason = forms.CharField(
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="The agent is told it at its next call, and the log keeps it.",
-        error_messages={"required": "Say in a sentence why."},
-    )
-
-
-class RowsReasonForm(ReasonForm):
-    rows = RowsField(required=False)
 
 
 def _stop(order: Order, stop: Callable[..., None], row_id: UUID) -> None:
@@ -70,15 +35,7 @@ def _resume(order: Order) -> Done:
 
 
 def _each(order: Order, stop: Callable[..., None], done: str) -> Done:
-    """One refusal does not keep the others back."""
-    refused: list[str] = []
-    for row_id in order.values["rows"]:
-        try:
-            _stop(order, stop, row_id)
-        except WorkrailError as refusal:
-            refused.append(words_of(refusal))
-    stopped = len(order.values["rows"]) - len(refused)
-    return Done(message=f"{counted(stopped, 'run')} {done}.", warnings=tuple(dict.fromkeys(refused)))
+    return each_row(order, lambda row_id: _stop(order, stop, row_id), noun="run", done=done)
 
 
 def _cancel_each(order: Order) -> Done:
@@ -124,6 +81,7 @@ PAUSE_RUNS = Act(
     run=_pause_each,
     form=RowsReasonForm,
     on_row=False,
+    is_bulk=True,
 )
 CANCEL_RUNS = Act(
     slug="cancel-runs",
@@ -134,6 +92,7 @@ CANCEL_RUNS = Act(
     form=RowsReasonForm,
     not_now="Keep them",
     on_row=False,
+    is_bulk=True,
     is_stop=True,
 )
 

@@ -31,12 +31,16 @@ Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 
 class PreferencesAnswer(Shape, frozen=True):
+    """`waivedBy` is there only where a person has waived the approvals that would be asked for."""
+
     autonomy: Autonomy
     risk_policy: RiskPolicy
+    waived_by: str | msgspec.UnsetType = msgspec.UNSET
 
     @staticmethod
     def of(value: Preferences) -> "PreferencesAnswer":
-        return PreferencesAnswer(autonomy=value.autonomy, risk_policy=value.risk_policy)
+        waived_by = value.waived_by or msgspec.UNSET
+        return PreferencesAnswer(autonomy=value.autonomy, risk_policy=value.risk_policy, waived_by=waived_by)
 
 
 class SessionRef(Shape, frozen=True):
@@ -369,6 +373,16 @@ class WorkflowRef(Shape, frozen=True):
     workflow_hash: str
 
 
+class PersonsAnswer(Shape, frozen=True):
+    """What a person answered to the question before this step."""
+
+    checkpoint_id: str
+    option_id: str
+    label: str
+    authority: str
+    reason: str | msgspec.UnsetType = msgspec.UNSET
+
+
 class ReplyAnswer(Shape, frozen=True):
     """What an agent is answered. `pending` is null at the end of a run; `blockers` come with kind `blocked`.
 
@@ -387,7 +401,9 @@ class ReplyAnswer(Shape, frozen=True):
     workflow: WorkflowRef
     ack_token: str | msgspec.UnsetType = msgspec.UNSET
     checkpoint_token: str | msgspec.UnsetType = msgspec.UNSET
+    recorded: bool | msgspec.UnsetType = msgspec.UNSET
     goal: str | msgspec.UnsetType = msgspec.UNSET
+    answered: PersonsAnswer | msgspec.UnsetType = msgspec.UNSET
     recap: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     branch: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     step_context: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
@@ -431,9 +447,25 @@ class CandidateAnswer(Shape, frozen=True):
     next_call: NextCallAnswer
 
 
+class NotedSessionAnswer(Shape, frozen=True):
+    """A session in which no workflow has begun: `sessionToken` writes its next note."""
+
+    session_id: str
+    session_title: str
+    git_branch: str | None
+    ticket: str | None
+    snippet: str
+    last_modified_ms: int
+    session_token: str
+    next_call: NextCallAnswer
+
+
 class ResumeAnswer(Shape, frozen=True):
-    """`totalEligible` counts the team's runs, no further than where `totalEligibleIsBounded` is true."""
+    """`totalEligible` counts the team's runs, no further than where `totalEligibleIsBounded` is true. `sessions` are there
+    only if some fit that have no run.
+    """
 
     candidates: list[CandidateAnswer]
     total_eligible: int
     total_eligible_is_bounded: bool
+    sessions: list[NotedSessionAnswer] | msgspec.UnsetType = msgspec.UNSET

@@ -90,7 +90,7 @@ class SessionExportView(APIView):
 
 
 class SessionReportView(APIView):
-    @operation(summary="The session as a document for people")
+    @operation(summary="The session as a document for people", files=("text/markdown", "text/html"))
     def get(self, *, call: Call, session: str, query: ReportQuery) -> Download:
         session_id = read_id(prefix=Prefix.SESSION, text=session)
         data = render_session(actor=call.actor, session_id=session_id, form=query.form)
@@ -121,7 +121,7 @@ class BundleJobView(APIView):
 
 
 class BundleFileView(APIView):
-    @operation(summary="The file of an export that is done, gzipped, until it expires")
+    @operation(summary="The file of an export that is done, gzipped, until it expires", files=("application/gzip",))
     def get(self, *, call: Call, job: str) -> Download:
         job_id = read_id(prefix=Prefix.BUNDLE_JOB, text=job)
         file = jobs_read.read_bundle_file(actor=call.actor, job_id=job_id, now=call.now)

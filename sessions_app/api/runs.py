@@ -57,7 +57,12 @@ class RunsView(APIView):
         )
         return runs_read.list_runs(actor=call.actor, filters=filters, page=call.page).map(RunAnswer.of)
 
-    @operation(summary="Begin a run of a workflow and be given its first step", status=201, answer=ReplyAnswer)
+    @operation(
+        summary="Begin a run of a workflow and be given its first step",
+        status=201,
+        answer=ReplyAnswer,
+        headers=(_REQUEST_KEY,),
+    )
     def post(self, *, call: Call, body: StartBody) -> msgspec.Raw:
         """The header Idempotency-Key names the request: the same key again is answered the run that it began."""
         beginning = body.beginning(request_key=_read_request_key(self.request.headers.get(_REQUEST_KEY, "")))

@@ -113,7 +113,10 @@ class SessionEventsView(APIView):
 
 
 class SessionEventView(APIView):
-    @operation(summary="The canonical bytes of one event: their SHA-256 is the digest that the log has for it")
+    @operation(
+        summary="The canonical bytes of one event: their SHA-256 is the digest that the log has for it",
+        files=("application/json",),
+    )
     def get(self, *, call: Call, session: str, index: str) -> Download:
         event = records.read_event(actor=call.actor, session_id=_session(session), index=_index(index))
         name = f"{to_text(Prefix.EVENT, event.event_id)}.json"

@@ -6,7 +6,7 @@ from uuid import UUID
 from rest_framework.views import APIView
 
 from sessions_app.selectors.heads import session_of_run, versions_of
-from teams_app.api.endpoints import Call, Shape, operation, read_id
+from teams_app.api.endpoints import Call, Download, Shape, operation, read_id
 from teams_app.engine.actors import Permission
 from teams_app.engine.errors import PreconditionFailedError
 from teams_app.engine.ids import Prefix
@@ -39,8 +39,11 @@ class InboxVersionView(APIView):
 
 
 class RunStreamView(APIView):
-    @operation(summary="Server-sent events: `changed` with the new version, whenever a run or its session moves on")
-    def get(self, *, call: Call, run: str) -> None:  # noqa: ARG002  answered by the server in front
+    @operation(
+        summary="Server-sent events: `changed` with the new version, whenever a run or its session moves on",
+        files=("text/event-stream",),
+    )
+    def get(self, *, call: Call, run: str) -> Download:  # noqa: ARG002  answered by the server in front
         _cannot_stream()
 
 

@@ -27,7 +27,7 @@ from sessions_app.engine.state import Answered, Blocked, HandedIn, OpenQuestion,
 from sessions_app.engine.submissions import NOTHING, Submission
 from workflows_app.engine import walker
 from workflows_app.engine.program import Autonomy, Effect, Gate, Program, Step
-from workflows_app.engine.walks import LOOP_CONTROL_KIND, Walk
+from workflows_app.engine.walks import LOOP_CONTROL_KIND, Failure, Walk
 
 MAX_ISSUES = 25
 
@@ -135,7 +135,7 @@ class _Advancing:
         if self.said.drive is not Drive.STEERED:
             return walk
         after = replace(self.snapshot, variables={**self.after, **walk.assigned})
-        return endings.ended_with_nothing_left(program=self.program, walk=walk, snapshot=after)
+        return endings.with_nothing_to_say(program=self.program, walk=walk, snapshot=after)
 
     def _set(self, effect: Effect) -> dict[str, Any]:
         """What the step's actions set, then what the chosen option does."""
@@ -143,11 +143,15 @@ class _Advancing:
         added = endings.set_by_actions(program=self.program, item=self.item, variables=scope)
         return {**added, **walker.set_by_option(effect=effect, variables={**scope, **added})}
 
+    def _unmet(self) -> tuple[Failure, ...]:
+        scope = walker.scope_at(program=self.program, position=self.snapshot.position, variables=self.variables)
+        return endings.unmet_by(program=self.program, item=self.item, variables=scope)
+
     def _advanced(self, judged: Judgement, walk: Walk) -> Decision:
         journal = self.journal
         journal.advance_recorded(Outcome.ADVANCED, ())
         degraded = warned.degraded(self.program, self.findings)
-        passed = tuple(failures.as_gap(failure) for failure in walk.passed)
+        passed = tuple(failures.as_gap(failure) for failure in (*self._unmet(), *walk.passed))
         gaps = journal.gaps((*judged.verdict.gaps, *judged.told, *self.findings.gaps, *degraded, *passed))
         warnings = (*warned.of_gaps(gaps), *warned.of_findings(self.findings, self.submission), *self._preferences())
         self._findings(answered_by=Authority.HUMAN if self.said.by_person else Authority.RELAYED)

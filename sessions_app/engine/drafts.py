@@ -5,7 +5,7 @@ from uuid import UUID
 
 import orjson
 
-from sessions_app.engine.log import EventDraft, EventKind
+from sessions_app.engine.log import EventDraft, EventKind, Head
 from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import OutputChannel
 from sessions_app.engine.state import Preferences
@@ -32,6 +32,14 @@ def session_draft(*, session_id: UUID, title: str, parent_id: UUID | None, basel
         dedupe=f"session_created:{to_text(Prefix.SESSION, session_id)}",
         data=data,
     )
+
+
+def name_draft(*, name: str, run_id: UUID | None, head: Head) -> EventDraft:
+    """What a person calls the session, or a run of it. It is no move of the run."""
+    data = {"title": name}
+    if run_id is not None:
+        data["runId"] = to_text(Prefix.RUN, run_id)
+    return EventDraft(kind=EventKind.NAME_GIVEN, dedupe=f"{EventKind.NAME_GIVEN.value}:{head.next_index}", data=data)
 
 
 def session_output_draft(

@@ -1,6 +1,7 @@
 """What finishing a step sets, and where a run that is steered has ended without anybody saying so."""
 
 from collections.abc import Mapping
+from dataclasses import replace as with_position
 from typing import Any
 
 from msgspec.structs import replace
@@ -8,9 +9,9 @@ from msgspec.structs import replace
 from sessions_app.engine import landscape
 from sessions_app.engine.landscape import Waiting
 from sessions_app.engine.state import Snapshot
-from workflows_app.engine import walker
-from workflows_app.engine.program import Program, Step
-from workflows_app.engine.walks import Walk
+from workflows_app.engine import demands, walker
+from workflows_app.engine.program import Loop, Program, Step
+from workflows_app.engine.walks import Failure, Walk
 
 
 def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -18,7 +19,34 @@ def set_by_actions(*, program: Program, item: object, variables: Mapping[str, An
     return walker.set_by(program=program, actions=item.actions, variables=variables) if isinstance(item, Step) else {}
 
 
-def ended_with_nothing_left(*, program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
+def unmet_by(*, program: Program, item: object, variables: Mapping[str, Any]) -> tuple[Failure, ...]:
+    """What the `validate` actions of a finished step demand and do not find."""
+    if not isinstance(item, Step):
+        return ()
+    return demands.unmet(program=program, actions=item.actions, variables=variables, where=item.id)
+
+
+def with_nothing_to_say(*, program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
+    """A walk by hand goes on past what nobody has to decide: loops without any round, and the end where nothing is left."""
+    return _ended_with_nothing_left(program, _past_empty_loops(program, walk, snapshot), snapshot)
+
+
+def _past_empty_loops(program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
+    while walk.failure is None and (loop := _loop_at_hand(program, walk, snapshot)) is not None:
+        at, variables = walk.position, snapshot.variables
+        if not walker.passes_over(program=program, position=at, loop_id=loop.id, variables=variables):
+            return walk
+        further = walker.leave_loop(program=program, position=at, loop_id=loop.id, variables=variables)
+        walk = with_position(walk, position=further.position, notes=(*walk.notes, *further.notes))
+    return walk
+
+
+def _loop_at_hand(program: Program, walk: Walk, snapshot: Snapshot) -> Loop | None:
+    land = landscape.survey(program=program, snapshot=replace(snapshot, position=walk.position))
+    return land.loop if land is not None and land.waiting is Waiting.LOOP else None
+
+
+def _ended_with_nothing_left(program: Program, walk: Walk, snapshot: Snapshot) -> Walk:
     """Where nothing can be done and no way is declared, the run is complete: nobody has to say so."""
     land = landscape.survey(program=program, snapshot=replace(snapshot, position=walk.position))
     if land is None or land.waiting is not Waiting.WAY_OUT or land.may_do or walk.failure is not None:
@@ -27,4 +55,4 @@ def ended_with_nothing_left(*, program: Program, walk: Walk, snapshot: Snapshot)
         return walk
     finished = dict.fromkeys((*walk.position.completed_activities, land.activity.id))
     position = replace(walk.position, completed_activities=tuple(finished), pending="", pending_item="", complete=True)
-    return Walk(position=position, notes=walk.notes, assigned=walk.assigned)
+    return with_position(walk, position=position)

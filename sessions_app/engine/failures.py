@@ -1,7 +1,8 @@
 """A walk that cannot go on, as the reason that stops a run or the gap that a run which never stops leaves behind."""
 
+from sessions_app.engine.outputs import cut_text
 from sessions_app.engine.reasons import Detail, Gap, GapSeverity, Reason, step_pointer
-from sessions_app.engine.state import Pointer, PointerKind
+from sessions_app.engine.state import MAX_MESSAGE_BYTES, Pointer, PointerKind
 from workflows_app.engine.walks import Failure, FailureKind
 
 _DETAIL = {
@@ -11,6 +12,7 @@ _DETAIL = {
     FailureKind.UNKNOWN_ACTIVITY: Detail.INVARIANT_VIOLATION,
     FailureKind.UNKNOWN_LOOP: Detail.INVARIANT_VIOLATION,
     FailureKind.BUDGET: Detail.EVALUATION_ERROR,
+    FailureKind.UNMET: Detail.MISSING_CONTEXT_KEY,
 }
 
 
@@ -33,10 +35,10 @@ def as_reason(failure: Failure) -> Reason:
 def as_gap(failure: Failure) -> Gap:
     reason = as_reason(failure)
     return Gap(
-        severity=GapSeverity.CRITICAL,
+        severity=GapSeverity.WARNING if failure.kind is FailureKind.UNMET else GapSeverity.CRITICAL,
         category=reason.row.category,
         detail=reason.detail,
-        summary=failure.message,
+        summary=cut_text(failure.message, max_bytes=MAX_MESSAGE_BYTES, marker="…"),
         pointer=reason.pointer,
     )
 

@@ -283,18 +283,26 @@ class _Visit:
     def _finished(self, entry: ManifestEntry) -> tuple[Journal, Snapshot, tuple[Gap, ...]]:
         """The pending step is done: what it sets is set, and what it lacks is a gap."""
         judged = self._judged(entry)
-        gaps = (*judged.verdict.gaps, *judged.told, *judged.findings.gaps, *self._beyond())
+        gaps = (*judged.verdict.gaps, *judged.told, *judged.findings.gaps, *self._beyond(), *self._unmet(entry))
         variables = self._left_by(entry)
         journal = self._journal()
         if entry.context:
             journal.context(entry.context, source="agent_delta")
         return journal, replace(self.snapshot, variables=variables), gaps
 
+    def _unmet(self, entry: ManifestEntry) -> tuple[Gap, ...]:
+        item = walker.item_at(self.program, self.snapshot.position)
+        unmet = endings.unmet_by(program=self.program, item=item, variables=self._scope(self._found_out(entry)))
+        return tuple(map(failures.as_gap, unmet))
+
+    def _scope(self, variables: dict[str, Any]) -> dict[str, Any]:
+        return walker.scope_at(program=self.program, position=self.snapshot.position, variables=variables)
+
     def _left_by(self, entry: ManifestEntry) -> dict[str, Any]:
         """The variables when the pending step is done."""
         item = walker.item_at(self.program, self.snapshot.position)
         variables = self._found_out(entry)
-        scope = walker.scope_at(program=self.program, position=self.snapshot.position, variables=variables)
+        scope = self._scope(variables)
         return {**variables, **endings.set_by_actions(program=self.program, item=item, variables=scope)}
 
     def _found_out(self, entry: ManifestEntry) -> dict[str, Any]:
@@ -405,7 +413,8 @@ class _Visit:
             settled=settling.settled_after(program=self.program, before=self.snapshot, position=walk.position),
         )
         entry = self._with_unlisted()
-        self._written(journal, self._met(journal, entered, command), walk.notes, (*gaps, *self._waived()), entry)
+        gaps = (*gaps, *self._waived(), *map(failures.as_gap, walk.passed))
+        self._written(journal, self._met(journal, entered, command), walk.notes, gaps, entry)
 
     def _waived(self) -> tuple[Gap, ...]:
         reasons = (approvals.needs_approval(name) for name in self.waived)

@@ -39,6 +39,7 @@ class EventKind(StrEnum):
     RUN_COMPLETED = "run_completed"
     RUN_STOPPED = "run_stopped"
     RUN_RESUMED = "run_resumed"
+    NAME_GIVEN = "name_given"
     HANDLE_ISSUED = "session_token_issued"
 
 

@@ -111,6 +111,7 @@ class RunView:
     goal: str
     started_ms: int
     last_activity_ms: int
+    name: str = ""
     nodes: dict[UUID, NodeView] = field(default_factory=dict)
     outputs: list[OutputView] = field(default_factory=list)
     gaps: list[GapView] = field(default_factory=list)
@@ -206,6 +207,8 @@ def fold(view: SessionView, event: Mapping[str, Any]) -> None:
         case EventKind.SESSION_CREATED:
             view.title = data["title"]
             view.baseline = _preferences(data["preferences"]) if "preferences" in data else None
+        case EventKind.NAME_GIVEN:
+            _fold_name(view, data)
         case EventKind.OBSERVATION_RECORDED:
             view.observed[ObservationKey(data["key"])] = data["value"]
         case EventKind.PREFERENCES_CHANGED if run_id is None:
@@ -221,6 +224,14 @@ def fold(view: SessionView, event: Mapping[str, Any]) -> None:
         case _:
             # Of a run that never began: the checks of the log tell of it.
             pass
+
+
+def _fold_name(view: SessionView, data: Mapping[str, Any]) -> None:
+    run_id = from_text(Prefix.RUN, data.get("runId", ""))
+    if run_id is None:
+        view.title = data["title"]
+    elif run_id in view.runs:
+        view.runs[run_id].name = data["title"]
 
 
 def _begun(event: Mapping[str, Any], run_id: UUID) -> RunView:
@@ -284,7 +295,11 @@ def _fold_run(run: RunView, kind: EventKind, event: Mapping[str, Any]) -> None: 
             # What they change stands in the snapshot of the node that they come with.
             pass
         case (
-            EventKind.SESSION_CREATED | EventKind.OBSERVATION_RECORDED | EventKind.RUN_STARTED | EventKind.HANDLE_ISSUED
+            EventKind.SESSION_CREATED
+            | EventKind.NAME_GIVEN
+            | EventKind.OBSERVATION_RECORDED
+            | EventKind.RUN_STARTED
+            | EventKind.HANDLE_ISSUED
         ):
             # Told of the session, above.
             pass

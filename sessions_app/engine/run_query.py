@@ -1,4 +1,4 @@
-"""What is typed into the box of a list of runs: `status:waiting workflow:wr.* agent:ci gap: since:3d` and words."""
+"""What is typed into the box of a list of runs: `status:waiting workflow:wr.* agent:ci gap: since:3d sort:started` and words."""
 
 import re
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from teams_app.engine.errors import InvalidInputError
 
 MAX_QUERY_CHARACTERS = 400
 MAX_WORDS = 3
+MAX_VIEW_NAME_CHARACTERS = 40
 
 _SINCE = re.compile(r"(\d{1,4})(h|d|w)")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
@@ -32,6 +33,22 @@ class RunWord(StrEnum):
     CANCELLED = "cancelled"
 
 
+class RunSort(StrEnum):
+    """By what a list is sorted. With a minus before it the list is the other way round."""
+
+    CALL = "call"
+    STARTED = "started"
+    WORKFLOW = "workflow"
+    STATUS = "status"
+
+
+class ViewedList(StrEnum):
+    """The lists of which people save views."""
+
+    RUNS = "runs"
+    SESSIONS = "sessions"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
     """One part of a query as it was typed, and the query without it."""
@@ -51,11 +68,13 @@ class RunQuery:
     branch: str = ""
     has_gap: bool = False
     since: datetime | None = None
+    sort: RunSort = RunSort.CALL
+    is_reversed: bool = False
     words: tuple[str, ...] = ()
     terms: tuple[Term, ...] = ()
 
 
-_KEYS = ("status", "workflow", "agent", "gap", "since", "ticket", "branch")
+_KEYS = ("status", "workflow", "agent", "gap", "since", "ticket", "branch", "sort")
 
 
 def read_query(*, text: str, now: datetime) -> RunQuery:
@@ -71,6 +90,7 @@ def read_query(*, text: str, now: datetime) -> RunQuery:
             words.append(part)
         else:
             said[_key(key.lower())] = value
+    sort, is_reversed = _sort(said.get("sort", RunSort.CALL.value))
     terms = tuple(
         Term(text=part, rest=" ".join(parts[:at] + parts[at + 1 :])) for at, part in enumerate(parts) if ":" in part
     )
@@ -82,6 +102,8 @@ def read_query(*, text: str, now: datetime) -> RunQuery:
         branch=said.get("branch", ""),
         has_gap="gap" in said,
         since=_since(said["since"], now) if "since" in said else None,
+        sort=sort,
+        is_reversed=is_reversed,
         words=tuple(words[:MAX_WORDS]),
         terms=terms,
     )
@@ -100,14 +122,22 @@ def _key(key: str) -> str:
 def _status(said: Mapping[str, str]) -> RunWord | None:
     if "status" not in said:
         return None
-    value = said["status"].lower()
-    known = [word.value for word in RunWord]
-    if value in known:
-        return RunWord(value)
-    meant = get_close_matches(value, known, n=1)
+    return RunWord(_known(said["status"], RunWord, key="status", noun="state"))
+
+
+def _sort(value: str) -> tuple[RunSort, bool]:
+    by = value.removeprefix("-")
+    return RunSort(_known(by, RunSort, key="sort", noun="order")), by != value
+
+
+def _known(value: str, closed: type[StrEnum], *, key: str, noun: str) -> str:
+    known = [word.value for word in closed]
+    if value.lower() in known:
+        return value.lower()
+    meant = get_close_matches(value.lower(), known, n=1)
     raise InvalidInputError(
-        f"There is no state “{value}”.",
-        suggestion=f"Did you mean status:{meant[0]}?" if meant else f"There are {', '.join(known)}.",
+        f"There is no {noun} “{value}”.",
+        suggestion=f"Did you mean {key}:{meant[0]}?" if meant else f"There are {', '.join(known)}.",
     )
 
 

@@ -67,7 +67,7 @@ def begin(*, program: Program, variables: Mapping[str, Any]) -> Walk:
     )
     now = {**variables, **walk.assigned}
     begun = Snapshot(position=walk.position, variables=now, drive=Drive.STEERED)
-    return endings.ended_with_nothing_left(program=program, walk=walk, snapshot=begun)
+    return endings.with_nothing_to_say(program=program, walk=walk, snapshot=begun)
 
 
 def steer(*, program: Program, snapshot: Snapshot, command: Steer, place: Place) -> Decision:
@@ -277,9 +277,9 @@ class _Hand:
             answered=None,
             work=None,
         )
-        walk = endings.ended_with_nothing_left(program=self.program, walk=walk, snapshot=after)
+        walk = endings.with_nothing_to_say(program=self.program, walk=walk, snapshot=after)
         self.journal.advance_recorded(Outcome.ADVANCED, ())
-        identified = self.journal.gaps(gaps)
+        identified = self.journal.gaps((*gaps, *map(failures.as_gap, walk.passed)))
         self.journal.trace(walk.notes)
         settled = settling.settled_after(program=self.program, before=self.snapshot, position=walk.position)
         return self.journal.decision(

@@ -79,6 +79,8 @@ class NewRun:
     workflow_hash: Text
     dialect: Untold
     goal: Text
+    # People give it later.
+    name: Text = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,6 +282,7 @@ def _runs(view: SessionView) -> Iterator[RunRow]:
                 workflow_hash=run.workflow_hash,
                 dialect="",
                 goal=run.goal[:GOAL_CHARACTERS],
+                name=run.name[:TITLE_CHARACTERS],
                 status=run.status.value,
                 tip_node_id=tip.node_id,
                 started_at=moment(run.started_ms),

@@ -48,6 +48,8 @@ class RunValue:
     started_at: datetime
     last_activity_at: datetime
     completed_at: datetime | None
+    # What a person has called it.
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,6 +83,8 @@ class CheckpointValue:
     workflow_title: str
     goal: str
     dialect: Dialect
+    # What a person has called the run.
+    run_name: str = ""
 
     def is_overdue(self, now: datetime) -> bool:
         return self.state is CheckpointState.OPEN and self.due_at is not None and self.due_at < now
@@ -194,6 +196,7 @@ def checkpoint_value(row: CheckpointRequest, run: Run) -> CheckpointValue:
         door=row.door,
         workflow_title=run.workflow_title,
         goal=run.goal,
+        run_name=run.name,
         dialect=Dialect(run.dialect),
     )
 

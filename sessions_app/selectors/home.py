@@ -12,7 +12,7 @@ from teams_app.engine.actors import Actor, Permission
 MOST_WORKFLOWS = 5
 
 _FINISHED = """
-SELECT (completed_at AT TIME ZONE %(zone)s)::date, status, count(*) FROM sessions_app_run
+SELECT width_bucket(completed_at, %(midnights)s::timestamptz[]), status, count(*) FROM sessions_app_run
 WHERE team_id = %(team)s AND status = ANY(%(ended)s) AND last_activity_at >= %(since)s AND completed_at >= %(since)s
 GROUP BY 1, 2
 """
@@ -53,19 +53,19 @@ class Sums:
     refused: int
 
 
-def read_sums(*, actor: Actor, since: datetime, zone: str) -> Sums:
-    """Three queries. Days are those of the reader's zone."""
+def read_sums(*, actor: Actor, midnights: Sequence[datetime]) -> Sums:
+    """Three queries. The days begin at these moments, in the zone of whoever reads; the database need not know it."""
     actor.require(Permission.READ_RUNS)
     asked: dict[str, Any] = {
         "team": actor.team_id,
-        "since": since,
-        "zone": zone,
+        "since": midnights[0],
+        "midnights": list(midnights),
         "ended": _ENDED,
         "most": MOST_WORKFLOWS,
     }
     with connection.cursor() as cursor:
         cursor.execute(_FINISHED, asked)
-        finished = {(day, status): count for day, status, count in cursor.fetchall()}
+        finished = {(midnights[place - 1].date(), status): count for place, status, count in cursor.fetchall()}
         cursor.execute(_WORKFLOWS, asked)
         workflows = [
             WorkflowSum(workflow_id=id_, title=title, runs=runs, done=done, median_s=_number(median))

@@ -124,7 +124,9 @@ def _in_view(actor: Actor, view: InboxView) -> Q:
 
 def _asked(actor: Actor) -> QuerySet[Any]:
     run = Run.objects.filter(pk=OuterRef("run_id")).values(
-        found=JSONObject(title=F("workflow_title"), goal=F("goal"), dialect=F("dialect"), by=F("created_by"))
+        found=JSONObject(
+            title=F("workflow_title"), goal=F("goal"), name=F("name"), dialect=F("dialect"), by=F("created_by")
+        )
     )
     session = WorkSession.objects.filter(pk=OuterRef("session_id")).values(
         found=JSONObject(title=F("title"), ticket=F("ticket"))
@@ -186,7 +188,13 @@ def _inbox_row(row: Any, same: Iterable[tuple[int, str, str]]) -> InboxRow:
     last = before[-1] if before else (0, "", "")
     return InboxRow(
         value=checkpoint_value(
-            row, Run(workflow_title=row.of_run["title"], goal=row.of_run["goal"], dialect=row.of_run["dialect"])
+            row,
+            Run(
+                workflow_title=row.of_run["title"],
+                goal=row.of_run["goal"],
+                name=row.of_run["name"],
+                dialect=row.of_run["dialect"],
+            ),
         ),
         session_title=row.of_session["title"],
         ticket=row.of_session["ticket"],

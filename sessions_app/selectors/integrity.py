@@ -26,6 +26,8 @@ from workflows_app.engine.program import Autonomy, RiskPolicy
 _IDS_AT_ONCE = 2000
 _STALE = "stale_projection"
 _MISSING = "missing_row"
+# What reading an event raises that no code of ours has written.
+_NOT_TOLD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _COLUMN = stored_log.LogReason.COLUMN_MISMATCH.value
 
 
@@ -69,9 +71,14 @@ def judge(stored: SessionTables) -> list[Finding]:
     trusted = next((entry.next_event_index for entry in stored.entries if entry.kind == EntryKind.ADOPTED.value), None)
     faults, told = _sealed(stored, trusted)
     found.extend(faults)
-    view = project(bytes(row.body) for row in stored.events)
-    found.extend(_Judge(stored, view, told).findings())
-    passed = gates_passed.gates_passed(stored, view)
+    try:
+        view = project(bytes(row.body) for row in stored.events)
+        found.extend(_Judge(stored, view, told).findings())
+        passed = list(gates_passed.gates_passed(stored, view))
+    except _NOT_TOLD as error:
+        message = f"The log tells what cannot have happened: {type(error).__name__}: {error}"
+        found.append(Finding(session_id=stored.session_id, reason=HealthReason.UNREADABLE.value, message=message))
+        return found
     found.extend(Finding(session_id=stored.session_id, reason=gates_passed.REASON, message=said) for said in passed)
     return found
 
@@ -215,7 +222,7 @@ class _Judge:
         begun = orjson.loads(bytes(self.stored.events[0].body))["data"] if self.stored.events else {}
         parent = to_text(Prefix.SESSION, row.parent_id) if row.parent_id else None
         said = {
-            "title": (row.title, begun.get("title")),
+            "title": (row.title, self.view.title),
             "parent_id": (parent, begun.get("parentSessionId")),
             "created_by": (row.created_by, self.told.actors.get(0, row.created_by)),
             "created_at": (to_us(row.created_at), self.told.created_us.get(0)),

@@ -50,6 +50,7 @@ def run_value(row: Run) -> RunValue:
         workflow_hash=row.workflow_hash,
         dialect=Dialect(row.dialect),
         goal=row.goal,
+        name=row.name,
         status=RunStatus(row.status),
         tip_node_id=row.tip_node_id,
         created_by=row.created_by,

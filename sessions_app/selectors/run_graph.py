@@ -8,14 +8,14 @@ from uuid import UUID
 
 import orjson
 from django.db import connection
-from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.db.models.functions import JSONObject
 
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.values import EventValue, GapValue, OutputValue, RunValue
-from sessions_app.models import CheckpointRequest, Run, WorkSession
+from sessions_app.models import CheckpointRequest, Hold, Run, WorkSession
 from sessions_app.selectors.checkpoints import CheckpointValue, checkpoint_value
 from sessions_app.selectors.evidence import ChildRun
 from sessions_app.selectors.gaps import gaps_of
@@ -89,6 +89,7 @@ class SessionName:
     ticket: str
     git_branch: str
     event_count: int
+    is_held: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,11 @@ def read_graph(*, actor: Actor, run_id: UUID, chosen: UUID | None = None) -> Gra
     actor.require(Permission.READ_RUNS)
     session = WorkSession.objects.filter(pk=OuterRef("session_id")).values(
         found=JSONObject(
-            title=F("title"), ticket=F("ticket"), git_branch=F("git_branch"), event_count=F("next_event_index")
+            title=F("title"),
+            ticket=F("ticket"),
+            git_branch=F("git_branch"),
+            event_count=F("next_event_index"),
+            is_held=Exists(Hold.objects.filter(session_id=OuterRef("pk"))),
         )
     )
     run = (

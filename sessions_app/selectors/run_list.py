@@ -1,4 +1,4 @@
-"""Runs as their list shows them: by a query, in keyset pages, the latest call first."""
+"""Runs as their list shows them: by a query, in keyset pages, in the order that is asked for."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,8 @@ from sessions_app.engine.run_query import RunQuery, RunWord
 from sessions_app.engine.runs import OutputChannel, RunStatus
 from sessions_app.engine.values import RunValue
 from sessions_app.models import CheckpointRequest, Gap, Node, Output, Run, WorkSession
-from sessions_app.selectors.rows import activity_position, read_activity_position, run_value
+from sessions_app.selectors.rows import run_value
+from sessions_app.selectors.run_order import Order
 from teams_app import selectors as teams
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.pages import Page, PageRequest, cut_page
@@ -94,14 +95,12 @@ def list_run_rows(
     rows = _asked(actor, query, now=now, idle_after=idle_after)
     if session_id is not None:
         rows = rows.filter(session_id=session_id)
-    if page.after is not None:
-        at, row_id = read_activity_position(page.after)
-        rows = rows.filter(Q(last_activity_at__lt=at) | Q(last_activity_at=at, pk__gt=row_id))
+    order = Order(sort=query.sort, is_reversed=query.is_reversed)
     return cut_page(
-        rows=_shown(rows).order_by("-last_activity_at", "id")[: page.limit + 1],
+        rows=order.sorted(_shown(rows), after=page.after)[: page.limit + 1],
         limit=page.limit,
         value_of=_run_row,
-        position_of=activity_position,
+        position_of=order.position_of,
     )
 
 
@@ -179,7 +178,7 @@ def _sessions(actor: Actor, query: RunQuery) -> QuerySet[Any]:
 
 
 def _with_word(actor: Actor, word: str) -> Sequence[UUID]:
-    """The newest runs that have the word in their goal, their notes, or the name or ticket of their session.
+    """The newest runs that have the word in their goal, their name, their notes, or the name or ticket of their session.
 
     Each source goes by its own index, which one condition over all of them would not.
     """
@@ -191,6 +190,7 @@ def _with_word(actor: Actor, word: str) -> Sequence[UUID]:
         words=SearchQuery(word, config="simple", search_type="plain")
     )
     by_goal = runs.filter(goal__icontains=word).order_by("-last_activity_at").values_list("pk", flat=True)[:_MOST_FOUND]
+    by_own_name = runs.filter(~Q(name=""), name__icontains=word).values_list("pk", flat=True)[:_MOST_FOUND]
     by_name = runs.filter(session_id__in=named.order_by().values("pk")[:_MOST_FOUND]).values_list("pk", flat=True)
     by_note = notes.order_by("-created_at").values_list("run_id", flat=True)[:_MOST_FOUND]
-    return tuple(by_goal.union(by_name[:_MOST_FOUND], by_note))
+    return tuple(by_goal.union(by_name[:_MOST_FOUND], by_own_name, by_note))

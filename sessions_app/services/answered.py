@@ -11,6 +11,7 @@ from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import AfterAnswer
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.appends import Append, NewAttempt
+from sessions_app.services.attempts import drift_known
 from sessions_app.services.minting import Minting, Reply, as_reply, facts_of, mint_tokens
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine.program import Program
@@ -48,7 +49,7 @@ def collected(
         program=program,
         snapshot=snapshot,
         minted=mint_tokens(keys=minting.keys, node_id=after.node_id, snapshot=snapshot, entropy=minting.entropy),
-        warnings=_unrecorded(submission),
+        warnings=(*_unrecorded(submission), *drift_known(minting.actor, standing, now=minting.now)),
     )
     reply = as_reply(replace(facts, outcome=Outcome.ADVANCED, references=()))
     return reply, _rows(minting, standing, after, use, reply)

@@ -6,7 +6,7 @@ done once, however often it is tried; an export writes its file anew.
 
 import gzip
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import BinaryIO, cast
 from uuid import UUID, uuid4
@@ -24,6 +24,7 @@ from sessions_app.services.bundles import Imported, Progress, export_session, im
 from sessions_app.services.upkeep import require_system
 from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, system_actor
 from teams_app.engine.errors import WorkrailError
+from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.ids import new_id
 
@@ -32,13 +33,6 @@ KEPT = timedelta(days=1)
 SILENCE = timedelta(minutes=5)
 PART_BYTES = 1024 * 1024
 _TO_ASK_AGAIN = timedelta(minutes=1)
-
-# A place at which a test lets a worker die.
-FailPoint = Callable[[str], None]
-
-
-def go_on(_place: str) -> None:
-    """Nobody dies here."""
 
 
 class _LostError(Exception):

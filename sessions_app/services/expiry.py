@@ -6,7 +6,7 @@ before that; one that was made by a run that was stopped is found again.
 
 import gzip
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import BinaryIO, cast
@@ -29,16 +29,11 @@ from sessions_app.services.bundles import export_session
 from sessions_app.services.deletion import forget, history_may_go
 from sessions_app.services.upkeep import require_system
 from teams_app.engine.actors import Actor, Door, system_actor
+from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import NoticeKind
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
-
-FailPoint = Callable[[str], None]
-
-
-def go_on(_place: str) -> None:
-    """Nobody dies here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +62,7 @@ def expire_sessions(*, actor: Actor, now: datetime, most: int, fail: FailPoint =
         verdicts[judged.verdict] = verdicts.get(judged.verdict, 0) + 1
         match judged.verdict:
             case Verdict.WARN:
-                _warn(judged, now)
+                _warn(judged, now, fail)
             case Verdict.EXPIRED:
                 groups += 1
                 deleted += _expire(judged, now, fail)
@@ -76,7 +71,7 @@ def expire_sessions(*, actor: Actor, now: datetime, most: int, fail: FailPoint =
     return Expired(verdicts=verdicts, deleted=deleted)
 
 
-def _warn(judged: Judged, now: datetime) -> None:
+def _warn(judged: Judged, now: datetime, fail: FailPoint) -> None:
     root = judged.known.root
     with transaction.atomic(durable=True):
         session = WorkSession.objects.select_for_update().filter(pk=root).order_by("pk").first()
@@ -84,6 +79,7 @@ def _warn(judged: Judged, now: datetime) -> None:
         if session is None or run is None:
             return
         ExpiryWarning.objects.update_or_create(session_id=root, defaults={"team_id": session.team_id, "warned_at": now})
+        fail("warned")
         Announcement.objects.create(
             id=derive_id("notice", uuid4().bytes, NoticeKind.SESSION_EXPIRING.value.encode()),
             team_id=session.team_id,

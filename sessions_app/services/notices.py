@@ -3,7 +3,6 @@
 A notice says where to sign in and look, and nothing that acts; nothing in it comes from an agent.
 """
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -16,18 +15,13 @@ from sessions_app.engine.decisions import derive_id
 from sessions_app.models import Announcement, CheckpointRequest, Run
 from teams_app.engine.actors import Actor, ActorKind, system_actor
 from teams_app.engine.errors import ForbiddenError
+from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import NoticeKind
 from teams_app.services.deliveries import queue_notice
 
 _AT_A_TIME = 100
 _MOST_AT_A_TIME = 5000
-
-FailPoint = Callable[[str], None]
-
-
-def go_on(_place: str) -> None:
-    """Nobody dies here."""
 
 
 def announce(*, actor: Actor, now: datetime, fail: FailPoint = go_on) -> int:
@@ -42,6 +36,8 @@ def announce(*, actor: Actor, now: datetime, fail: FailPoint = go_on) -> int:
                 _queue(actor, row, now)
             fail("queued")
             Announcement.objects.filter(pk__in=[row.pk for row in rows]).delete()
+            fail("taken out")
+        fail("announced")
         if not rows:
             break
         done += len(rows)

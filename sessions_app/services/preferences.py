@@ -6,17 +6,17 @@ from uuid import UUID
 from django.db import transaction
 
 from sessions_app.engine.decisions import PreferenceChange, PreferenceSource
-from sessions_app.engine.log import Event, EventDraft, EventKind, seal
+from sessions_app.engine.log import EventDraft, EventKind
 from sessions_app.engine.state import Preferences
-from sessions_app.models import Event as EventRow, TeamPreferences, WorkSession
+from sessions_app.models import TeamPreferences
 from sessions_app.selectors.preferences import preferences_of
-from sessions_app.selectors.standings import SessionStanding, birth_date, read_session
-from sessions_app.services import sealing
+from sessions_app.selectors.standings import SessionStanding, read_session
 from sessions_app.services.attempts import MAX_TRIES, busy, set_by
 from sessions_app.services.minting import Entropy
+from sessions_app.services.session_events import append_to_session
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
-from teams_app.engine.ids import Prefix, to_text, uuid7
+from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
 
 
@@ -59,30 +59,14 @@ def set_session_preferences(
 
 @transaction.atomic(durable=True)
 def _write(actor: Actor, standing: SessionStanding, preferences: Preferences, now: datetime, entropy: Entropy) -> bool:
-    unix_ms = int(now.timestamp() * 1000)
-    sealed = seal(
-        drafts=[_draft(standing, preferences)],
-        session_id=standing.session_id,
-        head=standing.head,
-        event_ids=[uuid7(unix_ms=unix_ms, random=entropy(10))],
-        timestamp_ms=unix_ms,
+    return append_to_session(
+        actor=actor,
+        standing=standing,
+        draft=_draft(standing, preferences),
+        columns=_columns(preferences),
+        now=now,
+        entropy=entropy,
     )
-    # The condition is the lock: when another writer was first, no row is found and nothing is written.
-    grown = WorkSession.objects.filter(
-        pk=standing.session_id,
-        team_id=actor.team_id,
-        next_event_index=standing.head.next_index,
-        head_digest=standing.head.digest,
-    ).update(
-        next_event_index=sealed.head.next_index,
-        head_digest=sealed.head.digest,
-        head_seal=sealing.head_seal(session_id=standing.session_id, team_id=actor.team_id, head=sealed.head),
-        last_activity_at=now,
-        **_columns(preferences),
-    )
-    if grown:
-        _append(actor, standing.session_id, sealed.events[0], now)
-    return grown == 1
 
 
 def _columns(preferences: Preferences) -> dict[str, str]:
@@ -105,20 +89,4 @@ def _draft(standing: SessionStanding, preferences: Preferences) -> EventDraft:
             "effective": effective,
             "warnings": [],
         },
-    )
-
-
-def _append(actor: Actor, session_id: UUID, event: Event, now: datetime) -> None:
-    EventRow.objects.create(
-        born_on=birth_date(session_id),
-        session_id=session_id,
-        index=event.index,
-        team_id=actor.team_id,
-        event_id=event.event_id,
-        kind=event.kind.value,
-        dedupe=event.dedupe,
-        body=event.body,
-        digest=event.digest,
-        created_at=now,
-        seal=sealing.event_seal(event=event, session_id=session_id, team_id=actor.team_id, now=now, actor=actor.id),
     )

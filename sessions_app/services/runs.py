@@ -65,6 +65,7 @@ from sessions_app.services.attempts import (
     busy,
     chosen_by,
     default_due_ms,
+    drift_known,
     drift_of,
     landing_at,
     landing_of,
@@ -474,7 +475,8 @@ def _write(
     place = place_at(minting, standing, nonce=attempt.nonce)
     decision = decide(program=program, snapshot=snapshot_of(standing), command=command, place=place)
     branching = below.branching if below else None
-    warnings = (*_fork_warning(branching), *decision.warnings)
+    drift = drift_known(actor, standing, now=now) if isinstance(command, Advance | Steer) else ()
+    warnings = (*_fork_warning(branching), *decision.warnings, *drift)
     child = _ending(actor, standing, program, decision)
     if isinstance(command, Steer):
         reply = minting.acted(

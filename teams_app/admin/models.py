@@ -1,6 +1,7 @@
 """The Studio's pages of teams, members, keys and the audit log."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
@@ -9,6 +10,7 @@ from django.contrib.admin import display
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -17,6 +19,7 @@ from teams_app.admin.pages import Act, StudioAdmin, actor_of
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.times import absolute_words
 from teams_app.engine.webhooks import read_url
 from teams_app.models import Endpoint, NoticeDelivery, Team
 
@@ -77,10 +80,14 @@ def _answering(row: Team) -> Act:
 def _where(hook: Endpoint) -> str:
     host = f"go to {read_url(hook.url).authority}"
     if hook.switched_off_at is not None:
-        return f"{host} no more: switched off at {hook.switched_off_at:%Y-%m-%d %H:%M} UTC. {hook.failure}"
+        return f"{host} no more: switched off at {_moment(hook.switched_off_at)}. {hook.failure}"
     if hook.failed_at is not None:
-        return f"{host}; the last was not taken at {hook.failed_at:%Y-%m-%d %H:%M} UTC: {hook.failure}"
-    return host if hook.delivered_at is None else f"{host}; the last at {hook.delivered_at:%Y-%m-%d %H:%M} UTC"
+        return f"{host}; the last was not taken at {_moment(hook.failed_at)}: {hook.failure}"
+    return host if hook.delivered_at is None else f"{host}; the last at {_moment(hook.delivered_at)}"
+
+
+def _moment(at: datetime) -> str:
+    return absolute_words(timezone.localtime(at))
 
 
 class EndpointAdmin(StudioAdmin):

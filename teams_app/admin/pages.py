@@ -43,6 +43,7 @@ else:
 TEAM_IN_SESSION = "workrail_team"
 _ACTOR = "workrail.actor"
 _MOST_COUNTED = 10_000
+MAX_FILLED_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +80,9 @@ class Order:
 class Act:
     """`slug` is its address below the row or the list; `needs` and `offered` only hide it, the service decides.
 
-    `initial` fills the form from the row. `details` is what the page shows beside the question, for a template of its own.
-    One that does not `ask` has no page: its form stands on the page of its row, and a refusal is shown there.
+    `initial` fills the form from the row; `from_address` names the fields of an act of the list that its address fills. `details` is what the page shows beside the question, for a template of its own.
+    One that does not `ask` has no page: its form stands on the page of its row, and a refusal is shown there. One `is_bulk`
+    when it is of the rows that are ticked in the list.
     """
 
     slug: str
@@ -90,12 +92,14 @@ class Act:
     question: str = ""
     form: type[forms.Form] = forms.Form
     initial: Callable[[Any], Mapping[str, Any]] | None = None
+    from_address: tuple[str, ...] = ()
     details: Callable[[Actor, Any], Mapping[str, Any]] | None = None
     offered: Callable[[Actor, Any], bool] | None = None
     template: str = "admin/studio_act.html"
     not_now: str = "Not now"
     on_row: bool = True
     asks: bool = True
+    is_bulk: bool = False
     is_main: bool = False
     is_stop: bool = False
 
@@ -347,9 +351,10 @@ class StudioAdmin(_AnyModelAdmin):
 
 
 def _initial(act: Act, row: Model | None, request: HttpRequest) -> dict[str, Any]:
-    """An act of the list begins with the rows that were ticked there."""
+    """An act of the list begins with the rows that were ticked there, and with what it takes from its address."""
     if row is None:
-        return {"rows": request.GET.getlist("rows")}
+        asked = {name: request.GET.get(name, "")[:MAX_FILLED_CHARACTERS] for name in act.from_address}
+        return {"rows": request.GET.getlist("rows"), **asked}
     return {} if act.initial is None else dict(act.initial(row))
 
 

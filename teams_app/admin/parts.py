@@ -76,13 +76,13 @@ def face(name: str, kind: str = "person") -> SafeString:
 
 @register.simple_tag
 def ago(at: datetime | None) -> SafeString | str:
-    return "" if at is None else _time(at, times.ago_words(at, now=timezone.now()))
+    return "" if at is None else _time(at, times.ago_words(timezone.localtime(at), now=timezone.localtime()))
 
 
 @register.simple_tag
 def age(at: datetime | None) -> SafeString | str:
     """For columns of times: “12 min”, without “ago”."""
-    return "" if at is None else _time(at, times.short_words(at, now=timezone.now()))
+    return "" if at is None else _time(at, times.short_words(timezone.localtime(at), now=timezone.localtime()))
 
 
 @register.simple_tag

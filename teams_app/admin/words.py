@@ -80,6 +80,16 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "binding.removed": ("Gave back the slot", ""),
     "contract.registered": ("Registered the contract", ""),
     "session.imported": ("Imported the session", ""),
+    "session.renamed": ("Renamed a session to", ""),
+    "session.held": ("Held from expiry:", "“{reason}”"),
+    "session.let_go": ("Holds no more:", ""),
+    "session.deleted": ("Deleted for good:", "“{reason}”"),
+    "session.expired": ("Deleted after its time:", ""),
+    "run.renamed": ("Renamed a run to", ""),
+    "retention.set": ("Set how long sessions are kept", ""),
+    "retention.removed": ("Removed a rule of how long sessions are kept", ""),
+    "view.shared": ("Shared a view of a list with the team:", ""),
+    "view.forgotten": ("Took a view of a list away from the team:", ""),
 }
 _PAGES = {
     Prefix.MEMBERSHIP: "teams_app_membership",

@@ -82,8 +82,11 @@ class Operation:
     asks_for_query: bool
     answer: Any
     path: tuple[str, ...]
+    # The media types of a Download.
+    files: tuple[str, ...]
     handler: Callable[..., object]
-    headers: tuple[str, ...] = ()
+    # Those that the handler reads itself.
+    headers: tuple[str, ...]
 
     @property
     def item(self) -> Any | None:
@@ -92,14 +95,19 @@ class Operation:
 
 
 def operation(
-    *, summary: str, status: int = 200, answer: Any = None, headers: tuple[str, ...] = ()
+    *,
+    summary: str,
+    status: int = 200,
+    answer: Any = None,
+    files: tuple[str, ...] = (),
+    headers: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., object]], Callable[..., HttpResponseBase]]:
-    """`answer` describes what a handler answers that hands on JSON as it was recorded, as `msgspec.Raw`. `headers` are those
-    that the handler reads itself.
+    """`answer` describes what a handler answers that hands on JSON as it was recorded, as `msgspec.Raw`;
+    `files` names the media types of a `Download`, `headers` those that the handler reads itself.
     """
 
     def decorate(handler: Callable[..., object]) -> Callable[..., HttpResponseBase]:
-        described = _describe(handler, summary, status, answer, headers)
+        described = _describe(handler, summary=summary, status=status, answer=answer, files=files, headers=headers)
 
         @functools.wraps(handler)
         def run(view: object, request: Request, **path: str) -> HttpResponseBase:
@@ -179,7 +187,13 @@ def _tag(value: object, body: bytes) -> str:
 
 
 def _describe(
-    handler: Callable[..., object], summary: str, status: int, answer: Any, headers: tuple[str, ...]
+    handler: Callable[..., object],
+    *,
+    summary: str,
+    status: int,
+    answer: Any,
+    files: tuple[str, ...],
+    headers: tuple[str, ...],
 ) -> Operation:
     signature = inspect.signature(handler)
     given = {name: parameter.annotation for name, parameter in signature.parameters.items()}
@@ -190,7 +204,8 @@ def _describe(
         query=given.get("query", PageQuery if is_page(signature.return_annotation) else Nothing),
         asks_for_query="query" in given,
         answer=signature.return_annotation if answer is None else answer,
-        path=tuple(name for name in given if name not in _HANDED_IN and name != "return"),
+        path=tuple(name for name in given if name not in _HANDED_IN),
+        files=files,
         handler=handler,
         headers=headers,
     )

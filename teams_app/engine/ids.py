@@ -34,6 +34,7 @@ class Prefix(StrEnum):
     BUNDLE_JOB = "job"
     ENDPOINT = "hook"
     DELIVERY = "dlv"
+    VIEW = "view"
 
 
 def uuid7(*, unix_ms: int, random: bytes) -> UUID:

@@ -4,7 +4,7 @@ A worker takes a delivery by moving its next try beyond the time that a call may
 made the notice late. The other side may therefore hear a notice twice, and tells it by its id.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +17,7 @@ from django.db.models import QuerySet
 from teams_app import jobs
 from teams_app.engine.actors import Actor, ActorKind, Door, Permission, system_actor
 from teams_app.engine.errors import ForbiddenError, NotFoundError, PreconditionFailedError
+from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.values import DeliveryValue
 from teams_app.engine.webhooks import SWITCHED_OFF_AFTER, WAITS, DeliveryState, NoticeKind, read_url, sign
@@ -31,12 +32,6 @@ KEPT = timedelta(days=30)
 _TAKEN_FOR = timedelta(minutes=2)
 _FAILURE_CHARACTERS = 512
 _MOST_AT_A_TIME = 100
-
-FailPoint = Callable[[str], None]
-
-
-def go_on(_place: str) -> None:
-    """Nobody dies here."""
 
 
 def queue_notice(

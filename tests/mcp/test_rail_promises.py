@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests.run_cast import NOTES, notes_free, plain_steps, published
 
 OUTPUT = {"notesMarkdown": NOTES}
@@ -120,6 +121,47 @@ def test_an_old_name_without_a_namespace_runs_and_every_use_of_it_is_warned_of(w
     assert "[LEGACY_WORKFLOW_ID]" in begun.text
     assert [problem["code"] for problem in seen.value["problems"]] == ["legacy_id"]
     assert "'team.sample'" in seen.value["problems"][0]["suggestion"]
+
+
+@pytest.fixture
+def named_of_old(desk, tmp_path):
+    """A workflow of the team, and one that comes with the server, both with an old name."""
+    import shutil
+
+    from tests.workflow_cast import NOW
+    from workflows_app.selectors.bundled import BUNDLED_ROOT
+    from workflows_app.services.bundled import load_bundled
+    from workflows_app.services.extensions import set_alias
+
+    folders = "activities/meta", "activities/work-package", "activities/work-packages"
+    for folder in folders:
+        shutil.copytree(BUNDLED_ROOT / folder, tmp_path / folder)
+    load_bundled(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), now=NOW, root=tmp_path)
+    published(desk, *plain_steps(1))
+    for old, target in {"old-own": "team.sample", "old-bundled": "work-package"}.items():
+        set_alias(actor=desk.person, alias=old, workflow_id=target, now=NOW)
+
+
+def test_each_part_is_inspected_by_an_old_name_with_a_warning(wire, named_of_old):
+    named = {"old-own": "team.sample", "old-bundled": "work-package"}
+    parts = [{"part": part} for part in ("metadata", "preview", "source", "program")]
+    calls = [(old, part) for old in named for part in parts] + [
+        ("old-bundled", {"part": "skill", "skill": "review-change"})
+    ]
+
+    for old, part in calls:
+        seen = wire("inspect_workflow", workflowId=old, **part)
+        by_its_own = wire("inspect_workflow", workflowId=named[old], **part)
+        assert "legacy_id" in [problem["code"] for problem in seen.value["problems"]], (old, part)
+        assert f"Call it '{named[old]}'" in seen.text, (old, part)
+        assert "Call it" not in by_its_own.text, (old, part)
+
+
+def test_an_old_name_of_a_bundled_workflow_begins_it_with_a_warning(wire, named_of_old):
+    begun = wire("start_workflow", workflowId="old-bundled")
+
+    assert begun.value["workflow"]["id"] == "work-package"
+    assert [warning["code"] for warning in begun.value["warnings"]] == ["LEGACY_WORKFLOW_ID"]
 
 
 def test_a_run_goes_on_right_after_its_start_however_often(wire, desk):

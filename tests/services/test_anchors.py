@@ -5,6 +5,7 @@ from datetime import timedelta
 from io import StringIO
 
 import pytest
+from celery.exceptions import Retry
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
@@ -12,7 +13,9 @@ from sessions_app.services import anchors, ledger, sealing
 from sessions_app.tasks import keep_anchor
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.services.audit import record_audit
+from teams_app.services.outgoing import NotDeliveredError
 from tests import run_cast
+from tests.notice_board import OK, NoticeBoard
 from tests.run_cast import NOW, advanced, begin, plain_steps, session_id
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -156,3 +159,57 @@ def test_nothing_is_written_where_no_folder_is_named(value, settings):
     settings.ANCHOR_DIR = None
 
     assert keep_anchor() == ""
+
+
+@pytest.fixture
+def board(tmp_path, monkeypatch, settings):
+    settings.WEBHOOK_PRIVATE_HOSTS = ("localhost",)
+    opened = NoticeBoard(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", str(opened.certificate))
+    settings.ANCHOR_URL = opened.url
+    yield opened
+    opened.close()
+
+
+def taken(board, tmp_path):
+    """What the address was sent last, as a file."""
+    path = tmp_path / "taken.jsonl"
+    path.write_bytes(board.received[-1][2])
+    return path
+
+
+@pytest.mark.parametrize("has_folder", [True, False])
+def test_an_address_is_sent_an_anchor_that_tells_what_was_rewritten(value, board, tmp_path, settings, has_folder):
+    settings.ANCHOR_DIR = tmp_path / "anchors" if has_folder else None
+    keep_anchor()
+
+    assert board.received[0][1]["Content-Type"] == "application/x-ndjson"
+    assert reasons(taken(board, tmp_path)) == []
+    rolled_back(value, keep=2)
+    assert reasons(taken(board, tmp_path)) == ["anchor_mismatch"]
+
+
+def test_an_address_is_told_of_each_day_once_and_until_it_has_taken_it(value, board, tmp_path, settings):
+    settings.ANCHOR_DIR = tmp_path / "anchors"
+    board.reply = b"HTTP/1.1 503 Busy\r\n\r\n"
+    for _ in range(2):
+        with pytest.raises(NotDeliveredError):
+            anchors.keep_anchor(actor=SYSTEM, now=NOW)
+    board.reply = OK
+    for later in (1, 2, 24):
+        anchors.keep_anchor(actor=SYSTEM, now=NOW + timedelta(hours=later))
+
+    first, second, third, next_day = (body for _, _, body in board.received)
+    assert first == second == third == (settings.ANCHOR_DIR / f"anchor-{NOW:%Y-%m-%d}.jsonl").read_bytes()
+    assert next_day != first
+
+
+def test_a_worker_tries_again_when_the_address_took_nothing(value, board, tmp_path, settings):
+    settings.ANCHOR_DIR = tmp_path / "anchors"
+    board.reply = b"HTTP/1.1 503 Busy\r\n\r\n"
+
+    with pytest.raises(Retry) as again:
+        keep_anchor.apply()
+
+    # What waits in a worker that is killed is handed out again after an hour, so it does not wait for longer.
+    assert 0 < again.value.when * keep_anchor.max_retries < 3600

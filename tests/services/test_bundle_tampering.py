@@ -4,6 +4,7 @@ import gzip
 import io
 import random
 from dataclasses import replace
+from itertools import islice
 
 import orjson
 import pytest
@@ -16,6 +17,7 @@ from sessions_app.engine.bundles import (
     BundleEventOrderInvalidError,
     BundleIntegrityFailedError,
     BundleInvalidFormatError,
+    BundleJobState,
     BundleMissingPinnedWorkflowError,
     BundleMissingSnapshotError,
     BundleSignatureInvalidError,
@@ -23,12 +25,14 @@ from sessions_app.engine.bundles import (
     BundleUnsupportedVersionError,
 )
 from sessions_app.models import Event, Handle, Node, Output, Run, Snapshot, WorkSession
-from sessions_app.services.bundles import open_bundle
+from sessions_app.selectors.bundle_jobs import read_bundle_job
+from sessions_app.services import bundle_jobs
+from sessions_app.services.bundles import import_bundle, open_bundle
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.models import AuditEntry
 from tests import handover_cast, run_cast
-from tests.bundle_play import Forged, examine, export, pinned_with, take_in
+from tests.bundle_play import LATER, Forged, examine, export, pinned_with, take_in
 from tests.checkpoint_cast import at_question
 from tests.run_cast import advanced, begin, session_id
 from tests.step_documents import step
@@ -83,10 +87,8 @@ def changed(data, chance):
 def test_every_single_change_is_refused_with_a_code(bundle):
     chance = random.Random(20261118)
     accepted, codes = [], {}
-    for _ in range(CHANGES):
-        other = changed(bundle, chance)
-        if other == bundle:
-            continue
+    made = (other for other in iter(lambda: changed(bundle, chance), None) if other != bundle)
+    for other in islice(made, CHANGES):
         try:
             examine(other)
         except WorkrailError as error:
@@ -96,6 +98,7 @@ def test_every_single_change_is_refused_with_a_code(bundle):
     assert accepted == []
     assert set(codes) > {"BUNDLE_INVALID_FORMAT", "BUNDLE_INTEGRITY_FAILED", "BUNDLE_SIGNATURE_INVALID"}
     assert all(code.startswith("BUNDLE_") for code in codes)
+    assert sum(codes.values()) == CHANGES
 
 
 def test_a_field_of_a_record_cannot_be_changed_and_made_to_fit(bundle):
@@ -262,6 +265,79 @@ def test_a_gzip_bomb_is_refused_before_it_is_unpacked():
     packed = gzip.compress(b"\n" * 50_000_000, mtime=0)
     with open_bundle(io.BytesIO(packed)) as source, pytest.raises(WorkrailError):
         examine_bundle(read_bundle(read_line=source.readline, max_bytes=1_000_000))
+
+
+def deep(bundle):
+    line = b'{"a":' * 5000 + b"1" + b"}" * 5000 + b",\n"
+    return b"".join([line, *bundle.splitlines(keepends=True)[1:]])
+
+
+def with_a_bomb(bundle):
+    """Packed to a thousandth, and longer than what is read."""
+    return gzip.compress(bundle + b"\n" * 20_000_000, mtime=0)
+
+
+def with_a_long_line(bundle):
+    return bundle.replace(b'"title":"', b'"title":"' + b"x" * 5_000_000, 1)
+
+
+def with_many_parts(bundle):
+    """The same event over and over, as it stands."""
+    lines = bundle.splitlines(keepends=True)
+    place = next(number for number, line in enumerate(lines) if b'"eventId"' in line)
+    return b"".join([*lines[:place], *[lines[place]] * 5000, *lines[place:]])
+
+
+@pytest.mark.parametrize("hostile", [deep, with_a_bomb, with_a_long_line, with_many_parts])
+def test_a_hostile_bundle_is_a_failed_import_that_has_written_nothing(desk, bundle, hostile):
+    data, before = hostile(bundle), counts()
+    with pytest.raises(WorkrailError), open_bundle(io.BytesIO(data)) as source:
+        import_bundle(actor=desk.person, source=source, now=LATER, max_bytes=10_000_000)
+    assert counts() == before
+
+    asked = bundle_jobs.ask_to_import(actor=desk.person, pieces=[data], now=LATER, max_bytes=10_000_000)
+    done = read_bundle_job(actor=desk.person, job_id=asked.id)
+    assert (done.state, done.result["code"].startswith("BUNDLE_")) == (BundleJobState.FAILED, True)
+    assert counts() == before
+
+
+def others_session(forged, other):
+    """All that the file tells is said to be of a session that another team has."""
+    head, told = forged.sessions[0].head, forged.preamble
+    forged.sessions[0].head = bundles.BundledSession(
+        session_id=other, created_at=head.created_at, head=head.head, runs=head.runs
+    )
+    forged.preamble = bundles.Preamble(
+        bundle_schema_version=1,
+        bundle_id=told.bundle_id,
+        exported_at=told.exported_at,
+        producer=told.producer,
+        root=other,
+    )
+    for event in forged.sessions[0].events:
+        event["sessionId"] = other
+
+
+def others_parent(forged, other):
+    forged.sessions[0].events[0]["data"]["parentSessionId"] = other
+
+
+@pytest.mark.parametrize("forge", [others_session, others_parent])
+def test_ids_of_another_team_lead_to_nothing_of_theirs(desk, bundle, forge):
+    """The file names a session of the other team: what is written is this team's own, and theirs is as it was."""
+    run_cast.published(replace_team(desk), step("first-step"), step("next-step"), workflow_id="team.theirs")
+    theirs = run_cast.start(desk, "team.theirs", actor=desk.stranger).value
+    rows = list(Event.objects.filter(session_id=session_id(theirs)).order_by("index").values())
+    forged = Forged.of(bundle)
+    forge(forged, theirs["session"]["sessionId"])
+    done = take_in(desk.person, forged.signed())
+    taken = set(WorkSession.objects.filter(pk__in=done.session_ids).values_list("team_id", "parent_id"))
+    assert (taken, session_id(theirs) in done.session_ids) == ({(desk.team_id, None)}, False)
+    assert list(Event.objects.filter(session_id=session_id(theirs)).order_by("index").values()) == rows
+
+
+def replace_team(desk):
+    return replace(desk, person=replace(desk.person, team_id=desk.stranger.team_id))
 
 
 def test_a_bundle_may_be_gzipped_and_a_broken_gzip_is_refused(desk, bundle):

@@ -40,7 +40,17 @@ hire = pytest.fixture(hiring)
 SYSTEM = system_actor(team_id=NO_TEAM, door=Door.TASK)
 LATE = NOW + timedelta(days=61)
 # What a deletion leaves: programs and workflows, snapshots until they are collected, the audit log, keys, and the ledger.
-REMAIN = {"Snapshot", "Ledger", "LedgerEntry", "TokenKey", "BundleJob", "BundlePart", "Retention", "TeamPreferences"}
+REMAIN = {
+    "Snapshot",
+    "Ledger",
+    "LedgerEntry",
+    "TokenKey",
+    "BundleJob",
+    "BundlePart",
+    "Retention",
+    "SavedView",
+    "TeamPreferences",
+}
 
 
 @pytest.fixture

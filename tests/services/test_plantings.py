@@ -1,5 +1,6 @@
 """Whoever owns the database and not the key plants something in history: each planting is found, and named for what it is."""
 
+import random
 from datetime import timedelta
 
 import orjson
@@ -279,5 +280,69 @@ def test_every_planting_is_found_and_named():
         if reason not in {finding.reason for finding in found}:
             missed[name] = [str(finding) for finding in found]
 
+    assert missed == {}
+    assert [str(finding) for finding in every_finding()] == []
+
+
+# The log alone, by somebody who owns the database: fifty times, anywhere in it.
+TAMPERINGS = 50
+NAMED = {
+    "changed": {"digest_mismatch"},
+    "changed with its digest": {"broken_chain", "head_mismatch"},
+    "deleted": {"non_contiguous_indices", "head_mismatch"},
+    "reordered": {"broken_chain", "non_contiguous_indices"},
+    "cut off": {"head_mismatch"},
+    "cut off with the head": {"seal_broken", "ledger_mismatch", "missing_row"},
+}
+
+
+def tampering(kind, at, chance, rows):
+    """`rows` are index, body and digest of the events, in order."""
+    index, body, _ = rows[at]
+
+    def tamper(world):
+        of = "WHERE session_id = %s AND index"
+        with connection.cursor() as cursor:
+            match kind:
+                case "changed" | "changed with its digest":
+                    place = chance.randrange(len(body) - 1)
+                    other = body[:place] + bytes([body[place] ^ 1]) + body[place + 1 :]
+                    digest = canonical.digest(other) if kind.endswith("digest") else rows[at][2]
+                    change = f"UPDATE sessions_app_event SET body = %s, digest = %s {of} = %s"
+                    cursor.execute(change, [other, digest, world.session, index])
+                case "deleted":
+                    cursor.execute(f"DELETE FROM sessions_app_event {of} = %s", [world.session, index])
+                case "reordered":
+                    low = min(at, len(rows) - 2)
+                    for old, new in ((low, 9999), (low + 1, low), (9999, low + 1)):
+                        move = f"UPDATE sessions_app_event SET index = %s {of} = %s"
+                        cursor.execute(move, [new, world.session, old])
+                case "cut off" | "cut off with the head":
+                    cursor.execute(f"DELETE FROM sessions_app_event {of} >= %s", [world.session, max(index, 1)])
+                    if kind.endswith("head"):
+                        head = (
+                            "UPDATE sessions_app_worksession SET next_event_index = %s, head_digest = %s WHERE id = %s"
+                        )
+                        last = rows[max(index, 1) - 1]
+                        cursor.execute(head, [last[0] + 1, last[2], world.session])
+
+    return tamper
+
+
+def test_whatever_is_done_to_stored_events_is_found_and_named_at_the_tail_too():
+    world, chance = World(), random.Random(20261118)
+    with connection.cursor() as cursor:
+        columns = "SELECT index, body, digest FROM sessions_app_event WHERE session_id = %s ORDER BY index"
+        cursor.execute(columns, [world.session])
+        rows = [(index, bytes(body), digest) for index, body, digest in cursor.fetchall()]
+    kinds = [kind for _ in range(TAMPERINGS) for kind in NAMED][:TAMPERINGS]
+    missed = {}
+    for number, kind in enumerate(kinds):
+        # The first of each kind is at the tail.
+        at = chance.randrange(len(rows)) if number >= len(NAMED) else len(rows) - 1
+        found = found_after(tampering(kind, at, chance, rows), world)
+        told = {finding.reason for finding in found if finding.session_id == world.session}
+        if not told & NAMED[kind]:
+            missed[number, kind] = [str(finding) for finding in found]
     assert missed == {}
     assert [str(finding) for finding in every_finding()] == []

@@ -288,7 +288,9 @@ def test_a_workflow_that_was_changed_does_not_change_its_runs_and_it_is_said(des
 
     assert warning_codes(told) == ["WORKFLOW_CHANGED"]
     assert told["workflow"]["workflowHash"] == value["workflow"]["workflowHash"]
-    assert advanced(desk.agent, advanced(desk.agent, value))["isComplete"]
+    onward = advanced(desk.agent, value)
+    assert warning_codes(onward) == ["WORKFLOW_CHANGED"]
+    assert advanced(desk.agent, onward)["isComplete"]
 
 
 def test_a_workflow_that_was_retired_lets_its_runs_go_on(desk):
@@ -299,7 +301,9 @@ def test_a_workflow_that_was_retired_lets_its_runs_go_on(desk):
     publishing.retire_workflow(actor=desk.person, workflow_id="team.sample", now=NOW)
 
     assert warning_codes(again(desk, value)) == ["WORKFLOW_CHANGED"]
-    assert advanced(desk.agent, value)["pending"]["stepId"] == "step-1"
+    onward = advanced(desk.agent, value)
+    assert onward["pending"]["stepId"] == "step-1"
+    assert warning_codes(onward) == ["WORKFLOW_CHANGED"]
 
 
 # Bookmarks

@@ -162,7 +162,10 @@ class DiffView(APIView):
 
 
 class ExportView(APIView):
-    @operation(summary="A revision as a file: a JSON document, or an archive of its folder")
+    @operation(
+        summary="A revision as a file: a JSON document, or an archive of its folder",
+        files=("application/json", "application/zip"),
+    )
     def get(self, *, call: Call, workflow: str, query: ExportQuery) -> Download:
         done = exports.export_workflow(actor=call.actor, workflow_id=workflow, number=query.revision)
         return Download(data=done.data, media_type=done.media_type, filename=done.filename)

@@ -10,7 +10,7 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from workflows_app.engine import conditions, placeholders, walks
+from workflows_app.engine import conditions, demands, placeholders, walks
 from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import (
     Action,
@@ -99,6 +99,16 @@ def begin_round(*, program: Program, position: Position, loop_id: str, variables
 def leave_loop(*, program: Program, position: Position, loop_id: str, variables: Variables) -> Walk:
     """By hand: the loop counts as done, however many rounds it has had."""
     return _Walker(program, variables, (), press_on=False, by_hand=True).leave_loop(position, loop_id)
+
+
+def passes_over(*, program: Program, position: Position, loop_id: str, variables: Variables) -> bool:
+    """Whether a walk that is led would do nothing in the loop that it comes to here: it has no round, or none with a step."""
+    walk = _Walker(program, variables, (), press_on=False).settle(position)
+    if walk.failure is not None:
+        return False
+    depth, there = len(position.frames), walk.position
+    is_same_visit = (there.activity, there.visit) == (position.activity, position.visit) and not there.complete
+    return not (is_same_visit and any(frame.loop == loop_id for frame in there.frames[depth:]))
 
 
 def look_ahead(*, program: Program, position: Position, variables: Variables) -> Position:
@@ -297,7 +307,8 @@ class _Walker:
             if position is None or not position.visits:
                 self._add(self._mode_defaults())
             left = self.program.activity(position.activity) if position and position.visits else None
-            self._assign(left.exit_actions if left else ())
+            if left is not None:
+                self._act(left, left.exit_actions)
             return self._settle(self._entered(position, activity_id))
 
         return self._walk(before, move)
@@ -338,7 +349,12 @@ class _Walker:
         try:
             return Walk(position=move(), notes=tuple(self.notes), passed=tuple(self.passed), assigned=self.assigned)
         except _RestError as rest:
-            return Walk(position=at_rest(rest.position), notes=tuple(self.notes), assigned=self.assigned)
+            return Walk(
+                position=at_rest(rest.position),
+                notes=tuple(self.notes),
+                passed=tuple(self.passed),
+                assigned=self.assigned,
+            )
         except _StopError as stop:
             if not self.press_on or stop.failure.needs_person:
                 return Walk(position=before, notes=tuple(self.notes), failure=stop.failure)
@@ -495,7 +511,7 @@ class _Walker:
         finished = dict.fromkeys((*position.completed_activities, activity.id))
         left = replace(position, completed_activities=tuple(finished), frames=())
         self._note(NoteKind.LEFT_ACTIVITY, f"Activity {activity.id} is done.", item=activity.id)
-        self._assign(activity.exit_actions)
+        self._act(activity, activity.exit_actions)
         target = self._target(activity)
         return replace(left, complete=True) if target is None else self._entered(left, target)
 
@@ -521,7 +537,8 @@ class _Walker:
         visit = position.visits.get(activity_id, 0)
         if self.program.family is Family.ACTIVITIES:
             self._note(NoteKind.ENTERED_ACTIVITY, f"Entered activity {activity_id}.", item=activity_id, iteration=visit)
-        self._assign(self._activity(activity_id).entry_actions)
+        entered = self._activity(activity_id)
+        self._act(entered, entered.entry_actions)
         return replace(
             position,
             activity=activity_id,
@@ -559,8 +576,10 @@ class _Walker:
         self._note(NoteKind.LEFT_ACTIVITY, walks.no_way(activity).message, item=activity.id)
         return None
 
-    def _assign(self, actions: Sequence[Action]) -> None:
-        """What is set here decides what comes next already."""
+    def _act(self, activity: Activity, actions: Sequence[Action]) -> None:
+        """What is set here decides what comes next already; what is demanded and does not hold is told."""
+        unmet = demands.unmet(program=self.program, actions=actions, variables=self.variables, where=activity.id)
+        self.passed.extend(unmet)
         self._add(set_by(program=self.program, actions=actions, variables=self.variables))
 
     def _add(self, added: Mapping[str, Any]) -> None:

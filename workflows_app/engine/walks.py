@@ -63,6 +63,7 @@ class FailureKind(StrEnum):
     NO_TRANSITION = "no_transition"
     UNKNOWN_ACTIVITY = "unknown_activity"
     UNKNOWN_LOOP = "unknown_loop"
+    UNMET = "unmet"
     BUDGET = "budget"
 
 
@@ -82,7 +83,8 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """`failure` is why the walk stands where it stood; `passed` are failures that a walk told to press on went by.
+    """`failure` is why the walk stands where it stood; `passed` are demands that did not hold on the way, and the failures
+    that a walk told to press on went by.
 
     `assigned` are the variables that the actions of activities which were left and entered on the way have set.
     """
@@ -113,6 +115,16 @@ def missing(loop: Loop, key: str, wanted: str, *, needs_person: bool = False) ->
         item=loop.id,
         keys=(key,),
         needs_person=needs_person,
+    )
+
+
+def unmet(where: str, demand: str, message: str, *, keys: tuple[str, ...]) -> Failure:
+    """A `validate` action whose demand does not hold. It is told, and stops nobody."""
+    return Failure(
+        kind=FailureKind.UNMET,
+        message=f"{where} demands {demand}, and it does not hold. {message}".strip(),
+        item=where,
+        keys=keys,
     )
 
 

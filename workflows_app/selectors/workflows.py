@@ -160,6 +160,11 @@ def _bounded_tags(tags: tuple[str, ...]) -> list[str]:
     return list(tags)
 
 
+def warnings_of_name(*, actor: Actor, workflow_id: str) -> tuple[Problem, ...]:
+    """For whoever reads a workflow by a name that it once had."""
+    return old_name_warning(workflow_id, find_workflow(actor, workflow_id).workflow_id)
+
+
 def old_name_warning(requested_id: str, workflow_id: str) -> tuple[Problem, ...]:
     """For whoever asked by an alias that is an id of the old form."""
     if requested_id == workflow_id or not is_legacy(requested_id):

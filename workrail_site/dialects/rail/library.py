@@ -15,7 +15,7 @@ from workflows_app.engine.program import Program, WorkflowKind
 from workflows_app.engine.values import WorkflowState, WorkflowValue
 from workflows_app.selectors.previews import WorkflowPreview, preview_workflow, read_pinned
 from workflows_app.selectors.sources import read_program, read_source
-from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
+from workflows_app.selectors.workflows import WorkflowFilters, list_workflows, warnings_of_name
 from workrail_site.dialects.offers.reading import read_skill
 from workrail_site.dialects.rail.parameters import Part
 from workrail_site.mcp.answers import PAGE_BYTES, ToolReply
@@ -115,11 +115,12 @@ def inspect(
         case Part.SOURCE:
             source = read_source(actor=actor, workflow_id=workflow_id, number=revision)
             about = {"workflowId": source.workflow_id, "part": part.value, "revision": source.number}
+            about |= _old_name(workflow_id)
             files = [Document(path=path, text=_text_of(data)) for path, data in sorted(source.files.items())]
             return _documents(about, files, f"{workflow_id} {source.source_digest}", cursor)
         case Part.PROGRAM:
             program = read_program(actor=actor, workflow_id=workflow_id, number=revision)
-            about = {"workflowId": program.id, "part": part.value}
+            about = {"workflowId": program.id, "part": part.value} | _old_name(workflow_id)
             return _documents(about, [_document_of(program)], f"{workflow_id} {revision}", cursor)
         case Part.PINNED:
             pinned = _hash_of(workflow_hash)
@@ -128,11 +129,17 @@ def inspect(
             return _documents(about, [_document_of(program)], pinned, cursor)
         case Part.SKILL:
             named = _skill_named(skill)
-            about = {"workflowId": workflow_id, "part": part.value, "skill": named}
+            about = {"workflowId": workflow_id, "part": part.value, "skill": named} | _old_name(workflow_id)
             text = read_skill(actor=actor, workflow_id=workflow_id, skill_id=named)
             return _documents(about, [Document(path=named, text=text)], f"{workflow_id} {named}", cursor)
         case _:
             assert_never(part)
+
+
+def _old_name(workflow_id: str) -> dict[str, Any]:
+    """Whoever reads by an old name is told the new one."""
+    problems = warnings_of_name(actor=acting(), workflow_id=workflow_id)
+    return {"problems": [problem.as_json() for problem in problems]} if problems else {}
 
 
 def _hash_of(workflow_hash: str | None) -> str:
@@ -324,7 +331,8 @@ def _fitting(text: str, max_bytes: int) -> str:
 
 
 def _documents_text(about: Mapping[str, Any], pieces: Sequence[Mapping[str, Any]], next_cursor: str | None) -> str:
-    parts = [", ".join(f"{key} {value}" for key, value in about.items())]
+    parts = [", ".join(f"{key} {value}" for key, value in about.items() if key != "problems")]
+    parts += [f"{problem['message']} {problem['suggestion']}" for problem in about.get("problems", ())]
     for piece in pieces:
         whole = len(piece["text"]) == piece["characters"]
         where = "" if whole else f" (from character {piece['from']} of {piece['characters']})"

@@ -1,0 +1,95 @@
+"""What a `validate` action demands is looked at by the server, in every dialect: told when it does not hold, and kept."""
+
+import itertools
+import json
+
+import pytest
+
+from sessions_app.engine import failures
+from sessions_app.models import Event
+from tests.activity_folders import activity, equals, folder, program_of, step, workflow
+from tests.checkpoint_cast import publish_folder
+from tests.matrix_play import DIALECTS, Script
+from tests.run_cast import make_desk
+from workflows_app.engine import demands, walker
+from workflows_app.selectors.sources import read_program
+
+HELD = {
+    "name": ({"plan": "drawn"}, {}),
+    "a.b == true": ({"a": {"b": True}}, {"a": {"b": "true"}}),
+    "a.b": ({"a": {"b": 1}}, {"a": {"b": 0}}),
+    "found == []": ({"found": []}, {"found": ["x"]}),
+    "found != []": ({"found": ["x"]}, {"found": []}),
+    "found.length == 0": ({"found": []}, {"found": [1]}),
+    "path exists": ({"path": ""}, {"path": None}),
+    "path != null": ({"path": "x"}, {"path": None}),
+    "list": ({"list": ["x"]}, {"list": []}),
+    "a == 1 && !b": ({"a": 1}, {"a": 1, "b": True}),
+    "gh.auth.status == 0": ({"gh": {"auth": {"status": 0}}}, {"gh": {"auth": {}}}),
+}
+
+
+@pytest.mark.parametrize("target", [each for each in HELD if each != "name"])
+def test_each_form_of_a_demand_is_read(target):
+    holds, lacks = HELD[target]
+    program = program_of(
+        folder(activity(entryActions=[{"action": "validate", "target": target, "message": "M"}], steps=[step("do")]))
+    )
+
+    assert walker.start(program=program, variables=holds).passed == ()
+    (unmet,) = walker.start(program=program, variables=lacks).passed
+    assert f"work demands {target}" in unmet.message
+    assert unmet.message.endswith("M")
+    assert failures.as_gap(unmet).severity.value == "warning"
+
+
+@pytest.mark.parametrize("target", ["", "Run the tests", "a ===", "x" * 600, "a == [1]", "f(x)", "'text'"])
+def test_what_is_no_test_is_left_to_the_agent(target):
+    assert demands.demanded(target) is None
+
+
+PLACES = {
+    "entry": lambda demand: activity(entryActions=[demand], steps=[step("draft")]),
+    "exit": lambda demand: activity(exitActions=[demand], steps=[step("draft")]),
+    "step": lambda demand: activity(steps=[step("draft", actions=[demand])]),
+}
+DEMAND = {"action": "validate", "target": "approved", "message": "Have {what} approved first."}
+UNDER = {**DEMAND, "condition": equals("strict", "yes")}
+CASES = list(itertools.product(PLACES, DIALECTS))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("place", "dialect"), CASES)
+@pytest.mark.parametrize(
+    ("demand", "knows", "is_told"),
+    [
+        (DEMAND, {"what": "the plan"}, True),
+        (DEMAND, {"approved": True}, False),
+        (UNDER, {"strict": "no"}, False),
+        (UNDER, {"strict": "yes", "what": "the plan"}, True),
+    ],
+)
+def test_a_demand_that_does_not_hold_is_told_and_stops_nobody(place, dialect, demand, knows, is_told):
+    desk = make_desk()
+    last = activity("close", steps=[step("finish")])
+    first = {**PLACES[place](demand), "transitions": [{"to": "close", "isDefault": True}]}
+    about = workflow(initialActivity="work", variables=[_declared(*each) for each in knows.items()])
+    workflow_id = publish_folder(desk, folder(first, last, about=about))
+    program = read_program(actor=desk.person, workflow_id=workflow_id)
+
+    run, warnings = DIALECTS[dialect](desk, workflow_id, program, Script())
+
+    said = [gap["summary"] for gap in _gaps(run) if gap["severity"] == "warning"]
+    assert [text for text in said if "demands approved" in text and "the plan approved first" in text] == said
+    assert len(said) == is_told
+    if dialect in {"session", "orchestrator"}:
+        assert warnings == said
+
+
+def _declared(name, value):
+    return {"name": name, "type": "boolean" if value is True else "string", "defaultValue": value}
+
+
+def _gaps(run):
+    events = Event.objects.filter(session_id=run.session_id, kind="gap_recorded").order_by("index")
+    return [json.loads(bytes(event.body))["data"] for event in events]
