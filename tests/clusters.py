@@ -125,7 +125,7 @@ class Server:
         self.process.wait()
         self.process = None
         # They hold its memory until they are gone, and it does not start beside them.
-        eventually(lambda: not any(map(_runs, children)), "the end of all processes")
+        eventually(lambda: not any(map(_runs, [*children, pid])), "the end of all processes")
 
     def wait_for_standby(self):
         """From now on a commit is answered when the standby has it, too."""

@@ -4,16 +4,18 @@ from collections.abc import Callable
 from functools import cache
 
 import redis
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
+from teams_app.api import replica
 from workrail_site import redis_pool
 
 _OK = "ok"
 _DEGRADED = "degraded"
-_DISPENSABLE = frozenset({"redis"})
+_DISPENSABLE = frozenset({"redis", "replica"})
 
 
 @require_safe
@@ -23,7 +25,9 @@ def healthz(_request: HttpRequest) -> JsonResponse:
 
 @require_safe
 def readyz(_request: HttpRequest) -> JsonResponse:
-    """Without Redis runs go on: what waits for a worker waits, and limits are not counted. So it is degraded, not dead."""
+    """Without Redis runs go on: what waits for a worker waits, and limits are not counted. So it is degraded, not dead. So it is
+    without the replica, whose part the primary takes.
+    """
     parts = check_parts()
     wrong = {name for name, state in parts.items() if state != _OK}
     status = _OK if not wrong else _DEGRADED if wrong <= _DISPENSABLE else "unavailable"
@@ -50,6 +54,10 @@ def _redis() -> str:
     except redis.RedisError:
         return "unreachable"
     return _OK
+
+
+def _replica() -> str:
+    return "away" if replica.is_away() else _OK
 
 
 def _migrations() -> str:
@@ -80,3 +88,5 @@ def _migrated() -> bool:
 
 
 _CHECKS: dict[str, Callable[[], str]] = {"database": _database, "redis": _redis, "migrations": _migrations}
+if replica.ALIAS in settings.DATABASES:
+    _CHECKS["replica"] = _replica

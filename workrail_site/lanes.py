@@ -1,7 +1,8 @@
 """Threads that parties share fairly: a cheap queue for each party before them, and a turn for each in order.
 
 A party is a team, or an address while nobody knows the team. However much one asks at once, one thread stays free for
-another, and while there is another it holds a quarter of them. What waits is taken in turns, one of each party.
+another, and while there is another it holds a quarter of them. What waits is taken in turns, one of each party. Threads of
+one process share one processor, so a party that floods beside another rests between its turns as long as they took.
 """
 
 import asyncio
@@ -25,6 +26,9 @@ MOST_WAITING_OF_ALL = 1_000
 REFUSAL_SECONDS = 1.0
 # How long after its last request a party counts as being there.
 CONTESTED_SECONDS = 10.0
+# Of the time that a turn took, what a flood rests before its next one; and the longest rest.
+RESTS_FOR = 1.0
+LONGEST_REST_SECONDS = 0.5
 _RETRY_MS = 1_000
 
 
@@ -34,6 +38,8 @@ class _Thread(threading.Thread):
     def __init__(self, name: str) -> None:
         super().__init__(name=name, daemon=True)
         self.jobs: SimpleQueue[Job | None] = SimpleQueue()
+        # Of the job at hand; only the event loop reads and writes it.
+        self.began_at = 0.0
         self.start()
 
     def run(self) -> None:
@@ -61,6 +67,7 @@ class Lanes:
         # In the order of turns: a party that has had its turn goes to the end.
         self._queues: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self._waiting = 0
+        self._resting: dict[str, float] = {}
 
     async def run(self, party: str, work: Callable[[], T]) -> T:
         """In a thread, with the context variables of whoever asks. Work that has begun is finished, and holds its
@@ -76,6 +83,7 @@ class Lanes:
             await self._wait_for_turn(party)
         done: asyncio.Future[T] = loop.create_future()
         context, thread = copy_context(), self._idle.pop() if self._idle else self._new_thread()
+        thread.began_at = loop.time()
 
         def job() -> None:
             result: T | None = None
@@ -148,6 +156,7 @@ class Lanes:
         self, party: str, thread: _Thread, done: "asyncio.Future[Any]", result: object, error: BaseException | None
     ) -> None:
         self._idle.append(thread)
+        self._rest(party, thread.began_at)
         self._give_back(party)
         if done.cancelled():
             return
@@ -155,6 +164,23 @@ class Lanes:
             done.set_exception(error)
         else:
             done.set_result(result)
+
+    def _rest(self, party: str, began: float) -> None:
+        """Whoever lets more wait than there are threads is a flood; where nobody else is there it holds up nobody."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        if now >= self._contested_until or len(self._queues.get(party, ())) <= self._threads:
+            return
+        seconds = min((now - began) * RESTS_FOR, LONGEST_REST_SECONDS)
+        if not seconds:
+            return
+        self._resting[party] = now + seconds
+        loop.call_later(seconds, self._wake, party)
+
+    def _wake(self, party: str) -> None:
+        if asyncio.get_running_loop().time() >= self._resting.get(party, 0.0):
+            self._resting.pop(party, None)
+        self._give_turns()
 
     def _note(self, party: str, now: float) -> None:
         if party != self._latest_party:
@@ -195,4 +221,7 @@ class Lanes:
 
     def _next_party(self) -> str | None:
         share = self._share()
-        return next((party for party in self._queues if self._running.get(party, 0) < share), None)
+        return next(
+            (party for party in self._queues if party not in self._resting and self._running.get(party, 0) < share),
+            None,
+        )

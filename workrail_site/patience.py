@@ -21,9 +21,10 @@ def limit_statements(*, statement_ms: int) -> None:
     """For the connections that this process opens from now on; 0 is no limit, and leaves the server's own."""
     if statement_ms == 0:
         return
-    options = connections.settings["default"]["OPTIONS"]
     limits = f"-c statement_timeout={statement_ms} -c lock_timeout={min(_LOCK_MS, statement_ms)}"
-    options["options"] = f"{options.get('options', '')} {limits}".strip()
+    for database in connections.settings.values():
+        options = database["OPTIONS"]
+        options["options"] = f"{options.get('options', '')} {limits}".strip()
 
 
 def limit_publishing(*, app: Celery) -> None:
@@ -40,11 +41,12 @@ def query_stopper() -> Callable[[], None]:
     """Stops the query that this thread will be waiting for. Called from another thread, and only while this one works
     on what it was asked for: the connection belongs to whatever comes next, too.
     """
-    wrapper = connections["default"]
+    wrappers = [connections[alias] for alias in connections]
 
     def stop() -> None:
-        connection = wrapper.connection
-        if isinstance(connection, psycopg.Connection) and not connection.closed:
-            connection.cancel_safe(timeout=_CANCEL_SECONDS)
+        for wrapper in wrappers:
+            connection = wrapper.connection
+            if isinstance(connection, psycopg.Connection) and not connection.closed:
+                connection.cancel_safe(timeout=_CANCEL_SECONDS)
 
     return stop

@@ -13,7 +13,7 @@ from csp.constants import NONE, SELF
 
 from workrail_site.environment import BadEnvironmentError, Environment
 from workrail_site.log import log_settings
-from workrail_site.servers import celery_url, read_postgres_url, read_redis_url
+from workrail_site.servers import PostgresAddress, celery_url, read_postgres_url, read_redis_url
 
 
 class Stage(StrEnum):
@@ -198,21 +198,30 @@ _POSTGRES = read_postgres_url(_server_url("DATABASE_URL", default="postgresql://
 # A pool that hands a connection to another client after each transaction loses what was prepared on it, unless it is one
 # that keeps account of that.
 _PREPARE_AFTER_USES = 5 if ENVIRONMENT.flag("WORKRAIL_PREPARE_STATEMENTS", default=True) else None
-DATABASES: dict[str, dict[str, Any]] = {
-    "default": {
+
+
+def _database(address: PostgresAddress, **options: str) -> dict[str, Any]:
+    return {
         "ENGINE": "django.db.backends.postgresql",
-        "NAME": _POSTGRES.name,
-        "USER": _POSTGRES.user,
-        "PASSWORD": _POSTGRES.password,
-        "HOST": _POSTGRES.host,
-        "PORT": _POSTGRES.port,
+        "NAME": address.name,
+        "USER": address.user,
+        "PASSWORD": address.password,
+        "HOST": address.host,
+        "PORT": address.port,
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         # Behind PgBouncer a cursor on the server does not outlive its transaction.
         "DISABLE_SERVER_SIDE_CURSORS": True,
-        "OPTIONS": {**_POSTGRES.options, "prepare_threshold": _PREPARE_AFTER_USES},
-    },
-}
+        "OPTIONS": {**options, **address.options, "prepare_threshold": _PREPARE_AFTER_USES},
+    }
+
+
+DATABASES = {"default": _database(_POSTGRES)}
+# Lists and pages of the Studio are read there, and nothing else is done.
+_REPLICA_URL = ENVIRONMENT.text("DATABASE_REPLICA_URL")
+if _REPLICA_URL:
+    _REPLICA = read_postgres_url(_REPLICA_URL, name="DATABASE_REPLICA_URL")
+    DATABASES["replica"] = _database(_REPLICA, options="-c default_transaction_read_only=on", connect_timeout="2")
 # How long one statement may take where somebody waits for the answer, and in a task; 0 is no limit.
 STATEMENT_TIMEOUT_MS = ENVIRONMENT.integer("WORKRAIL_STATEMENT_TIMEOUT_MS", default=5_000)
 TASK_STATEMENT_TIMEOUT_MS = ENVIRONMENT.integer("WORKRAIL_TASK_STATEMENT_TIMEOUT_MS", default=60_000)
@@ -412,7 +421,7 @@ LOGGING = log_settings(
     secrets=(
         SECRET_KEY,
         METRICS_TOKEN,
-        _POSTGRES.password,
+        *(str(database["PASSWORD"]) for database in DATABASES.values()),
         ENVIRONMENT.text("WORKRAIL_TOKEN_KEY"),
         ENVIRONMENT.text("WORKRAIL_SEAL_KEY"),
     ),

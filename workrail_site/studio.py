@@ -41,7 +41,7 @@ from workflows_app.admin.models import (
     TeamContractAdmin,
 )
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
-from workrail_site import studio_finding as finding
+from workrail_site import replica_reads, studio_finding as finding
 from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
 from workrail_site.studio_health import health_page
 from workrail_site.studio_nav import navigation
@@ -105,7 +105,7 @@ class StudioSite(AdminSite):
         return never_cache(accounts.own_password)(request, shown)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  Django's signature
-        return within_limits(super().admin_view(view, cacheable))
+        return within_limits(super().admin_view(replica_reads.read_page(view), cacheable))
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
         guard = self.admin_view

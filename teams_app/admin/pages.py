@@ -5,7 +5,7 @@ other way: a POST makes one call of a service with the signed-in person as the a
 stands on the page in its own words, beside what was typed. docs/studio/building.md says how to write one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
@@ -25,6 +25,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from teams_app import selectors
+from teams_app.admin.filters import ValuesFilter
 from teams_app.admin.parts import Crumb
 from teams_app.admin.queries import MAX_VALUE_CHARACTERS, Reader, declared_lookups, declared_query
 from teams_app.admin.snippets import snippets_of
@@ -184,6 +185,8 @@ class StudioAdmin(_AnyModelAdmin):
     acts: ClassVar[Sequence[Act]] = ()
     # What an address of the list may ask for beside its search and its filters, each with what reads it.
     lookups: ClassVar[Mapping[str, Reader]] = {}
+    # The values that a filter offers, where they are known: otherwise those of the newest rows.
+    filter_values: ClassVar[Mapping[str, Iterable[str]]] = {}
 
     actions = None
     ordering = ("-id",)
@@ -222,6 +225,11 @@ class StudioAdmin(_AnyModelAdmin):
     def get_urls(self) -> list[URLPattern]:
         """The acts come first: Django's own patterns would take an act's address for a row's."""
         return [self._act_path(act) for act in self.acts] + super().get_urls()
+
+    def get_list_filter(self, request: HttpRequest) -> Any:
+        """A plain name is a filter by the values of that column."""
+        declared = super().get_list_filter(request)
+        return [(given, ValuesFilter) if isinstance(given, str) else given for given in declared]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:  # noqa: ARG002  Django's signature
         return lookup in declared_lookups(self)

@@ -23,6 +23,7 @@ from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 
 from teams_app.api.conditional import check_match, is_seen, tag_of
+from teams_app.api.replica import read_lagging
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError, NotFoundError, UnauthenticatedError
 from teams_app.engine.ids import Prefix, from_text
@@ -108,17 +109,24 @@ def operation(
 
     def decorate(handler: Callable[..., object]) -> Callable[..., HttpResponseBase]:
         described = _describe(handler, summary=summary, status=status, answer=answer, files=files, headers=headers)
+        # Who asks was found on the primary; only the list itself may be a moment old.
+        read = read_lagging if handler.__name__ == "get" and is_page(described.answer) else _at_once
 
         @functools.wraps(handler)
         def run(view: object, request: Request, **path: str) -> HttpResponseBase:
             _check_seen(view, described, request, path)
             given = _arguments(described, type(view).__qualname__, request)
-            return _answer(handler(view, **given, **path), described, type(view).__qualname__, request)
+            answer = read(handler, view, **given, **path)
+            return _answer(answer, described, type(view).__qualname__, request)
 
         run.__dict__["operation"] = described
         return run
 
     return decorate
+
+
+def _at_once(handler: Callable[..., object], *arguments: object, **named: object) -> object:
+    return handler(*arguments, **named)
 
 
 def operation_of(handler: object) -> Operation | None:

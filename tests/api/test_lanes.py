@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from functools import partial
 
 import pytest
 
@@ -37,6 +38,7 @@ def gate():
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch):
     monkeypatch.setattr(lanes_module, "REFUSAL_SECONDS", 0)
+    monkeypatch.setattr(lanes_module, "RESTS_FOR", 0)
 
 
 async def until(said):
@@ -76,6 +78,40 @@ def test_while_another_is_there_a_party_holds_a_quarter_of_the_threads(gate):
         return began
 
     assert asyncio.run(play()) == ["flood", "other"]
+
+
+@pytest.mark.parametrize(("is_contested", "most_begun"), [(True, 2), (False, 20)])
+def test_a_flood_rests_between_its_turns_while_another_is_there_and_only_then(monkeypatch, is_contested, most_begun):
+    monkeypatch.setattr(lanes_module, "RESTS_FOR", 1e9)
+    monkeypatch.setattr(lanes_module, "LONGEST_REST_SECONDS", 60.0)
+    began = []
+
+    async def play():
+        lanes = Lanes(threads=4, name="t")
+        if is_contested:
+            await lanes.run("other", lambda: None)
+        flood = [asked(lanes, "flood", partial(began.append, "flood")) for _ in range(20)]
+        for _ in range(20):
+            assert await lanes.run("flood" if not is_contested else "other", lambda: "served") == "served"
+        for one in flood:
+            one.cancel()
+        await asyncio.gather(*flood, return_exceptions=True)
+
+    asyncio.run(play())
+    assert 1 <= len(began) <= most_begun
+    assert is_contested or len(began) == most_begun
+
+
+def test_a_flood_goes_on_when_it_has_rested_and_its_last_turns_are_not_held_up(monkeypatch):
+    monkeypatch.setattr(lanes_module, "RESTS_FOR", 1e9)
+    monkeypatch.setattr(lanes_module, "LONGEST_REST_SECONDS", 0.001)
+
+    async def play():
+        lanes = Lanes(threads=2, name="t")
+        await lanes.run("other", lambda: None)
+        return await asyncio.gather(*(lanes.run("flood", lambda: 1) for _ in range(30)))
+
+    assert sum(asyncio.run(play())) == 30
 
 
 def test_those_who_wait_are_taken_in_turns(gate):

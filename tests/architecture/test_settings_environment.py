@@ -119,6 +119,11 @@ def test_production_refuses_to_start_without_what_it_needs(start, name):
         ("WORKRAIL_LOG_LEVEL", "loud"),
         ("DATABASE_URL", "mysql://db/workrail"),
         ("DATABASE_URL", "postgresql://db"),
+        ("DATABASE_URL", "postgresql://db:here/workrail"),
+        ("DATABASE_URL", "postgresql://db:543210/workrail"),
+        ("DATABASE_URL", "postgresql://one:5432,two:x/workrail"),
+        ("DATABASE_REPLICA_URL", "mysql://db/workrail"),
+        ("DATABASE_REPLICA_URL", "postgresql://db"),
         ("REDIS_URL", "http://cache"),
         ("WORKRAIL_PUBLIC_URL", "rails.example.com"),
         ("WORKRAIL_PUBLIC_URL", "https://rails.example.com/studio/"),
@@ -150,6 +155,29 @@ def test_a_socket_a_user_and_other_arguments_are_read_from_the_database_url():
 
     assert (address.name, address.host, address.user, address.port) == ("work", "/a/b", "me", "")
     assert address.options == {"sslmode": "require", "application_name": "x"}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "expected"),
+    [
+        ("db1:5432,db2:5433", ("db1,db2", "5432,5433")),
+        ("db1,db2", ("db1,db2", "")),
+        ("db1,db2:5433", ("db1,db2", ",5433")),
+        ("[::1]:5432,db2", ("::1,db2", "5432,")),
+    ],
+)
+def test_several_servers_are_read_as_libpq_reads_them(hosts, expected):
+    address = read_postgres_url(f"postgresql://me:secret@{hosts}/work?target_session_attrs=read-write")
+
+    assert (address.host, address.port) == expected
+    assert (address.user, address.options) == ("me", {"target_session_attrs": "read-write"})
+
+
+def test_the_replica_is_another_database_that_waits_for_nobody(start):
+    settings = start({"DATABASE_REPLICA_URL": "postgresql://me@standby/work"})
+
+    assert settings["DATABASES"]["replica"]["HOST"] == "standby"
+    assert "default_transaction_read_only=on" in settings["DATABASES"]["replica"]["OPTIONS"]["options"]
 
 
 def test_special_characters_of_a_password_survive_the_database_url():

@@ -108,3 +108,19 @@ def test_an_address_of_no_row_is_no_page(client, row):
         root = reverse(f"admin:{name.replace('.', '_')}_changelist")
         for tail in ("change/", "history/", "delete/", "", *(f"{act.slug}/" for act in admin.acts)):
             assert client.get(f"{root}{row}/{tail}").status_code in {302, 403, 404}, (name, tail)
+
+
+@pytest.mark.parametrize("name", sorted(lists()))
+def test_every_link_of_a_filter_is_one_that_its_list_takes(client, name):
+    from teams_app.admin.queries import declared_query
+
+    admin = lists()[name]
+    response = client.get(reverse(f"admin:{name.replace('.', '_')}_changelist"))
+    request = RequestFactory().get("/")
+    request.user, request.session = response.wsgi_request.user, client.session
+    for spec in admin.get_changelist_instance(request).filter_specs:
+        for choice in spec.choices(admin.get_changelist_instance(request)):
+            asked = RequestFactory().get("/" + choice["query_string"])
+            kept, left_out = declared_query(asked, admin=admin)
+            assert left_out == (), (spec.title, choice)
+            assert set(kept) == set(asked.GET), (spec.title, choice)

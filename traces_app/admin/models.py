@@ -1,6 +1,7 @@
 """The Studio's pages of the trace: the calls of a team, and what a run did over time."""
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 from uuid import UUID
 
 import orjson
@@ -12,6 +13,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from sessions_app.engine.runs import Dialect
 from teams_app.admin.pages import StudioAdmin, actor_of
 from teams_app.admin.parts import State, ago, pill
 from teams_app.engine.actors import Permission
@@ -26,7 +28,7 @@ from traces_app.services.reading import read_run_timeline
 _DONE = State(shape="done", word="Done")
 _REFUSED = State(shape="rejected", word="Refused")
 _SLOW_US = 1_000_000
-_NARROWING = frozenset({"q", "only", "dialect", "dialect__exact"})
+_NARROWING = frozenset({"q", "only", "dialect__exact"})
 
 
 class HowItWent(SimpleListFilter):
@@ -52,6 +54,7 @@ class TraceEventAdmin(StudioAdmin):
     needs = Permission.READ_TRACES
     list_display = ("shown_tool", "when", "shown_outcome", "agent", "place", "milliseconds", "run")
     list_filter = (HowItWent, "dialect")
+    filter_values: ClassVar[Mapping[str, Iterable[str]]] = {"dialect": tuple(Dialect)}
     search_fields = ("=tool", "=error_code", "=actor_id", "=actor_name", "=request_id", "=agent_id", "=workflow_id")
     fields = (
         "started_at",

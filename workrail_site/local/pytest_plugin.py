@@ -12,8 +12,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
+from workrail_site.local import pooled
 from workrail_site.local.accounts import server_account
 from workrail_site.local.keys import new_keys
+from workrail_site.local.processes import stop_together
 from workrail_site.local.servers import addresses_in, fleeting_storage, named_addresses, started_servers
 from workrail_site.local.temporary import short_folder
 
@@ -38,7 +40,10 @@ class Servers:
             return
         self._named_before = dict(os.environ)
         self._sockets = self._stack.enter_context(short_folder(server_account()))
-        os.environ.update(addresses_in(self._sockets, environ=os.environ).as_environ())
+        addresses = addresses_in(self._sockets, environ=os.environ)
+        os.environ.update(addresses.as_environ())
+        if pooled.is_asked_for(os.environ) and not named.database_url:
+            os.environ.update(pooled.pooled_environ(addresses.database_url))
 
     def start(self) -> None:
         if self._sockets is None or self._are_started:
@@ -46,6 +51,8 @@ class Servers:
         self._are_started = True
         storage = self._stack.enter_context(fleeting_storage(server_account()))
         self._stack.enter_context(started_servers(storage, sockets=self._sockets, environ=self._named_before))
+        if pooled.is_asked_for(self._named_before) and not named_addresses(self._named_before).database_url:
+            self._stack.callback(stop_together, [pooled.start_pool(self._sockets / "pg")], grace_seconds=1)
 
     def stop(self) -> None:
         self._stack.close()
@@ -79,6 +86,9 @@ def _own_redis_database(url: str, worker: str) -> str:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(_servers.stop)
+    if pooled.is_asked_for(os.environ):
+        # The pool keeps connections to a database that nobody uses any more, so it cannot be dropped; it goes with its server.
+        config.option.reuse_db = config.option.create_db = True
     # Which tests there are, only the other processes will know; in the other rooms some ask for the database.
     if _distributes(config) and not all(_is_in(argument, _PURE_ROOMS) for argument in config.args):
         _servers.start()
