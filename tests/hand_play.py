@@ -4,8 +4,10 @@ from uuid import UUID
 
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Place, Start, Steer
+from sessions_app.engine.reply_facts import NodeTokens, ReplyFacts
 from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Preferences
+from workrail_site.dialects.navigation.situations import situation
 
 ITEMS = ("one", "two")
 
@@ -29,3 +31,19 @@ def begun(program, **variables):
 
 def steered(program, snapshot, action):
     return decide(program=program, snapshot=snapshot, command=Steer(action=action), place=place(1)).snapshot
+
+
+def situation_at(program, snapshot):
+    """As the navigation dialect tells it."""
+    facts = ReplyFacts(
+        outcome=None,
+        program=program,
+        snapshot=snapshot,
+        workflow_id=program.id,
+        workflow_hash="",
+        session_id=UUID(int=1),
+        run_id=UUID(int=2),
+        goal="",
+        tokens=NodeTokens(state="st"),
+    )
+    return situation(facts)

@@ -14,6 +14,7 @@ from sessions_app.services.handover import Call
 from tests.activity_folders import activity, checkpoint, equals, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.workflow_cast import NOW
+from workrail_site.dialects.activities.speech import ACTIVITIES
 
 LATER = NOW + timedelta(minutes=5)
 WORKFLOW = "team.handed"
@@ -91,7 +92,7 @@ def begun(desk, *, dialect=Dialect.SESSION, workflow_id=WORKFLOW, actor=None, no
 
 
 def call(desk, token, *, dialect=Dialect.SESSION, now=NOW, actor=None):
-    return Call(actor=actor or desk.agent, dialect=dialect, token=token, now=now, entropy=os.urandom)
+    return Call(actor=actor or desk.agent, dialect=dialect, token=token, now=now, entropy=os.urandom, speech=ACTIVITIES)
 
 
 def entries(*names, output="Did it."):

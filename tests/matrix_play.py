@@ -27,6 +27,8 @@ from workflows_app.engine import walker
 from workflows_app.engine.program import Gate, Loop, LoopKind, walk_items
 from workflows_app.engine.simulate import Outcome, simulate
 from workflows_app.selectors.programs import load_program
+from workrail_site.dialects.navigation.situations import NAVIGATION
+from workrail_site.dialects.rail.replies import RAIL
 
 MAX_CALLS = 200
 
@@ -218,12 +220,14 @@ def _advanced(desk, value, submission, clock):
         preferences=None,
         now=clock(),
         entropy=os.urandom,
+        speech=RAIL,
     ).value
 
 
 def _started(desk, workflow_id, script, clock, dialect):
     beginning = Beginning(workflow_id=workflow_id, goal="Try it", context=dict(script.knows), dialect=dialect)
-    return runs.start_run(actor=desk.agent, beginning=beginning, now=clock(), entropy=os.urandom).value
+    speech = NAVIGATION if dialect is Dialect.NAVIGATION else RAIL
+    return runs.start_run(actor=desk.agent, beginning=beginning, now=clock(), entropy=os.urandom, speech=speech).value
 
 
 def _submission(program, script, story, at):
@@ -249,7 +253,7 @@ def by_navigation(desk, workflow_id, program, script):
         for action in _ways_to(program, story, at):
             value = _steered(desk, value, action, clock)
         if persons_answer(desk, run.id, clock):
-            value = navigation.read_situation(actor=desk.agent, state_token=value["state"]).value
+            value = navigation.read_situation(actor=desk.agent, state_token=value["state"], speech=NAVIGATION).value
         value = _steered(desk, value, _done_by(program, script, story, at), clock, run)
     for action in _ways_out_of(program, story[-1], []):
         value = _steered(desk, value, action, clock)
@@ -261,10 +265,10 @@ def by_navigation(desk, workflow_id, program, script):
 
 def _steered(desk, value, action, clock, run=None):
     reply = navigation.steer_run(
-        actor=desk.agent, state_token=value["state"], action=action, now=clock(), entropy=os.urandom
+        actor=desk.agent, state_token=value["state"], action=action, now=clock(), entropy=os.urandom, speech=NAVIGATION
     ).value
     if run is not None and "blockers" in reply and persons_answer(desk, run.id, clock):
-        reply = navigation.read_situation(actor=desk.agent, state_token=reply["state"]).value
+        reply = navigation.read_situation(actor=desk.agent, state_token=reply["state"], speech=NAVIGATION).value
     assert reply["success"], (action, reply)
     return reply
 

@@ -13,6 +13,7 @@ from teams_app.engine.ids import Prefix, from_text
 from tests.step_documents import step, workflow
 from tests.workflow_cast import NOW, make_cast, publish, source_of
 from workflows_app.services import workflows
+from workrail_site.dialects.rail.replies import RAIL, render_text
 
 NOTES = "Did what the step says."
 
@@ -61,7 +62,7 @@ def published(desk, *steps, workflow_id="team.sample", **fields):
 
 def start(desk, workflow_id="team.sample", *, actor=None, now=NOW, **fields):
     beginning = Beginning(workflow_id=workflow_id, **{"goal": "Try it", **fields})
-    return runs.start_run(actor=actor or desk.agent, beginning=beginning, now=now, entropy=os.urandom)
+    return runs.start_run(actor=actor or desk.agent, beginning=beginning, now=now, entropy=os.urandom, speech=RAIL)
 
 
 def begin(desk, *steps, actor=None, context=None, preferences=None, **fields):
@@ -80,6 +81,7 @@ def advance(actor, value, notes=NOTES, *, artifacts=(), context=None, preference
         preferences=preferences,
         now=now or NOW + timedelta(minutes=1),
         entropy=os.urandom,
+        speech=RAIL,
     )
 
 
@@ -88,7 +90,7 @@ def advanced(actor, value, notes=NOTES, **fields):
 
 
 def rehydrate(actor, value):
-    return runs.rehydrate_run(actor=actor, state_token=value["stateToken"], entropy=os.urandom)
+    return runs.rehydrate_run(actor=actor, state_token=value["stateToken"], entropy=os.urandom, speech=RAIL)
 
 
 def bookmark(actor, value, notes="Half way.", *, artifacts=(), now=None):
@@ -99,7 +101,12 @@ def bookmark(actor, value, notes="Half way.", *, artifacts=(), now=None):
         submission=Submission(notes=notes, artifacts=tuple(artifacts)),
         now=now or NOW + timedelta(minutes=1),
         entropy=os.urandom,
+        speech=RAIL,
     )
+
+
+def words_of(reply):
+    return render_text(reply.value, template=reply.template)
 
 
 def session_id(value):

@@ -4,10 +4,12 @@ import os
 from datetime import timedelta
 
 from sessions_app.engine.actions import CompleteStep, TakeTransition
-from sessions_app.services import navigation
+from sessions_app.services import navigation, runs
 from tests.activity_folders import activity, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.workflow_cast import NOW
+from workrail_site.dialects.navigation.readings import beginning_of
+from workrail_site.dialects.navigation.situations import NAVIGATION
 
 VARIABLES = [{"name": "ticket", "type": "string"}, {"name": "outcome", "type": "string"}]
 MERGED = {"action": "set", "target": "outcome", "value": "merged"}
@@ -42,14 +44,17 @@ def publish_all(desk, **parent):
 
 
 def start(desk, workflow_id="team.parent", *, actor=None, **variables):
-    return navigation.start_by_hand(
-        actor=actor or desk.agent, workflow_id=workflow_id, variables=variables, now=NOW, entropy=os.urandom
+    beginning = beginning_of(workflow_id, variables)
+    return runs.start_run(
+        actor=actor or desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION
     ).value
 
 
 def act(desk, state, action):
     later = NOW + timedelta(minutes=1)
-    return navigation.steer_run(actor=desk.agent, state_token=state, action=action, now=later, entropy=os.urandom).value
+    return navigation.steer_run(
+        actor=desk.agent, state_token=state, action=action, now=later, entropy=os.urandom, speech=NAVIGATION
+    ).value
 
 
 def complete(desk, state, *step_ids):
@@ -66,7 +71,7 @@ def moved(desk, state, activity_id):
 
 
 def look(desk, state):
-    return navigation.read_situation(actor=desk.agent, state_token=state).value
+    return navigation.read_situation(actor=desk.agent, state_token=state, speech=NAVIGATION).value
 
 
 def offered(value):

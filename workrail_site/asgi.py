@@ -15,6 +15,7 @@ from django.conf import settings
 
 from workrail_site import celery, early, patience
 from workrail_site.bodies import Receive, Scope
+from workrail_site.oauth import addresses
 from workrail_site.parties import Parties
 from workrail_site.wsgi import application as django_application
 from workrail_site.wsgi_in_asgi import AsgiApplication, Send, WsgiApplication, WsgiInAsgi
@@ -66,7 +67,7 @@ def _is_for_mcp(scope: Scope) -> bool:
     if scope["type"] == "lifespan":
         return True
     path = str(scope["path"])
-    return path == _MCP_PATH or path.startswith(_MCP_PATH + "/")
+    return path == _MCP_PATH or path.startswith(_MCP_PATH + "/") or (settings.OAUTH and addresses.is_under(path))
 
 
 def _mcp_application() -> AsgiApplication | None:

@@ -108,7 +108,6 @@ ERRORS: dict[str, ErrorRow] = {
     "TOKEN_BAD_SIGNATURE": ErrorRow(title="The token was not made here", status=400),
     "TOKEN_UNKNOWN_NODE": ErrorRow(title="The token leads nowhere", status=404),
     "TOKEN_SCOPE_MISMATCH": ErrorRow(title="These tokens do not belong together", status=409),
-    "TOKEN_WORKFLOW_HASH_MISMATCH": ErrorRow(title="The pinned workflow is another one", status=409),
     "TOKEN_SESSION_LOCKED": ErrorRow(
         title="Another call writes to the session",
         status=423,

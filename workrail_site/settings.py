@@ -29,6 +29,12 @@ class LogLevel(StrEnum):
     ERROR = "ERROR"
 
 
+class MailSecurity(StrEnum):
+    STARTTLS = "starttls"
+    TLS = "tls"
+    NONE = "none"
+
+
 class LogFormat(StrEnum):
     JSON = "json"
     TEXT = "text"
@@ -162,6 +168,8 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "workrail_site.urls"
+# Whose words REST and the Studio use for runs.
+HOUSE_SPEECH = "workrail_site.dialects.rail.replies.RAIL"
 WSGI_APPLICATION = "workrail_site.wsgi.application"
 ASGI_APPLICATION = "workrail_site.asgi.application"
 # Threads of each web process in which Django answers; each keeps a connection to Postgres.
@@ -358,6 +366,56 @@ def _public_url(url: str) -> str:
 
 
 PUBLIC_URL = _public_url(ENVIRONMENT.text("WORKRAIL_PUBLIC_URL"))
+# Clients of MCP that sign on with OAuth, at addresses of their own. Its library weighs on every process, so it is asked for.
+
+
+def _oauth(*, asked: bool) -> bool:
+    if asked and _PRODUCTION and not PUBLIC_URL:
+        raise BadEnvironmentError("WORKRAIL_OAUTH needs WORKRAIL_PUBLIC_URL: tokens are made for that address alone.")
+    return asked
+
+
+OAUTH = _oauth(asked=ENVIRONMENT.flag("WORKRAIL_OAUTH", default=WORKRAIL_ENV is Stage.TEST))
+if OAUTH:
+    INSTALLED_APPS += ["oauth2_provider"]
+    # Redirects by plain http lead to the person's own machine alone: workrail_site.oauth.redirects.
+    SILENCED_SYSTEM_CHECKS += ["oauth2_provider.W008"]
+_BCP = (
+    "IMPLICIT_GRANT",
+    "PASSWORD_GRANT",
+    "PKCE_METHOD",
+    "ACCESS_TOKEN_TRANSPORT",
+    "AUTHZ_RESPONSE_ISS",
+    "TOKEN_STORAGE",
+)
+OAUTH2_PROVIDER = {
+    **{f"COMPLIANT_BCP_RFC9700_{gate}": True for gate in _BCP},
+    "COMPLIANT_BCP_RFC9700_REFRESH_TOKEN": True,
+    "COMPLIANT_BCP_RFC9700_REDIRECT_URI_MATCHING": True,
+    "COMPLIANT_BCP_RFC9700_PKCE_REQUIRED": True,
+    "OAUTH2_VALIDATOR_CLASS": "workrail_site.oauth.validator.Validator",
+    "SCOPES_BACKEND_CLASS": "workrail_site.oauth.texts.KeyScopes",
+    "ACCESS_TOKEN_GENERATOR": "workrail_site.oauth.texts.access_token",
+    "REFRESH_TOKEN_GENERATOR": "workrail_site.oauth.texts.refresh_token",
+    "ACCESS_TOKEN_EXPIRE_SECONDS": 60 * 60,
+    "REFRESH_TOKEN_EXPIRE_SECONDS": 30 * 24 * 60 * 60,
+    "REFRESH_TOKEN_REUSE_PROTECTION": True,
+    "ALLOWED_REDIRECT_URI_SCHEMES": ["https", "http", "cursor", "vscode", "vscode-insiders", "windsurf", "zed"],
+    "ALLOW_LOCALHOST_LOOPBACK": True,
+    "CIMD_ENABLED": True,
+    "CIMD_METADATA_FETCHER": "workrail_site.oauth.clients.PublicFetcher",
+    "CIMD_REGISTRATION_PERMISSION_CLASSES": ("workrail_site.oauth.clients.OnlyAtConsent",),
+}
+# Mail goes out where a host for it is named.
+EMAIL_HOST = ENVIRONMENT.text("WORKRAIL_MAIL_HOST")
+EMAIL_PORT = ENVIRONMENT.integer("WORKRAIL_MAIL_PORT", default=587, minimum=1)
+EMAIL_HOST_USER = ENVIRONMENT.text("WORKRAIL_MAIL_USER")
+EMAIL_HOST_PASSWORD = ENVIRONMENT.text("WORKRAIL_MAIL_PASSWORD")
+_MAIL_SECURITY = ENVIRONMENT.choice("WORKRAIL_MAIL_SECURITY", default=MailSecurity.STARTTLS)
+EMAIL_USE_TLS = _MAIL_SECURITY is MailSecurity.STARTTLS
+EMAIL_USE_SSL = _MAIL_SECURITY is MailSecurity.TLS
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = ENVIRONMENT.text("WORKRAIL_MAIL_FROM", default="Workrail <workrail@localhost>")
 WEBHOOK_PRIVATE_HOSTS = tuple(host.lower() for host in ENVIRONMENT.words("WORKRAIL_WEBHOOK_PRIVATE_HOSTS"))
 
 # Anchors: where the ends of all logs are written each day, and which address is told of it
@@ -421,6 +479,7 @@ LOGGING = log_settings(
     secrets=(
         SECRET_KEY,
         METRICS_TOKEN,
+        EMAIL_HOST_PASSWORD,
         *(str(database["PASSWORD"]) for database in DATABASES.values()),
         ENVIRONMENT.text("WORKRAIL_TOKEN_KEY"),
         ENVIRONMENT.text("WORKRAIL_SEAL_KEY"),

@@ -20,7 +20,6 @@ from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import WorkSessionAdmin
 from sessions_app.admin.retention import RetentionAdmin
-from sessions_app.admin.runs import RunAdmin
 from sessions_app.admin.workflow_runs import RunningWorkflowAdmin
 from sessions_app.models import BundleJob, CheckpointRequest, Retention, Run, WorkSession
 from sessions_app.selectors import checkpoints
@@ -32,6 +31,7 @@ from teams_app.admin.token_pages import PersonalTokenAdmin
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, PersonalToken, Team
 from traces_app.admin.models import TraceEventAdmin
+from traces_app.admin.run_parts import TracedRunAdmin
 from traces_app.models import TraceEvent
 from workflows_app.admin.models import (
     AliasAdmin,
@@ -207,6 +207,6 @@ studio.register(Binding, BindingAdmin)
 studio.register(WorkSession, WorkSessionAdmin)
 studio.register(BundleJob, BundleJobAdmin)
 studio.register(Retention, RetentionAdmin)
-studio.register(Run, RunAdmin)
+studio.register(Run, TracedRunAdmin)
 studio.register(CheckpointRequest, CheckpointAdmin)
 studio.register(TraceEvent, TraceEventAdmin)

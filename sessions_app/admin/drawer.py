@@ -26,6 +26,7 @@ _MOST_WHY = 12
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawer:
     title: str
+    step: str
     shape: str
     by: str
     public_id: str
@@ -67,7 +68,8 @@ def open_drawer(
     pending = prompts.pending_of(program=program, snapshot=state)
     newer, older = _neighbours(graph, node)
     return Drawer(
-        title=drawn.title_of(node),
+        title=drawn.title_with_item(node, facts),
+        step=facts.places.of_step(node.pending_key),
         shape=drawn.shape_of(node, facts),
         by=facts.names.get(node.by, ""),
         public_id=to_text(Prefix.NODE, node.id),
@@ -95,7 +97,7 @@ def open_drawer(
 
 def _tabs(view: View, part: str, state: Snapshot, events: Sequence[EventValue]) -> list[Tab]:
     return [
-        Tab(label="Step", url=view.url(), is_here=part not in {"variables", "events"}),
+        Tab(label="Step", url=view.url(), is_here=part not in {"variables", "events", "calls"}),
         Tab(
             label="Variables",
             url=view.url(part="variables"),

@@ -14,6 +14,7 @@ from sessions_app.engine.runs import Dialect
 from sessions_app.selectors.workflow_runs import StepFacts, WorkflowRuns, read_workflow_runs
 from sessions_app.services import runs
 from sessions_app.services.runs import Beginning
+from sessions_app.services.speech import house_speech
 from teams_app.admin.pages import Act, Done, Order, Secret, actor_of
 from teams_app.engine.actors import Actor, Permission
 from workflows_app.admin.workflows import WorkflowAdmin
@@ -38,6 +39,7 @@ def _start(order: Order) -> Done:
         beginning=Beginning(workflow_id=order.values["workflow"], goal=order.values["goal"], dialect=Dialect.RAIL),
         now=order.now,
         entropy=os.urandom,
+        speech=house_speech(),
     )
     hint = (
         "Say this to an agent that is connected to Workrail. It is told the first step with it, and goes on from there. "

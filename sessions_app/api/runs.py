@@ -34,6 +34,7 @@ from sessions_app.api.bodies import (
 from sessions_app.selectors import nodes, records, runs as runs_read
 from sessions_app.selectors.runs import RunFilters
 from sessions_app.services import gaps, runs, stops
+from sessions_app.services.speech import house_speech
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix
@@ -66,7 +67,9 @@ class RunsView(APIView):
     def post(self, *, call: Call, body: StartBody) -> msgspec.Raw:
         """The header Idempotency-Key names the request: the same key again is answered the run that it began."""
         beginning = body.beginning(request_key=_read_request_key(self.request.headers.get(_REQUEST_KEY, "")))
-        reply = runs.start_run(actor=call.actor, beginning=beginning, now=call.now, entropy=os.urandom)
+        reply = runs.start_run(
+            actor=call.actor, beginning=beginning, now=call.now, entropy=os.urandom, speech=house_speech()
+        )
         return msgspec.Raw(reply.data)
 
 
@@ -75,7 +78,9 @@ class ContinuationView(APIView):
     def post(self, *, call: Call, body: ContinueBody) -> msgspec.Raw:
         body.check()
         if body.ack_token is None:
-            told = runs.rehydrate_run(actor=call.actor, state_token=body.state_token, entropy=os.urandom)
+            told = runs.rehydrate_run(
+                actor=call.actor, state_token=body.state_token, entropy=os.urandom, speech=house_speech()
+            )
             return msgspec.Raw(told.data)
         reply = runs.advance_run(
             actor=call.actor,
@@ -85,6 +90,7 @@ class ContinuationView(APIView):
             preferences=body.change(),
             now=call.now,
             entropy=os.urandom,
+            speech=house_speech(),
         )
         return msgspec.Raw(reply.data)
 
@@ -92,7 +98,9 @@ class ContinuationView(APIView):
 class RehydrationView(APIView):
     @operation(summary="Be told the pending step of a node again, with a recap; nothing is written", answer=ReplyAnswer)
     def post(self, *, call: Call, body: RehydrateBody) -> msgspec.Raw:
-        reply = runs.rehydrate_run(actor=call.actor, state_token=body.state_token, entropy=os.urandom)
+        reply = runs.rehydrate_run(
+            actor=call.actor, state_token=body.state_token, entropy=os.urandom, speech=house_speech()
+        )
         return msgspec.Raw(reply.data)
 
 
@@ -106,6 +114,7 @@ class CheckpointView(APIView):
             submission=body.submission(),
             now=call.now,
             entropy=os.urandom,
+            speech=house_speech(),
         )
         return msgspec.Raw(reply.data)
 
@@ -174,7 +183,12 @@ class RunPreferencesView(APIView):
     @operation(summary="Change the preferences of a run from its tip on", answer=ReplyAnswer)
     def put(self, *, call: Call, run: str, body: PreferencesBody) -> msgspec.Raw:
         reply = runs.change_preferences(
-            actor=call.actor, run_id=_run(run), change=body.required_change(), now=call.now, entropy=os.urandom
+            actor=call.actor,
+            run_id=_run(run),
+            change=body.required_change(),
+            now=call.now,
+            entropy=os.urandom,
+            speech=house_speech(),
         )
         return msgspec.Raw(reply.data)
 

@@ -33,6 +33,7 @@ from sessions_app.selectors import (
 from sessions_app.selectors.runs import RunFilters
 from sessions_app.selectors.sessions import SessionFilters
 from sessions_app.services import preferences, resume, sessions
+from sessions_app.services.speech import house_speech
 from teams_app.api.endpoints import Call, Download, operation, read_id
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text
@@ -67,6 +68,7 @@ class SessionsView(APIView):
             observations=body.observations.observed() if body.observations else {},
             now=call.now,
             entropy=os.urandom,
+            speech=house_speech(),
         )
         return msgspec.Raw(reply.data)
 
@@ -80,6 +82,7 @@ class SessionNotesView(APIView):
             submission=body.submission(),
             now=call.now,
             entropy=os.urandom,
+            speech=house_speech(),
         )
         return msgspec.Raw(reply.data)
 
@@ -89,7 +92,7 @@ class ResumeView(APIView):
         summary="Find the run to go on with in a new chat: at most five, the likeliest first", answer=ResumeAnswer
     )
     def post(self, *, call: Call, body: ResumeBody) -> dict[str, Any]:
-        return resume.resume_sessions(actor=call.actor, query=body.asked())
+        return house_speech().say(resume.resume_sessions(actor=call.actor, query=body.asked()))
 
 
 class SessionView(APIView):

@@ -30,15 +30,6 @@ class ParentContext:
     activity: str
     version: str
 
-    def as_json(self) -> dict[str, str]:
-        """As an agent reads it."""
-        return {
-            "session_id": to_text(Prefix.SESSION, self.session_id),
-            "workflow_id": self.workflow_id,
-            "activity": self.activity,
-            "version": self.version,
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handle:

@@ -75,6 +75,20 @@ def survey(*, program: Program, snapshot: Snapshot) -> Landscape | None:
     return None if activity is None else _Survey(program, snapshot, activity).land()
 
 
+def surveyed(*, program: Program, snapshot: Snapshot) -> Landscape:
+    """The same of a snapshot of ours."""
+    land = survey(program=program, snapshot=snapshot)
+    if land is None:
+        raise ValueError(f"The program has no activity {snapshot.position.activity!r}.")
+    return land
+
+
+def waits_for_a_person(*, program: Program, snapshot: Snapshot) -> bool:
+    """Whether nothing but a signed-in person's answer or approval takes the run on."""
+    checkpoint = surveyed(program=program, snapshot=snapshot).checkpoint
+    return snapshot.work is not None or (checkpoint is not None and checkpoint.human)
+
+
 class _Survey:
     def __init__(self, program: Program, snapshot: Snapshot, activity: Activity) -> None:
         self.program = program

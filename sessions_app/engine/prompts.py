@@ -55,29 +55,6 @@ class Pending:
     question: Question | None = None
     loop: Mapping[str, Any] | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "stepId": self.step_id,
-            "title": self.title,
-            "prompt": self.prompt,
-            "requireConfirmation": self.require_confirmation,
-        }
-        optional: dict[str, Any] = {
-            "stepKey": self.key if self.key != self.step_id else "",
-            "agentRole": self.agent_role,
-            "guidance": list(self.guidance),
-            "workflowGuidance": list(self.workflow_guidance),
-            "outputRequirements": list(self.requirements),
-            "functions": [{"name": f.name, "definition": f.definition} for f in self.functions],
-            "confirmedBy": self.confirmed_by,
-            "askForFiles": self.ask_for_files,
-            "modelTier": self.model_tier,
-            "activityId": self.activity,
-            "loop": self.loop,
-            "checkpoint": _question_json(self.question),
-        }
-        return body | {key: value for key, value in optional.items() if value}
-
 
 def pending_of(*, program: Program, snapshot: Snapshot) -> Pending | None:
     """The pending item as it is shown; None when the run is complete."""
@@ -220,17 +197,6 @@ def question_of(checkpoint: Checkpoint, scope: Mapping[str, Any]) -> Question:
         options=tuple((option.id, option.label, option.description) for option in checkpoint.options),
         human=checkpoint.human,
     )
-
-
-def _question_json(question: Question | None) -> dict[str, Any] | None:
-    if question is None:
-        return None
-    return {
-        "checkpointId": question.checkpoint_id,
-        "message": question.message,
-        "options": [{"id": id_, "label": label, "description": text} for id_, label, text in question.options],
-        "authority": "human" if question.human else "relayed",
-    }
 
 
 _WHO = {

@@ -13,6 +13,7 @@ from enum import IntEnum, StrEnum
 from typing import assert_never
 from uuid import UUID
 
+from sessions_app.engine.outputs import cut_text
 from sessions_app.engine.runs import RunStatus
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, from_text
@@ -24,7 +25,10 @@ MAX_WORD_CHARACTERS = 64
 LOW_SIGNAL_WEIGHT = 0.35
 # Of what the words of a query weigh, so much must be found for a part of them to count.
 PARTIAL_SHARE = 0.4
+MAX_SNIPPET_BYTES = 2048
 
+_CUT = "…"
+_BEFORE_WORD_CHARACTERS = 200
 _SHORTEST_PART = 3
 _SHORTEST_STEM = 4
 _ENDINGS = ("s", "d", "ed", "ing")
@@ -433,3 +437,18 @@ def place_of(match: Match) -> tuple[int, bool, bool, float, float, bytes]:
         -run.last_activity_at.timestamp(),
         run.run_id.bytes,
     )
+
+
+def snippet_of(notes: str, words: Iterable[str]) -> str:
+    """As much of the notes as fits, from a little before the first of the words when it would not be in sight."""
+    text = notes.strip()
+    size = len(text.encode("utf-8"))
+    if size <= MAX_SNIPPET_BYTES:
+        return text
+    normal = text.lower()
+    places = [place for place in (normal.find(stem(word)) for word in words) if place >= 0]
+    begin = max(0, min(places, default=0) - _BEFORE_WORD_CHARACTERS)
+    if begin:
+        room = MAX_SNIPPET_BYTES - len(_CUT.encode("utf-8"))
+        return _CUT + cut_text(text[begin:].lstrip(), max_bytes=room, marker=_CUT)
+    return cut_text(text, max_bytes=MAX_SNIPPET_BYTES, marker=_CUT)

@@ -223,6 +223,9 @@ class Snapshot(_State, frozen=True, kw_only=True):
         """The one question of a run that goes step by step."""
         return self.questions[0] if self.questions and not self.is_handed_over else None
 
+    def question_named(self, checkpoint_id: str) -> OpenQuestion | None:
+        return next((question for question in self.questions if question.checkpoint == checkpoint_id), None)
+
     @property
     def is_handed_over(self) -> bool:
         """Whether the run's activities are handed over whole: by session tokens, not by those of nodes."""

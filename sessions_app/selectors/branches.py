@@ -8,9 +8,8 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from sessions_app.engine import replies
 from sessions_app.engine.log import NodeKind
-from sessions_app.engine.replies import Branching, Recap, RecapEntry, Sibling
+from sessions_app.engine.reply_facts import MAX_RECAP_BYTES, Branching, Recap, RecapEntry, Sibling, budgeted
 from sessions_app.engine.state import is_same_work, snapshot_from_bytes
 from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
 from sessions_app.selectors.snapshots import sound_snapshot
@@ -211,7 +210,7 @@ def recap_of(*, actor: Actor, node_id: UUID) -> Recap:
     """What was noted on the way to a node, newest kept."""
     rows = _rows(_NOTES, {"node": node_id, "team": actor.team_id, "limit": MAX_ANCESTORS})
     notes = [_Note(*row[:5]) for row in rows if row[0] is not None]
-    return _recap(notes, max_bytes=replies.MAX_RECAP_BYTES, further_back=rows[0][5])
+    return _recap(notes, max_bytes=MAX_RECAP_BYTES, further_back=rows[0][5])
 
 
 def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
@@ -265,7 +264,7 @@ class _Note:
 
 def _recap(notes: Sequence[_Note], *, max_bytes: int, further_back: bool) -> Recap:
     entries = [RecapEntry(step=note.step, title=note.title, notes=note.body) for note in _current(notes)]
-    return replies.budgeted(entries, max_bytes=max_bytes, further_back=further_back)
+    return budgeted(entries, max_bytes=max_bytes, further_back=further_back)
 
 
 def _current(notes: Iterable[_Note]) -> list[_Note]:

@@ -15,7 +15,6 @@ from sessions_app.engine.tree import Tree, lay_out
 from sessions_app.engine.values import NodeValue, RunDetail, RunValue
 from sessions_app.models import Handle, Node, Run, Snapshot as SnapshotRow
 from sessions_app.selectors.gaps import count_open_gaps
-from sessions_app.selectors.resume_lookups import WORKFLOWS
 from sessions_app.selectors.rows import activity_position, node_value, read_activity_position, run_value
 from sessions_app.selectors.sessions import no_session, read_session, team_sessions
 from sessions_app.selectors.snapshots import sound_snapshot
@@ -83,14 +82,6 @@ def read_run(*, actor: Actor, run_id: UUID) -> RunDetail:
         open_gaps=count_open_gaps(run_id=run.id),
         blocked=read_snapshot(tip).blocked if is_blocked else None,
     )
-
-
-def workflows_run(*, actor: Actor) -> tuple[str, ...]:
-    """The ids of the workflows that the team has run, each found by one step in the index. One query."""
-    actor.require(Permission.READ_RUNS)
-    with connection.cursor() as cursor:
-        cursor.execute(WORKFLOWS, {"team": actor.team_id, "most": MAX_WORKFLOWS})
-        return tuple(row[0] for row in cursor.fetchall())
 
 
 def read_snapshot(node: Node) -> Snapshot:

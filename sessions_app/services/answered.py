@@ -5,6 +5,7 @@ from uuid import UUID
 
 from sessions_app.engine.decisions import Outcome, Place, Warned, WarningCode
 from sessions_app.engine.log import EventDraft, EventKind, seal
+from sessions_app.engine.reply_facts import ReplyFacts
 from sessions_app.engine.runs import AttemptKind
 from sessions_app.engine.state import snapshot_from_bytes
 from sessions_app.engine.submissions import Submission
@@ -12,7 +13,8 @@ from sessions_app.selectors.checkpoints import AfterAnswer
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.appends import Append, NewAttempt
 from sessions_app.services.attempts import drift_known
-from sessions_app.services.minting import Minting, Reply, as_reply, facts_of, mint_tokens
+from sessions_app.services.minting import Minting, facts_of, mint_tokens
+from sessions_app.services.speech import Reply, Speech
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine.program import Program
 
@@ -39,7 +41,13 @@ def at_answer(standing: Standing, after: AfterAnswer) -> Standing:
 
 
 def collected(
-    minting: Minting, program: Program, at: tuple[Standing, AfterAnswer], use: Use, submission: Submission
+    minting: Minting,
+    program: Program,
+    at: tuple[Standing, AfterAnswer],
+    use: Use,
+    *,
+    submission: Submission,
+    speech: Speech[ReplyFacts],
 ) -> tuple[Reply, Append]:
     """`at` is the node that is acknowledged, and where its answer led: the step after the answer, and the rows that keep it for this attempt. No node is made and no tip moves."""
     standing, after = at
@@ -48,10 +56,16 @@ def collected(
         standing=at_answer(standing, after),
         program=program,
         snapshot=snapshot,
-        minted=mint_tokens(keys=minting.keys, node_id=after.node_id, snapshot=snapshot, entropy=minting.entropy),
+        minted=mint_tokens(
+            keys=minting.keys,
+            node_id=after.node_id,
+            snapshot=snapshot,
+            entropy=minting.entropy,
+            prints=speech.prints,
+        ),
         warnings=(*_unrecorded(submission), *drift_known(minting.actor, standing, now=minting.now)),
     )
-    reply = as_reply(replace(facts, outcome=Outcome.ADVANCED, references=()))
+    reply = speech.reply(replace(facts, outcome=Outcome.ADVANCED))
     return reply, _rows(minting, standing, after, use, reply)
 
 

@@ -14,6 +14,7 @@ from sessions_app.models import Node, Run
 from sessions_app.services import runs
 from sessions_app.services.keys import current_keys
 from sessions_app.services.minting import Entropy
+from sessions_app.services.speech import house_speech
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, to_text
@@ -48,6 +49,7 @@ def add_note(*, actor: Actor, node_id: UUID, notes: str, now: datetime, entropy:
         submission=Submission(notes=notes),
         now=now,
         entropy=entropy,
+        speech=house_speech(),
     )
 
 

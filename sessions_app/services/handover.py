@@ -4,37 +4,44 @@ A call is recorded under its holder and the place of the log that its token name
 again are answered what was recorded. Any other call finds the run where it stands, whatever its token says.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import orjson
 from django.db import transaction
 
-from sessions_app.engine import handles, handover, handover_replies, manifests, questions
+from sessions_app.engine import handles, handover, manifests, questions
 from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Answer, AnswerMode, AskQuestion, Decision, EnterActivity, Place
 from sessions_app.engine.handles import Handle
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError, CheckpointOpenError, no_activity
 from sessions_app.engine.manifests import ManifestEntry
+from sessions_app.engine.reply_facts import (
+    EnteredFacts,
+    HandedFacts,
+    PersonAnsweredFacts,
+    ResolvedFacts,
+    SettledBeforeFacts,
+    YieldedFacts,
+)
 from sessions_app.engine.runs import AttemptKind, Dialect
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import TokenKind
-from sessions_app.selectors.handles import Holder, read_children, read_last_answer
+from sessions_app.selectors.handles import Holder, read_children
 from sessions_app.selectors.standings import Standing
 from sessions_app.services import children
 from sessions_app.services.appends import Append, NewAttempt
 from sessions_app.services.attempts import MAX_TRIES, busy, landing_at, place_at, snapshot_of
 from sessions_app.services.handles import Held, held_of, holder_of, read_held, retired, token_at
 from sessions_app.services.keys import Keys, current_keys, read_token
-from sessions_app.services.minting import Entropy, Minting, Reply, recorded_reply
+from sessions_app.services.minting import Entropy, Minting, recorded_reply
+from sessions_app.services.speech import Reply, Speech
 from sessions_app.services.transitions import carry_out
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Program
 from workflows_app.selectors.programs import load_program
@@ -59,6 +66,7 @@ class Call:
     token: str
     now: datetime
     entropy: Entropy
+    speech: Speech[HandedFacts]
 
 
 def changed_since(actor: Actor, standing: Standing, program: Program, *, now: datetime) -> tuple[str, ...]:
@@ -79,10 +87,10 @@ def changed_since(actor: Actor, standing: Standing, program: Program, *, now: da
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Moved:
-    """What a call comes to; without a decision nothing is written. `body` makes the reply, given the token to hand back."""
+    """What a call comes to, and what is said of it; without a decision nothing is written."""
 
-    decision: Decision | None
-    body: Callable[[str], dict[str, Any]]
+    what: EnteredFacts | YieldedFacts | SettledBeforeFacts | ResolvedFacts | PersonAnsweredFacts
+    decision: Decision | None = None
 
 
 def enter_activity(call: Call, command: EnterActivity) -> Handed:
@@ -95,14 +103,9 @@ def enter_activity(call: Call, command: EnterActivity) -> Handed:
             return at.read_again(command)
         decision = decide(program=program, snapshot=snapshot, command=command, place=at.place_for(command))
         drift = changed_since(call.actor, at.standing, at.program, now=call.now)
-
-        def body(token: str) -> dict[str, Any]:
-            said = handover_replies.entered(
-                program=program, before=snapshot, decision=decision, token=token, now_ms=at.place.at_ms
-            )
-            return {**said, "warnings": [*said["warnings"], *drift]}
-
-        return _Moved(decision=decision, body=body)
+        warned = (said.message for node in decision.nodes for said in node.warnings)
+        what = at.entered(decision.snapshot, [*decision.told, *warned, *drift], recorded=decision.recorded)
+        return _Moved(what=what, decision=decision)
 
     arguments = {
         "activity": command.activity_id,
@@ -127,24 +130,14 @@ def yield_checkpoint(call: Call, *, checkpoint_id: str) -> Handed:
         activity = at.program.activity(at.snapshot.position.activity)
         if activity is None:
             raise no_activity()
-        if handover_replies.question_named(at.snapshot, checkpoint_id) is not None:
-            return _Moved(
-                decision=None, body=lambda token: handover_replies.yielded(checkpoint_id=checkpoint_id, token=token)
-            )
+        if at.snapshot.question_named(checkpoint_id) is not None:
+            return _Moved(what=YieldedFacts(checkpoint_id=checkpoint_id))
         if not at.snapshot.questions and questions.is_settled(activity, at.snapshot, checkpoint_id):
             option = questions.latest_answer(at.snapshot, checkpoint_id) or ""
-            return _Moved(
-                decision=None,
-                body=lambda token: handover_replies.answered_before(
-                    checkpoint_id=checkpoint_id, option=option, token=token
-                ),
-            )
+            return _Moved(what=SettledBeforeFacts(checkpoint_id=checkpoint_id, option=option))
         command = AskQuestion(checkpoint_id=checkpoint_id)
         decision = decide(program=at.program, snapshot=at.snapshot, command=command, place=at.place)
-        return _Moved(
-            decision=decision,
-            body=lambda token: handover_replies.yielded(checkpoint_id=checkpoint_id, token=token),
-        )
+        return _Moved(what=YieldedFacts(checkpoint_id=checkpoint_id), decision=decision)
 
     return _once(call, "yield", {"checkpoint": checkpoint_id}, move)
 
@@ -162,15 +155,12 @@ def respond_checkpoint(
     def move(at: "_At") -> _Moved:
         told = _answered_by_person(at.snapshot, checkpoint_id)
         if told is not None:
-            return _Moved(
-                decision=None,
-                body=lambda token: handover_replies.person_answered(question=told, snapshot=at.snapshot, token=token),
-            )
+            return _Moved(what=PersonAnsweredFacts(checkpoint_id=told, snapshot=at.snapshot))
         decision = decide(program=at.program, snapshot=at.snapshot, command=command, place=at.place)
-        return _Moved(
-            decision=decision,
-            body=lambda token: handover_replies.resolved(decision=decision, token=token),
-        )
+        if decision.settled is None:
+            raise ValueError("No question was answered.")
+        what = ResolvedFacts(settled=decision.settled, snapshot=decision.snapshot, warnings=decision.told)
+        return _Moved(what=what, decision=decision)
 
     return _once(call, "respond", {"checkpoint": checkpoint_id, "mode": mode.value, "option": option_id}, move)
 
@@ -185,49 +175,29 @@ def resume_checkpoint(*, actor: Actor, token: str, dialect: Dialect) -> Held:
     if not held.snapshot.answers:
         raise CheckpointNotPendingError(
             "No checkpoint of this activity was yielded and resolved.",
-            suggestion="Go on with the work, or yield_checkpoint when you come to one.",
+            suggestion="Go on with the work, and ask a checkpoint when you come to one.",
         )
     return held
 
 
-def read_status(*, actor: Actor, token: str, dialect: Dialect) -> dict[str, Any]:
-    """Where the run stands, by its log alone: the same after a restart, and whoever asks."""
-    held = read_held(actor=actor, token=token, dialect=dialect)
-    snapshot = held.snapshot
-    body: dict[str, Any] = {
-        "status": _status(snapshot),
-        "current_activity": snapshot.position.activity or "none",
-        "completed_activities": list(snapshot.position.completed_activities),
-        "workflow": {"id": held.program.id, "version": held.program.version, "title": held.program.title},
-        "session_id": to_text(Prefix.SESSION, held.handle.session_id),
-        "session_token": held.token,
-    }
-    if held.pending:
-        body["pending_checkpoints"] = [question.checkpoint for question in held.pending]
-    body |= handover_replies.answer_of(snapshot)
-    last = read_last_answer(team_id=actor.team_id, run_id=held.handle.run_id)
-    if last is not None:
-        body["last_checkpoint"] = last
-    if held.handle.parent is not None:
-        body["parent"] = held.handle.parent.as_json()
-    waiting = _children(actor, snapshot)
-    return {**body, "children": waiting} if waiting else body
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildAtWork:
+    """A run that another one waits for, and the token to take it on with."""
+
+    session_id: UUID
+    workflow_id: str
+    token: str
 
 
-def _status(snapshot: Snapshot) -> str:
-    if snapshot.position.complete:
-        return "completed"
-    return "blocked" if snapshot.questions or snapshot.waits_for else "active"
-
-
-def _children(actor: Actor, snapshot: Snapshot) -> list[dict[str, str]]:
+def children_of(*, actor: Actor, snapshot: Snapshot) -> list[ChildAtWork]:
+    """Those that the run waits for."""
     found = read_children(team_id=actor.team_id, run_ids=[UUID(hex=run) for run in snapshot.waits_for])
     return [
-        {
-            "session_id": to_text(Prefix.SESSION, child.handle.session_id),
-            "workflow_id": child.workflow_id,
-            "session_token": token_at(child.handle, child.next_event_index),
-        }
+        ChildAtWork(
+            session_id=child.handle.session_id,
+            workflow_id=child.workflow_id,
+            token=token_at(child.handle, child.next_event_index),
+        )
         for child in found
     ]
 
@@ -237,9 +207,7 @@ def _answered_by_person(snapshot: Snapshot, checkpoint_id: str) -> str | None:
     given = snapshot.answered
     if given is None or checkpoint_id not in {"", given.checkpoint}:
         return None
-    if handover_replies.question_named(snapshot, given.checkpoint) is not None or (
-        not checkpoint_id and snapshot.questions
-    ):
+    if snapshot.question_named(given.checkpoint) is not None or (not checkpoint_id and snapshot.questions):
         return None
     return given.checkpoint
 
@@ -266,15 +234,18 @@ class _At:
     def read_again(self, command: EnterActivity) -> _Moved:
         """The activity at hand once more: nothing is left, so nothing is written."""
         warnings = handover.warnings_of_staying(program=self.program, snapshot=self.snapshot, command=command)
+        return _Moved(what=self.entered(self.snapshot, warnings))
 
-        def body(token: str) -> dict[str, Any]:
-            said = handover_replies.activity_entered(
-                program=self.program, snapshot=self.snapshot, token=token, warnings=warnings
-            )
-            stretch = handover_replies.stretch_of(self.snapshot, run_id=self.place.run_id, now_ms=self.place.at_ms)
-            return {**said, handover_replies.STRETCH: stretch}
-
-        return _Moved(decision=None, body=body)
+    def entered(self, snapshot: Snapshot, warnings: Sequence[str], *, recorded: int | None = None) -> EnteredFacts:
+        return EnteredFacts(
+            program=self.program,
+            before=self.snapshot,
+            snapshot=snapshot,
+            run_id=self.place.run_id,
+            at_ms=self.place.at_ms,
+            warnings=warnings,
+            recorded=recorded,
+        )
 
 
 def _once(call: Call, name: str, arguments: Mapping[str, Any], move: Callable[[_At], _Moved]) -> Handed:
@@ -288,7 +259,7 @@ def _once(call: Call, name: str, arguments: Mapping[str, Any], move: Callable[[_
         holder = holder_of(call.actor, token, call.dialect, nonce=nonce)
         # What is recorded is answered for ever; what is new needs a token that is still trusted.
         if holder.standing.recorded is not None:
-            return _handed(recorded_reply(holder.standing.recorded, keys), held_of(holder))
+            return _handed(recorded_reply(holder.standing.recorded, keys, call.speech), held_of(holder))
         if token.retired:
             raise retired()
         handed = _try(call, holder, nonce, move)
@@ -311,14 +282,14 @@ def _try(call: Call, holder: Holder, nonce: bytes, move: Callable[[_At], _Moved]
     moved = move(at)
     if moved.decision is None:
         held = held_of(holder)
-        return _handed(_reply(moved.body(held.token)), held)
-    return _written(at, moved, moved.decision, nonce)
+        return _handed(call.speech.reply(HandedFacts(token=held.token, what=moved.what)), held)
+    return _written(call, at, moved, moved.decision, nonce)
 
 
-def _written(at: _At, moved: _Moved, last: Decision, nonce: bytes) -> Handed | None:
+def _written(call: Call, at: _At, moved: _Moved, last: Decision, nonce: bytes) -> Handed | None:
     events = sum(len(node.drafts) for node in last.nodes)
     token = token_at(at.handle, at.standing.head.next_index + events)
-    reply = _reply(moved.body(token))
+    reply = call.speech.reply(HandedFacts(token=token, what=moved.what))
     plan = at.minting.plan(
         program=at.program,
         decision=last,
@@ -341,10 +312,6 @@ def _written(at: _At, moved: _Moved, last: Decision, nonce: bytes) -> Handed | N
 
 def _handed(reply: Reply, held: Held) -> Handed:
     return Handed(reply=reply, held=held, found_in=held.snapshot.position.activity)
-
-
-def _reply(body: dict[str, Any]) -> Reply:
-    return Reply(data=orjson.dumps(body), template=handover_replies.TEMPLATE)
 
 
 def _carried_out_with_parent(at: _At, plan: Append, last: Decision) -> bool:

@@ -6,19 +6,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import orjson
-
-from sessions_app.engine import handover_replies, navigation, replies, tokens
-from sessions_app.engine.actions import Action
+from sessions_app.engine import tokens
 from sessions_app.engine.checkpoints import Authority
 from sessions_app.engine.decisions import Decision, Outcome, Warned
 from sessions_app.engine.handles import Handle, issued_draft
 from sessions_app.engine.log import EventDraft, EventKind, Head, seal
-from sessions_app.engine.navigation import Awaited
-from sessions_app.engine.prompts import pending_of
-from sessions_app.engine.replies import Branching, ReplyFacts, Tokens
+from sessions_app.engine.reply_facts import Branching, NodeTokens, ReplyFacts
 from sessions_app.engine.runs import RunStatus
-from sessions_app.engine.state import Answered, Snapshot
+from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tables import NewRun
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors.standings import Recorded, Standing
@@ -30,32 +25,12 @@ from sessions_app.services.appends import (
 )
 from sessions_app.services.keys import Keys
 from sessions_app.services.row_values import Rows
+from sessions_app.services.speech import Reply, Speech
 from teams_app.engine.actors import Actor
-from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, to_text, uuid7
-from workflows_app.engine.program import Effect, Program
+from workflows_app.engine.program import Program
 
 Entropy = Callable[[int], bytes]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """What a call is answered: the recorded bytes, and the text that their template draws from them."""
-
-    data: bytes
-    template: int
-    replayed: bool = False
-
-    @property
-    def value(self) -> dict[str, Any]:
-        value: dict[str, Any] = orjson.loads(self.data)
-        return value
-
-    @property
-    def text(self) -> str:
-        if self.template in {navigation.TEMPLATE, handover_replies.TEMPLATE}:
-            return navigation.render_text(self.value)
-        return replies.render_text(self.value, template=self.template)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,85 +67,34 @@ class Minting:
     def new_id(self) -> UUID:
         return uuid7(unix_ms=self.unix_ms, random=self.entropy(10))
 
-    def reply(
+    def facts(
         self,
         *,
         program: Program,
         decision: Decision,
+        prints: frozenset[TokenKind],
         goal: str,
         warnings: Sequence[Warned],
         branching: Branching | None = None,
-    ) -> Reply:
+    ) -> ReplyFacts:
         """A bookmark leaves its node pending; every other transition answers with the node that it made."""
         snapshot, place = decision.snapshot, decision.place
-        starts = decision.outcome is Outcome.STARTED
         stays = decision.outcome is Outcome.BOOKMARKED and place.node_id is not None
-        facts = ReplyFacts(
+        node_id = place.node_id if stays and place.node_id else place.next_node
+        return ReplyFacts(
             outcome=decision.outcome,
+            program=program,
+            snapshot=snapshot,
             workflow_id=place.workflow_id,
             workflow_hash=place.workflow_hash,
-            workflow_title=program.title,
-            session_id=to_text(Prefix.SESSION, place.session_id),
-            run_id=to_text(Prefix.RUN, place.run_id),
+            session_id=place.session_id,
+            run_id=place.run_id,
             goal=goal,
-            preferences=snapshot.preferences,
-            pending=pending_of(program=program, snapshot=snapshot),
-            complete=snapshot.is_complete,
-            tokens=self._tokens(place.node_id if stays and place.node_id else place.next_node, snapshot),
+            tokens=mint_tokens(keys=self.keys, node_id=node_id, snapshot=snapshot, entropy=self.entropy, prints=prints),
             warnings=warnings,
-            blocked=snapshot.blocked,
-            answered=snapshot.answered,
             branching=branching,
             step_context=decision.step_context,
-            preconditions=program.preconditions if starts else (),
-            clarification_prompts=program.clarification_prompts if starts else (),
-            references=references_of(program) if starts else (),
         )
-        return as_reply(facts)
-
-    def started(
-        self,
-        *,
-        program: Program,
-        decision: Decision,
-        warnings: Sequence[Warned],
-        returns: bool = False,
-    ) -> Reply:
-        """The first reply of a run that is driven by hand."""
-        return situation_reply(
-            keys=self.keys,
-            node_id=decision.place.next_node,
-            program=program,
-            snapshot=decision.snapshot,
-            message=navigation.started(program=program, snapshot=decision.snapshot, returns=returns),
-            warnings=warnings,
-        )
-
-    def acted(
-        self,
-        *,
-        program: Program,
-        before: Snapshot,
-        action: Action,
-        decision: Decision,
-        warnings: Sequence[Warned],
-        returns: bool = False,
-    ) -> Reply:
-        """What an action by hand has come to."""
-        return situation_reply(
-            keys=self.keys,
-            node_id=decision.place.next_node,
-            program=program,
-            snapshot=decision.snapshot,
-            message=navigation.acted(before=before, after=decision.snapshot, action=action, returns=returns),
-            warnings=warnings,
-            effect=navigation.effect_of(program=program, before=before, action=action),
-            is_blocked=decision.outcome is Outcome.BLOCKED,
-            answered=before.answered,
-        )
-
-    def _tokens(self, node_id: UUID, snapshot: Snapshot) -> Tokens:
-        return mint_tokens(keys=self.keys, node_id=node_id, snapshot=snapshot, entropy=self.entropy)
 
     def plan(
         self,
@@ -244,88 +168,40 @@ def _audited(draft: EventDraft, decision: Decision) -> Iterator[tuple[str, str]]
             pass
 
 
-def situation_reply(
-    *,
-    keys: Keys,
-    node_id: UUID,
-    program: Program,
-    snapshot: Snapshot,
-    message: str = "",
-    warnings: Sequence[Warned] = (),
-    effect: Effect | None = None,
-    refusal: WorkrailError | None = None,
-    awaited: Sequence[Awaited] = (),
-    is_blocked: bool = False,
-    answered: Answered | None = None,
-) -> Reply:
-    """Where a run driven by hand stands, under the token of its node."""
-    body = navigation.situation(
-        program=program,
-        snapshot=snapshot,
-        state=tokens.mint(keyring=keys.ring, kind=TokenKind.STATE, node_id=node_id),
-        message=message,
-        warnings=warnings,
-        effect=effect,
-        refusal=refusal,
-        awaited=awaited,
-        is_blocked=is_blocked,
-        answered=answered,
-    )
-    return Reply(data=orjson.dumps(body), template=navigation.TEMPLATE)
+def mint_tokens(
+    *, keys: Keys, node_id: UUID, snapshot: Snapshot, entropy: Entropy, prints: frozenset[TokenKind]
+) -> NodeTokens:
+    """Fresh tokens of a node, as far as they are printed; none to acknowledge with where there is nothing to acknowledge."""
 
+    def minted(kind: TokenKind) -> str:
+        if kind not in prints:
+            return ""
+        nonce = b"" if kind is TokenKind.STATE else entropy(NONCE_BYTES)
+        return tokens.mint(keyring=keys.ring, kind=kind, node_id=node_id, nonce=nonce)
 
-def mint_tokens(*, keys: Keys, node_id: UUID, snapshot: Snapshot, entropy: Entropy) -> Tokens:
-    """Fresh tokens of a node; none to acknowledge with where there is nothing to acknowledge."""
-    state = tokens.mint(keyring=keys.ring, kind=TokenKind.STATE, node_id=node_id)
-    checkpoint = tokens.mint(keyring=keys.ring, kind=TokenKind.CHECKPOINT, node_id=node_id, nonce=entropy(NONCE_BYTES))
+    state, checkpoint = minted(TokenKind.STATE), minted(TokenKind.CHECKPOINT)
     if snapshot.position.complete or (snapshot.blocked is not None and not snapshot.blocked.retryable):
-        return Tokens(state=state, checkpoint=checkpoint)
-    ack = tokens.mint(keyring=keys.ring, kind=TokenKind.ACK, node_id=node_id, nonce=entropy(NONCE_BYTES))
-    return Tokens(state=state, ack=ack, checkpoint=checkpoint)
+        return NodeTokens(state=state, checkpoint=checkpoint)
+    return NodeTokens(state=state, ack=minted(TokenKind.ACK), checkpoint=checkpoint)
 
 
 def facts_of(
-    *, standing: Standing, program: Program, snapshot: Snapshot, minted: Tokens, warnings: Sequence[Warned]
+    *, standing: Standing, program: Program, snapshot: Snapshot, minted: NodeTokens, warnings: Sequence[Warned] = ()
 ) -> ReplyFacts:
     """A node as it stands, for a call that changes nothing."""
     return ReplyFacts(
         outcome=None,
+        program=program,
+        snapshot=snapshot,
         workflow_id=standing.workflow_id,
         workflow_hash=standing.workflow_hash,
-        workflow_title=program.title,
-        session_id=to_text(Prefix.SESSION, standing.session_id),
-        run_id=to_text(Prefix.RUN, standing.run_id),
+        session_id=standing.session_id,
+        run_id=standing.run_id,
         goal=standing.goal,
-        preferences=snapshot.preferences,
-        pending=pending_of(program=program, snapshot=snapshot),
-        complete=snapshot.is_complete,
         tokens=minted,
         warnings=warnings,
-        blocked=snapshot.blocked,
-        answered=snapshot.answered,
-        references=references_of(program),
     )
 
 
-def as_reply(facts: ReplyFacts) -> Reply:
-    return Reply(data=orjson.dumps(replies.reply_json(facts)), template=replies.TEMPLATE)
-
-
-def recorded_reply(recorded: Recorded, keys: Keys) -> Reply:
-    """Byte for byte while the key that signed its tokens is trusted; afterwards with the same tokens signed anew."""
-    renew = handover_replies.renewed if recorded.reply_template == handover_replies.TEMPLATE else replies.renewed
-    data = renew(data=recorded.reply, keyring=keys.ring)
-    return Reply(data=data, template=recorded.reply_template, replayed=True)
-
-
-def references_of(program: Program) -> tuple[dict[str, Any], ...]:
-    return tuple(
-        {
-            "id": reference.id,
-            "title": reference.title,
-            "source": reference.source,
-            "purpose": reference.purpose,
-            "authoritative": reference.authoritative,
-        }
-        for reference in program.references
-    )
+def recorded_reply(recorded: Recorded, keys: Keys, speech: Speech[Any]) -> Reply:
+    return speech.recorded(data=recorded.reply, template=recorded.reply_template, keyring=keys.ring)

@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from sessions_app.engine import resume_reply, tokens
-from sessions_app.engine.resume import Match, ResumeQuery, Signals, is_told_by_id, read_signals
-from sessions_app.engine.resume_reply import Candidate
+from sessions_app.engine import tokens
+from sessions_app.engine.reply_facts import Candidate, NotedSession, ResumeFacts
+from sessions_app.engine.resume import Match, ResumeQuery, Signals, is_told_by_id, read_signals, snippet_of
 from sessions_app.engine.tokens import NONCE_BYTES, Keyring, TokenKind
 from sessions_app.selectors.resume import MAX_COUNTED, BareSession, Resumable, Tip, find_resumable
 from sessions_app.services.keys import current_keys
@@ -16,18 +15,20 @@ from teams_app.engine.errors import NotFoundError
 _NO_TIP = Tip(pending_key="", notes="")
 
 
-def resume_sessions(
-    *, actor: Actor, query: ResumeQuery, entropy: Callable[[int], bytes] = os.urandom
-) -> dict[str, Any]:
-    """The reply of `resume_session`: at most five candidates, the likeliest first; `resume_reply` words it."""
+def resume_sessions(*, actor: Actor, query: ResumeQuery, entropy: Callable[[int], bytes] = os.urandom) -> ResumeFacts:
+    """At most five candidates, the likeliest first."""
     signals = read_signals(query)
     found = find_resumable(actor=actor, signals=signals)
     matches = _asked_for(query, found)
     keyring = current_keys().ring
-    candidates = [_candidate(match, found.tips.get(match.run.run_id, _NO_TIP), signals, keyring) for match in matches]
-    reply = resume_reply.reply_json(candidates, eligible=found.eligible, is_bounded=found.eligible >= MAX_COUNTED)
-    noted = [_noted(session, signals, keyring, entropy) for session in found.bare]
-    return reply | ({"sessions": noted} if noted else {})
+    return ResumeFacts(
+        candidates=[
+            _candidate(match, found.tips.get(match.run.run_id, _NO_TIP), signals, keyring) for match in matches
+        ],
+        eligible=found.eligible,
+        is_bounded=found.eligible >= MAX_COUNTED,
+        sessions=[_noted(session, signals, keyring, entropy) for session in found.bare],
+    )
 
 
 def _asked_for(query: ResumeQuery, found: Resumable) -> Sequence[Match]:
@@ -39,20 +40,21 @@ def _asked_for(query: ResumeQuery, found: Resumable) -> Sequence[Match]:
         return ()
     raise NotFoundError(
         f"Your team has no run and no session with the id {given[:64]}.",
-        suggestion="Call resume_session without ids: with the ticket, the branch, or words of what was done.",
+        suggestion="Search without ids: with the ticket, the branch, or words of what was done.",
     )
 
 
-def _noted(session: BareSession, signals: Signals, keyring: Keyring, entropy: Callable[[int], bytes]) -> dict[str, Any]:
-    token = tokens.mint(keyring=keyring, kind=TokenKind.SESSION, node_id=session.session_id, nonce=entropy(NONCE_BYTES))
-    return resume_reply.session_json(
+def _noted(session: BareSession, signals: Signals, keyring: Keyring, entropy: Callable[[int], bytes]) -> NotedSession:
+    return NotedSession(
         session_id=session.session_id,
         title=session.title,
         git_branch=session.git_branch,
         ticket=session.ticket,
-        snippet=resume_reply.snippet_of(session.notes, signals.words),
+        snippet=snippet_of(session.notes, signals.words),
         last_activity_at=session.last_activity_at,
-        session_token=token,
+        token=tokens.mint(
+            keyring=keyring, kind=TokenKind.SESSION, node_id=session.session_id, nonce=entropy(NONCE_BYTES)
+        ),
     )
 
 
@@ -61,5 +63,5 @@ def _candidate(match: Match, tip: Tip, signals: Signals, keyring: Keyring) -> Ca
         match=match,
         state_token=tokens.mint(keyring=keyring, kind=TokenKind.STATE, node_id=match.run.tip_node_id),
         pending_step_id=tip.pending_key.rpartition("::")[2],
-        snippet=resume_reply.snippet_of(tip.notes, signals.words),
+        snippet=snippet_of(tip.notes, signals.words),
     )

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine import checkpoints, outputs, replies
+from sessions_app.engine import checkpoints, outputs
 from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import (
@@ -33,8 +33,8 @@ from sessions_app.engine.drafts import session_draft
 from sessions_app.engine.log import Head, NodeKind
 from sessions_app.engine.observations import check_observations, observation_drafts
 from sessions_app.engine.refusals import NothingNewError
-from sessions_app.engine.replies import Branching, Recap
-from sessions_app.engine.runs import DRIVES, ENDED, AttemptKind, Dialect, Drive, ObservationKey, RunStatus, status_of
+from sessions_app.engine.reply_facts import Branching, Recap, ReplyFacts
+from sessions_app.engine.runs import DRIVES, ENDED, AttemptKind, Dialect, ObservationKey, RunStatus, status_of
 from sessions_app.engine.state import Preferences, snapshot_from_bytes
 from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tables import NewRun
@@ -81,12 +81,11 @@ from sessions_app.services.minting import (
     Landing,
     Minting,
     Opening,
-    Reply,
-    as_reply,
     facts_of,
     mint_tokens,
     recorded_reply,
 )
+from sessions_app.services.speech import Reply, Speech
 from sessions_app.services.transitions import carry_out
 from sessions_app.services.triggered import Child, Parent, awaited_child, begin_with_parent, end_with_parent, parent_of
 from teams_app.engine.actors import Actor, Permission
@@ -139,7 +138,9 @@ class Beginning:
     parent_state: str | None = None
 
 
-def start_run(*, actor: Actor, beginning: Beginning, now: datetime, entropy: Entropy) -> Reply:
+def start_run(
+    *, actor: Actor, beginning: Beginning, now: datetime, entropy: Entropy, speech: Speech[ReplyFacts]
+) -> Reply:
     """Pin the published program, begin a run and hand out its first step."""
     actor.require(Permission.DRIVE_RUNS)
     check_observations(beginning.observations)
@@ -151,8 +152,8 @@ def start_run(*, actor: Actor, beginning: Beginning, now: datetime, entropy: Ent
         if request is not None:
             recorded = _begun(actor, request, said)
             if recorded is not None:
-                return recorded_reply(recorded, current_keys())
-        reply = _begin(actor, beginning, published, request, now=now, entropy=entropy)
+                return recorded_reply(recorded, current_keys(), speech)
+        reply = _begin(actor, beginning, published, request, now=now, entropy=entropy, speech=speech)
         if reply is not None:
             return reply
     raise busy()
@@ -210,6 +211,7 @@ def _begin(
     *,
     now: datetime,
     entropy: Entropy,
+    speech: Speech[ReplyFacts],
 ) -> Reply | None:
     """One try: None when another writer was first."""
     program = load_program(published.workflow_hash)
@@ -240,11 +242,10 @@ def _begin(
     decision = decide(program=program, snapshot=None, command=command, place=place)
     warnings = (*_legacy_warning(published), *decision.warnings)
     handle = parent.handle(place) if parent else None
-    if command.drive is Drive.STEERED:
-        returns = parent is not None and parent.trigger is not None
-        reply = minting.started(program=program, decision=decision, warnings=warnings, returns=returns)
-    else:
-        reply = minting.reply(program=program, decision=decision, goal=beginning.goal, warnings=warnings)
+    facts = minting.facts(
+        program=program, decision=decision, prints=speech.prints, goal=beginning.goal, warnings=warnings
+    )
+    reply = speech.reply(replace(facts, returns=parent is not None and parent.trigger is not None))
     plan = minting.plan(
         program=program,
         decision=decision,
@@ -311,6 +312,7 @@ def advance_run(
     submission: Submission,
     now: datetime,
     entropy: Entropy,
+    speech: Speech[ReplyFacts],
     preferences: PreferenceChange | None = None,
     asked_by_client: bool = False,
 ) -> Reply:
@@ -326,7 +328,8 @@ def advance_run(
         by_person=approves(actor),
         voice=Voice(who=actor.id, door=CLIENT_FORM if asked_by_client else actor.way),
     )
-    return _transition(actor, state_token, (TokenKind.ACK, ack_token), command, now=now, entropy=entropy)
+    attempt = (TokenKind.ACK, ack_token)
+    return _transition(actor, state_token, attempt, command, now=now, entropy=entropy, speech=speech)
 
 
 def bookmark_run(
@@ -337,16 +340,23 @@ def bookmark_run(
     submission: Submission,
     now: datetime,
     entropy: Entropy,
+    speech: Speech[ReplyFacts],
 ) -> Reply:
     """Record work at a node without advancing from it."""
     actor.require(Permission.DRIVE_RUNS)
     command = Bookmark(submission=submission)
     attempt = (TokenKind.CHECKPOINT, checkpoint_token)
-    return _transition(actor, state_token, attempt, command, now=now, entropy=entropy)
+    return _transition(actor, state_token, attempt, command, now=now, entropy=entropy, speech=speech)
 
 
 def change_preferences(
-    *, actor: Actor, run_id: UUID, change: PreferenceChange, now: datetime, entropy: Entropy
+    *,
+    actor: Actor,
+    run_id: UUID,
+    change: PreferenceChange,
+    now: datetime,
+    entropy: Entropy,
+    speech: Speech[ReplyFacts],
 ) -> Reply:
     """Change the mode between steps: a new tip with the same work pending. What is so already is only told again.
 
@@ -361,28 +371,30 @@ def change_preferences(
             raise NotFoundError("There is no such run.", suggestion="List the runs of the session for their ids.")
         snapshot = snapshot_of(standing)
         if change.applied_to(snapshot.preferences) == snapshot.preferences:
-            return _told(actor, standing, entropy)
+            return _told(actor, standing, entropy, speech)
         attempt = Use(node_id=standing.node_id, nonce=entropy(NONCE_BYTES), kind=AttemptKind.ACK)
-        reply = _write(actor, standing, ChangePreferences(change=change), attempt, now=now, entropy=entropy)
+        command = ChangePreferences(change=change)
+        reply = _write(actor, standing, command, attempt, now=now, entropy=entropy, speech=speech)
         if reply is not None:
             return reply
     raise busy()
 
 
-def rehydrate_run(*, actor: Actor, state_token: str, entropy: Entropy) -> Reply:
+def rehydrate_run(*, actor: Actor, state_token: str, entropy: Entropy, speech: Speech[ReplyFacts]) -> Reply:
     """The pending step of a node again, with what its run has noted so far. Nothing is written."""
     actor.require(Permission.READ_RUNS)
     token, _ = read_token(kind=TokenKind.STATE, text=state_token)
     found = branches.rehydration(actor=actor, node_id=token.node_id)
     if found is None:
         raise unknown_node()
-    return _told(actor, found.standing, entropy, recap=found.recap, branching=found.branching)
+    return _told(actor, found.standing, entropy, speech, recap=found.recap, branching=found.branching)
 
 
 def _told(
     actor: Actor,
     standing: Standing,
     entropy: Entropy,
+    speech: Speech[ReplyFacts],
     *,
     recap: Recap | None = None,
     branching: Branching | None = None,
@@ -394,11 +406,12 @@ def _told(
         standing=standing,
         program=program,
         snapshot=snapshot,
-        minted=mint_tokens(keys=current_keys(), node_id=standing.node_id, snapshot=snapshot, entropy=entropy),
+        minted=mint_tokens(
+            keys=current_keys(), node_id=standing.node_id, snapshot=snapshot, entropy=entropy, prints=speech.prints
+        ),
         warnings=drift_of(actor, standing),
     )
-    facts = replace(facts, outcome=outcome)
-    return as_reply(replies.with_history(facts, recap=recap or Recap(), branching=branching))
+    return speech.reply(replace(facts, outcome=outcome, recap=recap or Recap(), branching=branching))
 
 
 def _transition(
@@ -409,6 +422,7 @@ def _transition(
     *,
     now: datetime,
     entropy: Entropy,
+    speech: Speech[ReplyFacts],
 ) -> Reply:
     state, _ = read_token(kind=TokenKind.STATE, text=state_token)
     token, keys = read_token(kind=attempt[0], text=attempt[1])
@@ -419,7 +433,8 @@ def _transition(
         )
     kind = AttemptKind.ACK if attempt[0] is TokenKind.ACK else AttemptKind.CHECKPOINT
     use = Use(node_id=token.node_id, nonce=token.nonce, kind=kind)
-    return use_once(actor, use, command, keys, retired=token.retired or state.retired, now=now, entropy=entropy)
+    retired = token.retired or state.retired
+    return use_once(actor, use, command, keys, retired=retired, now=now, entropy=entropy, speech=speech)
 
 
 def use_once(
@@ -431,6 +446,7 @@ def use_once(
     retired: bool,
     now: datetime,
     entropy: Entropy,
+    speech: Speech[ReplyFacts],
 ) -> Reply:
     """What the use comes to: recorded once, and answered so ever after."""
     for _ in range(MAX_TRIES):
@@ -439,36 +455,45 @@ def use_once(
             raise unknown_node()
         # What is recorded is answered for ever; what is new needs a token that is still trusted.
         if standing.recorded is not None:
-            return recorded_reply(standing.recorded, keys)
+            return recorded_reply(standing.recorded, keys, speech)
         if retired:
             raise retired_token()
         try:
-            reply = _write(actor, standing, command, use, now=now, entropy=entropy)
+            reply = _write(actor, standing, command, use, now=now, entropy=entropy, speech=speech)
         except NothingNewError:
             if isinstance(command, Steer):
                 raise
-            return _waiting(actor, standing, command, entropy)
+            return _waiting(actor, standing, command, entropy, speech)
         if reply is not None:
             return reply
     raise busy()
 
 
-def _waiting(actor: Actor, standing: Standing, command: Command, entropy: Entropy) -> Reply:
+def _waiting(actor: Actor, standing: Standing, command: Command, entropy: Entropy, speech: Speech[ReplyFacts]) -> Reply:
     """Asked once more whether a person has answered: where the run stands is told, and nothing is recorded."""
     after = _after_answer(actor, standing, command)
     standing = standing if after is None else at_answer(standing, after)
-    return _told(actor, standing, entropy, outcome=Outcome.BLOCKED)
+    return _told(actor, standing, entropy, speech, outcome=Outcome.BLOCKED)
 
 
 def _write(
-    actor: Actor, standing: Standing, command: Command, attempt: Use, *, now: datetime, entropy: Entropy
+    actor: Actor,
+    standing: Standing,
+    command: Command,
+    attempt: Use,
+    *,
+    now: datetime,
+    entropy: Entropy,
+    speech: Speech[ReplyFacts],
 ) -> Reply | None:
     """One try: decide on what was read and write it; None when another writer was first."""
     program = load_program(standing.workflow_hash)
     minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
     after = _after_answer(actor, standing, command)
     if after is not None and isinstance(command, Advance) and not snapshot_from_bytes(after.snapshot).was_sent_back:
-        reply, plan = collected(minting, program, (standing, after), attempt, command.submission)
+        reply, plan = collected(
+            minting, program, (standing, after), attempt, submission=command.submission, speech=speech
+        )
         return reply if carry_out(actor=actor, plan=plan) else None
     standing = standing if after is None else at_answer(standing, after)
     standing, below = _where(actor, standing, command)
@@ -478,23 +503,17 @@ def _write(
     drift = drift_known(actor, standing, now=now) if isinstance(command, Advance | Steer) else ()
     warnings = (*_fork_warning(branching), *decision.warnings, *drift)
     child = _ending(actor, standing, program, decision)
+    facts = minting.facts(
+        program=program,
+        decision=decision,
+        prints=speech.prints,
+        goal=standing.goal,
+        warnings=warnings,
+        branching=branching,
+    )
     if isinstance(command, Steer):
-        reply = minting.acted(
-            program=program,
-            before=snapshot_of(standing),
-            action=command.action,
-            decision=decision,
-            warnings=warnings,
-            returns=child is not None,
-        )
-    else:
-        reply = minting.reply(
-            program=program,
-            decision=decision,
-            goal=standing.goal,
-            warnings=warnings,
-            branching=branching,
-        )
+        facts = replace(facts, before=snapshot_of(standing), action=command.action, returns=child is not None)
+    reply = speech.reply(facts)
     plan = minting.plan(
         program=program,
         decision=decision,
@@ -592,7 +611,7 @@ def _session_for(actor: Actor, beginning: Beginning) -> SessionStanding | None:
     if session is None:
         raise NotFoundError(
             "There is no such session.",
-            suggestion="Leave sessionId out to begin a new one, or find it with resume_session.",
+            suggestion="Begin a new one, or find the one that is meant.",
         )
     return session
 

@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-import orjson
-
-from sessions_app.engine import outputs, replies, tokens
+from sessions_app.engine import outputs, tokens
 from sessions_app.engine.decisions import derive_id
 from sessions_app.engine.drafts import session_draft, session_output_draft
 from sessions_app.engine.log import EventDraft, Head, seal
 from sessions_app.engine.observations import check_observations, observation_drafts
+from sessions_app.engine.reply_facts import NotedFacts
 from sessions_app.engine.runs import AttemptKind, ObservationKey, OutputChannel
 from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tables import KIND_CHARACTERS, OutputRow
@@ -22,11 +20,12 @@ from sessions_app.services import store
 from sessions_app.services.appends import Append, NewAttempt, NewSession
 from sessions_app.services.attempts import MAX_TRIES, busy, retired_token
 from sessions_app.services.keys import Keys, current_keys, read_token
-from sessions_app.services.minting import Entropy, Reply, recorded_reply
+from sessions_app.services.minting import Entropy, recorded_reply
 from sessions_app.services.runs import check_title
+from sessions_app.services.speech import Reply, Speech
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
-from teams_app.engine.ids import Prefix, to_text, uuid7
+from teams_app.engine.ids import uuid7
 from workflows_app.engine import canonical
 
 
@@ -37,9 +36,10 @@ def start_session(
     observations: Mapping[ObservationKey, str],
     now: datetime,
     entropy: Entropy,
+    speech: Speech[NotedFacts],
     parent_id: UUID | None = None,
 ) -> Reply:
-    """A session for durable notes before any workflow is chosen. `start_workflow` can begin runs in it later."""
+    """A session for durable notes before any workflow is chosen. Runs can be begun in it later."""
     actor.require(Permission.DRIVE_RUNS)
     check_observations(observations)
     check_title(title)
@@ -61,12 +61,19 @@ def start_session(
         observations=observations,
     )
     store.append(plan)
-    body = _session_json(keys, session_id, entropy) | {"preferences": baseline.as_json()}
-    return Reply(data=orjson.dumps(body), template=replies.TEMPLATE)
+    return speech.reply(
+        NotedFacts(session_id=session_id, token=_token(keys, session_id, entropy), preferences=baseline)
+    )
 
 
 def bookmark_session(
-    *, actor: Actor, session_token: str, submission: Submission, now: datetime, entropy: Entropy
+    *,
+    actor: Actor,
+    session_token: str,
+    submission: Submission,
+    now: datetime,
+    entropy: Entropy,
+    speech: Speech[NotedFacts],
 ) -> Reply:
     """Record notes on a session. The same token again is answered what was recorded."""
     actor.require(Permission.DRIVE_RUNS)
@@ -77,10 +84,11 @@ def bookmark_session(
         if standing is None:
             raise _no_session()
         if standing.recorded is not None:
-            return recorded_reply(standing.recorded, keys)
+            return recorded_reply(standing.recorded, keys, speech)
         if token.retired:
             raise retired_token()
-        reply = Reply(data=orjson.dumps(_session_json(keys, standing.session_id, entropy)), template=replies.TEMPLATE)
+        made = NotedFacts(session_id=standing.session_id, token=_token(keys, standing.session_id, entropy))
+        reply = speech.reply(made)
         if store.append(
             _noted(actor, standing, submission, nonce=token.nonce, reply=reply, keys=keys, now=now, entropy=entropy)
         ):
@@ -218,23 +226,12 @@ def _plan(
     )
 
 
-def _session_json(keys: Keys, session_id: UUID, entropy: Entropy) -> dict[str, Any]:
-    token = tokens.mint(keyring=keys.ring, kind=TokenKind.SESSION, node_id=session_id, nonce=entropy(NONCE_BYTES))
-    return {
-        "kind": "ok",
-        "session": {"sessionId": to_text(Prefix.SESSION, session_id)},
-        "sessionToken": token,
-        "nextCall": {
-            "tool": "checkpoint_workflow",
-            "params": {"sessionToken": token, "output": {"notesMarkdown": "<what should be remembered>"}},
-        },
-    }
+def _token(keys: Keys, session_id: UUID, entropy: Entropy) -> str:
+    return tokens.mint(keyring=keys.ring, kind=TokenKind.SESSION, node_id=session_id, nonce=entropy(NONCE_BYTES))
 
 
 def _no_session() -> NotFoundError:
-    return NotFoundError(
-        "There is no such session.", suggestion="Find it with resume_session, or begin one with start_session."
-    )
+    return NotFoundError("There is no such session.", suggestion="Find the one that is meant, or begin another.")
 
 
 def _ms(now: datetime) -> int:

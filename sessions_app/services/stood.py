@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from sessions_app.engine import navigation
+from sessions_app.engine import landscape
 from sessions_app.engine.state import Snapshot, is_same_work, snapshot_from_bytes
 from sessions_app.selectors import branches
 from sessions_app.selectors.standings import Standing, read_standing
@@ -21,7 +21,7 @@ def stood_at(*, actor: Actor, node_id: UUID) -> tuple[Standing, Program, Snapsho
     snapshot = snapshot_of(standing)
     leaf = branches.newest_leaf(actor=actor, node_id=node_id) if standing.has_children else None
     if leaf is not None and (
-        navigation.waits_for_a_person(program=program, snapshot=snapshot)
+        landscape.waits_for_a_person(program=program, snapshot=snapshot)
         or is_same_work(snapshot, snapshot_from_bytes(leaf.snapshot))
     ):
         # The leaf may have got a successor since it was found: only a node that is read without one is read with its head.

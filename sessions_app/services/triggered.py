@@ -14,7 +14,7 @@ from sessions_app.engine import landscape, tokens
 from sessions_app.engine.children import passed_on
 from sessions_app.engine.decisions import Place
 from sessions_app.engine.handles import Handle, ParentContext, handle_of
-from sessions_app.engine.navigation import Awaited
+from sessions_app.engine.reply_facts import AwaitedRun
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.steering_refusals import CheckpointBlockingError
@@ -95,7 +95,7 @@ def _refuse_at_checkpoint(program: Program, snapshot: Snapshot) -> None:
     if land is not None and land.checkpoint is not None:
         raise CheckpointBlockingError(
             f"Checkpoint {land.checkpoint.id} of the run that parent_state names waits for an answer.",
-            suggestion="Answer it first with nav_action respond_to_checkpoint, then start the triggered workflow.",
+            suggestion="Have it answered first, then start the triggered workflow.",
         )
 
 
@@ -137,12 +137,12 @@ def _release(minting: Minting, child: Child) -> bool:
     return children.release(minting, child.handle, child.snapshot, program=child.program, workflow_id=child.workflow_id)
 
 
-def awaited_by(*, actor: Actor, snapshot: Snapshot) -> Sequence[Awaited]:
+def awaited_by(*, actor: Actor, snapshot: Snapshot) -> Sequence[AwaitedRun]:
     """The runs that this one waits for, with the states to take them on with."""
     found = read_children(team_id=actor.team_id, run_ids=[UUID(hex=run) for run in snapshot.waits_for])
     ring = current_keys().ring
     return [
-        Awaited(
+        AwaitedRun(
             workflow=child.workflow_id,
             state=tokens.mint(keyring=ring, kind=TokenKind.STATE, node_id=child.tip_node_id),
         )

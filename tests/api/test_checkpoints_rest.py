@@ -21,6 +21,7 @@ from tests.checkpoint_cast import ABOUT, asking, at_question, only_row, publish_
 from tests.run_cast import advanced, assert_healthy, start
 from tests.run_doors import V1, go_on, signed_in
 from tests.workflow_cast import NOW
+from workrail_site.dialects.navigation.situations import NAVIGATION
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -384,11 +385,13 @@ def by_hand(doors, **fields):
     """Where a run driven by hand stands at its question."""
     publish_folder(doors.desk, folder(activity("plan", **fields), activity("redo", steps=[step("again")]), about=ABOUT))
     beginning = Beginning(workflow_id="team.plan", dialect=Dialect.NAVIGATION)
-    return runs.start_run(actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom).value
+    return runs.start_run(
+        actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION
+    ).value
 
 
 def situation(doors, value):
-    return navigation.read_situation(actor=doors.desk.agent, state_token=value["state"]).value
+    return navigation.read_situation(actor=doors.desk.agent, state_token=value["state"], speech=NAVIGATION).value
 
 
 def test_a_run_driven_by_hand_goes_on_when_a_person_has_answered(doors):
@@ -412,6 +415,7 @@ def test_a_run_driven_by_hand_goes_on_when_a_person_has_answered(doors):
         action=CompleteStep(step_id="work"),
         now=datetime.now(tz=UTC),
         entropy=os.urandom,
+        speech=NAVIGATION,
     ).value
     assert done["position"]["step"]["id"] == "last"
     assert healthy()
@@ -432,13 +436,16 @@ def test_what_a_person_chose_leads_a_run_driven_by_hand_elsewhere(doors):
 def test_a_step_driven_by_hand_is_completed_after_its_approval(doors):
     run_cast.published(doors.desk, run_cast.notes_free("ship", requireConfirmation={"kind": "human_approval"}))
     beginning = Beginning(workflow_id="team.sample", dialect=Dialect.NAVIGATION)
-    value = runs.start_run(actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom).value
+    value = runs.start_run(
+        actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION
+    ).value
     waiting = navigation.steer_run(
         actor=doors.desk.agent,
         state_token=value["state"],
         action=CompleteStep(step_id="ship"),
         now=datetime.now(tz=UTC),
         entropy=os.urandom,
+        speech=NAVIGATION,
     ).value
     (listed,) = doors.person.get(f"{CHECKPOINTS}?state=open").json()["items"]
 

@@ -6,18 +6,17 @@ import pytest
 
 from sessions_app.engine.actions import AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
 from sessions_app.engine.landscape import Waiting, survey
-from sessions_app.engine.navigation import situation
 from sessions_app.engine.steering_refusals import REFUSALS
 from sessions_app.engine.ways import valid_targets
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
-from tests.hand_play import ITEMS, begun, steered
+from tests.hand_play import ITEMS, begun, situation_at, steered
 from workflows_app.engine.program import Loop, Parallel, Step, walk_items
 from workflows_app.engine.walker import TERMINAL_TARGETS
 
 
 def offered(program, snapshot):
     """The actions that are required or optional."""
-    told = situation(program=program, snapshot=snapshot, state="st")["availableActions"]
+    told = situation_at(program, snapshot)["availableActions"]
     named = [*told["required"], *told["optional"]]
     return {action for each in named for action in actions_of(each, snapshot, program)}
 

@@ -1,19 +1,24 @@
 """Replies: one value, and the text that is drawn from it alone."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 from uuid import UUID
 
 import orjson
 import pytest
 
-from sessions_app.engine import replies, tokens
+from sessions_app.engine import tokens
 from sessions_app.engine.decisions import Outcome, Warned, WarningCode
 from sessions_app.engine.prompts import Pending, Question
-from sessions_app.engine.replies import Branching, Recap, RecapEntry, ReplyFacts, Sibling, Tokens, budgeted
+from sessions_app.engine.reply_facts import Branching, NodeTokens, Recap, RecapEntry, ReplyFacts, Sibling, budgeted
 from sessions_app.engine.runs import NextIntent
-from sessions_app.engine.state import Blocked, Blocker, BlockerCode, Pointer, PointerKind, Preferences
+from sessions_app.engine.state import Blocked, Blocker, BlockerCode, Pointer, PointerKind, Preferences, Snapshot
 from sessions_app.engine.tokens import Keyring, TokenKind
-from workflows_app.engine.program import Autonomy, Function
+from teams_app.engine.ids import Prefix, to_text
+from workflows_app.engine.program import Autonomy, ConditionMode, Family, Function, Program, Reference
+from workflows_app.engine.walks import Position
+from workrail_site.dialects.rail import replies
+from workrail_site.dialects.rail.replies import RAIL
 
 OLD = Keyring(current=b"old")
 NODE = UUID(int=77)
@@ -32,19 +37,54 @@ PENDING = Pending(
     functions=(Function(name="check", definition="Runs the checks."),),
     ask_for_files=True,
 )
-FACTS = ReplyFacts(
-    outcome=Outcome.ADVANCED,
-    workflow_id="team.sample",
-    workflow_hash="sha256:0",
-    workflow_title="Sample",
-    session_id="sess_x",
-    run_id="run_x",
-    goal="Ship it",
-    preferences=Preferences(),
-    pending=PENDING,
-    complete=False,
-    tokens=Tokens(state=STATE, ack=ACK, checkpoint=CHK),
-)
+TOKENS = NodeTokens(state=STATE, ack=ACK, checkpoint=CHK)
+SAMPLE = {
+    "compiler": 1,
+    "family": Family.STEPS,
+    "id": "sample",
+    "title": "Sample",
+    "version": "1.0.0",
+    "conditions": ConditionMode.STRICT,
+    "activities": (),
+    "initial_activity": "",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What a reply is made of, where a test can change any part of it."""
+
+    outcome: Outcome | None = Outcome.ADVANCED
+    pending: Pending | None = PENDING
+    complete: bool = False
+    tokens: NodeTokens = TOKENS
+    goal: str = "Ship it"
+    program: dict[str, Any] = field(default_factory=dict)
+    blocked: Blocked | None = None
+    preferences: Preferences = field(default_factory=Preferences)
+    told: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def facts(self):
+        return ReplyFacts(
+            outcome=self.outcome,
+            program=Program(**SAMPLE, **self.program),
+            snapshot=Snapshot(
+                position=Position(activity="", complete=self.complete),
+                blocked=self.blocked,
+                preferences=self.preferences,
+            ),
+            workflow_id="team.sample",
+            workflow_hash="sha256:0",
+            session_id=UUID(int=7),
+            run_id=UUID(int=8),
+            goal=self.goal,
+            tokens=self.tokens,
+            **self.told,
+        )
+
+
+FACTS = Case()
 BLOCKED = Blocked(
     retryable=True,
     blockers=(
@@ -59,11 +99,15 @@ BLOCKED = Blocked(
     suggestions=("More.",),
     followup="Write tests.",
 )
-DONE = replace(FACTS, pending=None, complete=True, tokens=Tokens(state=STATE, checkpoint=CHK))
+DONE = replace(FACTS, pending=None, complete=True, tokens=NodeTokens(state=STATE, checkpoint=CHK))
 
 
-def text_of(facts):
-    return replies.render_text(replies.reply_json(facts), template=replies.TEMPLATE)
+def value_of(case):
+    return replies.reply_json(case.facts, case.pending)
+
+
+def text_of(case):
+    return replies.render_text(value_of(case), template=replies.TEMPLATE)
 
 
 def entries(*sizes):
@@ -74,18 +118,21 @@ def entries(*sizes):
 
 
 def test_a_reply_has_what_the_contract_shows():
-    value = replies.reply_json(FACTS)
+    value = value_of(FACTS)
 
     assert (value["stateToken"], value["ackToken"], value["checkpointToken"]) == (STATE, ACK, CHK)
     assert (value["kind"], value["isComplete"]) == ("ok", False)
     assert value["pending"]["requireConfirmation"] is False
-    assert value["session"] == {"sessionId": "sess_x", "runId": "run_x"}
+    assert value["session"] == {
+        "sessionId": to_text(Prefix.SESSION, UUID(int=7)),
+        "runId": to_text(Prefix.RUN, UUID(int=8)),
+    }
     assert value["preferences"] == {"autonomy": "guided", "riskPolicy": "conservative"}
     assert value["goal"] == "Ship it"
 
 
 def test_the_next_call_is_ready_made():
-    assert replies.reply_json(FACTS)["nextCall"] == {
+    assert value_of(FACTS)["nextCall"] == {
         "tool": "continue_workflow",
         "params": {
             "stateToken": STATE,
@@ -107,17 +154,17 @@ def test_the_next_call_is_ready_made():
     ],
 )
 def test_a_reply_says_what_is_to_be_done_next(facts, intent):
-    assert replies.next_intent(facts) is intent
+    assert replies.next_intent(facts.facts, facts.pending) is intent
 
 
 def test_a_complete_run_has_no_next_call_and_nothing_to_acknowledge():
-    value = replies.reply_json(DONE)
+    value = value_of(DONE)
 
     assert (value["pending"], value["nextCall"], "ackToken" in value) == (None, None, False)
 
 
 def test_a_blocked_reply_says_why_and_whether_a_retry_can_mend_it():
-    value = replies.reply_json(replace(FACTS, blocked=BLOCKED))
+    value = value_of(replace(FACTS, blocked=BLOCKED))
 
     assert (value["kind"], value["retryable"]) == ("blocked", True)
     assert value["blockers"][0]["code"] == "MISSING_REQUIRED_NOTES"
@@ -130,7 +177,13 @@ def test_a_blocked_reply_says_why_and_whether_a_retry_can_mend_it():
 
 
 def test_the_text_shows_everything_that_the_agent_must_obey():
-    text = text_of(replace(FACTS, preconditions=("A clean tree.",), clarification_prompts=("Which branch?",)))
+    text = text_of(
+        replace(
+            FACTS,
+            outcome=Outcome.STARTED,
+            program={"preconditions": ("A clean tree.",), "clarification_prompts": ("Which branch?",)},
+        )
+    )
 
     for said in (
         "Read it",
@@ -151,7 +204,7 @@ def test_the_text_shows_everything_that_the_agent_must_obey():
 
 @pytest.mark.parametrize("facts", [FACTS, DONE, replace(FACTS, blocked=BLOCKED), replace(FACTS, outcome=None)])
 def test_each_token_stands_on_a_line_of_its_own(facts):
-    value = replies.reply_json(facts)
+    value = value_of(facts)
     lines = text_of(facts).splitlines()
 
     given = [value[name] for name in ("stateToken", "ackToken", "checkpointToken") if name in value]
@@ -170,10 +223,10 @@ def test_a_blocked_text_says_that_the_used_tokens_only_repeat():
 
 
 def test_a_final_block_offers_no_retry():
-    final = replace(FACTS, blocked=Blocked(retryable=False, blockers=BLOCKED.blockers), tokens=Tokens(state=STATE))
+    final = replace(FACTS, blocked=Blocked(retryable=False, blockers=BLOCKED.blockers), tokens=NodeTokens(state=STATE))
 
     assert "A retry cannot mend this" in text_of(final)
-    assert replies.reply_json(final)["nextCall"] is None
+    assert value_of(final)["nextCall"] is None
 
 
 @pytest.mark.parametrize(
@@ -189,7 +242,8 @@ FULL_AUTO = pytest.mark.parametrize("autonomy", [Autonomy.STOP_ON_USER_DEPS, Aut
 FOR_A_USER = replace(
     FACTS,
     pending=replace(PENDING, require_confirmation=True, confirmed_by="user"),
-    clarification_prompts=("Which branch?",),
+    outcome=Outcome.STARTED,
+    program={"clarification_prompts": ("Which branch?",)},
 )
 
 
@@ -236,7 +290,7 @@ def test_in_full_auto_the_end_of_a_run_asks_for_nothing(autonomy):
 def test_warnings_are_in_the_text_with_their_codes():
     warned = Warned(code=WarningCode.NOTES_TRUNCATED, message="The notes were cut.")
 
-    assert "- The notes were cut. [NOTES_TRUNCATED]" in text_of(replace(FACTS, warnings=(warned,)))
+    assert "- The notes were cut. [NOTES_TRUNCATED]" in text_of(replace(FACTS, told={"warnings": (warned,)}))
 
 
 def test_a_complete_run_is_told_as_such():
@@ -244,20 +298,22 @@ def test_a_complete_run_is_told_as_such():
 
 
 def test_references_are_shown_as_pointers():
-    reference = {"id": "g", "title": "Guide", "source": "docs/guide.md", "purpose": "Style", "authoritative": True}
+    reference = Reference(id="g", title="Guide", source="docs/guide.md", purpose="Style", authoritative=True)
 
-    assert "- Guide (docs/guide.md): Style" in text_of(replace(FACTS, references=(reference,)))
+    assert "- Guide (docs/guide.md): Style" in text_of(
+        replace(FACTS, outcome=Outcome.STARTED, program={"references": (reference,)})
+    )
 
 
 def test_the_text_is_a_function_of_the_value():
-    value = replies.reply_json(FACTS)
+    value = value_of(FACTS)
 
     assert text_of(FACTS) == replies.render_text(orjson.loads(orjson.dumps(value)), template=replies.TEMPLATE)
 
 
 def test_a_template_that_is_not_known_is_refused():
     with pytest.raises(ValueError, match="template"):
-        replies.render_text(replies.reply_json(FACTS), template=99)
+        replies.render_text(value_of(FACTS), template=99)
 
 
 # What an agent that lost its chat is told
@@ -267,15 +323,16 @@ def test_a_recap_that_fits_is_told_whole():
     recap = budgeted(entries(10, 10), max_bytes=20)
 
     assert (len(recap.entries), recap.omitted) == (2, 0)
-    assert recap.as_json() == {"entries": [entry.as_json() for entry in entries(10, 10)], "truncated": False}
+    told = value_of(replace(FACTS, told={"recap": recap}))["recap"]
+    assert ([entry["step"] for entry in told["entries"]], told["truncated"]) == (["s0", "s1"], False)
 
 
 def test_a_recap_that_does_not_fit_keeps_the_newest_and_says_how_many_it_left_out():
     recap = budgeted(entries(10, 10, 10, 10), max_bytes=25)
 
     assert [entry.step for entry in recap.entries] == ["s2", "s3"]
-    assert recap.as_json()["omitted"] == 2
-    assert recap.as_json()["policy"] == "kept the most recent entries"
+    told = value_of(replace(FACTS, told={"recap": recap}))["recap"]
+    assert (told["omitted"], told["policy"]) == (2, "kept the most recent entries")
 
 
 def test_nothing_older_than_an_entry_that_did_not_fit_is_told():
@@ -294,14 +351,15 @@ def test_the_newest_entry_is_cut_when_it_alone_is_too_large():
 
 
 def test_a_recap_whose_beginning_nobody_counted_does_not_pretend_to_know():
-    body = budgeted(entries(10), max_bytes=100, further_back=True).as_json()
+    recap = budgeted(entries(10), max_bytes=100, further_back=True)
+    body = value_of(replace(FACTS, told={"recap": recap}))["recap"]
 
     assert body["truncated"]
     assert "omitted" not in body
 
 
 def test_a_truncated_recap_is_marked_in_the_text_as_well():
-    facts = replies.with_history(FACTS, recap=budgeted(entries(10, 10, 10), max_bytes=25), branching=None)
+    facts = replace(FACTS, told={"recap": budgeted(entries(10, 10, 10), max_bytes=25)})
 
     assert "[TRUNCATED: 1 earlier entries left out; kept the most recent entries]" in text_of(facts)
 
@@ -312,7 +370,7 @@ def test_a_fork_is_told_with_its_siblings_and_what_was_noted_below():
         siblings=(Sibling(node_id="node_x", kind="step", title="Write it", summary="Wrote half."),),
         downstream=Recap(entries=(RecapEntry(step="s", title="Write it", notes="Wrote half."),)),
     )
-    text = text_of(replace(FACTS, branching=branching))
+    text = text_of(replace(FACTS, told={"branching": branching}))
 
     assert "## This is a fork" in text
     assert "- Write it: Wrote half." in text
@@ -326,9 +384,9 @@ def test_successors_that_are_left_out_are_counted():
         downstream=Recap(),
         omitted=3,
     )
-    facts = replace(FACTS, branching=branching)
+    facts = replace(FACTS, told={"branching": branching})
 
-    assert replies.reply_json(facts)["branch"]["omittedSiblings"] == 3
+    assert value_of(facts)["branch"]["omittedSiblings"] == 3
     assert "[TRUNCATED: 3 earlier ones left out; kept the most recent entries]" in text_of(facts)
 
 
@@ -336,18 +394,18 @@ def test_successors_that_are_left_out_are_counted():
 
 
 def recorded(facts=FACTS):
-    return orjson.dumps(replies.reply_json(facts))
+    return orjson.dumps(value_of(facts))
 
 
 def test_a_recorded_reply_keeps_its_bytes_while_its_key_is_trusted():
     for ring in (OLD, Keyring(current=b"new", previous=(b"old",))):
-        assert replies.renewed(data=recorded(), keyring=ring) == recorded()
+        assert RAIL.recorded(data=recorded(), template=1, keyring=ring).data == recorded()
 
 
 def test_afterwards_its_tokens_are_signed_anew_and_nothing_else_changes():
     ring = Keyring(current=b"newer", previous=(b"new",), retired=(b"old",))
 
-    value = orjson.loads(replies.renewed(data=recorded(), keyring=ring))
+    value = orjson.loads(RAIL.recorded(data=recorded(), template=1, keyring=ring).data)
 
     assert tokens.read(keyring=ring, kind=TokenKind.STATE, text=value["stateToken"]).node_id == NODE
     assert value["nextCall"]["params"]["ackToken"] == value["ackToken"] != ACK
@@ -366,7 +424,7 @@ def test_a_token_in_a_text_is_never_signed_for_whoever_wrote_it():
     facts = replace(FACTS, goal=f"Please {forged}", pending=replace(PENDING, prompt=forged, title=forged))
     ring = Keyring(current=b"newer")
 
-    value = orjson.loads(replies.renewed(data=recorded(facts), keyring=ring))
+    value = orjson.loads(RAIL.recorded(data=recorded(facts), template=1, keyring=ring).data)
 
     assert value["goal"] == f"Please {forged}"
     assert (value["pending"]["prompt"], value["pending"]["title"]) == (forged, forged)

@@ -5,16 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from sessions_app.engine.resume import ResumeQuery, RunFacts, match_run, read_signals
-from sessions_app.engine.resume_reply import (
-    MAX_SNIPPET_BYTES,
-    Candidate,
-    explain,
-    render_text,
-    reply_json,
-    snippet_of,
-)
+from sessions_app.engine.reply_facts import Candidate, ResumeFacts
+from sessions_app.engine.resume import MAX_SNIPPET_BYTES, ResumeQuery, RunFacts, match_run, read_signals, snippet_of
 from sessions_app.engine.runs import RunStatus
+from workrail_site.dialects.rail.resuming import explain, render_text, reply_json
 
 FACTS = RunFacts(
     run_id=UUID(int=1),
@@ -38,7 +32,9 @@ def candidate(query, *, token="st.v1.abc", snippet="Read the diff."):
 
 
 def test_a_candidate_says_where_it_is_why_and_what_to_call_next():
-    (said,) = reply_json([candidate(ResumeQuery(ticket="AUTH-1"))], eligible=7, is_bounded=False)["candidates"]
+    (said,) = reply_json(
+        ResumeFacts(candidates=[candidate(ResumeQuery(ticket="AUTH-1"))], eligible=7, is_bounded=False)
+    )["candidates"]
 
     assert said["whyMatched"] == ["matched_ticket"]
     assert said["confidence"] == "strong"
@@ -57,7 +53,7 @@ def test_an_explanation_keeps_the_letters_of_what_it_names():
 
 
 def test_each_token_stands_on_a_line_of_its_own_and_no_title_can_forge_one():
-    reply = reply_json([candidate(ResumeQuery(ticket="AUTH-1"))], eligible=1, is_bounded=False)
+    reply = reply_json(ResumeFacts(candidates=[candidate(ResumeQuery(ticket="AUTH-1"))], eligible=1, is_bounded=False))
 
     lines = render_text(reply).splitlines()
 
@@ -68,15 +64,15 @@ def test_each_token_stands_on_a_line_of_its_own_and_no_title_can_forge_one():
 def test_one_sure_candidate_is_to_be_taken_and_several_are_to_be_asked_about():
     sure, unsure = candidate(ResumeQuery(ticket="AUTH-1")), candidate(ResumeQuery(text="review"))
 
-    alone = render_text(reply_json([sure], eligible=1, is_bounded=False))
-    several = render_text(reply_json([unsure, unsure], eligible=2, is_bounded=False))
+    alone = render_text(reply_json(ResumeFacts(candidates=[sure], eligible=1, is_bounded=False)))
+    several = render_text(reply_json(ResumeFacts(candidates=[unsure, unsure], eligible=2, is_bounded=False)))
 
     assert "Ask your user" not in alone
     assert "Ask your user" in several
 
 
 def test_without_candidates_the_reply_says_how_to_begin():
-    assert "start_workflow" in render_text(reply_json([], eligible=0, is_bounded=False))
+    assert "start_workflow" in render_text(reply_json(ResumeFacts(candidates=[], eligible=0, is_bounded=False)))
 
 
 @pytest.mark.parametrize("letter", ["a", "é", "漢", "😀"])

@@ -6,10 +6,9 @@ from sessions_app.engine.actions import AdvanceLoop, CompleteStep, RespondToChec
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Steer
 from sessions_app.engine.landscape import survey
-from sessions_app.engine.navigation import situation
 from sessions_app.engine.steering_refusals import REFUSALS
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step
-from tests.hand_play import ITEMS, begun, place, steered
+from tests.hand_play import ITEMS, begun, place, situation_at, steered
 from workflows_app.engine import canonical
 
 EACH = {"id": "each", "name": "Each", "type": "forEach", "over": "tasks", "steps": [step("turn")]}
@@ -132,7 +131,7 @@ def test_a_checkpoint_for_a_person_is_not_answered_by_an_agent():
     program = program_of(folder(activity(steps=[step("do")], checkpoints=[checkpoint("sign", authority="human")])))
     asked = begun(program)
 
-    told = situation(program=program, snapshot=asked, state="st")["availableActions"]
+    told = situation_at(program, asked)["availableActions"]
 
     assert refused(program, asked, RespondToCheckpoint(checkpoint_id="sign", option_id="yes")) == "CHECKPOINT_BLOCKING"
     assert (told["required"], told["optional"]) == ([], [])

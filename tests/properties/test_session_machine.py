@@ -26,6 +26,7 @@ from tests.engine_play import RUN, Play, steps_program
 from tests.step_documents import loop, step
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Autonomy
+from workrail_site.dialects.rail.replies import RAIL
 
 STEPS = 50
 # Runs of fifty steps: those of the suite, and those that are asked for with -m slow.
@@ -290,6 +291,7 @@ class RealWorld:
             change=PreferenceChange(autonomy=mode),
             now=run_cast.NOW + timedelta(minutes=2),
             entropy=os.urandom,
+            speech=RAIL,
         ).value
 
     def size(self):

@@ -13,6 +13,7 @@ from tests.checkpoint_cast import SOON, answer, asking, only_row, publish_folder
 from tests.crews import hiring
 from tests.engine_play import NEVER_STOP
 from tests.run_cast import NOW, advance, advanced, assert_healthy, events, rehydrate, run_id, start
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -184,6 +185,7 @@ def test_whatever_happens_at_a_question_at_once_leaves_a_healthy_log(desk, crew)
                 change=NEVER_STOP,
                 now=SOON + timedelta(seconds=1),
                 entropy=os.urandom,
+                speech=RAIL,
             ),
         )
 

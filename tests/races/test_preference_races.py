@@ -12,6 +12,7 @@ from tests import run_cast
 from tests.crews import hiring
 from tests.run_cast import NOW, advanced, assert_healthy, plain_steps, run_id
 from workflows_app.engine.program import Autonomy
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -37,7 +38,9 @@ def keep_changing(desk, value):
     modes = cycle(Autonomy)
     for _ in range(CHANGES):
         change = PreferenceChange(autonomy=next(modes))
-        runs.change_preferences(actor=desk.person, run_id=run_id(value), change=change, now=NOW, entropy=os.urandom)
+        runs.change_preferences(
+            actor=desk.person, run_id=run_id(value), change=change, now=NOW, entropy=os.urandom, speech=RAIL
+        )
 
 
 def forks(value):

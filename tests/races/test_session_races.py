@@ -11,6 +11,7 @@ from tests.crews import hiring
 from tests.engine_play import NEVER_STOP
 from tests.run_cast import NOW, advance, advanced, assert_healthy, bookmark, events, notes_free, rehydrate, run_id
 from tests.step_documents import step
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -99,7 +100,7 @@ def test_whatever_is_done_to_one_session_at_once_is_all_done(desk, crew, repetit
                 entropy=os.urandom,
             ),
             lambda at=value: runs.change_preferences(
-                actor=desk.person, run_id=run_id(at), change=NEVER_STOP, now=NOW, entropy=os.urandom
+                actor=desk.person, run_id=run_id(at), change=NEVER_STOP, now=NOW, entropy=os.urandom, speech=RAIL
             ),
             lambda here=session: run_cast.start(desk, session_id=here),
         )
@@ -215,6 +216,7 @@ def test_of_many_some_of_whom_crash_between_read_and_write_one_advances(desk, cr
             submission=Submission(notes="Done."),
             now=NOW,
             entropy=entropy,
+            speech=RAIL,
         )
 
     results = crew(8).race(*[lambda: act(crash)] * 4, *[lambda: act(os.urandom)] * 4)

@@ -27,6 +27,7 @@ from tests.emptying import empty_tables
 from tests.engine_play import NEVER_STOP
 from tests.run_cast import advanced, begin, bookmark, events, session_id
 from tests.step_documents import step
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -91,7 +92,7 @@ def test_a_run_of_the_rail_goes_on_where_it_stood(desk, half_done):
 
 
 def look(desk, run):
-    return runs.rehydrate_run(actor=desk.agent, state_token=run.state_token, entropy=os.urandom).value
+    return runs.rehydrate_run(actor=desk.agent, state_token=run.state_token, entropy=os.urandom, speech=RAIL).value
 
 
 def test_a_question_that_waits_for_a_person_waits_again_and_is_answered(desk):

@@ -38,9 +38,11 @@ from tests.run_cast import (
     rehydrate,
     run_id,
     session_id,
+    words_of,
 )
 from tests.workflow_cast import NOW
 from workflows_app.engine.program import Autonomy
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -144,7 +146,7 @@ def test_a_new_chat_is_told_what_was_answered(desk):
     reply = rehydrate(desk.agent, value)
 
     assert (reply.value["pending"]["stepId"], reply.value["answered"]["reason"]) == ("work", "Go.")
-    assert "A signed-in person answered agreed: Yes [yes]" in reply.text
+    assert "A signed-in person answered agreed: Yes [yes]" in words_of(reply)
     assert advanced(desk.agent, reply.value)["pending"]["stepId"] == "last"
 
 
@@ -177,6 +179,7 @@ def test_a_changed_mode_keeps_the_question_open(desk):
         change=PreferenceChange(autonomy=Autonomy.STOP_ON_USER_DEPS),
         now=SOON,
         entropy=lambda count: b"\x01" * count,
+        speech=RAIL,
     )
 
     answer(desk.person, only_row(value))

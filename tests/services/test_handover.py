@@ -24,6 +24,8 @@ from tests.run_cast import advanced, make_desk
 from tests.workflow_cast import NOW, publish
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.services import workflows
+from workrail_site.dialects.navigation.situations import NAVIGATION
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -182,12 +184,17 @@ def test_no_token_of_a_node_moves_a_run_past_its_questions():
     tip = read_held(actor=desk.agent, token=at["session_token"], dialect=Dialect.SESSION).standing.node_id
     state = tokens.mint(keyring=current_keys().ring, kind=TokenKind.STATE, node_id=tip)
 
-    told = runs.rehydrate_run(actor=desk.viewer, state_token=state, entropy=os.urandom).value
+    told = runs.rehydrate_run(actor=desk.viewer, state_token=state, entropy=os.urandom, speech=RAIL).value
     with pytest.raises(PreconditionFailedError, match="not moved step by step"):
         advanced(desk.agent, told)
     with pytest.raises(PreconditionFailedError, match="not moved step by step"):
         steer_run(
-            actor=desk.agent, state_token=state, action=CompleteStep(step_id="draft"), now=LATER, entropy=os.urandom
+            actor=desk.agent,
+            state_token=state,
+            action=CompleteStep(step_id="draft"),
+            now=LATER,
+            entropy=os.urandom,
+            speech=NAVIGATION,
         )
 
 

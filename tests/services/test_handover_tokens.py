@@ -10,7 +10,6 @@ from sessions_app.engine.tokens import (
 )
 from sessions_app.models import Event, Handle, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import handover
 from sessions_app.services.handles import read_held
 from sessions_app.services.upkeep import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
@@ -33,6 +32,7 @@ from tests.key_turns import rotate_long_ago
 from tests.run_cast import make_desk
 from tests.workflow_cast import NOW
 from workflows_app.services import extensions
+from workrail_site.dialects.activities.status import status_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -45,7 +45,7 @@ def rotate(times):
 
 
 def status(desk, token):
-    return handover.read_status(actor=desk.agent, token=token, dialect=ORCHESTRATOR)
+    return status_of(actor=desk.agent, held=read_held(actor=desk.agent, token=token, dialect=ORCHESTRATOR))
 
 
 def test_a_token_is_short_and_the_same_while_nothing_happens():

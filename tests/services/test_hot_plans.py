@@ -20,6 +20,7 @@ from tests import run_cast
 from tests.crowd import fill
 from tests.database_watch import rows_and_pages_read
 from tests.run_cast import NOW, advance, advanced, bookmark, notes_free, rehydrate, run_id, session_id
+from workrail_site.dialects.rail.replies import RAIL
 
 # A search sets its transaction to read only, which Postgres allows only at the outermost.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -83,7 +84,7 @@ class Work:
             bookmark(desk.agent, advanced(desk.agent, fresh, "Tried the gizmo."), "Noted beside it.")
         labels = {ObservationKey.TICKET: "LAMP-77", ObservationKey.GIT_BRANCH: "fix/LAMP-77-flicker"}
         begun = sessions.start_session(
-            actor=desk.agent, title="Vestibule", observations=labels, now=NOW, entropy=os.urandom
+            actor=desk.agent, title="Vestibule", observations=labels, now=NOW, entropy=os.urandom, speech=RAIL
         )
         session = from_text(Prefix.SESSION, begun.value["session"]["sessionId"])
         run_cast.start(desk, session_id=session, goal="With a ticket")

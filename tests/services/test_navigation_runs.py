@@ -20,6 +20,7 @@ from tests.run_cast import published as published_steps
 from tests.workflow_cast import NOW, publish
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.services import workflows
+from workrail_site.dialects.navigation.situations import NAVIGATION, pending_checkpoint
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +41,9 @@ def published(desk, *activities, **about):
 
 def start(desk, workflow_id="team.plan", *, actor=None, **variables):
     beginning = Beginning(workflow_id=workflow_id, context=variables, dialect=Dialect.NAVIGATION)
-    return runs.start_run(actor=actor or desk.agent, beginning=beginning, now=NOW, entropy=os.urandom).value
+    return runs.start_run(
+        actor=actor or desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION
+    ).value
 
 
 def act(desk, value, action, *, actor=None):
@@ -50,6 +53,7 @@ def act(desk, value, action, *, actor=None):
         action=action,
         now=NOW + timedelta(minutes=1),
         entropy=os.urandom,
+        speech=NAVIGATION,
     )
 
 
@@ -146,7 +150,7 @@ def test_no_character_of_a_state_can_be_altered(desk):
         other = alphabet[(alphabet.find(token[index]) + 1) % len(alphabet)]
         forged = token[:index] + other + token[index + 1 :]
         with pytest.raises((TokenBadSignatureError, TokenInvalidFormatError)):
-            navigation.read_situation(actor=desk.agent, state_token=forged)
+            navigation.read_situation(actor=desk.agent, state_token=forged, speech=NAVIGATION)
 
 
 def test_the_state_of_another_team_is_the_same_as_none(desk):
@@ -154,7 +158,7 @@ def test_the_state_of_another_team_is_the_same_as_none(desk):
     value = start(desk)
 
     with pytest.raises(TokenUnknownNodeError):
-        navigation.read_situation(actor=desk.stranger, state_token=value["state"])
+        navigation.read_situation(actor=desk.stranger, state_token=value["state"], speech=NAVIGATION)
     with pytest.raises(TokenUnknownNodeError):
         act(desk, value, RespondToCheckpoint(checkpoint_id="sure", option_id="yes"), actor=desk.stranger)
 
@@ -164,7 +168,7 @@ def test_a_look_writes_nothing_and_returns_the_same_state(desk):
     value = start(desk)
     events = Event.objects.count()
 
-    seen = navigation.read_situation(actor=desk.agent, state_token=value["state"]).value
+    seen = navigation.read_situation(actor=desk.agent, state_token=value["state"], speech=NAVIGATION).value
 
     assert seen["state"] == value["state"]
     assert seen["message"] == "Activity: Work | Checkpoint: Go on?"
@@ -175,9 +179,9 @@ def test_a_checkpoint_is_told_with_its_options_and_then_no_more(desk):
     published(desk, GATED)
     value = start(desk)
 
-    active = navigation.read_checkpoint(actor=desk.agent, state_token=value["state"])
+    active = pending_checkpoint(navigation.read_checkpoint(actor=desk.agent, state_token=value["state"]))
     after = act(desk, value, RespondToCheckpoint(checkpoint_id="sure", option_id="yes")).value
-    passive = navigation.read_checkpoint(actor=desk.agent, state_token=after["state"])
+    passive = pending_checkpoint(navigation.read_checkpoint(actor=desk.agent, state_token=after["state"]))
 
     assert [option["id"] for option in active["checkpoint"]["options"]] == ["yes", "no"]
     assert passive["active"] is False
@@ -276,7 +280,7 @@ def test_an_approval_takes_a_steered_run_on_and_its_driver_is_told(desk):
     said = complete(desk, start(desk, "team.sample"), "ship")
 
     answer(desk.person, CheckpointRequest.objects.get(), "approve", reason="Fine.")
-    told = navigation.read_situation(actor=desk.agent, state_token=said["state"]).value
+    told = navigation.read_situation(actor=desk.agent, state_token=said["state"], speech=NAVIGATION).value
 
     assert (told["position"]["step"]["id"], told["answered"]["reason"]) == ("after", "Fine.")
     assert complete(desk, told, "after")["complete"]
@@ -291,5 +295,10 @@ def test_what_was_replayed_after_two_rotations_is_signed_anew(desk):
     again = act(desk, value, CompleteStep(step_id="do"))
 
     assert again.value["state"] != first.value["state"]
-    assert navigation.read_situation(actor=desk.agent, state_token=again.value["state"]).value["success"] is True
+    assert (
+        navigation.read_situation(actor=desk.agent, state_token=again.value["state"], speech=NAVIGATION).value[
+            "success"
+        ]
+        is True
+    )
     assert orjson.loads(again.data)["position"] == first.value["position"]

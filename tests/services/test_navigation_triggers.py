@@ -38,6 +38,7 @@ from tests.trigger_play import (
 from tests.workflow_cast import NOW
 from workflows_app.engine.program import Autonomy
 from workflows_app.services import extensions
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -344,7 +345,7 @@ def test_a_change_of_the_mode_while_a_run_waits_keeps_it_waiting(desk):
     child = triggered(desk, parent)
     never_stop = PreferenceChange(autonomy=Autonomy.NEVER_STOP)
     runs.change_preferences(
-        actor=desk.person, run_id=run_of("team.parent").id, change=never_stop, now=NOW, entropy=os.urandom
+        actor=desk.person, run_id=run_of("team.parent").id, change=never_stop, now=NOW, entropy=os.urandom, speech=RAIL
     )
 
     assert act(desk, parent["state"], CompleteStep(step_id="draft"))["error"]["code"] == "RUN_SUSPENDED"

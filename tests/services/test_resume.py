@@ -13,6 +13,7 @@ from teams_app.engine.errors import ForbiddenError, NotFoundError
 from tests import run_cast
 from tests.run_cast import advance, advanced, bookmark, plain_steps, published, rehydrate, soon, start
 from tests.step_documents import step
+from workrail_site.dialects.rail.replies import RAIL
 
 # A search sets its transaction to read only, which Postgres allows only at the outermost.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -44,7 +45,7 @@ def wanted(desk):
 
 
 def find(actor, **query):
-    return resume_sessions(actor=actor, query=ResumeQuery(**query))["candidates"]
+    return RAIL.say(resume_sessions(actor=actor, query=ResumeQuery(**query)))["candidates"]
 
 
 def runs_of(candidates):
@@ -182,7 +183,7 @@ def test_at_most_five_are_named(desk):
     for minute in range(7):
         start(desk, title="Flaky checkout", now=soon(minute))
 
-    reply = resume_sessions(actor=desk.agent, query=ResumeQuery(text="flaky checkout"))
+    reply = RAIL.say(resume_sessions(actor=desk.agent, query=ResumeQuery(text="flaky checkout")))
 
     assert len(reply["candidates"]) == 5
     assert (reply["totalEligible"], reply["totalEligibleIsBounded"]) == (7, False)

@@ -12,6 +12,7 @@ from sessions_app.services.resume import resume_sessions
 from teams_app.engine.ids import Prefix, to_text
 from tests.resume_rows import NEEDLE, write_sessions
 from tests.workflow_cast import NOW, make_cast
+from workrail_site.dialects.rail.replies import RAIL
 
 # A search sets its transaction to read only, which Postgres allows only at the outermost.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -109,7 +110,7 @@ def test_one_among_thousands_is_found_by_whatever_names_it():
         ResumeQuery(repository=NEEDLE.repository),
     ]
 
-    found = [resume_sessions(actor=agent, query=query)["candidates"][0]["runId"] for query in queries]
+    found = [RAIL.say(resume_sessions(actor=agent, query=query))["candidates"][0]["runId"] for query in queries]
 
     assert found == [to_text(Prefix.RUN, needle().id)] * len(queries)
 
@@ -117,7 +118,7 @@ def test_one_among_thousands_is_found_by_whatever_names_it():
 def test_a_word_that_nearly_everybody_uses_names_the_newest():
     agent, rows = crowd(2000)
 
-    found = resume_sessions(actor=agent, query=ResumeQuery(text=rows.words[0]))
+    found = RAIL.say(resume_sessions(actor=agent, query=ResumeQuery(text=rows.words[0])))
 
     hours_ago = [(NOW.timestamp() - candidate["lastModifiedMs"] / 1000) / 3600 for candidate in found["candidates"]]
     assert len(hours_ago) == 5

@@ -7,7 +7,6 @@ import pytest
 
 from sessions_app.engine.obligations import Submission
 from sessions_app.engine.resume import ResumeQuery
-from sessions_app.engine.resume_reply import render_text
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.services import sessions
 from sessions_app.services.resume import resume_sessions
@@ -15,6 +14,8 @@ from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from tests import run_cast
 from tests.run_cast import NOW, advance, begin, plain_steps, rehydrate, session_id
+from workrail_site.dialects.rail.replies import RAIL
+from workrail_site.dialects.rail.resuming import render_text
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,6 +33,7 @@ def noted(desk):
         observations={ObservationKey.TICKET: "LAMP-77", ObservationKey.GIT_BRANCH: "fix/LAMP-77-flicker"},
         now=NOW,
         entropy=os.urandom,
+        speech=RAIL,
     ).value
     sessions.bookmark_session(
         actor=desk.agent,
@@ -39,12 +41,13 @@ def noted(desk):
         submission=Submission(notes="The quartz capacitor hums."),
         now=NOW + timedelta(minutes=1),
         entropy=os.urandom,
+        speech=RAIL,
     )
     return begun["session"]["sessionId"]
 
 
 def find(desk, *, actor=None, **query):
-    return resume_sessions(actor=actor or desk.agent, query=ResumeQuery(**query))
+    return RAIL.say(resume_sessions(actor=actor or desk.agent, query=ResumeQuery(**query)))
 
 
 QUERIES = {
@@ -80,6 +83,7 @@ def test_the_token_that_it_gives_takes_more_notes_and_the_id_begins_a_run_there(
         submission=Submission(notes="And it smells."),
         now=NOW + timedelta(minutes=2),
         entropy=os.urandom,
+        speech=RAIL,
     )
     run_cast.published(desk, *plain_steps(2))
     value = run_cast.start(desk, session_id=from_text(Prefix.SESSION, noted), now=NOW + timedelta(minutes=3)).value
@@ -99,6 +103,7 @@ def test_notes_on_a_session_after_a_node_are_not_in_the_recap_of_that_node(desk,
         submission=Submission(notes="Later."),
         now=NOW + timedelta(minutes=4),
         entropy=os.urandom,
+        speech=RAIL,
     )
 
     recap = rehydrate(desk.agent, value).value["recap"]

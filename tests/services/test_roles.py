@@ -23,6 +23,7 @@ from tests.engine_play import NEVER_STOP
 from tests.handover_cast import WORKFLOW, begun, entered, publish_folder, two_activities
 from tests.run_cast import NOW, advance, advanced, begin, bookmark, plain_steps, rehydrate, run_id, session_id
 from traces_app.services.retention import keep_traces
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,8 +68,12 @@ def test_requests_and_upkeep_do_all_their_work_as_their_roles(desk):
         assert advance(desk.agent, value, "").replayed
         fresh = rehydrate(desk.agent, value).value
         advance(desk.agent, fresh)
-        runs.change_preferences(actor=desk.person, run_id=run_id(value), change=NEVER_STOP, now=NOW, entropy=os.urandom)
-        sessions.start_session(actor=desk.agent, title="Notes", observations={}, now=NOW, entropy=os.urandom)
+        runs.change_preferences(
+            actor=desk.person, run_id=run_id(value), change=NEVER_STOP, now=NOW, entropy=os.urandom, speech=RAIL
+        )
+        sessions.start_session(
+            actor=desk.agent, title="Notes", observations={}, now=NOW, entropy=os.urandom, speech=RAIL
+        )
         asked = at_question(desk, authority="human")
         answer(desk.person, only_row(asked), reason="It is right.")
         publish_folder(desk, two_activities(), WORKFLOW)

@@ -15,6 +15,7 @@ from tests import run_cast
 from tests.engine_play import NEVER_STOP
 from tests.run_cast import NOW, advance, advanced, assert_healthy, begin, events, plain_steps, session_id, start
 from tests.step_documents import step
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -106,6 +107,7 @@ def acting(desk, value, entropy):
         submission=Submission(notes="Done."),
         now=NOW,
         entropy=entropy,
+        speech=RAIL,
     )
 
 

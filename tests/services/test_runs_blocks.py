@@ -19,6 +19,7 @@ from tests.run_cast import (
     notes_free,
     run_id,
     warning_codes,
+    words_of,
 )
 from tests.step_documents import loop, step
 from workflows_app.engine.contracts import BUILT_IN
@@ -62,7 +63,7 @@ def test_a_block_tells_what_is_missing_and_hands_out_the_tokens_of_the_retry(des
     assert (stuck["kind"], stuck["retryable"], blocker_codes(stuck)) == ("blocked", True, ["MISSING_REQUIRED_NOTES"])
     assert stuck["pending"]["stepId"] == "first-step"
     assert stuck["nextCall"]["params"]["ackToken"] == stuck["ackToken"] != value["ackToken"]
-    assert stuck["ackToken"] in reply.text.splitlines()
+    assert stuck["ackToken"] in words_of(reply).splitlines()
     assert_healthy(stuck)
 
 

@@ -11,6 +11,7 @@ from tests.database_watch import round_trips, rows_and_pages_read
 from tests.run_cast import advance, advanced, begin, bookmark, events, notes_free, plain_steps, rehydrate
 from tests.step_documents import step
 from workflows_app.engine.program import Autonomy
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -72,7 +73,7 @@ def test_an_advance_that_makes_a_fork_is_three_however_many_siblings_there_are(d
 def test_an_advance_under_a_mode_that_a_person_changed_is_three(desk, warm):
     never = PreferenceChange(autonomy=Autonomy.NEVER_STOP)
     runs.change_preferences(
-        actor=desk.person, run_id=run_cast.run_id(warm), change=never, now=run_cast.NOW, entropy=os.urandom
+        actor=desk.person, run_id=run_cast.run_id(warm), change=never, now=run_cast.NOW, entropy=os.urandom, speech=RAIL
     )
 
     reply, trips = round_trips(lambda: advance(desk.agent, warm))

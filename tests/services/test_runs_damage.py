@@ -15,6 +15,7 @@ from tests import run_cast
 from tests.engine_play import NEVER_STOP
 from tests.run_cast import advance, advanced, begin, bookmark, events, rehydrate, run_id, session_id
 from tests.step_documents import step
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,7 +45,7 @@ DAMAGED = pytest.mark.parametrize("damage", sorted(DAMAGE))
 
 def change_mode(desk, value):
     return runs.change_preferences(
-        actor=desk.person, run_id=run_id(value), change=NEVER_STOP, now=run_cast.NOW, entropy=os.urandom
+        actor=desk.person, run_id=run_id(value), change=NEVER_STOP, now=run_cast.NOW, entropy=os.urandom, speech=RAIL
     )
 
 

@@ -18,9 +18,11 @@ from tests.run_cast import (
     rehydrate,
     run_id,
     warning_codes,
+    words_of,
 )
 from tests.step_documents import step
 from workflows_app.engine.program import Autonomy
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -195,7 +197,7 @@ def test_a_recap_beyond_its_budget_keeps_the_newest_and_says_how_many_it_left_ou
     assert [entry["notes"][:2] for entry in recap["entries"]] == ["03", "04", "05", "06", "07", "08"]
     assert (recap["truncated"], recap["omitted"]) == (True, 3)
     assert sum(len(entry["notes"].encode()) for entry in recap["entries"]) <= 24 * 1024
-    assert "[TRUNCATED: 3 earlier entries left out" in reply.text
+    assert "[TRUNCATED: 3 earlier entries left out" in words_of(reply)
 
 
 def test_a_recap_of_a_very_long_run_says_that_nobody_counted_its_beginning(desk):
@@ -234,7 +236,7 @@ def test_notes_further_back_than_is_looked_are_told_to_be_left_out(desk):
     reply = rehydrate(desk.agent, value)
 
     assert (reply.value["recap"]["entries"], reply.value["recap"]["truncated"]) == ([], True)
-    assert "earlier entries left out" in reply.text
+    assert "earlier entries left out" in words_of(reply)
 
 
 def test_rehydrating_a_block_tells_again_what_was_missing(desk):
@@ -423,7 +425,12 @@ def change(desk, value, wanted, actor=None):
     import os
 
     return runs.change_preferences(
-        actor=actor or desk.person, run_id=run_id(value), change=wanted, now=run_cast.soon(2), entropy=os.urandom
+        actor=actor or desk.person,
+        run_id=run_id(value),
+        change=wanted,
+        now=run_cast.soon(2),
+        entropy=os.urandom,
+        speech=RAIL,
     )
 
 

@@ -11,6 +11,7 @@ from tests import run_cast
 from tests.engine_play import NEVER_STOP, STOP_ON_USER
 from tests.run_cast import NOW, advanced, begin, events, plain_steps, run_id, session_id, warning_codes
 from workflows_app.engine.program import Autonomy, RiskPolicy
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +33,9 @@ def team_prefers(desk, autonomy, risk_policy="conservative"):
 
 
 def change(actor, value, wanted):
-    return runs.change_preferences(actor=actor, run_id=run_id(value), change=wanted, now=NOW, entropy=os.urandom).value
+    return runs.change_preferences(
+        actor=actor, run_id=run_id(value), change=wanted, now=NOW, entropy=os.urandom, speech=RAIL
+    ).value
 
 
 def test_without_any_word_a_run_is_guided_and_conservative(desk):
@@ -61,7 +64,9 @@ def test_a_later_change_of_the_team_does_not_reach_back(desk):
 
 def test_runs_of_a_session_begin_with_its_baseline(desk):
     team_prefers(desk, "full_auto_stop_on_user_deps")
-    begun = sessions.start_session(actor=desk.agent, title="Chat", observations={}, now=NOW, entropy=os.urandom).value
+    begun = sessions.start_session(
+        actor=desk.agent, title="Chat", observations={}, now=NOW, entropy=os.urandom, speech=RAIL
+    ).value
     team_prefers(desk, "full_auto_never_stop")
     run_cast.published(desk, *plain_steps(2))
 

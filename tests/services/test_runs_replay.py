@@ -10,8 +10,20 @@ from sessions_app.services import keys, runs
 from tests import run_cast
 from tests.database_watch import read_only, rows_written
 from tests.key_turns import rotate_long_ago
-from tests.run_cast import NOW, advance, advanced, assert_healthy, begin, bookmark, events, plain_steps, rehydrate
+from tests.run_cast import (
+    NOW,
+    advance,
+    advanced,
+    assert_healthy,
+    begin,
+    bookmark,
+    events,
+    plain_steps,
+    rehydrate,
+    words_of,
+)
 from tests.step_documents import step
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,7 +44,7 @@ def test_a_hundred_replays_are_byte_for_byte_the_first_answer(desk):
     replays = [advance(desk.agent, value, "Other notes.", context={"x": 1}) for _ in range(100)]
 
     assert {reply.data for reply in replays} == {first.data}
-    assert {reply.text for reply in replays} == {first.text}
+    assert {words_of(reply) for reply in replays} == {words_of(first)}
     assert not first.replayed
     assert all(reply.replayed for reply in replays)
     assert len(events(value, "advance_recorded")) == 1
@@ -71,7 +83,7 @@ def test_a_replay_decides_nothing_for_what_would_decide_it_is_gone(desk, notes):
 
     again = advance(desk.agent, value, "Now there are notes.")
 
-    assert (again.data, again.text, again.replayed) == (first.data, first.text, True)
+    assert (again.data, words_of(again), again.replayed) == (first.data, words_of(first), True)
 
 
 def test_an_ack_is_answered_the_same_long_after_the_run_has_gone_on(desk):
@@ -191,6 +203,7 @@ def test_a_forged_token_in_notes_is_not_signed_by_a_replay(desk):
         beginning=runs.Beginning(workflow_id="team.sample", goal=f"Use {forged}", request_key="once"),
         now=NOW,
         entropy=os.urandom,
+        speech=RAIL,
     )
     rotate(2)
 
@@ -199,6 +212,7 @@ def test_a_forged_token_in_notes_is_not_signed_by_a_replay(desk):
         beginning=runs.Beginning(workflow_id="team.sample", goal=f"Use {forged}", request_key="once"),
         now=NOW,
         entropy=os.urandom,
+        speech=RAIL,
     )
 
     assert told.value["goal"] == again.value["goal"] == f"Use {forged}"
@@ -209,7 +223,7 @@ def test_a_forged_token_in_notes_is_not_signed_by_a_replay(desk):
 
 def start_once(desk, key, actor=None):
     beginning = runs.Beginning(workflow_id="team.sample", goal="Try it", request_key=key)
-    return runs.start_run(actor=actor or desk.agent, beginning=beginning, now=NOW, entropy=os.urandom)
+    return runs.start_run(actor=actor or desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=RAIL)
 
 
 def test_a_start_with_a_key_is_answered_once(desk):
@@ -248,6 +262,7 @@ def test_a_replay_does_not_look_at_what_is_handed_in(desk):
         submission=Submission(notes="a\x00b", context={"__proto__": 1}),
         now=NOW,
         entropy=os.urandom,
+        speech=RAIL,
     )
 
     assert again.data == first.data

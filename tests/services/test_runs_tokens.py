@@ -17,7 +17,8 @@ from sessions_app.services import runs
 from teams_app.engine.actors import Scope
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from tests import run_cast
-from tests.run_cast import advance, advanced, begin, bookmark, events, plain_steps, rehydrate
+from tests.run_cast import advance, advanced, begin, bookmark, events, plain_steps, rehydrate, words_of
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db
 
@@ -186,7 +187,7 @@ def test_a_reply_prints_each_token_on_a_line_of_its_own(desk):
 
     reply = run_cast.start(desk)
 
-    lines = reply.text.splitlines()
+    lines = words_of(reply).splitlines()
     assert [lines.count(reply.value[name]) for name in ("stateToken", "ackToken", "checkpointToken")] == [1, 1, 1]
     assert all(len(reply.value[name]) <= 64 for name in ("stateToken", "ackToken", "checkpointToken"))
 
@@ -204,6 +205,7 @@ def test_clock_and_randomness_are_the_callers(desk):
                 beginning=beginning,
                 now=run_cast.NOW,
                 entropy=lambda count: next(numbers).to_bytes(count, "big"),
+                speech=RAIL,
             )
             transaction.set_rollback(True)
         return reply.data

@@ -12,7 +12,8 @@ from sessions_app.services import keys, sessions
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
 from tests import run_cast
 from tests.key_turns import rotate_long_ago
-from tests.run_cast import NOW, advanced, assert_healthy, events, plain_steps, session_id
+from tests.run_cast import NOW, advanced, assert_healthy, events, plain_steps, session_id, words_of
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db
 
@@ -26,7 +27,12 @@ def desk():
 
 def begun(desk, *, title="A chat", observations=None, actor=None):
     return sessions.start_session(
-        actor=actor or desk.agent, title=title, observations=observations or {}, now=NOW, entropy=os.urandom
+        actor=actor or desk.agent,
+        title=title,
+        observations=observations or {},
+        now=NOW,
+        entropy=os.urandom,
+        speech=RAIL,
     ).value
 
 
@@ -37,6 +43,7 @@ def keep(desk, value, notes="Remember.", *, artifacts=(), actor=None):
         submission=Submission(notes=notes, artifacts=tuple(artifacts)),
         now=NOW + timedelta(minutes=1),
         entropy=os.urandom,
+        speech=RAIL,
     )
 
 
@@ -196,6 +203,8 @@ def test_after_two_rotations_a_session_token_repeats_and_records_nothing_new(des
 
 
 def test_the_text_of_a_session_has_its_token_on_a_line_of_its_own(desk):
-    reply = sessions.start_session(actor=desk.agent, title="", observations={}, now=NOW, entropy=os.urandom)
+    reply = sessions.start_session(
+        actor=desk.agent, title="", observations={}, now=NOW, entropy=os.urandom, speech=RAIL
+    )
 
-    assert reply.value["sessionToken"] in reply.text.splitlines()
+    assert reply.value["sessionToken"] in words_of(reply).splitlines()

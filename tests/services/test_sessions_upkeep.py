@@ -23,6 +23,7 @@ from tests import run_cast
 from tests.engine_play import AGGRESSIVE, NEVER_STOP, STOP_ON_USER
 from tests.run_cast import NOW, advanced, assert_healthy, begin, bookmark, events, run_id, session_id
 from tests.step_documents import step
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db
 
@@ -170,7 +171,9 @@ def forget_baseline():
 def test_what_a_session_began_with_is_made_again_from_the_event_that_begins_it(desk):
     set_team_preferences(actor=desk.owner, change=NEVER_STOP, now=NOW)
     value = begin(desk, step("first-step"))
-    noted = sessions.start_session(actor=desk.agent, title="Notes", observations={}, now=NOW, entropy=os.urandom).value
+    noted = sessions.start_session(
+        actor=desk.agent, title="Notes", observations={}, now=NOW, entropy=os.urandom, speech=RAIL
+    ).value
     set_team_preferences(actor=desk.owner, change=STOP_ON_USER, now=NOW)
     forget_baseline()
 

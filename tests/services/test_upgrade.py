@@ -42,6 +42,8 @@ from sessions_app.services import checkpoints, handles, handover, runs
 from sessions_app.services.handover import Call
 from sessions_app.services.bundles import export_session
 from teams_app.engine.actors import Actor, ActorKind, Door, Role, Scope
+from workrail_site.dialects.activities.speech import ACTIVITIES
+from workrail_site.dialects.rail.replies import RAIL
 
 team = UUID("01a1ee87-3200-7d62-810b-9844b6cd5948")
 agent = Actor(kind=ActorKind.AGENT_KEY, id="key_6", name="a key", team_id=team, door=Door.MCP, scopes=frozenset(Scope))
@@ -50,7 +52,7 @@ now = timezone.now()
 
 def advance(state, ack):
     return runs.advance_run(actor=agent, state_token=state, ack_token=ack, submission=Submission(notes="Done."),
-                            preferences=None, now=now, entropy=os.urandom)
+                            preferences=None, now=now, entropy=os.urandom, speech=RAIL)
 """
 
 ADVANCE = """
@@ -68,7 +70,7 @@ checkpoints.answer_checkpoint(actor=person, request_id=row.id, option_id="yes", 
 HANDED_OVER = """
 held = handles.read_held(actor=agent, dialect=Dialect.SESSION, token="ses.v1.3d46maxpm2j40e4827dk0g4pym000000000000504svgevx3bfhc69j")
 assert held.activity.id == "plan"
-call = Call(actor=agent, dialect=Dialect.SESSION, token=held.token, now=now, entropy=os.urandom)
+call = Call(actor=agent, dialect=Dialect.SESSION, token=held.token, now=now, entropy=os.urandom, speech=ACTIVITIES)
 done = tuple(ManifestEntry(step_id=name, output="Did it.") for name in ("draft", "review"))
 handover.enter_activity(call, EnterActivity(activity_id="build", manifest=done, asks_on_entry=True))
 """

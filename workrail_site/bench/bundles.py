@@ -19,6 +19,7 @@ from sessions_app.services.runs import Beginning
 from teams_app.engine.actors import ActorKind, Role
 from teams_app.engine.ids import Prefix, from_text
 from workrail_site.bench.stage import NOTES, Stage
+from workrail_site.dialects.rail.replies import RAIL
 
 _MEBIBYTE = 1024 * 1024
 
@@ -49,7 +50,7 @@ def _long_session(stage: Stage, events: int) -> tuple[Any, int]:
     """Advanced until its log is so long."""
     now = timezone.now()
     beginning = Beginning(workflow_id=stage.workflow_id, goal="Leave as a file")
-    value = runs.start_run(actor=stage.actor, beginning=beginning, now=now, entropy=os.urandom).value
+    value = runs.start_run(actor=stage.actor, beginning=beginning, now=now, entropy=os.urandom, speech=RAIL).value
     session_id = from_text(Prefix.SESSION, value["session"]["sessionId"])
     if session_id is None:
         raise RuntimeError("A start answers with the id of its session.")
@@ -65,6 +66,7 @@ def _long_session(stage: Stage, events: int) -> tuple[Any, int]:
                 preferences=None,
                 now=now,
                 entropy=os.urandom,
+                speech=RAIL,
             ).value
         count = read_session(actor=stage.actor, session_id=session_id).event_count
     return session_id, count

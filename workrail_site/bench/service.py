@@ -22,6 +22,9 @@ from sessions_app.services.navigation import steer_run
 from sessions_app.services.runs import Beginning, advance_run, start_run
 from workrail_site.bench.figures import Figure
 from workrail_site.bench.stage import ACTIVITIES, LOOP_ID, NOTES, Stage, activity_steps
+from workrail_site.dialects.activities.speech import ACTIVITIES as HANDED_OVER
+from workrail_site.dialects.navigation.situations import NAVIGATION
+from workrail_site.dialects.rail.replies import RAIL
 
 EVENTS_PER_ADVANCE = 5
 _WARM_CALLS = 10
@@ -83,7 +86,7 @@ def handing() -> Walk:
 
 def begin(stage: Stage) -> dict[str, Any]:
     beginning = Beginning(workflow_id=stage.workflow_id, goal="Measure")
-    return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom).value
+    return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=RAIL).value
 
 
 def advance(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
@@ -95,6 +98,7 @@ def advance(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
         submission=Submission(notes=NOTES),
         now=timezone.now(),
         entropy=os.urandom,
+        speech=RAIL,
     )
     return reply.value
 
@@ -148,7 +152,7 @@ def _work(stage: Stage, walk: Walk, tally: _Tally, ready: threading.Barrier, sto
 
 def _begin_by_hand(stage: Stage) -> dict[str, Any]:
     beginning = Beginning(workflow_id=stage.workflow_id, dialect=Dialect.NAVIGATION)
-    return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom).value
+    return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=RAIL).value
 
 
 def _complete(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
@@ -169,6 +173,7 @@ def _steer(stage: Stage, value: dict[str, Any], action: Action) -> dict[str, Any
         action=action,
         now=timezone.now(),
         entropy=os.urandom,
+        speech=NAVIGATION,
     ).value
     if not following["success"]:
         raise RuntimeError(f"The run cannot be taken on by hand: {following}")
@@ -188,6 +193,7 @@ def _enter_next(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
         token=value["session_token"],
         now=timezone.now(),
         entropy=os.urandom,
+        speech=HANDED_OVER,
     )
     here = value["activity_id"]
     done = (

@@ -12,14 +12,17 @@ from sessions_app.engine.runs import Dialect, ObservationKey
 from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import CheckpointValue, Wanted, list_checkpoints
 from sessions_app.services import checkpoints, navigation, runs
-from sessions_app.services.minting import Reply
 from sessions_app.services.runs import Beginning
+from sessions_app.services.speech import Reply
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.pages import PageRequest
 from traces_app.services.recording import record_call
 from workrail_site.demo.clock import Clock
+from workrail_site.dialects.navigation.readings import beginning_of
+from workrail_site.dialects.navigation.situations import NAVIGATION
+from workrail_site.dialects.rail.replies import RAIL
 
 _USUAL_MS, _SPREAD_MS = 9, 23
 
@@ -70,7 +73,9 @@ class Agent:
         self._call(
             "start_workflow",
             told,
-            lambda: runs.start_run(actor=self.actor, beginning=beginning, now=self.clock.now, entropy=os.urandom),
+            lambda: runs.start_run(
+                actor=self.actor, beginning=beginning, now=self.clock.now, entropy=os.urandom, speech=RAIL
+            ),
         )
 
     def go(
@@ -93,6 +98,7 @@ class Agent:
                 submission=submission,
                 now=self.clock.now,
                 entropy=os.urandom,
+                speech=RAIL,
             ),
         )
         return self.value
@@ -102,7 +108,9 @@ class Agent:
         self._call(
             "continue_workflow",
             {"stateToken": held["stateToken"]},
-            lambda: runs.rehydrate_run(actor=self.actor, state_token=held["stateToken"], entropy=os.urandom),
+            lambda: runs.rehydrate_run(
+                actor=self.actor, state_token=held["stateToken"], entropy=os.urandom, speech=RAIL
+            ),
         )
 
     def bookmark(self, notes: str) -> None:
@@ -117,6 +125,7 @@ class Agent:
                 submission=Submission(notes=notes),
                 now=self.clock.now,
                 entropy=os.urandom,
+                speech=RAIL,
             ),
         )
 
@@ -130,6 +139,7 @@ class Agent:
                 beginning=Beginning(workflow_id="team.hotfixx"),
                 now=self.clock.now,
                 entropy=os.urandom,
+                speech=RAIL,
             ),
         )
 
@@ -137,12 +147,12 @@ class Agent:
         self._call(
             "nav_start",
             {"workflow_id": workflow_id},
-            lambda: navigation.start_by_hand(
+            lambda: runs.start_run(
                 actor=self.actor,
-                workflow_id=workflow_id,
-                variables=variables,
+                beginning=beginning_of(workflow_id, variables),
                 now=self.clock.now,
                 entropy=os.urandom,
+                speech=NAVIGATION,
             ),
         )
 
@@ -152,7 +162,12 @@ class Agent:
             "nav_action",
             {"state": state},
             lambda: navigation.steer_run(
-                actor=self.actor, state_token=state, action=action, now=self.clock.now, entropy=os.urandom
+                actor=self.actor,
+                state_token=state,
+                action=action,
+                now=self.clock.now,
+                entropy=os.urandom,
+                speech=NAVIGATION,
             ),
         )
 
@@ -162,7 +177,7 @@ class Agent:
         self._call(
             "nav_situation",
             {"state": state},
-            lambda: navigation.read_situation(actor=self.actor, state_token=state),
+            lambda: navigation.read_situation(actor=self.actor, state_token=state, speech=NAVIGATION),
         )
 
     def _call(self, tool: str, told: Mapping[str, Any], make: Callable[[], Reply]) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from sessions_app.engine.decisions import EnterActivity
-from sessions_app.engine.handover_replies import STRETCH
 from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
 from traces_app.services.reading import trace_token_of
 from workrail_site.dialects.activities.parameters import ActivityEntry, StepEntry
 from workrail_site.dialects.activities.printing import echoed, meta_of, told
+from workrail_site.dialects.activities.speech import STRETCH
 from workrail_site.mcp.answers import ToolReply
 
 

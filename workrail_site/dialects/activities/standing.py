@@ -13,6 +13,7 @@ from sessions_app.services.handover import Call, Handed, changed_since
 from teams_app.engine.errors import WorkrailError
 from traces_app.services.writing import Noted
 from workflows_app.engine.program import Activity
+from workrail_site.dialects.activities.speech import ACTIVITIES
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.tracing import note_call
 
@@ -50,7 +51,9 @@ def moving(token: str, *, dialect: Dialect, move: Callable[[Call], Handed]) -> H
     """A call that moves the run. The trace is told where it found it; of one that is refused, where it stands."""
     actor = acting()
     try:
-        handed = move(Call(actor=actor, dialect=dialect, token=token, now=timezone.now(), entropy=os.urandom))
+        handed = move(
+            Call(actor=actor, dialect=dialect, token=token, now=timezone.now(), entropy=os.urandom, speech=ACTIVITIES)
+        )
     except WorkrailError:
         with suppress(WorkrailError):
             note(read_held(actor=actor, token=token, dialect=dialect))

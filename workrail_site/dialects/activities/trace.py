@@ -6,6 +6,7 @@ from typing import Any
 from sessions_app.selectors.handles import begun_children
 from sessions_app.services.handles import Held
 from traces_app.services.reading import get_trace
+from workrail_site.dialects.activities.status import parent_json
 from workrail_site.mcp.calling import acting
 
 
@@ -19,6 +20,6 @@ def trace_of(held: Held, trace_tokens: Sequence[str] | None) -> dict[str, Any]:
     )
     told = reading.as_json()
     if handle.parent is not None:
-        told["parent"] = handle.parent.as_json()
+        told["parent"] = parent_json(handle.parent)
     children = begun_children(actor=acting(), run_id=handle.run_id)
     return {**told, "children": children} if children else told

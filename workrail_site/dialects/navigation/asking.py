@@ -9,6 +9,8 @@ from django.utils import timezone
 from sessions_app.engine.actions import RespondToCheckpoint
 from sessions_app.services import navigation
 from sessions_app.services.asked import questions_at_state
+from workrail_site.dialects.navigation.printing import told
+from workrail_site.dialects.navigation.situations import NAVIGATION
 from workrail_site.dialects.questions import as_question
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
@@ -28,24 +30,25 @@ class NavigationAsking:
         return reply, as_question(asked[0]) if asked else None
 
     def answered(self, reply: ToolReply, given: Mapping[str, Any], question: Question, option_id: str) -> ToolReply:
-        told = navigation.steer_run(
+        moved = navigation.steer_run(
             actor=acting(),
             state_token=_state(reply, given),
             action=RespondToCheckpoint(checkpoint_id=question.name, option_id=option_id),
             asked_by_client=True,
             now=timezone.now(),
             entropy=os.urandom,
+            speech=NAVIGATION,
         )
-        return ToolReply(text=told.text, value=told.value)
+        return told(moved.value)
 
     def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: Question) -> ToolReply:  # noqa: ARG002  as every dialect is asked
         """The situation after the answer, when a person has given it in the meantime."""
-        told = self._situation(reply, given)
-        return reply if _waits(told.value) else told
+        situation = self._situation(reply, given)
+        return reply if _waits(situation.value) else situation
 
     def _situation(self, reply: ToolReply, given: Mapping[str, Any]) -> ToolReply:
-        told = navigation.read_situation(actor=acting(), state_token=_state(reply, given))
-        return ToolReply(text=told.text, value=told.value)
+        moved = navigation.read_situation(actor=acting(), state_token=_state(reply, given), speech=NAVIGATION)
+        return told(moved.value)
 
 
 def _state(reply: ToolReply, given: Mapping[str, Any]) -> str:

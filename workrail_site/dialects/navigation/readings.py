@@ -1,11 +1,15 @@
 """Arguments of `nav_action` as the action that they name."""
 
+from collections.abc import Mapping
 from typing import Any, assert_never
 
 from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
+from sessions_app.engine.runs import Dialect
 from sessions_app.engine.submissions import Submission
+from sessions_app.services.runs import Beginning
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.navigation.parameters import ActionName
+from workrail_site.dialects.navigation.situations import PARENT_STATE
 
 
 def action_of(
@@ -33,6 +37,13 @@ def action_of(
             return AdvanceLoop(loop_id=_needed(name, loop_id=loop_id)["loop_id"], items=items)
         case _:
             assert_never(name)
+
+
+def beginning_of(workflow_id: str, variables: Mapping[str, Any]) -> Beginning:
+    """The reserved variable is the state of the run that triggers this one, and no variable."""
+    given = dict(variables)
+    parent_state = str(given.pop(PARENT_STATE)) if PARENT_STATE in given else None
+    return Beginning(workflow_id=workflow_id, context=given, dialect=Dialect.NAVIGATION, parent_state=parent_state)
 
 
 def _needed(name: ActionName, **given: str | None) -> dict[str, str]:

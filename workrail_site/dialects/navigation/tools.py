@@ -5,13 +5,14 @@ import os
 from django.utils import timezone
 
 from sessions_app.engine.submissions import read_submission
-from sessions_app.services import navigation
-from sessions_app.services.minting import Reply
+from sessions_app.services import navigation, runs
+from sessions_app.services.speech import Reply
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.navigation import definitions, material, parameters as given
 from workrail_site.dialects.navigation.asking import NavigationAsking
 from workrail_site.dialects.navigation.printing import told
-from workrail_site.dialects.navigation.readings import action_of
+from workrail_site.dialects.navigation.readings import action_of, beginning_of
+from workrail_site.dialects.navigation.situations import NAVIGATION, pending_checkpoint
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
@@ -31,19 +32,17 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
 
         Each call begins another run. To look again at one that is under way, call nav_situation with its state.
         """
-        reply = navigation.start_by_hand(
-            actor=acting(),
-            workflow_id=workflow_id.strip(),
-            variables=initial_variables or {},
-            now=timezone.now(),
-            entropy=os.urandom,
+        beginning = beginning_of(workflow_id.strip(), initial_variables or {})
+        return _printed(
+            runs.start_run(
+                actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=NAVIGATION
+            )
         )
-        return _printed(reply)
 
     @hinted(Hints(title="Where a run stands", read_only=True, idempotent=True))
     def nav_situation(self, *, state: given.State) -> ToolReply:
         """Tells where the run stands and what can be done, without changing anything. Use it after a pause or a lost chat."""
-        return _printed(navigation.read_situation(actor=acting(), state_token=state))
+        return _printed(navigation.read_situation(actor=acting(), state_token=state, speech=NAVIGATION))
 
     @hinted(Hints(title="Act on a run", idempotent=True))
     def nav_action(
@@ -78,14 +77,19 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
             loop_items=loop_items,
         )
         reply = navigation.steer_run(
-            actor=acting(), state_token=state, action=asked, now=timezone.now(), entropy=os.urandom
+            actor=acting(),
+            state_token=state,
+            action=asked,
+            now=timezone.now(),
+            entropy=os.urandom,
+            speech=NAVIGATION,
         )
         return _printed(reply)
 
     @hinted(Hints(title="The checkpoint that waits", read_only=True, idempotent=True))
     def nav_checkpoint(self, *, state: given.State) -> ToolReply:
         """Tells the question that blocks the run, with its options, or that there is none. Show it to your user."""
-        return told(navigation.read_checkpoint(actor=acting(), state_token=state))
+        return told(pending_checkpoint(navigation.read_checkpoint(actor=acting(), state_token=state)))
 
     @hinted(Hints(title="List workflows", read_only=True, idempotent=True))
     def list_workflows(self) -> ToolReply:
@@ -188,7 +192,7 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
 
 
 def _printed(reply: Reply) -> ToolReply:
-    return ToolReply(text=reply.text, value=reply.value)
+    return told(reply.value)
 
 
 def _given(workflow_id: str | None) -> str | None:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError
-from sessions_app.engine.handover_replies import answer_of
 from sessions_app.services.handles import Held
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from workflows_app.engine.activity_documents import overview_json
@@ -13,6 +12,7 @@ from workrail_site.dialects.activities.definitions import question_json, summari
 from workrail_site.dialects.activities.printing import echoed, headed, meta_of, tokened
 from workrail_site.dialects.activities.resources import Reading
 from workrail_site.dialects.activities.skills import Shelf, Skill
+from workrail_site.dialects.activities.speech import answer_of
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
 

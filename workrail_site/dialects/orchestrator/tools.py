@@ -20,6 +20,7 @@ from workrail_site.dialects.activities.printing import answered, headed, listed,
 from workrail_site.dialects.activities.resources import read_resource
 from workrail_site.dialects.activities.skills import Shelf
 from workrail_site.dialects.activities.standing import current_activity, drift_of, moving, standing, ungated
+from workrail_site.dialects.activities.status import status_of
 from workrail_site.dialects.activities.trace import trace_of
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.orchestrator import parameters as given
@@ -105,8 +106,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         Use it to come back to a session, and while a checkpoint is open.
         """
         held = standing(session_token, dialect=Dialect.ORCHESTRATOR)
-        status = handover.read_status(actor=acting(), token=session_token, dialect=Dialect.ORCHESTRATOR)
-        return tokened(status, token=held.token, warnings=drift_of(held))
+        return tokened(status_of(actor=acting(), held=held), token=held.token, warnings=drift_of(held))
 
     @hinted(Hints(title="Read the workflow", read_only=True, idempotent=True))
     def get_workflow(self, *, session_token: handing.SessionToken, summary: handing.Summary = True) -> ToolReply:

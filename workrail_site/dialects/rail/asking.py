@@ -13,6 +13,7 @@ from sessions_app.selectors.checkpoints import CheckpointValue, question_of_run
 from sessions_app.services import runs
 from teams_app.engine.ids import Prefix, from_text
 from workrail_site.dialects.questions import as_question
+from workrail_site.dialects.rail.replies import RAIL, render_text
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.eliciting import Question
@@ -48,8 +49,9 @@ def _acknowledged(reply: ToolReply, submission: Submission, *, asked_by_client: 
         asked_by_client=asked_by_client,
         now=timezone.now(),
         entropy=os.urandom,
+        speech=RAIL,
     )
-    return ToolReply(text=told.text, value=told.value)
+    return ToolReply(text=render_text(told.value, template=told.template), value=told.value)
 
 
 def _asked(reply: ToolReply) -> Mapping[str, Any] | None:

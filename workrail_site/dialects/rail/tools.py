@@ -4,14 +4,14 @@ import os
 
 from django.utils import timezone
 
-from sessions_app.engine import resume_reply
 from sessions_app.engine.submissions import Submission
 from sessions_app.services import runs, sessions
 from sessions_app.services.resume import resume_sessions
-from sessions_app.services.runs import Beginning, Reply
+from sessions_app.services.runs import Beginning
+from sessions_app.services.speech import Reply
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.introductions import INTRODUCTIONS
-from workrail_site.dialects.rail import library, parameters as given
+from workrail_site.dialects.rail import library, parameters as given, resuming
 from workrail_site.dialects.rail.asking import RailAsking
 from workrail_site.dialects.rail.readings import (
     change_of,
@@ -21,6 +21,7 @@ from workrail_site.dialects.rail.readings import (
     session_id_of,
     submission_of,
 )
+from workrail_site.dialects.rail.replies import RAIL, render_text
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.library import MCPToolset
@@ -100,7 +101,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             request_key=caller().request_key,
         )
         return _printed(
-            runs.start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom),
+            runs.start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=RAIL),
         )
 
     @hinted(Hints(title="Continue a workflow", idempotent=True))
@@ -131,7 +132,9 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             mode=preferences,
         )
         if ack_token is None:
-            return _printed(runs.rehydrate_run(actor=acting(), state_token=state_token, entropy=os.urandom))
+            return _printed(
+                runs.rehydrate_run(actor=acting(), state_token=state_token, entropy=os.urandom, speech=RAIL)
+            )
         return _printed(
             runs.advance_run(
                 actor=acting(),
@@ -141,6 +144,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
                 preferences=change_of(preferences),
                 now=timezone.now(),
                 entropy=os.urandom,
+                speech=RAIL,
             ),
         )
 
@@ -171,6 +175,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
                 submission=submission,
                 now=timezone.now(),
                 entropy=os.urandom,
+                speech=RAIL,
             ),
         )
 
@@ -191,6 +196,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             observations=observations_of(observations),
             now=timezone.now(),
             entropy=os.urandom,
+            speech=RAIL,
         )
         return _printed(reply)
 
@@ -209,11 +215,9 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         Then call continue_workflow with the stateToken of the one that is meant. Send what you know; without anything the
         latest runs are named.
         """
-        reply = resume_sessions(
-            actor=acting(),
-            query=resume_query_of(query, observations, workflow_id=workflow_id, session_id=session_id, run_id=run_id),
-        )
-        return ToolReply(text=resume_reply.render_text(reply), value=reply)
+        asked = resume_query_of(query, observations, workflow_id=workflow_id, session_id=session_id, run_id=run_id)
+        value = RAIL.say(resume_sessions(actor=acting(), query=asked))
+        return ToolReply(text=resuming.render_text(value), value=value)
 
 
 def _noted(session_token: str, submission: Submission) -> ToolReply:
@@ -223,6 +227,7 @@ def _noted(session_token: str, submission: Submission) -> ToolReply:
         submission=submission,
         now=timezone.now(),
         entropy=os.urandom,
+        speech=RAIL,
     )
     return _printed(reply)
 
@@ -243,4 +248,4 @@ def _which_tokens() -> InvalidInputError:
 
 
 def _printed(reply: Reply) -> ToolReply:
-    return ToolReply(text=reply.text, value=reply.value)
+    return ToolReply(text=render_text(reply.value, template=reply.template), value=reply.value)

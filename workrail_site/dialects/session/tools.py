@@ -4,7 +4,6 @@ import os
 
 from django.utils import timezone
 
-from sessions_app.engine.handover_replies import answer_of
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import handover
 from sessions_app.services.handles import Wish, begin
@@ -19,6 +18,7 @@ from workrail_site.dialects.activities.entering import entered, move_to
 from workrail_site.dialects.activities.printing import answered, listed, tokened, told
 from workrail_site.dialects.activities.resources import read_resource
 from workrail_site.dialects.activities.skills import Shelf
+from workrail_site.dialects.activities.speech import answer_of
 from workrail_site.dialects.activities.standing import current_activity, drift_of, moving, standing
 from workrail_site.dialects.activities.trace import trace_of
 from workrail_site.dialects.introductions import INTRODUCTIONS

@@ -3,8 +3,7 @@
 The order of the keys is part of the contract, and so is that `checkpoint` is null where none waits.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
 import orjson
@@ -12,53 +11,41 @@ import orjson
 from sessions_app.engine import landscape
 from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
 from sessions_app.engine.children import passed_on
-from sessions_app.engine.decisions import Warned
+from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.landscape import Landscape, Waiting
-from sessions_app.engine.state import Answered, Snapshot
+from sessions_app.engine.reply_facts import AwaitedRun, ReplyFacts
+from sessions_app.engine.state import Snapshot
+from sessions_app.engine.tokens import TokenKind
 from sessions_app.engine.ways import Exit
+from sessions_app.services.speech import Speech, TokenPlace
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import canonical
 from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import Checkpoint, Effect, Loop, Parallel, Program, Step, Trigger
+from workrail_site.dialects.effects import effect_json
 
 TEMPLATE = 2
+TOKENS = {"state": TokenKind.STATE}
 # The reserved name among the variables that a triggered workflow begins with: the state of the run that triggers it.
 PARENT_STATE = "parent_state"
+# Beside it stand variables, whose names may be any.
+_PARENT = {PARENT_STATE: TokenKind.STATE}
 _RETURNS = "; the run that triggered it goes on: call nav_situation with the state of that run"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Awaited:
-    """A run that another one waits for: of which workflow, and the state to take it on with."""
+def situation(facts: ReplyFacts) -> dict[str, Any]:
+    """Where the run stands and what can be done. Of an action it is told what came of it, and of a refused one why.
 
-    workflow: str
-    state: str
-
-
-def situation(
-    *,
-    program: Program,
-    snapshot: Snapshot,
-    state: str,
-    message: str = "",
-    warnings: Sequence[Warned] = (),
-    effect: Effect | None = None,
-    refusal: WorkrailError | None = None,
-    awaited: Sequence[Awaited] = (),
-    is_blocked: bool = False,
-    answered: Answered | None = None,
-) -> dict[str, Any]:
-    """Where the run stands and what can be done. Without a message it is told where the run stands. `is_blocked` tells that
-    the step that was just handed in is not done, `answered` what a person had said when it was.
-
-    While it waits for runs that it triggered nothing can be done; `awaited` are those.
+    While the run waits for others that it triggered nothing can be done.
     """
-    land = _surveyed(program, snapshot)
+    program, snapshot, state, refusal = facts.program, facts.snapshot, facts.tokens.state, facts.refusal
+    land = landscape.surveyed(program=program, snapshot=snapshot)
+    is_blocked = facts.action is not None and facts.outcome is Outcome.BLOCKED
     body: dict[str, Any] = {
         "success": refusal is None and not is_blocked,
         "position": _position(program, land),
-        "message": _failed(refusal) if refusal else message or _line(land, awaited),
-        "availableActions": _suspended(awaited) if awaited else _available(program, snapshot, land, state),
+        "message": _failed(refusal) if refusal else _message(facts) or _line(land, facts.awaited),
+        "availableActions": _suspended(facts.awaited) if facts.awaited else _available(program, snapshot, land, state),
         "checkpoint": None if land.checkpoint is None else checkpoint_view(land.checkpoint),
         "state": state,
     }
@@ -66,35 +53,47 @@ def situation(
         body["error"] = {"code": refusal.code, "message": refusal.message}
     if snapshot.blocked is not None:
         body["blockers"] = [blocker.as_json() for blocker in snapshot.blocked.blockers]
-    told = snapshot.answered or answered
+    told = snapshot.answered or (facts.before.answered if facts.before else None)
     if told is not None:
         body["answered"] = told.as_json()
     if snapshot.stop is not None:
         body["stopped"] = snapshot.stop.as_json()
     if land.waiting is Waiting.NOTHING:
         body["complete"] = True
+    effect = _effect_of(facts)
     if effect is not None:
         body["effects"] = effect_json(effect)
-    if warnings:
-        body["warnings"] = [warned.as_json() for warned in warnings]
+    if facts.warnings:
+        body["warnings"] = [warned.as_json() for warned in facts.warnings]
     return body
 
 
-def pending_checkpoint(*, program: Program, snapshot: Snapshot) -> dict[str, Any]:
+def token_places(reply: dict[str, Any]) -> Iterator[TokenPlace]:
+    """Beside the state of the run the same among the variables that triggered workflows are offered to begin with."""
+    yield reply, TOKENS
+    offered = (reply.get("availableActions") or {}).get("optional") or []
+    yield from ((each["initial_variables"], _PARENT) for each in offered if "initial_variables" in each)
+
+
+NAVIGATION = Speech(template=TEMPLATE, prints=frozenset(TOKENS.values()), say=situation, token_places=token_places)
+
+
+def pending_checkpoint(checkpoint: Checkpoint | None) -> dict[str, Any]:
     """What `nav_checkpoint` tells."""
-    checkpoint = _surveyed(program, snapshot).checkpoint
     if checkpoint is None:
         return {"active": False, "message": "No checkpoint waits for an answer."}
     return {"active": True, "checkpoint": checkpoint_view(checkpoint)}
 
 
-def waits_for_a_person(*, program: Program, snapshot: Snapshot) -> bool:
-    """Whether nothing but a signed-in person's answer or approval takes the run on."""
-    checkpoint = _surveyed(program, snapshot).checkpoint
-    return snapshot.work is not None or (checkpoint is not None and checkpoint.human)
+def _message(facts: ReplyFacts) -> str:
+    if facts.outcome is Outcome.STARTED:
+        return _started(facts.program, facts.snapshot, returns=facts.returns)
+    if facts.before is not None and facts.action is not None:
+        return _acted(facts.before, facts.snapshot, facts.action, returns=facts.returns)
+    return ""
 
 
-def started(*, program: Program, snapshot: Snapshot, returns: bool = False) -> str:
+def _started(program: Program, snapshot: Snapshot, *, returns: bool) -> str:
     ended = (
         f" There is nothing to do in it: it is complete{_RETURNS if returns else ''}."
         if snapshot.position.complete
@@ -103,7 +102,7 @@ def started(*, program: Program, snapshot: Snapshot, returns: bool = False) -> s
     return f"Started workflow '{program.title}' at activity '{snapshot.position.activity}'{ended}"
 
 
-def acted(*, before: Snapshot, after: Snapshot, action: Action, returns: bool = False) -> str:
+def _acted(before: Snapshot, after: Snapshot, action: Action, *, returns: bool) -> str:
     """What the action has come to, that the run ended with it, and that the run which triggered it goes on."""
     if after.blocked is not None:
         return f"Not done: {' '.join(blocker.message for blocker in after.blocked.blockers)}"
@@ -111,22 +110,13 @@ def acted(*, before: Snapshot, after: Snapshot, action: Action, returns: bool = 
     return f"{said}; the workflow is complete{_RETURNS if returns else ''}" if after.position.complete else said
 
 
-def effect_of(*, program: Program, before: Snapshot, action: Action) -> Effect | None:
+def _effect_of(facts: ReplyFacts) -> Effect | None:
     """The effect of the option that was chosen."""
-    if not isinstance(action, RespondToCheckpoint):
+    if facts.before is None or not isinstance(facts.action, RespondToCheckpoint):
         return None
-    checkpoint = _surveyed(program, before).checkpoint
+    checkpoint = landscape.surveyed(program=facts.program, snapshot=facts.before).checkpoint
     options = checkpoint.options if checkpoint else ()
-    return next((option.effect for option in options if option.id == action.option_id), None)
-
-
-def effect_json(effect: Effect) -> dict[str, Any]:
-    said = {
-        "setVariable": dict(effect.set_variable),
-        "transitionTo": effect.transition_to,
-        "skipActivities": list(effect.skip_activities),
-    }
-    return {key: value for key, value in said.items() if value}
+    return next((option.effect for option in options if option.id == facts.action.option_id), None)
 
 
 def checkpoint_view(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -139,13 +129,6 @@ def checkpoint_view(checkpoint: Checkpoint) -> dict[str, Any]:
 
 def render_text(reply: Mapping[str, Any]) -> str:
     return orjson.dumps(reply, option=orjson.OPT_INDENT_2).decode("utf-8")
-
-
-def _surveyed(program: Program, snapshot: Snapshot) -> Landscape:
-    land = landscape.survey(program=program, snapshot=snapshot)
-    if land is None:
-        raise ValueError(f"The program has no activity {snapshot.position.activity!r}.")
-    return land
 
 
 def _failed(refusal: WorkrailError) -> str:
@@ -188,7 +171,7 @@ def _round_json(land: Landscape) -> dict[str, Any]:
     return body
 
 
-def _line(land: Landscape, awaited: Sequence[Awaited]) -> str:
+def _line(land: Landscape, awaited: Sequence[AwaitedRun]) -> str:
     """The situation in one line."""
     if land.waiting is Waiting.NOTHING:
         return f"Activity: {land.activity.title} | The workflow is complete"
@@ -234,7 +217,7 @@ def _available(program: Program, snapshot: Snapshot, land: Landscape, state: str
     }
 
 
-def _suspended(awaited: Sequence[Awaited]) -> dict[str, list[dict[str, Any]]]:
+def _suspended(awaited: Sequence[AwaitedRun]) -> dict[str, list[dict[str, Any]]]:
     reason = "The run waits for this one, which its activity triggered. Complete it: go on with its state."
     waits = [
         {"action": "nav_situation", "workflow": each.workflow, "state": each.state, "reason": reason}

@@ -5,24 +5,29 @@ keeps its old text when the words change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, assert_never
 
-import orjson
-
-from sessions_app.engine import outputs
-from sessions_app.engine.decisions import Outcome, Warned
+from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.obligations import NOTES_PLACEHOLDER
-from sessions_app.engine.prompts import Pending
+from sessions_app.engine.prompts import Pending, Question, pending_of
+from sessions_app.engine.reply_facts import Branching, NotedFacts, Recap, RecapEntry, ReplyFacts, ResumeFacts
 from sessions_app.engine.runs import NextIntent
-from sessions_app.engine.state import Answered, Blocked, Preferences
-from sessions_app.engine.tokens import Keyring, TokenKind, renew
-from workflows_app.engine.program import Autonomy
+from sessions_app.engine.state import Blocked
+from sessions_app.engine.tokens import TokenKind
+from sessions_app.services.speech import Speech, TokenPlace
+from teams_app.engine.ids import Prefix, to_text
+from workflows_app.engine.program import Autonomy, Program
+from workrail_site.dialects.rail import resuming
 
 TEMPLATE = 1
-MAX_RECAP_BYTES = 24 * 1024
 RECAP_POLICY = "kept the most recent entries"
+TOKENS = {
+    "stateToken": TokenKind.STATE,
+    "ackToken": TokenKind.ACK,
+    "checkpointToken": TokenKind.CHECKPOINT,
+    "sessionToken": TokenKind.SESSION,
+}
 
 # What the mode makes of words that are meant for a user. A question that only a user can answer is put as a checkpoint.
 _IN_FULL_AUTO = {
@@ -33,166 +38,154 @@ _IN_FULL_AUTO = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tokens:
-    """`ack` is empty when there is nothing to acknowledge."""
-
-    state: str
-    ack: str = ""
-    checkpoint: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecapEntry:
-    """Notes of one step, as they stand now."""
-
-    step: str
-    title: str
-    notes: str
-
-    def as_json(self) -> dict[str, str]:
-        return {"step": self.step, "title": self.title, "notes": self.notes}
+def said(facts: ReplyFacts | NotedFacts | ResumeFacts) -> dict[str, Any]:
+    match facts:
+        case ReplyFacts():
+            return reply_json(facts, pending_of(program=facts.program, snapshot=facts.snapshot))
+        case NotedFacts():
+            return _noted_json(facts)
+        case ResumeFacts():
+            return resuming.reply_json(facts)
+        case _:
+            assert_never(facts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recap:
-    """`entries` are oldest first; the oldest are the ones left out when the budget is short."""
-
-    entries: tuple[RecapEntry, ...] = ()
-    omitted: int = 0
-    # There are still older entries, and nobody counted them.
-    further_back: bool = False
-
-    def as_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "entries": [entry.as_json() for entry in self.entries],
-            "truncated": self.omitted > 0 or self.further_back,
-        }
-        if body["truncated"]:
-            body["policy"] = RECAP_POLICY
-        if not self.further_back and self.omitted:
-            body["omitted"] = self.omitted
-        return body
+def token_places(reply: dict[str, Any]) -> Iterator[TokenPlace]:
+    """Only tokens in their own places are touched: what stands in a text may have been written by anyone."""
+    yield reply, TOKENS
+    yield (reply.get("nextCall") or {}).get("params") or {}, TOKENS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sibling:
-    """A successor that the acknowledged node already had."""
-
-    node_id: str
-    kind: str
-    title: str
-    summary: str
-
-    def as_json(self) -> dict[str, str]:
-        return {"nodeId": self.node_id, "kind": self.kind, "title": self.title, "summary": self.summary}
+RAIL = Speech(template=TEMPLATE, prints=frozenset(TOKENS.values()), say=said, token_places=token_places)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Branching:
-    """What an agent that rewound has lost: the successors of its node and what happened below the latest of them.
-
-    `siblings` are the newest successors, oldest first; `omitted` tells how many older ones there are.
-    """
-
-    forked: bool
-    siblings: tuple[Sibling, ...]
-    downstream: Recap
-    omitted: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        body: dict[str, Any] = {
-            "forked": self.forked,
-            "siblings": [sibling.as_json() for sibling in self.siblings],
-            "downstreamRecap": self.downstream.as_json(),
-        }
-        return body | ({"omittedSiblings": self.omitted} if self.omitted else {})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyFacts:
-    outcome: Outcome | None
-    workflow_id: str
-    workflow_hash: str
-    workflow_title: str
-    session_id: str
-    run_id: str
-    goal: str
-    preferences: Preferences
-    pending: Pending | None
-    complete: bool
-    tokens: Tokens
-    warnings: Sequence[Warned] = ()
-    blocked: Blocked | None = None
-    answered: Answered | None = None
-    recap: Recap | None = None
-    branching: Branching | None = None
-    step_context: Mapping[str, Any] | None = None
-    preconditions: Sequence[str] = ()
-    clarification_prompts: Sequence[str] = ()
-    references: Sequence[Mapping[str, Any]] = ()
-
-
-def budgeted(entries: Sequence[RecapEntry], *, max_bytes: int = MAX_RECAP_BYTES, further_back: bool = False) -> Recap:
-    """As many of the newest entries as fit, oldest first; a single one that is too large is cut."""
-    kept: list[RecapEntry] = []
-    room = max_bytes
-    for entry in reversed(entries):
-        size = len(entry.notes.encode("utf-8")) + len(entry.title.encode("utf-8")) + len(entry.step.encode("utf-8"))
-        if size > room:
-            if not kept:
-                cut = outputs.cut_text(entry.notes, max_bytes=max(0, room - (size - len(entry.notes.encode("utf-8")))))
-                kept.append(RecapEntry(step=entry.step, title=entry.title, notes=cut))
-            break
-        kept.append(entry)
-        room -= size
-    kept.reverse()
-    return Recap(entries=tuple(kept), omitted=len(entries) - len(kept), further_back=further_back)
-
-
-def with_history(facts: ReplyFacts, *, recap: Recap, branching: Branching | None) -> ReplyFacts:
-    """The same reply for an agent that may have lost its chat."""
-    return replace(facts, recap=recap, branching=branching)
-
-
-def next_intent(facts: ReplyFacts) -> NextIntent:
-    if facts.complete:
+def next_intent(facts: ReplyFacts, pending: Pending | None) -> NextIntent:
+    if facts.snapshot.is_complete:
         return NextIntent.COMPLETE
     if facts.outcome is None:
         return NextIntent.REHYDRATE_ONLY
-    if facts.pending is not None and facts.pending.require_confirmation and facts.blocked is None:
+    if pending is not None and pending.require_confirmation and facts.snapshot.blocked is None:
         return NextIntent.AWAIT_USER_CONFIRMATION
     return NextIntent.PERFORM_PENDING_THEN_CONTINUE
 
 
-def reply_json(facts: ReplyFacts) -> dict[str, Any]:
+def reply_json(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any]:
+    program, snapshot, tokens = facts.program, facts.snapshot, facts.tokens
+    starts = facts.outcome is Outcome.STARTED
     body: dict[str, Any] = {
-        "kind": "blocked" if facts.blocked is not None else "ok",
-        "stateToken": facts.tokens.state,
-        "pending": facts.pending.as_json() if facts.pending else None,
-        "isComplete": facts.complete,
-        "session": {"sessionId": facts.session_id, "runId": facts.run_id},
-        "preferences": facts.preferences.as_json(),
-        "nextIntent": next_intent(facts).value,
-        "nextCall": _next_call(facts),
+        "kind": "blocked" if snapshot.blocked is not None else "ok",
+        "stateToken": tokens.state,
+        "pending": pending_json(pending) if pending else None,
+        "isComplete": snapshot.is_complete,
+        "session": {
+            "sessionId": to_text(Prefix.SESSION, facts.session_id),
+            "runId": to_text(Prefix.RUN, facts.run_id),
+        },
+        "preferences": snapshot.preferences.as_json(),
+        "nextIntent": next_intent(facts, pending).value,
+        "nextCall": _next_call(facts, pending),
         "warnings": [warned.as_json() for warned in facts.warnings],
-        "workflow": {"id": facts.workflow_id, "title": facts.workflow_title, "workflowHash": facts.workflow_hash},
+        "workflow": {"id": facts.workflow_id, "title": program.title, "workflowHash": facts.workflow_hash},
     }
     optional: dict[str, Any] = {
-        "ackToken": facts.tokens.ack,
-        "checkpointToken": facts.tokens.checkpoint,
+        "ackToken": tokens.ack,
+        "checkpointToken": tokens.checkpoint,
         "recorded": facts.outcome is Outcome.BOOKMARKED,
         "goal": facts.goal,
-        "answered": facts.answered.as_json() if facts.answered else None,
-        "recap": facts.recap.as_json() if facts.recap else None,
-        "branch": facts.branching.as_json() if facts.branching else None,
+        "answered": snapshot.answered.as_json() if snapshot.answered else None,
+        "recap": _recap_json(facts.recap) if facts.recap else None,
+        "branch": _branch_json(facts.branching) if facts.branching else None,
         "stepContext": dict(facts.step_context) if facts.step_context else None,
-        "preconditions": list(facts.preconditions),
-        "clarificationPrompts": list(facts.clarification_prompts),
-        "references": [dict(reference) for reference in facts.references],
+        "preconditions": list(program.preconditions) if starts else None,
+        "clarificationPrompts": list(program.clarification_prompts) if starts else None,
+        "references": _references_json(program) if starts or facts.recap else None,
     }
     body |= {key: value for key, value in optional.items() if value}
-    return body | _blocked_json(facts.blocked)
+    return body | _blocked_json(snapshot.blocked)
+
+
+def pending_json(pending: Pending) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "stepId": pending.step_id,
+        "title": pending.title,
+        "prompt": pending.prompt,
+        "requireConfirmation": pending.require_confirmation,
+    }
+    optional: dict[str, Any] = {
+        "stepKey": pending.key if pending.key != pending.step_id else "",
+        "agentRole": pending.agent_role,
+        "guidance": list(pending.guidance),
+        "workflowGuidance": list(pending.workflow_guidance),
+        "outputRequirements": list(pending.requirements),
+        "functions": [{"name": each.name, "definition": each.definition} for each in pending.functions],
+        "confirmedBy": pending.confirmed_by,
+        "askForFiles": pending.ask_for_files,
+        "modelTier": pending.model_tier,
+        "activityId": pending.activity,
+        "loop": pending.loop,
+        "checkpoint": _question_json(pending.question) if pending.question else None,
+    }
+    return body | {key: value for key, value in optional.items() if value}
+
+
+def _question_json(question: Question) -> dict[str, Any]:
+    return {
+        "checkpointId": question.checkpoint_id,
+        "message": question.message,
+        "options": [{"id": id_, "label": label, "description": text} for id_, label, text in question.options],
+        "authority": "human" if question.human else "relayed",
+    }
+
+
+def _recap_json(recap: Recap) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "entries": [_entry_json(entry) for entry in recap.entries],
+        "truncated": recap.omitted > 0 or recap.further_back,
+    }
+    if body["truncated"]:
+        body["policy"] = RECAP_POLICY
+    if not recap.further_back and recap.omitted:
+        body["omitted"] = recap.omitted
+    return body
+
+
+def _entry_json(entry: RecapEntry) -> dict[str, str]:
+    return {"step": entry.step, "title": entry.title, "notes": entry.notes}
+
+
+def _branch_json(branching: Branching) -> dict[str, Any]:
+    siblings = [
+        {"nodeId": each.node_id, "kind": each.kind, "title": each.title, "summary": each.summary}
+        for each in branching.siblings
+    ]
+    body = {"forked": branching.forked, "siblings": siblings, "downstreamRecap": _recap_json(branching.downstream)}
+    return body | ({"omittedSiblings": branching.omitted} if branching.omitted else {})
+
+
+def _references_json(program: Program) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": reference.id,
+            "title": reference.title,
+            "source": reference.source,
+            "purpose": reference.purpose,
+            "authoritative": reference.authoritative,
+        }
+        for reference in program.references
+    ]
+
+
+def _noted_json(facts: NotedFacts) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "kind": "ok",
+        "session": {"sessionId": to_text(Prefix.SESSION, facts.session_id)},
+        "sessionToken": facts.token,
+        "nextCall": {
+            "tool": "checkpoint_workflow",
+            "params": {"sessionToken": facts.token, "output": {"notesMarkdown": "<what should be remembered>"}},
+        },
+    }
+    return body | ({"preferences": facts.preferences.as_json()} if facts.preferences else {})
 
 
 def _blocked_json(blocked: Blocked | None) -> dict[str, Any]:
@@ -208,49 +201,13 @@ def _blocked_json(blocked: Blocked | None) -> dict[str, Any]:
     return body
 
 
-def _next_call(facts: ReplyFacts) -> dict[str, Any] | None:
-    if facts.complete or not facts.tokens.ack:
+def _next_call(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any] | None:
+    if facts.snapshot.is_complete or not facts.tokens.ack:
         return None
     params: dict[str, Any] = {"stateToken": facts.tokens.state, "ackToken": facts.tokens.ack}
-    if facts.pending is not None and facts.pending.requirements:
+    if pending is not None and pending.requirements:
         params["output"] = {"notesMarkdown": NOTES_PLACEHOLDER}
     return {"tool": "continue_workflow", "params": params}
-
-
-_TOKENS = {
-    "stateToken": TokenKind.STATE,
-    "ackToken": TokenKind.ACK,
-    "checkpointToken": TokenKind.CHECKPOINT,
-    "sessionToken": TokenKind.SESSION,
-    # As the navigation dialect calls it.
-    "state": TokenKind.STATE,
-}
-# Beside it stand variables, whose names may be any.
-_PARENT = {"parent_state": TokenKind.STATE}
-
-
-def renewed(*, data: bytes, keyring: Keyring) -> bytes:
-    """A recorded reply: the same bytes while its tokens are trusted, else the same reply with them signed anew.
-
-    Only tokens in their own places are touched: what stands in a text may have been written by anyone.
-    """
-    reply: dict[str, Any] = orjson.loads(data)
-    call = reply.get("nextCall") or {}
-    changed = [_renew(place, keyring, _TOKENS) for place in (reply, call.get("params") or {})]
-    changed += [_renew(given, keyring, _PARENT) for given in _given_to_triggered(reply)]
-    return orjson.dumps(reply) if any(changed) else data
-
-
-def _given_to_triggered(reply: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the navigation dialect offers to begin a triggered workflow with: the run's own state among variables."""
-    offered = (reply.get("availableActions") or {}).get("optional") or []
-    return [each["initial_variables"] for each in offered if "initial_variables" in each]
-
-
-def _renew(place: dict[str, Any], keyring: Keyring, kinds: Mapping[str, TokenKind]) -> bool:
-    before = {name: place[name] for name in kinds if place.get(name)}
-    place |= {name: renew(keyring=keyring, kind=kinds[name], text=text) for name, text in before.items()}
-    return any(place[name] != text for name, text in before.items())
 
 
 # Text

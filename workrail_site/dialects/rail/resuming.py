@@ -1,18 +1,11 @@
 """What a search for runs to resume is answered: one JSON value, and the text that an agent reads, drawn from it."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
-from sessions_app.engine.outputs import cut_text
-from sessions_app.engine.resume import Confidence, Match, Why, stem
+from sessions_app.engine.reply_facts import Candidate, NotedSession, ResumeFacts
+from sessions_app.engine.resume import Confidence, Match, Why
 from teams_app.engine.ids import Prefix, to_text
-
-MAX_SNIPPET_BYTES = 2048
-_CUT = "…"
-_BEFORE_WORD_CHARACTERS = 200
 
 _SAID = {
     Why.RUN_ID: "its id was given",
@@ -31,33 +24,49 @@ _SAID = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """One answer: a run at its tip."""
+def reply_json(facts: ResumeFacts) -> dict[str, Any]:
+    """`totalEligible` counts the runs that could be named, no further than anybody wants to know."""
+    body: dict[str, Any] = {
+        "candidates": [_candidate_json(candidate) for candidate in facts.candidates],
+        "totalEligible": facts.eligible,
+        "totalEligibleIsBounded": facts.is_bounded,
+    }
+    return body | ({"sessions": [_session_json(session) for session in facts.sessions]} if facts.sessions else {})
 
-    match: Match
-    state_token: str
-    pending_step_id: str
-    snippet: str
 
-    def as_json(self) -> dict[str, Any]:
-        run = self.match.run
-        return {
-            "sessionId": to_text(Prefix.SESSION, run.session_id),
-            "runId": to_text(Prefix.RUN, run.run_id),
-            "workflowId": run.workflow_id,
-            "sessionTitle": run.session_title,
-            "gitBranch": run.git_branch or None,
-            "stateToken": self.state_token,
-            "snippet": self.snippet,
-            "confidence": self.match.confidence.value,
-            "matchExplanation": explain(self.match),
-            "whyMatched": [why.value for why in self.match.why],
-            "pendingStepId": self.pending_step_id or None,
-            "isComplete": run.is_complete,
-            "lastModifiedMs": int(run.last_activity_at.timestamp() * 1000),
-            "nextCall": {"tool": "continue_workflow", "params": {"stateToken": self.state_token}},
-        }
+def _candidate_json(candidate: Candidate) -> dict[str, Any]:
+    run = candidate.match.run
+    return {
+        "sessionId": to_text(Prefix.SESSION, run.session_id),
+        "runId": to_text(Prefix.RUN, run.run_id),
+        "workflowId": run.workflow_id,
+        "sessionTitle": run.session_title,
+        "gitBranch": run.git_branch or None,
+        "stateToken": candidate.state_token,
+        "snippet": candidate.snippet,
+        "confidence": candidate.match.confidence.value,
+        "matchExplanation": explain(candidate.match),
+        "whyMatched": [why.value for why in candidate.match.why],
+        "pendingStepId": candidate.pending_step_id or None,
+        "isComplete": run.is_complete,
+        "lastModifiedMs": int(run.last_activity_at.timestamp() * 1000),
+        "nextCall": {"tool": "continue_workflow", "params": {"stateToken": candidate.state_token}},
+    }
+
+
+def _session_json(session: NotedSession) -> dict[str, Any]:
+    """A session in which no workflow has begun: its notes, and how to go on there."""
+    named = to_text(Prefix.SESSION, session.session_id)
+    return {
+        "sessionId": named,
+        "sessionTitle": session.title,
+        "gitBranch": session.git_branch or None,
+        "ticket": session.ticket or None,
+        "snippet": session.snippet,
+        "lastModifiedMs": int(session.last_activity_at.timestamp() * 1000),
+        "sessionToken": session.token,
+        "nextCall": {"tool": "start_workflow", "params": {"sessionId": named}},
+    }
 
 
 def explain(match: Match) -> str:
@@ -66,54 +75,6 @@ def explain(match: Match) -> str:
     said = [_SAID[why].format(**words) for why in match.why]
     text = said[0] if len(said) == 1 else f"{', '.join(said[:-1])} and {said[-1]}"
     return f"{text[0].upper()}{text[1:]}."
-
-
-def snippet_of(notes: str, words: Iterable[str]) -> str:
-    """As much of the notes as fits, from a little before the first of the words when it would not be in sight."""
-    text = notes.strip()
-    size = len(text.encode("utf-8"))
-    if size <= MAX_SNIPPET_BYTES:
-        return text
-    normal = text.lower()
-    places = [place for place in (normal.find(stem(word)) for word in words) if place >= 0]
-    begin = max(0, min(places, default=0) - _BEFORE_WORD_CHARACTERS)
-    if begin:
-        room = MAX_SNIPPET_BYTES - len(_CUT.encode("utf-8"))
-        return _CUT + cut_text(text[begin:].lstrip(), max_bytes=room, marker=_CUT)
-    return cut_text(text, max_bytes=MAX_SNIPPET_BYTES, marker=_CUT)
-
-
-def reply_json(candidates: Sequence[Candidate], *, eligible: int, is_bounded: bool) -> dict[str, Any]:
-    """`totalEligible` counts the runs that could be named, no further than anybody wants to know."""
-    return {
-        "candidates": [candidate.as_json() for candidate in candidates],
-        "totalEligible": eligible,
-        "totalEligibleIsBounded": is_bounded,
-    }
-
-
-def session_json(
-    *,
-    session_id: UUID,
-    title: str,
-    git_branch: str,
-    ticket: str,
-    snippet: str,
-    last_activity_at: datetime,
-    session_token: str,
-) -> dict[str, Any]:
-    """A session in which no workflow has begun: its notes, and how to go on there."""
-    named = to_text(Prefix.SESSION, session_id)
-    return {
-        "sessionId": named,
-        "sessionTitle": title,
-        "gitBranch": git_branch or None,
-        "ticket": ticket or None,
-        "snippet": snippet,
-        "lastModifiedMs": int(last_activity_at.timestamp() * 1000),
-        "sessionToken": session_token,
-        "nextCall": {"tool": "start_workflow", "params": {"sessionId": named}},
-    }
 
 
 def render_text(reply: Mapping[str, Any]) -> str:

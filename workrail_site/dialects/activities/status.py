@@ -1,0 +1,54 @@
+"""Where a session stands, by its log alone: the same after a restart, and whoever asks."""
+
+from typing import Any
+
+from sessions_app.engine.handles import ParentContext
+from sessions_app.engine.state import Snapshot
+from sessions_app.selectors.handles import read_last_answer
+from sessions_app.services.handles import Held
+from sessions_app.services.handover import children_of
+from teams_app.engine.actors import Actor
+from teams_app.engine.ids import Prefix, to_text
+from workrail_site.dialects.activities.speech import answer_of
+
+
+def status_of(*, actor: Actor, held: Held) -> dict[str, Any]:
+    snapshot = held.snapshot
+    optional: dict[str, Any] = {
+        "pending_checkpoints": [question.checkpoint for question in held.pending],
+        **answer_of(snapshot),
+        "last_checkpoint": read_last_answer(team_id=actor.team_id, run_id=held.handle.run_id),
+        "parent": parent_json(held.handle.parent) if held.handle.parent else None,
+        "children": [
+            {
+                "session_id": to_text(Prefix.SESSION, child.session_id),
+                "workflow_id": child.workflow_id,
+                "session_token": child.token,
+            }
+            for child in children_of(actor=actor, snapshot=snapshot)
+        ],
+    }
+    return {
+        "status": _status(snapshot),
+        "current_activity": snapshot.position.activity or "none",
+        "completed_activities": list(snapshot.position.completed_activities),
+        "workflow": {"id": held.program.id, "version": held.program.version, "title": held.program.title},
+        "session_id": to_text(Prefix.SESSION, held.handle.session_id),
+        "session_token": held.token,
+        **{name: said for name, said in optional.items() if said},
+    }
+
+
+def parent_json(parent: ParentContext) -> dict[str, str]:
+    return {
+        "session_id": to_text(Prefix.SESSION, parent.session_id),
+        "workflow_id": parent.workflow_id,
+        "activity": parent.activity,
+        "version": parent.version,
+    }
+
+
+def _status(snapshot: Snapshot) -> str:
+    if snapshot.position.complete:
+        return "completed"
+    return "blocked" if snapshot.questions or snapshot.waits_for else "active"
