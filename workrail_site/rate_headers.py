@@ -31,7 +31,7 @@ def _tell(request: HttpRequest, response: HttpResponseBase) -> None:
     if response.status_code == _TOO_MANY:
         response[POLICY] = _policies()
         # Which of the limits it was, the words of the refusal tell; all that is known here is when to come back.
-        response[STANDING] = f'"{throttle.CALLER}";r=0;t={response.get("Retry-After", _WINDOW_SECONDS)}'
+        response[STANDING] = f'"{throttle.CALLER}";r=0;t={response.get("Retry-After", str(_WINDOW_SECONDS))}'
         return
     actor = request.META.get(ACTOR)
     if not isinstance(actor, Actor) or actor.kind is ActorKind.SYSTEM:
