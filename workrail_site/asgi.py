@@ -26,6 +26,7 @@ _MCP_PATH = "/mcp"
 _REST_MODULE = "workrail_site.rest_direct"
 _LIVE_MODULE = "workrail_site.live"
 _LIVE_PATH = "/studio/live/"
+_REST_PATH, _STREAM = "/api/v1/", "/stream"
 # Who watches over this process must not have to wait for those whom it serves.
 _APART = frozenset({"/readyz", "/metrics"})
 
@@ -47,7 +48,7 @@ class Shell:
         self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._live is not None and scope["type"] == "http" and str(scope["path"]).startswith(_LIVE_PATH):
+        if self._live is not None and scope["type"] == "http" and _is_stream(str(scope["path"])):
             await self._live(scope, receive, send)
             return
         if early.asks_whether_alive(scope):
@@ -56,6 +57,10 @@ class Shell:
             return
         application = self._django if self._mcp is None or not _is_for_mcp(scope) else self._mcp
         await application(scope, receive, send)
+
+
+def _is_stream(path: str) -> bool:
+    return path.startswith(_LIVE_PATH) or (path.startswith(_REST_PATH) and path.rstrip("/").endswith(_STREAM))
 
 
 def _is_for_mcp(scope: Scope) -> bool:

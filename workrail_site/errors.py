@@ -164,6 +164,7 @@ ERRORS: dict[str, ErrorRow] = {
     "RUN_COMPLETE": ErrorRow(title="The run is complete", status=409),
     "TEAM_REQUIRED": ErrorRow(title="Name a team", status=409),
     "PRECONDITION_FAILED": ErrorRow(title="The state does not allow it", status=409),
+    "REPRESENTATION_CHANGED": ErrorRow(title="It has changed since it was read", status=412),
     "REQUEST_TOO_SLOW": ErrorRow(
         title="The request did not arrive in time",
         status=408,

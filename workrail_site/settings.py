@@ -156,6 +156,7 @@ MIDDLEWARE = [
     "workrail_site.reader_zone.ReaderZone",
     "csp.middleware.CSPMiddleware",
     "workrail_site.request_context.BodyLimit",
+    "workrail_site.rate_headers.RateLimitHeaders",
     "workrail_site.request_context.Refusals",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",

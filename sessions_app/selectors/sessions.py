@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from sessions_app.engine.run_query import RunSort
-from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.engine.values import SessionValue
 from sessions_app.models import Run, WorkSession
 from sessions_app.selectors.found_words import sessions_with_words
@@ -31,6 +32,9 @@ class SessionFilters:
     ticket: str = ""
     repository: str = ""
     text: str = ""
+    dialect: Dialect | None = None
+    active_since: datetime | None = None
+    active_until: datetime | None = None
     # Whether the text may be a ticket, how a branch begins, or words of notes too.
     anywhere: bool = False
 
@@ -91,7 +95,11 @@ def _filtered(actor: Actor, filters: SessionFilters) -> QuerySet[WorkSession]:
         rows = rows.filter(~Q(ticket=""), ticket=filters.ticket)
     if filters.repository:
         rows = rows.filter(~Q(repository=""), repository=filters.repository)
-    if filters.status is not None or filters.workflow_id:
+    if filters.active_since is not None:
+        rows = rows.filter(last_activity_at__gte=filters.active_since)
+    if filters.active_until is not None:
+        rows = rows.filter(last_activity_at__lt=filters.active_until)
+    if filters.status is not None or filters.workflow_id or filters.dialect is not None:
         rows = rows.filter(Exists(_runs_of(filters)))
     if not filters.text:
         return rows
@@ -105,4 +113,6 @@ def _runs_of(filters: SessionFilters) -> QuerySet[Run]:
     runs = Run.objects.filter(session_id=OuterRef("pk"), team_id=OuterRef("team_id"))
     if filters.status is not None:
         runs = runs.filter(status=filters.status.value)
+    if filters.dialect is not None:
+        runs = runs.filter(dialect=filters.dialect.value)
     return runs.filter(workflow_id=filters.workflow_id) if filters.workflow_id else runs
