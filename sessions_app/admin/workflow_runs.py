@@ -12,8 +12,7 @@ from django.urls import reverse
 
 from sessions_app.engine.runs import Dialect
 from sessions_app.selectors.workflow_runs import StepFacts, WorkflowRuns, read_workflow_runs
-from sessions_app.services import runs
-from sessions_app.services.runs import Beginning
+from sessions_app.services.beginning import Beginning, start_run
 from sessions_app.services.speech import house_speech
 from teams_app.admin.pages import Act, Done, Order, Secret, actor_of
 from teams_app.engine.actors import Actor, Permission
@@ -34,7 +33,7 @@ class StartForm(forms.Form):
 
 
 def _start(order: Order) -> Done:
-    reply = runs.start_run(
+    reply = start_run(
         actor=order.actor,
         beginning=Beginning(workflow_id=order.values["workflow"], goal=order.values["goal"], dialect=Dialect.RAIL),
         now=order.now,

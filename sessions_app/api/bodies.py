@@ -14,7 +14,7 @@ from sessions_app.engine.presets import Preset, read_preferences
 from sessions_app.engine.resume import MAX_TEXT_CHARACTERS, ResumeQuery
 from sessions_app.engine.runs import Dialect, ObservationKey, RunStatus
 from sessions_app.engine.submissions import MAX_ARTIFACTS, Submission, read_submission
-from sessions_app.services.runs import Beginning
+from sessions_app.services.beginning import Beginning
 from teams_app.api.endpoints import PageQuery, Shape
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, from_text

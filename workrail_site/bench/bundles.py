@@ -14,8 +14,8 @@ from django.utils import timezone
 from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.sessions import read_session
 from sessions_app.services import runs
+from sessions_app.services.beginning import Beginning, start_run
 from sessions_app.services.bundles import export_session, import_bundle
-from sessions_app.services.runs import Beginning
 from teams_app.engine.actors import ActorKind, Role
 from teams_app.engine.ids import Prefix, from_text
 from workrail_site.bench.stage import NOTES, Stage
@@ -50,7 +50,7 @@ def _long_session(stage: Stage, events: int) -> tuple[Any, int]:
     """Advanced until its log is so long."""
     now = timezone.now()
     beginning = Beginning(workflow_id=stage.workflow_id, goal="Leave as a file")
-    value = runs.start_run(actor=stage.actor, beginning=beginning, now=now, entropy=os.urandom, speech=RAIL).value
+    value = start_run(actor=stage.actor, beginning=beginning, now=now, entropy=os.urandom, speech=RAIL).value
     session_id = from_text(Prefix.SESSION, value["session"]["sessionId"])
     if session_id is None:
         raise RuntimeError("A start answers with the id of its session.")
