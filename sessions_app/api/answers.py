@@ -383,6 +383,13 @@ class PersonsAnswer(Shape, frozen=True):
     reason: str | msgspec.UnsetType = msgspec.UNSET
 
 
+class AskedOfPersonAnswer(Shape, frozen=True):
+    """A question that only a signed-in person answers, and the address of its page."""
+
+    checkpoint_id: str
+    answer_at: str
+
+
 class ReplyAnswer(Shape, frozen=True):
     """What an agent is answered. `pending` is null at the end of a run; `blockers` come with kind `blocked`.
 
@@ -403,6 +410,7 @@ class ReplyAnswer(Shape, frozen=True):
     checkpoint_token: str | msgspec.UnsetType = msgspec.UNSET
     recorded: bool | msgspec.UnsetType = msgspec.UNSET
     goal: str | msgspec.UnsetType = msgspec.UNSET
+    waits_for_person: list[AskedOfPersonAnswer] | msgspec.UnsetType = msgspec.UNSET
     answered: PersonsAnswer | msgspec.UnsetType = msgspec.UNSET
     recap: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     branch: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET

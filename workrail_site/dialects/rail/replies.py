@@ -18,6 +18,7 @@ from sessions_app.engine.tokens import TokenKind
 from sessions_app.services.speech import Speech, TokenPlace
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine.program import Autonomy, Program
+from workrail_site.dialects.questions import asked_of_persons
 from workrail_site.dialects.rail import resuming
 
 TEMPLATE = 1
@@ -92,6 +93,7 @@ def reply_json(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any]:
         "checkpointToken": tokens.checkpoint,
         "recorded": facts.outcome is Outcome.BOOKMARKED,
         "goal": facts.goal,
+        "waitsForPerson": [{"checkpointId": name, "answerAt": address} for name, address in asked_of_persons(snapshot)],
         "answered": snapshot.answered.as_json() if snapshot.answered else None,
         "recap": _recap_json(facts.recap) if facts.recap else None,
         "branch": _branch_json(facts.branching) if facts.branching else None,
@@ -228,6 +230,7 @@ def render_text(reply: Mapping[str, Any], *, template: int) -> str:
         _branch_text(reply),
         _opening_text(reply),
         _pending_text(reply),
+        _persons_text(reply),
         _warnings_text(reply),
         _next_text(reply),
     ]
@@ -261,12 +264,22 @@ def _blocked_text(reply: Mapping[str, Any]) -> str:
     lines.extend(f"- {issue}" for issue in reply["validation"]["issues"] if issue not in told)
     if "assessmentFollowup" in reply:
         lines.append(f"Follow up first: {reply['assessmentFollowup']['guidance']}")
-    lines.append(
-        "Mend it, then call with the tokens below; the tokens that you just used would only repeat this reply."
-        if reply["retryable"]
-        else "A retry cannot mend this. Tell your user what stands here."
-    )
+    lines.append(_after_block(reply))
     return "\n".join(lines)
+
+
+def _after_block(reply: Mapping[str, Any]) -> str:
+    if not reply["retryable"]:
+        return "A retry cannot mend this. Tell your user what stands here."
+    then = "Once that is answered, call" if reply.get("waitsForPerson") else "Mend it, then call"
+    return f"{then} with the tokens below; the tokens that you just used would only repeat this reply."
+
+
+def _persons_text(reply: Mapping[str, Any]) -> str:
+    return "\n".join(
+        f"A signed-in person answers {asked['checkpointId']} at: {asked['answerAt']}"
+        for asked in reply.get("waitsForPerson", ())
+    )
 
 
 def _answered_text(reply: Mapping[str, Any]) -> str:
