@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from sessions_app.engine import approvals, obligations
-from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.outputs import cut_text
 from sessions_app.engine.state import CapabilityStatus, Snapshot
 from workflows_app.engine import canonical, conditions, placeholders, walker
@@ -54,6 +53,8 @@ class Pending:
     activity: str = ""
     question: Question | None = None
     loop: Mapping[str, Any] | None = None
+    # One that the program has, to be read before the step is done.
+    skill: str = ""
 
 
 def pending_of(*, program: Program, snapshot: Snapshot) -> Pending | None:
@@ -130,7 +131,13 @@ def _step(program: Program, snapshot: Snapshot, item: Step | Parallel, scope: Ma
         ask_for_files=isinstance(item, Step) and item.ask_for_files,
         model_tier=item.model_tier.value if isinstance(item, Step) and item.model_tier else "",
         activity=_activity_name(program, snapshot),
+        skill=_skill(program, item),
     )
+
+
+def _skill(program: Program, item: Step | Parallel) -> str:
+    named = item.skill if isinstance(item, Step) else ""
+    return named if named and find_skill(program=program, reference=named) is not None else ""
 
 
 def _prompt(
@@ -158,8 +165,6 @@ def _prompt(
         and (seen := snapshot.capabilities.get(capability)) is not None
         and seen.status is CapabilityStatus.UNAVAILABLE
     )
-    if isinstance(item, Step) and item.skill and find_skill(program=program, reference=item.skill) is not None:
-        parts.append(f"Read the skill with inspect_workflow: workflowId {program.id}, part skill, skill {item.skill}.")
     return "\n\n".join(part for part in parts if part.strip())
 
 
@@ -169,20 +174,11 @@ def _gate(program: Program, snapshot: Snapshot, gate: Gate, scope: Mapping[str, 
         return Pending(step_id=gate.id, key=snapshot.position.pending, title=gate.id, prompt="")
     question = question_of(checkpoint, scope)
     options = "\n".join(f"- {id_}: {label}{f' ({text})' if text else ''}" for id_, label, text in question.options)
-    relay = (
-        "Only a signed-in person can answer this, in the Studio. Tell your user that it waits, then acknowledge."
-        if checkpoint.human
-        else (
-            "Show this question to your user word for word and wait for the answer. Then acknowledge with an artifact "
-            f'{{"kind": "{ANSWER_KIND}", "checkpointId": "{checkpoint.id}", "optionId": "<the option chosen>"}}. '
-            "Do not answer it yourself."
-        )
-    )
     return Pending(
         step_id=gate.id,
         key=snapshot.position.pending,
         title=checkpoint.name,
-        prompt=f"{question.message}\n\n{options}\n\n{relay}",
+        prompt=f"{question.message}\n\n{options}",
         require_confirmation=True,
         confirmed_by="human" if checkpoint.human else "user",
         activity=_activity_name(program, snapshot),

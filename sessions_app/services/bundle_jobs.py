@@ -173,7 +173,7 @@ def _import(row: BundleJob, now: datetime, fail: FailPoint) -> None:
 
 
 def _result(done: Imported) -> dict[str, object]:
-    """No tokens: they would be kept. Agents find the runs by `resume_session`, and people by their ids."""
+    """No tokens: they would be kept. Agents search for the runs, and people find them by their ids."""
     return {
         "bundleId": done.bundle_id,
         "signer": done.signer,
