@@ -12,6 +12,7 @@ from sessions_app.engine import approvals, ways
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.ways import Exit
 from workflows_app.engine import conditions, walker
+from workflows_app.engine.filled import filled
 from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import (
     Activity,
@@ -103,7 +104,8 @@ class _Survey:
         item = walker.item_at(self.program, self.position)
         within = self._round()
         if isinstance(item, Gate):
-            checkpoint = approvals.checkpoint_of(self.program, self.snapshot, item)
+            asked = approvals.checkpoint_of(self.program, self.snapshot, item)
+            checkpoint = None if asked is None else filled(asked, variables=self.scope)
             return Landscape(waiting=Waiting.CHECKPOINT, activity=self.activity, checkpoint=checkpoint, round=within)
         may_do = tuple(self._may_do())
         land = Landscape(

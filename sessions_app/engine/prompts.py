@@ -9,6 +9,7 @@ from sessions_app.engine.outputs import cut_text
 from sessions_app.engine.state import CapabilityStatus, Snapshot
 from workflows_app.engine import canonical, conditions, placeholders, walker
 from workflows_app.engine.activities.references import find_skill
+from workflows_app.engine.filled import filled
 from workflows_app.engine.program import (
     Capability,
     CapabilityNeed,
@@ -95,7 +96,7 @@ def title_of(*, program: Program, snapshot: Snapshot) -> str:
     item = walker.item_at(program, snapshot.position)
     if isinstance(item, Gate):
         checkpoint = approvals.checkpoint_of(program, snapshot, item)
-        return checkpoint.name if checkpoint else item.id
+        return filled(checkpoint, variables=_scope(program, snapshot)).name if checkpoint else item.id
     if item is None:
         return _resting(program, snapshot)
     return placeholders.render(item.title, variables=_scope(program, snapshot))
@@ -172,7 +173,8 @@ def _gate(program: Program, snapshot: Snapshot, gate: Gate, scope: Mapping[str, 
     checkpoint = approvals.checkpoint_of(program, snapshot, gate)
     if checkpoint is None:
         return Pending(step_id=gate.id, key=snapshot.position.pending, title=gate.id, prompt="")
-    question = question_of(checkpoint, scope)
+    checkpoint = filled(checkpoint, variables=scope)
+    question = question_of(checkpoint)
     options = "\n".join(f"- {id_}: {label}{f' ({text})' if text else ''}" for id_, label, text in question.options)
     return Pending(
         step_id=gate.id,
@@ -186,10 +188,11 @@ def _gate(program: Program, snapshot: Snapshot, gate: Gate, scope: Mapping[str, 
     )
 
 
-def question_of(checkpoint: Checkpoint, scope: Mapping[str, Any]) -> Question:
+def question_of(checkpoint: Checkpoint) -> Question:
+    """Of one that has its values."""
     return Question(
         checkpoint_id=checkpoint.id,
-        message=placeholders.render_single(checkpoint.message, variables=scope),
+        message=checkpoint.message,
         options=tuple((option.id, option.label, option.description) for option in checkpoint.options),
         human=checkpoint.human,
     )
