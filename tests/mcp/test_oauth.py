@@ -426,6 +426,7 @@ def test_the_connection_ends_with_its_key_and_its_person(person_of, house, progr
     ended(house)
 
     assert program.calls(tokens["access_token"]).status_code == 401
+    refused(program.renews(tokens["refresh_token"]), "invalid_grant")
 
 
 @pytest.mark.parametrize(
