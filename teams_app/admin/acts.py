@@ -337,7 +337,8 @@ INVITE = Act(
 )
 CHOOSE_MAILS = Act(
     slug="notices",
-    label="Choose your notices",
+    label="Your notices",
+    submit="Save",
     question="Of what happens in this team you are told by e-mail, with a link to where it stands.",
     needs=Permission.READ_TEAM,
     run=_choose_mails,
