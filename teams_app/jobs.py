@@ -8,6 +8,7 @@ from django.db import transaction
 EXPIRE_KEYS = "teams_app.tasks.expire_keys"
 DELIVER_NOTICES = "teams_app.tasks.deliver_notices"
 MEASURE_STORAGE = "teams_app.tasks.measure_storage"
+SEND_MAILS = "teams_app.tasks.send_mails"
 FORGET_DELIVERIES = "teams_app.tasks.forget_deliveries"
 
 # Whoever asks waits for nobody: a broker that does not answer is tried once more, and the schedule makes up for it.
@@ -29,4 +30,10 @@ def ask_to_expire_keys(*, at: datetime, now: datetime) -> None:
 def ask_to_deliver() -> None:
     ask = signature(DELIVER_NOTICES, immutable=True)
     # Robust: the delivery waits in its table whether or not the broker can be reached.
+    transaction.on_commit(lambda: ask.apply_async(retry_policy=_PUBLISHING), robust=True)
+
+
+def ask_to_send_mails() -> None:
+    ask = signature(SEND_MAILS, immutable=True)
+    # Robust: as above, the mail waits in its table.
     transaction.on_commit(lambda: ask.apply_async(retry_policy=_PUBLISHING), robust=True)

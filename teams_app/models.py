@@ -78,6 +78,8 @@ class Membership(models.Model):
     person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=16, choices=[(role.value, role.value) for role in Role])
     created_at = models.DateTimeField()
+    # It came by a group of the provider that signs people in, and follows that group.
+    by_sign_on = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         verbose_name = "member"
@@ -88,6 +90,25 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person} in {self.team}"
+
+
+class SignOnIdentity(models.Model):
+    """As whom a provider of identities knows a person. Nothing else of the provider's leads to an account."""
+
+    id = models.UUIDField(primary_key=True)
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="identities")
+    issuer = models.CharField(max_length=256)
+    subject = models.CharField(max_length=256)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "sign-on identities"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="sign_on_identity_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} of {self.issuer}"
 
 
 class Invitation(models.Model):
@@ -220,11 +241,70 @@ class NoticeDelivery(models.Model):
         return f"{self.kind} {self.state}"
 
 
+class MailWish(models.Model):
+    """Of which notices a member wants an e-mail. It goes with the membership."""
+
+    membership = models.OneToOneField(Membership, on_delete=models.CASCADE, primary_key=True, related_name="mail_wish")
+    kinds = ArrayField(models.CharField(max_length=32))
+    chosen_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = "wish for mails"
+        verbose_name_plural = "wishes for mails"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(kinds__contained_by=_NOTICES, kinds__len__gt=0), name="mail_wish_kinds"),
+        ]
+
+    def __str__(self) -> str:
+        return " ".join(self.kinds)
+
+
+class NoticeMail(models.Model):
+    """One e-mail about a notice to one person, as far as it has come."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    person = models.ForeignKey(Person, on_delete=models.CASCADE, related_name="+", db_index=False)
+    notice_id = models.UUIDField()
+    kind = models.CharField(max_length=32)
+    subject = models.CharField(max_length=200)
+    text = models.TextField()
+    state = models.CharField(max_length=16)
+    tries = models.PositiveSmallIntegerField(default=0)
+    created_at = models.DateTimeField()
+    next_try_at = models.DateTimeField(null=True)
+    sent_at = models.DateTimeField(null=True)
+    failure = models.CharField(max_length=512, blank=True)
+
+    class Meta:
+        verbose_name = "mail"
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=Q(kind__in=_NOTICES), name="mail_kind_known"),
+            models.CheckConstraint(
+                condition=Q(state=DeliveryState.WAITING.value, next_try_at__isnull=False)
+                | Q(state__in=[DeliveryState.DELIVERED.value, DeliveryState.GIVEN_UP.value], next_try_at__isnull=True),
+                name="mail_waits_for_a_time",
+            ),
+            models.UniqueConstraint(fields=["person", "notice_id"], name="mail_once"),
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["next_try_at"], name="mail_due", condition=Q(next_try_at__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.state}"
+
+
 class AgentKey(models.Model):
-    """A key is shown once; here is its digest, and enough of its beginning to recognise it."""
+    """A key is shown once; here is its digest, and enough of its beginning to recognise it.
+
+    One with a `person` was never shown to anybody: it stands for a client that the person connected by signing in, and lasts
+    as long as they are in the team.
+    """
 
     id = models.UUIDField(primary_key=True)
     team = models.ForeignKey(Team, on_delete=models.PROTECT, related_name="agent_keys")
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="connections", null=True, blank=True)
     name = models.CharField(max_length=NAME_CHARACTERS)
     prefix = models.CharField(max_length=32, unique=True)
     digest = models.BinaryField(max_length=DIGEST_BYTES)

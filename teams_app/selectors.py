@@ -363,6 +363,7 @@ def key_value(row: AgentKey) -> KeyValue:
         prefix=row.prefix,
         scopes=frozenset(Scope(scope) for scope in row.scopes),
         created_at=row.created_at,
+        person_id=row.person_id,
         expires_at=row.expires_at,
         last_used_at=row.last_used_at,
         revoked_at=row.revoked_at,
@@ -453,3 +454,14 @@ def _no_team(asked: UUID | None) -> ForbiddenError | NotFoundError:
     if asked is not None:
         return NotFoundError("There is no such team.", suggestion="GET /api/v1/teams lists your teams.")
     return ForbiddenError("You are in no team.", suggestion="Ask an owner of a team to invite you.")
+
+
+def mail_wish_of(*, actor: Actor) -> tuple[str, tuple[str, ...]]:
+    """The e-mail address of whoever acts, and the notices of this team that they get there. One query."""
+    actor.require(Permission.READ_TEAM)
+    row = Membership.objects.filter(team_id=actor.team_id, person_id=person_id_of(actor=actor))
+    found = row.select_related("person", "mail_wish").first()
+    if found is None:
+        return "", ()
+    wish = getattr(found, "mail_wish", None)
+    return found.person.email, tuple(wish.kinds) if wish else ()

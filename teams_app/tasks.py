@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from teams_app import jobs
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
-from teams_app.services import deliveries, storage
+from teams_app.services import deliveries, mails, storage
 from teams_app.services.keys import record_expiries
 
 # As many calls as one task makes may each take their whole time.
@@ -25,6 +25,12 @@ def deliver_notices() -> int:
     return deliveries.deliver_due(actor=actor, now=timezone.now())
 
 
+@shared_task(name=jobs.SEND_MAILS, soft_time_limit=_DELIVERING_SECONDS, time_limit=_DELIVERING_SECONDS + 30)
+def send_mails() -> int:
+    """Returns how many mails were taken."""
+    return mails.send_due(actor=system_actor(team_id=NO_TEAM, door=Door.TASK), now=timezone.now())
+
+
 @shared_task(name=jobs.MEASURE_STORAGE)
 def measure_storage() -> int:
     """Returns how many teams were measured."""
@@ -36,4 +42,4 @@ def measure_storage() -> int:
 def forget_deliveries() -> int:
     """Returns how many were taken off the record."""
     actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
-    return deliveries.forget_old(actor=actor, now=timezone.now())
+    return deliveries.forget_old(actor=actor, now=timezone.now()) + mails.forget_old(actor=actor, now=timezone.now())

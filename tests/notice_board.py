@@ -63,7 +63,7 @@ def _read(secured):
     head, _, body = heard.partition(b"\r\n\r\n")
     first, *lines = head.decode().split("\r\n")
     headers = dict(line.split(": ", 1) for line in lines)
-    while len(body) < int(headers["Content-Length"]):
+    while len(body) < int(headers.get("Content-Length", 0)):
         body += secured.recv(4096)
     return first, headers, body
 

@@ -49,6 +49,13 @@ def admit_bearer(*, text: str, door: Door, now: datetime) -> Actor:
     return admit_key(text=text, door=door, now=now)
 
 
+def admit_client(*, text: str, resource: str, now: datetime) -> Actor:
+    """A client that has signed on, at an address of MCP. Raises UnauthenticatedError or RateLimitedError."""
+    from workrail_site.oauth.admitting import authenticate_client  # noqa: PLC0415  heavy, and there only when it is asked for
+
+    return _admitted(authenticate_client(text=text, resource=resource, door=Door.MCP, now=now), now)
+
+
 def admit_remembered_key(*, text: str, door: Door, now: datetime) -> Actor | None:
     """As `admit_key`, when that costs neither a query nor a question to Redis; None, when it would."""
     actor = remembered_actor(text=text, door=door, now=now)

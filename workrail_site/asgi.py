@@ -15,6 +15,7 @@ from django.conf import settings
 
 from workrail_site import celery, early, patience
 from workrail_site.bodies import Receive, Scope
+from workrail_site.oauth import addresses
 from workrail_site.parties import Parties
 from workrail_site.wsgi import application as django_application
 from workrail_site.wsgi_in_asgi import AsgiApplication, Send, WsgiApplication, WsgiInAsgi
@@ -25,6 +26,7 @@ _MCP_PATH = "/mcp"
 _REST_MODULE = "workrail_site.rest_direct"
 _LIVE_MODULE = "workrail_site.live"
 _LIVE_PATH = "/studio/live/"
+_REST_PATH, _STREAM = "/api/v1/", "/stream"
 # Who watches over this process must not have to wait for those whom it serves.
 _APART = frozenset({"/readyz", "/metrics"})
 
@@ -46,7 +48,7 @@ class Shell:
         self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._live is not None and scope["type"] == "http" and str(scope["path"]).startswith(_LIVE_PATH):
+        if self._live is not None and scope["type"] == "http" and _is_stream(str(scope["path"])):
             await self._live(scope, receive, send)
             return
         if early.asks_whether_alive(scope):
@@ -57,11 +59,15 @@ class Shell:
         await application(scope, receive, send)
 
 
+def _is_stream(path: str) -> bool:
+    return path.startswith(_LIVE_PATH) or (path.startswith(_REST_PATH) and path.rstrip("/").endswith(_STREAM))
+
+
 def _is_for_mcp(scope: Scope) -> bool:
     if scope["type"] == "lifespan":
         return True
     path = str(scope["path"])
-    return path == _MCP_PATH or path.startswith(_MCP_PATH + "/")
+    return path == _MCP_PATH or path.startswith(_MCP_PATH + "/") or (settings.OAUTH and addresses.is_under(path))
 
 
 def _mcp_application() -> AsgiApplication | None:

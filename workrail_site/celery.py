@@ -25,6 +25,7 @@ _MINUTE_SECONDS = 60
 _FIVE_MINUTES_SECONDS = 300
 _HOUR_SECONDS = 3600
 _DAY_SECONDS = 86_400
+_FORGET_SIGN_ONS = "workrail_site.tasks.forget_ended_sign_ons"
 
 app.conf.beat_schedule = {
     "make event partitions": {"task": sessions_jobs.ENSURE_PARTITIONS, "schedule": _DAY_SECONDS},
@@ -34,6 +35,7 @@ app.conf.beat_schedule = {
         "schedule": _TEN_SECONDS,
         "options": {"expires": _TEN_SECONDS},
     },
+    "send mails": {"task": teams_jobs.SEND_MAILS, "schedule": _TEN_SECONDS, "options": {"expires": _TEN_SECONDS}},
     "measure storage": {"task": teams_jobs.MEASURE_STORAGE, "schedule": _DAY_SECONDS},
     "forget old deliveries": {"task": teams_jobs.FORGET_DELIVERIES, "schedule": _DAY_SECONDS},
     "enter sessions in ledgers": {"task": sessions_jobs.ENTER_SESSIONS, "schedule": _MINUTE_SECONDS},
@@ -44,6 +46,8 @@ app.conf.beat_schedule = {
     "keep traces": {"task": traces_jobs.KEEP_TRACES, "schedule": _DAY_SECONDS},
     "record expired keys": {"task": teams_jobs.EXPIRE_KEYS, "schedule": _FIVE_MINUTES_SECONDS},
 }
+if settings.OAUTH:
+    app.conf.beat_schedule["forget ended sign-ons"] = {"task": _FORGET_SIGN_ONS, "schedule": _DAY_SECONDS}
 
 
 @setup_logging.connect

@@ -109,7 +109,6 @@ ERRORS: dict[str, ErrorRow] = {
     "TOKEN_BAD_SIGNATURE": ErrorRow(title="The token was not made here", status=400),
     "TOKEN_UNKNOWN_NODE": ErrorRow(title="The token leads nowhere", status=404),
     "TOKEN_SCOPE_MISMATCH": ErrorRow(title="These tokens do not belong together", status=409),
-    "TOKEN_WORKFLOW_HASH_MISMATCH": ErrorRow(title="The pinned workflow is another one", status=409),
     "TOKEN_SESSION_LOCKED": ErrorRow(
         title="Another call writes to the session",
         status=423,
@@ -166,6 +165,7 @@ ERRORS: dict[str, ErrorRow] = {
     "RUN_COMPLETE": ErrorRow(title="The run is complete", status=409),
     "TEAM_REQUIRED": ErrorRow(title="Name a team", status=409),
     "PRECONDITION_FAILED": ErrorRow(title="The state does not allow it", status=409),
+    "REPRESENTATION_CHANGED": ErrorRow(title="It has changed since it was read", status=412),
     "REQUEST_TOO_SLOW": ErrorRow(
         title="The request did not arrive in time",
         status=408,

@@ -6,6 +6,7 @@ a queue and an open answer: no thread, no connection to the database.
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from uuid import UUID
@@ -18,6 +19,8 @@ from workrail_site.bodies import Message, Receive, Scope
 from workrail_site.wsgi_in_asgi import AsgiApplication, Send
 
 PATH = "/studio/live/"
+# By REST a stream stands beside the version that it tells of.
+_REST = re.compile(r"(/api/v1/(?:runs/[^/]+|checkpoints)/)stream/?")
 _WATCH_PATH = "/studio/watch/"
 _FORWARDED = 200
 TICK_S = 1.0
@@ -92,7 +95,18 @@ class Live:
         self._watch = watch or Watch(read=read_versions)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        status, body = await self._ask(scope)
+        by_rest = _REST.fullmatch(str(scope["path"]))
+        is_page = str(scope["path"]).startswith(PATH)
+        if not is_page and (by_rest is None or scope["method"] != "GET" or self._watch.is_full):
+            await self._django(scope, receive, send)
+            return
+        parts = await self._ask(scope, by_rest)
+        status, body = int(parts[0]["status"]), b"".join(part.get("body", b"") for part in parts[1:])
+        if by_rest and status != _FORWARDED:
+            # A program is told why, in the words of REST.
+            for part in parts:
+                await send(part)
+            return
         if status != _FORWARDED or scope["method"] != "GET" or self._watch.is_full:
             # 204 tells a browser not to come back; its page polls instead.
             await send({"type": "http.response.start", "status": 204, "headers": []})
@@ -110,8 +124,8 @@ class Live:
         finally:
             self._watch.leave(viewer)
 
-    async def _ask(self, scope: Scope) -> tuple[int, bytes]:
-        path = _WATCH_PATH + str(scope["path"]).removeprefix(PATH)
+    async def _ask(self, scope: Scope, by_rest: re.Match[str] | None) -> list[Message]:
+        path = f"{by_rest[1]}version" if by_rest else _WATCH_PATH + str(scope["path"]).removeprefix(PATH)
         parts: list[Message] = []
 
         came = False
@@ -128,7 +142,7 @@ class Live:
 
         headers = [(name, value) for name, value in scope["headers"] if name != b"if-none-match"]
         await self._django({**scope, "path": path, "raw_path": path.encode(), "headers": headers}, no_body, keep)
-        return int(parts[0]["status"]), b"".join(part.get("body", b"") for part in parts[1:])
+        return parts
 
 
 async def read_versions(sessions: frozenset[UUID], teams: frozenset[UUID]) -> dict[UUID, str]:

@@ -19,7 +19,8 @@ from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 
-from teams_app.api.endpoints import Download, Listing, Operation, operation_of
+from teams_app.api.endpoints import Download, Listing, Operation, holds_seen, operation_of
+from workrail_site import openapi_words
 from workrail_site.admission import TEAM_HEADER
 from workrail_site.errors import PROBLEM_JSON, Problem
 
@@ -28,6 +29,20 @@ _JSON = "application/json"
 _TEAM_PARAMETER = "WorkrailTeam"
 # What msgspec calls a Listing of one type.
 _LISTING = re.compile(r"\bListing_(\w+)_\b")
+_TEXT: dict[str, Any] = {"type": "string"}
+_HEADERS: dict[str, Any] = {
+    "ETag": {"description": "What If-None-Match and If-Match are compared with", "schema": _TEXT},
+    "RateLimit": {"description": "What is left of the limits: `r` requests for `t` seconds", "schema": _TEXT},
+    "RateLimit-Policy": {"description": "The limits: `q` requests in `w` seconds", "schema": _TEXT},
+    "Retry-After": {"description": "Seconds until it is worth to try again", "schema": {"type": "integer"}},
+    "X-Request-ID": {"description": "Under which the line of the request stands in the log", "schema": _TEXT},
+}
+_OF_EVERY_ANSWER = ("RateLimit", "RateLimit-Policy", "X-Request-ID")
+_READ = {
+    "If-None-Match": "The ETag of what you have: where nothing has changed the answer is 304",
+    "If-Match": "The ETag of what you have read: where it has changed nothing is done, and the answer is 412 or 409",
+    "Idempotency-Key": "A UUID that you make for this one request: again, it is answered what it was",
+}
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -56,7 +71,8 @@ class EndpointSchema(AutoSchema):
         }
         self.registry.register_on_missing(_team_header())
         team = {"$ref": f"#/components/parameters/{_TEAM_PARAMETER}"}
-        document["parameters"] = [*_path_parameters(found), *self._query_parameters(found), team]
+        headers = [_header(name) for name in self._headers_read(found)]
+        document["parameters"] = [*_path_parameters(found), *self._query_parameters(found), team, *headers]
         if found.body is not None:
             content = {_JSON: {"schema": self._schema(found.body)}}
             document["requestBody"] = {"required": True, "content": content}
@@ -73,8 +89,27 @@ class EndpointSchema(AutoSchema):
         elif found.answer is not None:
             shape = found.answer if found.item is None else Listing[found.item]  # type: ignore[name-defined]  # a type made while running
             answer["content"] = {_JSON: {"schema": self._schema(shape)}}
-        refused = {"description": "A refusal", "content": {PROBLEM_JSON: {"schema": self._schema(Problem)}}}
-        return {str(found.status): answer, "default": refused}
+        tag = ("ETag",) if self._is_tagged(found) else ()
+        answer["headers"] = _headers(*tag)
+        refused = {
+            "description": "A refusal",
+            "headers": _headers("Retry-After"),
+            "content": {PROBLEM_JSON: {"schema": self._schema(Problem)}},
+        }
+        unchanged = {"description": "It is still as If-None-Match says", "headers": _headers(*tag)}
+        return {
+            str(found.status): answer,
+            **({"304": unchanged} if self._is_tagged(found) else {}),
+            "default": refused,
+        }
+
+    def _is_tagged(self, found: Operation) -> bool:
+        return self.method == "GET" and found.answer is not Download
+
+    def _headers_read(self, found: Operation) -> tuple[str, ...]:
+        if self._is_tagged(found):
+            return ("If-None-Match", *found.headers)
+        return (*(("If-Match",) if self.method != "GET" and holds_seen(self.view, found) else ()), *found.headers)
 
     def _query_parameters(self, found: Operation) -> list[dict[str, Any]]:
         fields = msgspec.structs.fields(found.query)
@@ -82,6 +117,7 @@ class EndpointSchema(AutoSchema):
             {
                 "in": "query",
                 "name": field.encode_name,
+                "description": openapi_words.PARAMETERS.get(field.encode_name, ("", ""))[0],
                 "required": field.required,
                 "schema": _without_null(self._schema(field.type)),
             }
@@ -114,6 +150,11 @@ class KeyOrSessionSchema(OpenApiAuthenticationExtension):  # type: ignore[no-unt
 def sort_components(result: dict[str, Any], generator: Any, request: Any, public: Any) -> dict[str, Any]:  # noqa: ARG001  a hook's form
     """A stable file: the order of imports must not move a line of it."""
     components = result.get("components", {})
+    schemas = components.get("schemas", {})
+    components["headers"] = _HEADERS
+    for schema in schemas.values():
+        for name, property_ in schema.get("properties", {}).items():
+            schema["properties"][name] = openapi_words.explain(name, property_, schemas)
     for kind in components:
         components[kind] = dict(sorted(components[kind].items()))
     return result
@@ -170,5 +211,22 @@ def _team_header() -> ResolvedComponent:
     return ResolvedComponent(name=_TEAM_PARAMETER, type=kind, object=_TEAM_PARAMETER, schema=header)  # type: ignore[no-untyped-call]  # the library's own
 
 
+def _headers(*more: str) -> dict[str, Any]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in sorted({*_OF_EVERY_ANSWER, *more})}
+
+
+def _header(name: str) -> dict[str, Any]:
+    return {"in": "header", "name": name, "description": _READ[name], "required": False, "schema": _TEXT}
+
+
 def _path_parameters(found: Operation) -> list[dict[str, Any]]:
-    return [{"in": "path", "name": name, "required": True, "schema": {"type": "string"}} for name in found.path]
+    return [
+        {
+            "in": "path",
+            "name": name,
+            "description": openapi_words.PARAMETERS.get(name, ("", ""))[0],
+            "required": True,
+            "schema": {"type": "string"},
+        }
+        for name in found.path
+    ]

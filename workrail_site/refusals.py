@@ -21,7 +21,10 @@ from workrail_site.errors import (
 log = structlog.get_logger(__name__)
 
 _UNAUTHORIZED = 401
-_PROGRAMS_LIVE_AT = ("/api/", "/mcp", "/healthz", "/readyz", "/metrics")
+_PROGRAMS_LIVE_AT = (
+    *("/api/", "/mcp", "/healthz", "/readyz", "/metrics"),
+    *("/.well-known/", "/oauth/mcp", "/oauth/token", "/oauth/revoke", "/oauth/register"),
+)
 
 
 def problem_response(*, request: HttpRequest, error: WorkrailError) -> HttpResponse:
@@ -60,6 +63,12 @@ def database_refusal(error: Exception) -> WorkrailError | None:
         log.error("query_cancelled", exc_info=error)
         return ServiceUnavailableError(
             "The database took too long for this.", suggestion="Ask for less, or try again in a moment."
+        )
+    if isinstance(cause, psycopg.errors.DiskFull):
+        log.error("disk_full", reason=str(cause).split("\n")[0])
+        return ServiceUnavailableError(
+            "The server has no room left on its disk; nothing was recorded.",
+            suggestion="Tell the people who run this server; the same call is good again when there is room.",
         )
     if isinstance(error, OperationalError | InterfaceError | psycopg.OperationalError | psycopg.InterfaceError):
         log.error("database_unavailable", exc_info=error)

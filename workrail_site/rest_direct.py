@@ -25,6 +25,7 @@ from rest_framework.views import APIView
 from teams_app.api.endpoints import operation_of
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
+from workrail_site.rate_headers import RateLimitHeaders
 from workrail_site.request_context import RequestContext
 from workrail_site.rest import KeyOrSession, StrictJsonParser, handle_exception
 from workrail_site.rest_tracing import TraceCalls
@@ -60,7 +61,7 @@ class RestDirect:
     def __init__(self, django: WSGIHandler) -> None:
         self._django = django
         self._parser = StrictJsonParser()
-        self.answer = RequestContext(_Headers(TraceCalls(self._endpoint)))
+        self.answer = RequestContext(_Headers(RateLimitHeaders(TraceCalls(self._endpoint))))
 
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]:
         request = direct_request(environ)

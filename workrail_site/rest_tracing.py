@@ -16,8 +16,8 @@ from workrail_site.rest import PARSED_BODY, REFUSED_WITH
 
 _ROOT = "api/v1/"
 _PLACES = frozenset({"runs", "sessions", "checkpoints", "nodes", "gaps"})
-# Reading the trace is not part of the work that the trace tells of.
-_READS = frozenset({"trace", "timeline"})
+# Reading the trace is not part of the work that the trace tells of, and neither is asking every second whether it goes on.
+_READS = frozenset({"trace", "timeline", "version", "stream"})
 _SAFE = frozenset({"GET", "HEAD"})
 # A part of a path as Django writes it, and as the OpenAPI document does.
 _PART = re.compile(r"<(?:\w+:)?(\w+)>")

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 
+from teams_app.engine.sign_on import GroupRoles, read_group_roles
 from workrail_site.environment import BadEnvironmentError, Environment
 from workrail_site.log import log_settings
 from workrail_site.servers import PostgresAddress, celery_url, read_postgres_url, read_redis_url
@@ -27,6 +28,12 @@ class LogLevel(StrEnum):
     INFO = "INFO"
     WARNING = "WARNING"
     ERROR = "ERROR"
+
+
+class MailSecurity(StrEnum):
+    STARTTLS = "starttls"
+    TLS = "tls"
+    NONE = "none"
 
 
 class LogFormat(StrEnum):
@@ -149,6 +156,7 @@ MIDDLEWARE = [
     "workrail_site.reader_zone.ReaderZone",
     "csp.middleware.CSPMiddleware",
     "workrail_site.request_context.BodyLimit",
+    "workrail_site.rate_headers.RateLimitHeaders",
     "workrail_site.request_context.Refusals",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -359,6 +367,94 @@ def _public_url(url: str) -> str:
 
 
 PUBLIC_URL = _public_url(ENVIRONMENT.text("WORKRAIL_PUBLIC_URL"))
+# Clients of MCP that sign on with OAuth, at addresses of their own. Its library weighs on every process, so it is asked for.
+
+
+def _oauth(*, asked: bool) -> bool:
+    if asked and _PRODUCTION and not PUBLIC_URL:
+        raise BadEnvironmentError("WORKRAIL_OAUTH needs WORKRAIL_PUBLIC_URL: tokens are made for that address alone.")
+    return asked
+
+
+OAUTH = _oauth(asked=ENVIRONMENT.flag("WORKRAIL_OAUTH", default=WORKRAIL_ENV is Stage.TEST))
+if OAUTH:
+    INSTALLED_APPS += ["oauth2_provider"]
+    # Redirects by plain http lead to the person's own machine alone: workrail_site.oauth.redirects.
+    SILENCED_SYSTEM_CHECKS += ["oauth2_provider.W008"]
+_BCP = (
+    "IMPLICIT_GRANT",
+    "PASSWORD_GRANT",
+    "PKCE_METHOD",
+    "ACCESS_TOKEN_TRANSPORT",
+    "AUTHZ_RESPONSE_ISS",
+    "TOKEN_STORAGE",
+)
+OAUTH2_PROVIDER = {
+    **{f"COMPLIANT_BCP_RFC9700_{gate}": True for gate in _BCP},
+    "COMPLIANT_BCP_RFC9700_REFRESH_TOKEN": True,
+    "COMPLIANT_BCP_RFC9700_REDIRECT_URI_MATCHING": True,
+    "COMPLIANT_BCP_RFC9700_PKCE_REQUIRED": True,
+    "OAUTH2_VALIDATOR_CLASS": "workrail_site.oauth.validator.Validator",
+    "SCOPES_BACKEND_CLASS": "workrail_site.oauth.texts.KeyScopes",
+    "ACCESS_TOKEN_GENERATOR": "workrail_site.oauth.texts.access_token",
+    "REFRESH_TOKEN_GENERATOR": "workrail_site.oauth.texts.refresh_token",
+    "ACCESS_TOKEN_EXPIRE_SECONDS": 60 * 60,
+    "REFRESH_TOKEN_EXPIRE_SECONDS": 30 * 24 * 60 * 60,
+    "REFRESH_TOKEN_REUSE_PROTECTION": True,
+    "ALLOWED_REDIRECT_URI_SCHEMES": ["https", "http", "cursor", "vscode", "vscode-insiders", "windsurf", "zed"],
+    "ALLOW_LOCALHOST_LOOPBACK": True,
+    "CIMD_ENABLED": True,
+    "CIMD_METADATA_FETCHER": "workrail_site.oauth.clients.PublicFetcher",
+    "CIMD_REGISTRATION_PERMISSION_CLASSES": ("workrail_site.oauth.clients.OnlyAtConsent",),
+}
+# Signing people in by an OpenID provider; without an issuer nobody is
+
+
+def _group_roles(text: str) -> GroupRoles:
+    try:
+        return read_group_roles(text)
+    except ValueError as error:
+        raise BadEnvironmentError(
+            f'WORKRAIL_OIDC_ROLES is not as it must be: {error}. Write JSON: {{"group": {{"team_…": "operator"}}}}.'
+        ) from error
+
+
+def _issuer(url: str) -> str:
+    parts = urlsplit(url)
+    if not url or parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in {"localhost", "127.0.0.1"}):
+        return url
+    raise BadEnvironmentError("WORKRAIL_OIDC_ISSUER is not an https address.")
+
+
+def _of_provider(name: str) -> str:
+    value = ENVIRONMENT.text(name)
+    if OIDC_ISSUER and not value:
+        raise BadEnvironmentError(f"{name} is missing. The provider of WORKRAIL_OIDC_ISSUER gives it to you.")
+    return value
+
+
+OIDC_ISSUER = _issuer(ENVIRONMENT.text("WORKRAIL_OIDC_ISSUER"))
+OIDC_RP_CLIENT_ID = _of_provider("WORKRAIL_OIDC_CLIENT_ID")
+OIDC_RP_CLIENT_SECRET = _of_provider("WORKRAIL_OIDC_CLIENT_SECRET")
+OIDC_NAME = ENVIRONMENT.text("WORKRAIL_OIDC_NAME", default="Single sign-on")
+OIDC_SCOPES = ENVIRONMENT.text("WORKRAIL_OIDC_SCOPES", default="openid profile email")
+OIDC_GROUPS_CLAIM = ENVIRONMENT.text("WORKRAIL_OIDC_GROUPS_CLAIM", default="groups")
+OIDC_ROLES = _group_roles(ENVIRONMENT.text("WORKRAIL_OIDC_ROLES"))
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+if OIDC_ISSUER:
+    AUTHENTICATION_BACKENDS += ["workrail_site.sign_on.backend.ProviderBackend"]
+
+
+# Mail goes out where a host for it is named.
+EMAIL_HOST = ENVIRONMENT.text("WORKRAIL_MAIL_HOST")
+EMAIL_PORT = ENVIRONMENT.integer("WORKRAIL_MAIL_PORT", default=587, minimum=1)
+EMAIL_HOST_USER = ENVIRONMENT.text("WORKRAIL_MAIL_USER")
+EMAIL_HOST_PASSWORD = ENVIRONMENT.text("WORKRAIL_MAIL_PASSWORD")
+_MAIL_SECURITY = ENVIRONMENT.choice("WORKRAIL_MAIL_SECURITY", default=MailSecurity.STARTTLS)
+EMAIL_USE_TLS = _MAIL_SECURITY is MailSecurity.STARTTLS
+EMAIL_USE_SSL = _MAIL_SECURITY is MailSecurity.TLS
+EMAIL_TIMEOUT = 20
+DEFAULT_FROM_EMAIL = ENVIRONMENT.text("WORKRAIL_MAIL_FROM", default="Workrail <workrail@localhost>")
 WEBHOOK_PRIVATE_HOSTS = tuple(host.lower() for host in ENVIRONMENT.words("WORKRAIL_WEBHOOK_PRIVATE_HOSTS"))
 
 # Anchors: where the ends of all logs are written each day, and which address is told of it
@@ -422,6 +518,8 @@ LOGGING = log_settings(
     secrets=(
         SECRET_KEY,
         METRICS_TOKEN,
+        OIDC_RP_CLIENT_SECRET,
+        EMAIL_HOST_PASSWORD,
         *(str(database["PASSWORD"]) for database in DATABASES.values()),
         ENVIRONMENT.text("WORKRAIL_TOKEN_KEY"),
         ENVIRONMENT.text("WORKRAIL_SEAL_KEY"),

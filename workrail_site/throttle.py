@@ -19,6 +19,7 @@ from workrail_site import redis_pool
 
 log = structlog.get_logger(__name__)
 
+CALLER, TEAM = "caller", "team"
 _WINDOW_SECONDS = 60
 _LEASES_PER_LIMIT = 100
 _MOST_LEASES = 10_000
@@ -26,11 +27,24 @@ _MOST_LEASES = 10_000
 
 @dataclass(slots=True)
 class _Lease:
-    """`is_last`: when these permits are used up, nobody gets more before the minute is over."""
+    """`is_last`: when these permits are used up, nobody gets more before the minute is over. `beyond` are those that no
+    process had taken when these were.
+    """
 
     window: int
     left: int
     is_last: bool
+    beyond: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowance:
+    """How much of a limit is left, as far as this process knows. Others may be using it at the same time."""
+
+    name: str
+    limit: int
+    left: int
+    ends_in_seconds: int
 
 
 _leases: dict[str, _Lease] = {}
@@ -57,6 +71,27 @@ def spend_from_lease(*, actor: Actor, now: datetime) -> bool:
         (_team_of(actor), settings.THROTTLE_TEAM_PER_MINUTE),
     )
     return all(limit == 0 or _take_held(bucket, window) is True for bucket, limit in limits)
+
+
+def allowances_of(*, actor: Actor, now: datetime) -> tuple[Allowance, ...]:
+    """Of the limits that the actor is held to, without asking anybody."""
+    window = _window_of(now)
+    ends_in_seconds = max(1, (window + 1) * _WINDOW_SECONDS - int(now.timestamp()))
+    limits = (
+        (CALLER, _own_of(actor), settings.THROTTLE_ACTOR_PER_MINUTE),
+        (TEAM, _team_of(actor), settings.THROTTLE_TEAM_PER_MINUTE),
+    )
+    return tuple(
+        Allowance(name=name, limit=limit, left=_left(bucket, window, limit), ends_in_seconds=ends_in_seconds)
+        for name, bucket, limit in limits
+        if limit
+    )
+
+
+def _left(bucket: str, window: int, limit: int) -> int:
+    with _lock:
+        held = _leases.get(bucket)
+    return held.left + held.beyond if held is not None and held.window == window else limit
 
 
 def spend(*, bucket: str, limit: int, now: datetime) -> None:
@@ -135,4 +170,4 @@ def _ask(bucket: str, limit: int, window: int) -> _Lease:
         return _Lease(window=window, left=limit, is_last=True)
     _rest.end()
     granted = max(0, min(share, limit - (used - share)))
-    return _Lease(window=window, left=granted, is_last=granted < share)
+    return _Lease(window=window, left=granted, is_last=granted < share, beyond=max(0, limit - used))

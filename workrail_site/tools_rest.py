@@ -55,7 +55,10 @@ class ToolsView(APIView):
 
 
 class ToolView(APIView):
-    @operation(summary="Call a tool: the body holds its arguments, the answer is its structured content")
+    @operation(
+        summary="Call a tool: the body holds its arguments, the answer is its structured content",
+        headers=(REQUEST_KEY,),
+    )
     def post(self, *, call: Call, dialect: str, tool: str, body: dict[str, Any]) -> dict[str, Any]:
         from workrail_site.mcp.calling import Caller, calls_as  # noqa: PLC0415  see above
 

@@ -1,3 +1,4 @@
+from django.conf import settings
 from django.urls import include, path
 from django.views.generic import RedirectView
 
@@ -10,6 +11,7 @@ urlpatterns = [
     path("healthz", health.healthz),
     path("readyz", health.readyz),
     path("metrics", metrics.metrics),
+    *([path("", include("workrail_site.oauth.urls"))] if settings.OAUTH else []),
     path(".well-known/workrail-signing-keys", signers.signing_keys),
     path("schemas/<str:name>.json", schemas.schema),
     path("api/v1/schema", openapi.schema, name="schema"),

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from sessions_app.admin import artifacts, graph as drawn, naming, showing, states
 from sessions_app.admin.graph import Facts
+from sessions_app.admin.places import Places
 from sessions_app.engine import comparing
 from sessions_app.engine.comparing import Pair, Part, PathDifference
 from sessions_app.engine.log import NodeKind
@@ -99,7 +100,8 @@ def common(one: Sequence[GraphNode], other: Sequence[GraphNode]) -> int:
 
 
 def bands(one: Side, other: Side, *, everything: bool) -> list[Band]:
-    found = [_band(pair, one, other) for pair in comparing.align(_keys(one), _keys(other))]
+    words = comparing.WordComparison()
+    found = [_band(pair, one, other, words) for pair in comparing.align(_keys(one), _keys(other))]
     return [band for band in found if everything or not band.is_same]
 
 
@@ -137,11 +139,11 @@ def _keys(side: Side) -> list[str]:
     return [f"{node.pending_key} {node.kind.value}" for node in side.nodes]
 
 
-def _band(pair: Pair, one: Side, other: Side) -> Band:
+def _band(pair: Pair, one: Side, other: Side, words: comparing.WordComparison) -> Band:
     first = one.nodes[pair.one] if pair.one is not None else None
     second = other.nodes[pair.other] if pair.other is not None else None
     texts = (_notes(one, first), _notes(other, second))
-    parts = comparing.word_difference(*texts)
+    parts = words.difference(*texts)
     values = _values(one, first, other, second) if first and second else []
     named = first or second
     is_same = first is not None and second is not None and texts[0] == texts[1] and not values
@@ -284,4 +286,4 @@ def _facts(actor: Actor, graphs: Sequence[Graph], now: datetime) -> list[Facts]:
     ids = {node.by for graph in graphs for node in graph.nodes} - {""}
     ids |= {question.answered_by for graph in graphs for question in graph.questions} - {""}
     names = selectors.name_actors(actor=actor, ids=ids)
-    return [drawn.facts_of(graph=graph, names=names, loops={}, actor_id=actor.id, now=now) for graph in graphs]
+    return [drawn.facts_of(graph=graph, names=names, places=Places(), actor_id=actor.id, now=now) for graph in graphs]

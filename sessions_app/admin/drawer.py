@@ -1,5 +1,6 @@
 """The drawer of a node: why this step, what the agent was given, what it handed in, and what came next."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,11 +22,13 @@ from teams_app.engine.markdown import plain_words
 from workflows_app.engine.program import Program
 
 _MOST_WHY = 12
+_WORD = re.compile(r"[\w.-]*\w")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawer:
     title: str
+    step: str
     shape: str
     by: str
     public_id: str
@@ -67,7 +70,8 @@ def open_drawer(
     pending = prompts.pending_of(program=program, snapshot=state)
     newer, older = _neighbours(graph, node)
     return Drawer(
-        title=drawn.title_of(node),
+        title=drawn.title_with_item(node, facts),
+        step=facts.places.of_step(node.pending_key),
         shape=drawn.shape_of(node, facts),
         by=facts.names.get(node.by, ""),
         public_id=to_text(Prefix.NODE, node.id),
@@ -76,7 +80,7 @@ def open_drawer(
         mode=showing.mode(*node.mode),
         part=part,
         tabs=_tabs(view, part, state, events),
-        why=_why(events),
+        why=[_in_words(reason, node, facts) for reason in _why(events)],
         prompt=artifacts.prose(pending.prompt) if pending and pending.prompt else None,
         prompt_text=pending.prompt if pending else "",
         notes=[artifacts.shown_notes(each) for each in outputs if artifacts.is_notes(each)],
@@ -95,7 +99,7 @@ def open_drawer(
 
 def _tabs(view: View, part: str, state: Snapshot, events: Sequence[EventValue]) -> list[Tab]:
     return [
-        Tab(label="Step", url=view.url(), is_here=part not in {"variables", "events"}),
+        Tab(label="Step", url=view.url(), is_here=part not in {"variables", "events", "calls"}),
         Tab(
             label="Variables",
             url=view.url(part="variables"),
@@ -114,6 +118,18 @@ def _why(events: Sequence[EventValue]) -> list[str]:
             data: Mapping[str, Any] = orjson.loads(event.body)["data"]
             found += [str(entry.get("summary", "")) for entry in data.get("entries", ())]
     return [plain_words(text) for text in found if text][:_MOST_WHY]
+
+
+def _in_words(reason: str, node: GraphNode, facts: Facts) -> str:
+    """The log speaks of keys, people of titles."""
+    if node.pending_key:
+        reason = reason.replace(node.pending_key, f"“{drawn.title_with_item(node, facts)}”")
+    return _WORD.sub(lambda found: _titled(found[0], facts), reason)
+
+
+def _titled(word: str, facts: Facts) -> str:
+    title = facts.places.loops.get(word)
+    return f"“{title}”" if title else word
 
 
 def _following(child: GraphNode, view: View, facts: Facts) -> tuple[str, str, str]:

@@ -1,7 +1,7 @@
 """The nodes of a run as rows that say the same as the drawing beside them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -11,15 +11,18 @@ from django.utils.safestring import SafeString
 
 from sessions_app.admin import naming, showing, states
 from sessions_app.admin.lanes import Spot, drawing, lane_class
+from sessions_app.admin.places import Places
 from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.lanes import Lanes, Line, Point, lay_lanes
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.state import BlockerCode
 from sessions_app.selectors.checkpoints import CheckpointValue
+from sessions_app.selectors.evidence import ChildRun
 from sessions_app.selectors.run_graph import Graph, GraphNode
 from teams_app.admin.parts import State
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.markdown import plain_words
+from teams_app.engine.times import exact_words
 
 MOST_LINES = 250
 _SUB_CHARACTERS = 110
@@ -89,7 +92,9 @@ class Facts:
     gaps: frozenset[UUID]
     notes: Mapping[UUID, str]
     modes: Mapping[UUID, tuple[str, str]]
-    loops: Mapping[str, str]
+    places: Places
+    passed: frozenset[UUID]
+    children: Mapping[UUID, ChildRun]
     actor_id: str
     now: datetime
 
@@ -104,10 +109,11 @@ class _Scene:
 
 
 def draw_graph(*, graph: Graph, view: View, facts: Facts) -> ShownGraph:
-    by_id = {node.id: node for node in graph.nodes}
+    nodes = _with_children(graph)
+    by_id = {node.id: node for node in nodes}
     tip = graph.run.tip_node_id
     unfolded = None if view.unfold == _ALL else frozenset(filter(None, [from_text(Prefix.NODE, view.unfold)]))
-    lanes = lay_lanes(points=[_point(node, facts) for node in graph.nodes], tip=tip, unfolded=unfolded)
+    lanes = lay_lanes(points=[_point(node, facts) for node in nodes], tip=tip, unfolded=unfolded)
     scene = _Scene(graph=graph, by_id=by_id, lanes=lanes, view=view, facts=facts)
     lines = [line for line in lanes.lines if _is_wanted(line, scene)]
     lines = lines if view.oldest_first else lines[::-1]
@@ -126,9 +132,7 @@ def draw_graph(*, graph: Graph, view: View, facts: Facts) -> ShownGraph:
     )
 
 
-def facts_of(
-    *, graph: Graph, names: Mapping[str, str], loops: Mapping[str, str], actor_id: str, now: datetime
-) -> Facts:
+def facts_of(*, graph: Graph, names: Mapping[str, str], places: Places, actor_id: str, now: datetime) -> Facts:
     """Notes stand with the step that they finished; those of a branch that led aside, with the branch."""
     main = _main_children(graph)
     notes: dict[UUID, str] = {}
@@ -139,16 +143,46 @@ def facts_of(
     return Facts(
         names=names,
         questions={question.id: question for question in graph.questions},
-        gaps=frozenset(gap.node_id for gap in graph.gaps if gap.resolved_by_id is None and not gap.closes),
+        gaps=frozenset(
+            gap.node_id
+            for gap in graph.gaps
+            if gap.resolved_by_id is None and not gap.closes and not showing.is_unnoted(gap)
+        ),
         notes=notes,
         modes={node.id: node.mode for node in graph.nodes},
-        loops=loops,
+        places=places,
+        passed=frozenset(main),
+        children={child.id: child for child in graph.children},
         actor_id=actor_id,
         now=now,
     )
 
 
+def _with_children(graph: Graph) -> list[GraphNode]:
+    """A run that was triggered hangs on the node at which this one stood then."""
+    found = list(graph.nodes)
+    for child in graph.children:
+        at = next((node for node in reversed(graph.nodes) if node.created_at <= child.started_at), None)
+        if at is not None and at.kind is not NodeKind.CHECKPOINT:
+            found.append(
+                replace(
+                    at,
+                    id=child.id,
+                    parent_id=at.id,
+                    kind=NodeKind.CHECKPOINT,
+                    pending_key="",
+                    title=child.title,
+                    created_at=child.started_at,
+                    excerpt="",
+                    blocker=None,
+                )
+            )
+    return sorted(found, key=lambda node: node.created_at)
+
+
 def shape_of(node: GraphNode, facts: Facts) -> str:
+    if node.id in facts.children:
+        return "child"
     question = facts.questions.get(node.id)
     if question is not None:
         return states.question_state(
@@ -171,6 +205,12 @@ def waits_for_person(node: GraphNode) -> bool:
 
 def title_of(node: GraphNode) -> str:
     return "The end" if is_end(node) else node.title
+
+
+def title_with_item(node: GraphNode, facts: Facts) -> str:
+    """In a round of a loop with what the round is about, unless its title says it already."""
+    title, item = title_of(node), facts.places.item(node.pending_key)
+    return f"{title}: {item}" if item and item not in title else title
 
 
 def _main_children(graph: Graph) -> dict[UUID, UUID]:
@@ -242,7 +282,7 @@ def _row(line: Line, scene: _Scene) -> Row:
     shape = "loop" if line.folded else shape_of(node, facts)
     here = branch.lane + 1
     return Row(
-        url=view.url(node=to_text(Prefix.NODE, node.id)),
+        url=showing.run_url(node.id) if node.id in facts.children else view.url(node=to_text(Prefix.NODE, node.id)),
         word="Loop" if line.loop else "Steps" if line.folded else states.shape_word(shape),
         branch=place + 1,
         title=_line_title(line, node, facts),
@@ -273,15 +313,17 @@ def _state_at_tip(node: GraphNode, shape: str, graph: Graph, facts: Facts) -> St
 def _line_title(line: Line, node: GraphNode, facts: Facts) -> str:
     if line.loop:
         name = line.loop.rpartition("::")[2]
-        return facts.loops.get(name, name)
-    return f"{len(line.folded)} steps" if line.folded else title_of(node)
+        return facts.places.loops.get(name, name)
+    return f"{len(line.folded)} steps" if line.folded else title_with_item(node, facts)
 
 
 def _line_sub(line: Line, node: GraphNode, by_id: Mapping[UUID, GraphNode], facts: Facts, *, begins: bool) -> str:
     if line.folded:
-        titles = [by_id[id_].title for id_ in line.folded]
+        nodes = [by_id[id_] for id_ in line.folded]
+        titles = [node.title for node in nodes]
+        items = [item for node in nodes if (item := facts.places.item(node.pending_key))]
         first = f"{line.rounds} rounds: " if line.loop else ""
-        shown = titles if line.loop else [titles[0], "…", titles[-1]]
+        shown = (items or titles) if line.loop else [titles[0], "…", titles[-1]]
         return naming.cut(first + ", ".join(dict.fromkeys(shown)), characters=_SUB_CHARACTERS)
     by = _name(node.by, facts)
     said = sub_of(node, facts)
@@ -292,6 +334,8 @@ def sub_of(node: GraphNode, facts: Facts) -> str:
     question = facts.questions.get(node.id)
     if question is not None:
         return _question_sub(question, facts)
+    if node.id in facts.children:
+        return _child_sub(facts.children[node.id], facts)
     note = naming.cut(plain_words(facts.notes.get(node.id, "")), characters=_SUB_CHARACTERS)
     if node.kind is NodeKind.CHECKPOINT:
         by = _name(node.by, facts)
@@ -305,7 +349,13 @@ def sub_of(node: GraphNode, facts: Facts) -> str:
         return f"The mode is {showing.mode(*node.mode)} from here on"
     if note:
         return note
-    return "" if is_end(node) else "Not finished"
+    return "" if is_end(node) or node.id in facts.passed else "Not finished"
+
+
+def _child_sub(child: ChildRun, facts: Facts) -> str:
+    state = states.run_state(child.status, last_activity_at=facts.now, now=facts.now)
+    lasted = ((child.completed_at or facts.now) - child.started_at).total_seconds()
+    return f"Child run, {state.word.lower()}{' in' if child.completed_at else ' for'} {exact_words(lasted)}"
 
 
 def _question_sub(question: CheckpointValue, facts: Facts) -> str:

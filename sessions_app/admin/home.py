@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from sessions_app.admin import checkpoints, run_lists, states
+from sessions_app.admin.places import places_of
 from sessions_app.engine.run_query import RunQuery, RunWord
 from sessions_app.selectors import inbox, run_list
 from sessions_app.selectors.home import Sums, read_sums
@@ -17,6 +18,7 @@ from teams_app.admin.parts import counted
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.pages import PageRequest
 from teams_app.engine.times import date_words
+from workflows_app.selectors.programs import load_program
 
 _SHOWN = 3
 _DAYS = 14
@@ -49,7 +51,7 @@ def context_of(*, actor: Actor, now: datetime) -> dict[str, Any]:
     mine = inbox.list_inbox(actor=actor, view=InboxView.MINE, page=PageRequest(limit=_SHOWN))
     waiting = checkpoints.shown_rows(actor, mine.items, now)
     stuck = _rows(actor, RunWord.STUCK, now)
-    running = _rows(actor, RunWord.RUNNING, now)
+    running = [(shown, _step_of(shown)) for shown in _rows(actor, RunWord.RUNNING, now)]
     finished_today = {kind: _of_day(sums, today, kind) for kind in ("done", "gaps")}
     return {
         "title": _eye(actor, counts),
@@ -113,6 +115,12 @@ def _rows(actor: Actor, word: RunWord, now: datetime) -> list[run_lists.ShownRun
         idle_after=states.IDLE_AFTER,
     )
     return run_lists.shown_rows(actor, found.items, now)
+
+
+def _step_of(shown: run_lists.ShownRun) -> str:
+    """“Step 4 of 10”, as the program of the run counts them."""
+    places = places_of(program=load_program(shown.row.run.workflow_hash), state=None)
+    return places.of_step(shown.row.pending_key)
 
 
 def _eye(actor: Actor, counts: InboxCounts) -> str:

@@ -118,6 +118,9 @@ def _shape(shape: str, x: int, y: int, lane: int) -> str:
         back = f'<rect class="node node-{lane}" x="{x - 6}" y="{y - 11.5}" width="12" height="10" rx="3"/>'
         front = f'<rect class="node node-{lane}" x="{x - 9}" y="{y - 6}" width="18" height="15" rx="4"/>'
         return f'{back}{front}<path class="node-glyph" d="M{x - 4} {y + 1.5}h.01M{x} {y + 1.5}h.01M{x + 4} {y + 1.5}h.01"/>'
+    if shape == "child":
+        arrow = f'<path class="node-glyph" d="M{x - 3} {y + 3}l5.4-5.4m-4 0h4v4"/>'
+        return f'<rect class="node node-{lane}" x="{x - 8}" y="{y - 8}" width="16" height="16" rx="3"/>{arrow}'
     return f'<circle class="node node-{lane}" cx="{x}" cy="{y}" r="6.5"/>'
 
 

@@ -105,8 +105,9 @@ def glances(value: CheckpointValue, evidence: Evidence, now: datetime) -> list[G
     handed_in = [output for output in evidence.brought if not artifacts.is_notes(output)]
     if handed_in and not evidence.brought_before:
         shown.append(Glance(label="Handed in", shape="done", text=counted(len(handed_in), "document")))
-    if evidence.gaps:
-        shown.append(Glance(label="Open gaps", shape="warning", text=counted(len(evidence.gaps), "gap"), url="#gaps"))
+    gaps = [gap for gap in evidence.gaps if not showing.is_unnoted(gap)]
+    if gaps:
+        shown.append(Glance(label="Open gaps", shape="warning", text=counted(len(gaps), "gap"), url="#gaps"))
     else:
         shown.append(Glance(label="Open gaps", shape="done", text="None"))
     shown.append(_may_answer(value))
@@ -215,7 +216,8 @@ def context_of(
         "notes": [artifacts.shown_notes(each, new=new) for each in evidence.brought if artifacts.is_notes(each)],
         "artifacts": [artifacts.shown_artifact(each) for each in evidence.brought if not artifacts.is_notes(each)],
         "brought_before": evidence.brought_before,
-        "gaps": [showing.shown_gap(gap) for gap in evidence.gaps],
+        "gaps": [showing.shown_gap(gap) for gap in evidence.gaps if not showing.is_unnoted(gap)],
+        "unnoted": sum(showing.is_unnoted(gap) for gap in evidence.gaps),
         "earlier": earlier_answers(actor, evidence.others, names),
         "newer_url": showing.checkpoint_url(evidence.newer) if evidence.newer else "",
         "options": shown_options(value, refused),

@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
 
 from sessions_app.admin import drawer, graph as drawn, naming, showing, states
 from sessions_app.admin.graph import Facts, View
+from sessions_app.admin.places import places_of
 from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.reasons import GapSeverity
@@ -18,7 +18,6 @@ from sessions_app.selectors.run_graph import Graph, GraphNode, events_of_node, o
 from teams_app.admin.parts import Tab
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, from_text, to_text
-from workflows_app.engine.program import Loop, Program, walk_items
 from workflows_app.selectors.programs import load_program
 
 _WIDTH = 640
@@ -65,7 +64,8 @@ def context_of(
     *, actor: Actor, graph: Graph, view: View, part: str, names: dict[str, str], now: datetime
 ) -> dict[str, Any]:
     program = load_program(graph.run.workflow_hash)
-    facts = drawn.facts_of(graph=graph, names=names, loops=_loops(program), actor_id=actor.id, now=now)
+    places = places_of(program=program, state=graph.tip_state)
+    facts = drawn.facts_of(graph=graph, names=names, places=places, actor_id=actor.id, now=now)
     opened = _drawer(actor, graph, view, part=part, facts=facts) if graph.chosen is not None else None
     run = graph.run
     waiting = [question for question in graph.questions if question.state is CheckpointState.OPEN]
@@ -95,21 +95,19 @@ def context_of(
         "unfold_all_url": view.url(unfold="all"),
         "fold_url": view.url(unfold=""),
         "drawer": opened,
-        "tabs": tabs(graph, "graph", open_gaps=len(open_gaps)),
+        "open_gaps": len(open_gaps),
+        "step_now": places.of_step(_tip(graph).pending_key) if graph.nodes else "",
         "mode_now": showing.mode(*_tip(graph).mode) if graph.nodes else "",
         "is_over": run.status.value in states.ENDED,
     }
 
 
-def tabs(graph: Graph, here: str, *, open_gaps: int) -> list[Tab]:
+def tabs(graph: Graph, here: str, *, open_gaps: int, further: Sequence[tuple[str, str]] = ()) -> list[Tab]:
+    """`further` are parts that other apps know of, after the graph."""
     base = showing.run_url(graph.run.id)
-    public = to_text(Prefix.RUN, graph.run.id)
-    found = [Tab(label="Graph", url=base, is_here=here == "graph")]
-    timeline = _known("admin:run_timeline", public)
-    if timeline:
-        found.append(Tab(label="Timeline", url=timeline, is_here=here == "timeline"))
     return [
-        *found,
+        Tab(label="Graph", url=base, is_here=here == "graph"),
+        *(Tab(label=label, url=f"{base}?tab={slug}", is_here=here == slug) for slug, label in further),
         Tab(label="Gaps", url=f"{base}?tab=gaps", is_here=here == "gaps", count=open_gaps),
         Tab(label="Events", url=f"{base}?tab=events", is_here=here == "events", count=graph.session.event_count),
     ]
@@ -191,7 +189,7 @@ def _drawer(actor: Actor, graph: Graph, view: View, *, part: str, facts: Facts) 
         facts=facts,
         part=part,
         program=load_program(graph.run.workflow_hash),
-        outputs=outputs_at(actor=actor, node=node, run_id=graph.run.id),
+        outputs=() if part else outputs_at(actor=actor, node=node, run_id=graph.run.id),
         events=events_of_node(actor=actor, graph=graph, node=node),
     )
 
@@ -207,22 +205,6 @@ def _blocker(graph: Graph) -> tuple[str, str] | None:
     return tip.title, str(tip.blocker.get("message", ""))
 
 
-def _loops(program: Program) -> dict[str, str]:
-    return {
-        item.id: item.title or item.id
-        for activity in program.activities
-        for item in walk_items(activity.body)
-        if isinstance(item, Loop)
-    }
-
-
 def _switch(view: View, name: str, choices: Sequence[tuple[str, str]]) -> list[Tab]:
     now = {"order": "oldest" if view.oldest_first else "", "show": view.only}[name]
     return [Tab(label=label, url=view.url(**{name: value}), is_here=now == value) for value, label in choices]
-
-
-def _known(view: str, argument: str) -> str:
-    try:
-        return reverse(view, args=(argument,))
-    except NoReverseMatch:
-        return ""

@@ -1,7 +1,7 @@
 """The Studio's pages of runs: the list, the page of one with its graph, and what a person does with it."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 from uuid import UUID
@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from sessions_app.admin import compare, modes, naming_acts, pages, retention, run_lists, run_page, showing, stopping
 from sessions_app.admin.bundles import EXPORT_SESSION
-from sessions_app.admin.graph import MOST_LINES
+from sessions_app.admin.graph import MOST_LINES, View
 from sessions_app.admin.models import ActivityAdmin
 from sessions_app.engine.runs import COMPLETE
 from sessions_app.selectors import records
@@ -196,9 +196,9 @@ class RunAdmin(ActivityAdmin):
             actor=actor, graph=graph, view=view, part=request.GET.get("part", ""), names=names, now=now
         )
         may_steer = actor.may(Permission.STEER_RUNS) and graph.run.dialect.value in forking.FORKED_IN
-        open_gaps = sum(gap.resolved_by_id is None and not gap.closes for gap in graph.gaps)
-        if tab in {"gaps", "events"}:
-            shown["tabs"] = run_page.tabs(graph, tab, open_gaps=open_gaps)
+        further = self.further_parts(actor)
+        known = {"gaps", "events", *(slug for slug, _ in further)}
+        here = tab if tab in known else "graph"
         return pages.page(
             self,
             request,
@@ -213,12 +213,27 @@ class RunAdmin(ActivityAdmin):
             note_url=self.act_url(NOTE, run_id) if may_steer else "",
             typed=refused.typed if refused else {},
             mode=self._mode(actor, graph, is_open=bool(refused)),
-            tab=tab,
+            tab=here,
+            tabs=run_page.tabs(graph, here, open_gaps=shown.pop("open_gaps"), further=further),
             gap_rows=run_page.gap_rows(graph) if tab == "gaps" else (),
             most_lines=MOST_LINES,
             **(self._events(request, actor, run_id) if tab == "events" else {}),
+            **(self.further_part(request, actor, run_id, here) if here in dict(further) else {}),
+            **self.beside_node(actor, graph, view, request.GET.get("part", "")),
             **{**shown, "title": shown["name"]},
         )
+
+    def further_parts(self, actor: Actor) -> Sequence[tuple[str, str]]:  # noqa: ARG002  for whoever knows more of a run
+        """Parts of the page that other apps know of: each with its word in the address and its title."""
+        return ()
+
+    def further_part(self, request: HttpRequest, actor: Actor, run_id: UUID, part: str) -> Mapping[str, Any]:  # noqa: ARG002  as above
+        """What such a part shows, with the template that prints it as `part_template`."""
+        return {}
+
+    def beside_node(self, actor: Actor, graph: Graph, view: View, part: str) -> Mapping[str, Any]:  # noqa: ARG002  as above
+        """What the drawer of the chosen node shows besides."""
+        return {}
 
     def _steering(self, actor: Actor, graph: Graph) -> list[ActLink]:
         """Buttons that would be refused are not shown."""

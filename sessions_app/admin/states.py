@@ -46,7 +46,13 @@ _NODES = {
     NodeKind.BLOCKED_ATTEMPT: "blocked",
     NodeKind.GATE: "waiting",
 }
-_NODE_WORDS = {"step": "Step", "bookmark": "Bookmark", "blocked": "Blocked attempt", "waiting": "Question"}
+_NODE_WORDS = {
+    "child": "Child run",
+    "step": "Step",
+    "bookmark": "Bookmark",
+    "blocked": "Blocked attempt",
+    "waiting": "Question",
+}
 
 
 def run_state(status: RunStatus, *, last_activity_at: datetime, now: datetime, waits: bool = False) -> State:
@@ -56,12 +62,6 @@ def run_state(status: RunStatus, *, last_activity_at: datetime, now: datetime, w
     if status is RunStatus.IN_PROGRESS and now - last_activity_at > IDLE_AFTER:
         return IDLE
     return _RUNS[status.value]
-
-
-def status_words() -> dict[str, str]:
-    """The words by which a list is asked for a state, with the statuses that they mean."""
-    words = {"running": "in_progress", "done": "complete", "gaps": "complete_with_gaps"}
-    return words | {status.value: status.value for status in RunStatus if status.value not in words.values()}
 
 
 def question_state(

@@ -1,6 +1,7 @@
 """What the endpoints of this app are sent. Names are those of the rail's tools."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
@@ -11,9 +12,9 @@ from sessions_app.engine.checkpoints import MAX_REASON_CHARACTERS
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.presets import Preset, read_preferences
 from sessions_app.engine.resume import MAX_TEXT_CHARACTERS, ResumeQuery
-from sessions_app.engine.runs import ObservationKey, RunStatus
+from sessions_app.engine.runs import Dialect, ObservationKey, RunStatus
 from sessions_app.engine.submissions import MAX_ARTIFACTS, Submission, read_submission
-from sessions_app.services.runs import Beginning
+from sessions_app.services.beginning import Beginning
 from teams_app.api.endpoints import PageQuery, Shape
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, from_text
@@ -30,6 +31,7 @@ Handle = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_HANDLE_CHARACT
 Goal = Annotated[str, msgspec.Meta(max_length=MAX_GOAL_CHARACTERS)]
 Title = Annotated[str, msgspec.Meta(max_length=MAX_TITLE_CHARACTERS)]
 Search = Annotated[str, msgspec.Meta(max_length=MAX_SEARCH_CHARACTERS)]
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 Label = Annotated[str, msgspec.Meta(max_length=512)]
 EventIndex = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Artifacts = Annotated[list[dict[str, Any]], msgspec.Meta(max_length=MAX_ARTIFACTS)]
@@ -227,7 +229,7 @@ class StopBody(Shape, frozen=True):
 
 
 class SessionsQuery(PageQuery, frozen=True):
-    """`status` and `workflow` are those of one of its runs; `branch` is a branch or how it begins."""
+    """`status`, `workflow` and `dialect` are those of one of its runs; `branch` is a branch or how it begins."""
 
     status: RunStatus | None = None
     workflow: Search = ""
@@ -235,6 +237,9 @@ class SessionsQuery(PageQuery, frozen=True):
     ticket: Label = ""
     repository: Label = ""
     text: Search = ""
+    dialect: Dialect | None = None
+    active_since: Moment | None = None
+    active_until: Moment | None = None
 
 
 class RunsQuery(PageQuery, frozen=True):
@@ -242,6 +247,9 @@ class RunsQuery(PageQuery, frozen=True):
     workflow: Search = ""
     session: Handle | None = None
     text: Search = ""
+    dialect: Dialect | None = None
+    active_since: Moment | None = None
+    active_until: Moment | None = None
 
 
 class TreeQuery(Shape, frozen=True):

@@ -30,6 +30,9 @@ class CheckpointsQuery(PageQuery, frozen=True):
     mine: bool = False
     claimed: bool | None = None
     overdue: bool = False
+    dialect: Dialect | None = None
+    asked_since: Moment | None = None
+    asked_until: Moment | None = None
 
     def wanted(self) -> Wanted:
         return Wanted(
@@ -40,6 +43,9 @@ class CheckpointsQuery(PageQuery, frozen=True):
             mine=self.mine,
             claimed=self.claimed,
             overdue=self.overdue,
+            dialect=self.dialect,
+            asked_since=self.asked_since,
+            asked_until=self.asked_until,
         )
 
 
@@ -138,6 +144,8 @@ class CheckpointView(APIView):
 
 
 class ClaimView(APIView):
+    represents = CheckpointView
+
     @operation(summary="Say that one is about to answer; nobody else can then. For signed-in people")
     def post(self, *, call: Call, checkpoint: str) -> CheckpointAnswer:
         request_id = _checkpoint(checkpoint)
@@ -146,6 +154,8 @@ class ClaimView(APIView):
 
 
 class ReleaseView(APIView):
+    represents = CheckpointView
+
     @operation(summary="Take a claim back, one's own or that of somebody who does not come back. For signed-in people")
     def post(self, *, call: Call, checkpoint: str) -> CheckpointAnswer:
         request_id = _checkpoint(checkpoint)
@@ -154,6 +164,8 @@ class ReleaseView(APIView):
 
 
 class AnswerView(APIView):
+    represents = CheckpointView
+
     @operation(summary="Answer the question; the run goes on with it. For signed-in people")
     def post(self, *, call: Call, checkpoint: str, body: AnswerBody) -> CheckpointAnswer:
         answered = checkpoints.answer_checkpoint(

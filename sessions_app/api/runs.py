@@ -34,6 +34,7 @@ from sessions_app.api.bodies import (
 from sessions_app.selectors import nodes, records, runs as runs_read
 from sessions_app.selectors.runs import RunFilters
 from sessions_app.services import gaps, runs, stops
+from sessions_app.services.beginning import start_run
 from sessions_app.services.speech import house_speech
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.engine.errors import InvalidInputError, NotFoundError
@@ -52,14 +53,22 @@ class RunsView(APIView):
             workflow_id=query.workflow,
             session_id=None if query.session is None else read_id(prefix=Prefix.SESSION, text=query.session),
             text=query.text,
+            dialect=query.dialect,
+            active_since=query.active_since,
+            active_until=query.active_until,
         )
         return runs_read.list_runs(actor=call.actor, filters=filters, page=call.page).map(RunAnswer.of)
 
-    @operation(summary="Begin a run of a workflow and be given its first step", status=201, answer=ReplyAnswer)
+    @operation(
+        summary="Begin a run of a workflow and be given its first step",
+        status=201,
+        answer=ReplyAnswer,
+        headers=(_REQUEST_KEY,),
+    )
     def post(self, *, call: Call, body: StartBody) -> msgspec.Raw:
         """The header Idempotency-Key names the request: the same key again is answered the run that it began."""
         beginning = body.beginning(request_key=_read_request_key(self.request.headers.get(_REQUEST_KEY, "")))
-        reply = runs.start_run(
+        reply = start_run(
             actor=call.actor, beginning=beginning, now=call.now, entropy=os.urandom, speech=house_speech()
         )
         return msgspec.Raw(reply.data)
@@ -115,6 +124,13 @@ class RunView(APIView):
     @operation(summary="One run with its session, its tip and the number of its open gaps")
     def get(self, *, call: Call, run: str) -> RunDetailAnswer:
         return RunDetailAnswer.of(runs_read.read_run(actor=call.actor, run_id=_run(run)))
+
+
+class ChildrenView(APIView):
+    @operation(summary="The runs that a run has triggered, the latest activity first")
+    def get(self, *, call: Call, run: str) -> Page[RunAnswer]:
+        filters = RunFilters(parent_run_id=_run(run))
+        return runs_read.list_runs(actor=call.actor, filters=filters, page=call.page).map(RunAnswer.of)
 
 
 class TreeView(APIView):
@@ -179,6 +195,8 @@ class RunPreferencesView(APIView):
 
 
 class CancellationView(APIView):
+    represents = RunView
+
     @operation(
         summary="End a run for good; a signed-in person only. Whoever moves it afterwards is told why", status=204
     )
@@ -187,12 +205,16 @@ class CancellationView(APIView):
 
 
 class PauseView(APIView):
+    represents = RunView
+
     @operation(summary="Hold a run where it stands; a signed-in person only", status=204)
     def post(self, *, call: Call, run: str, body: StopBody) -> None:
         stops.pause_run(actor=call.actor, run_id=_run(run), reason=body.reason, now=call.now, entropy=os.urandom)
 
 
 class ResumptionView(APIView):
+    represents = RunView
+
     @operation(summary="Let a paused run go on; a signed-in person only", status=204)
     def post(self, *, call: Call, run: str) -> None:
         stops.resume_run(actor=call.actor, run_id=_run(run), now=call.now, entropy=os.urandom)

@@ -52,6 +52,9 @@ class SessionsView(APIView):
             ticket=query.ticket,
             repository=query.repository,
             text=query.text,
+            dialect=query.dialect,
+            active_since=query.active_since,
+            active_until=query.active_until,
         )
         return sessions_read.list_sessions(actor=call.actor, filters=filters, page=call.page).map(SessionAnswer.of)
 

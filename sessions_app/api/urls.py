@@ -1,6 +1,6 @@
 from django.urls import path
 
-from sessions_app.api import bundles, checkpoints, retention, runs, sessions
+from sessions_app.api import bundles, checkpoints, retention, runs, sessions, watching
 
 urlpatterns = [
     path("retention", retention.RetentionView.as_view()),
@@ -24,6 +24,9 @@ urlpatterns = [
     path("runs/rehydrate", runs.RehydrationView.as_view()),
     path("runs/checkpoint", runs.CheckpointView.as_view()),
     path("runs/<str:run>", runs.RunView.as_view()),
+    path("runs/<str:run>/version", watching.RunVersionView.as_view()),
+    path("runs/<str:run>/stream", watching.RunStreamView.as_view()),
+    path("runs/<str:run>/children", runs.ChildrenView.as_view()),
     path("runs/<str:run>/tree", runs.TreeView.as_view()),
     path("runs/<str:run>/nodes", runs.NodesView.as_view()),
     path("runs/<str:run>/events", runs.RunEventsView.as_view()),
@@ -34,6 +37,8 @@ urlpatterns = [
     path("runs/<str:run>/pause", runs.PauseView.as_view()),
     path("runs/<str:run>/resume", runs.ResumptionView.as_view()),
     path("checkpoints", checkpoints.CheckpointsView.as_view()),
+    path("checkpoints/version", watching.InboxVersionView.as_view()),
+    path("checkpoints/stream", watching.InboxStreamView.as_view()),
     path("checkpoints/<str:checkpoint>", checkpoints.CheckpointView.as_view()),
     path("checkpoints/<str:checkpoint>/claim", checkpoints.ClaimView.as_view()),
     path("checkpoints/<str:checkpoint>/release", checkpoints.ReleaseView.as_view()),

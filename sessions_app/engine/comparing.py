@@ -8,8 +8,10 @@ from typing import Any
 
 import orjson
 
-# Beyond this, words are told as other as a whole: the comparison grows with the square.
+# Beyond this, words are told as other as a whole: the comparison grows with the square. All pairs of words that are looked at
+# for one page are bounded as well.
 MOST_WORDS = 1_500
+MOST_PAIRS = 10_000_000
 MOST_PATHS = 200
 
 _WORDS = re.compile(r"\s+|\S+")
@@ -43,7 +45,9 @@ class Pair:
 def align(one: Sequence[str], other: Sequence[str]) -> list[Pair]:
     """Keys of steps, each sequence in its order."""
     pairs: list[Pair] = []
-    for kind, a, a_end, b, b_end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+    # What stands there often would be compared with each of its like.
+    first, second = list(_numbered(one)), list(_numbered(other))
+    for kind, a, a_end, b, b_end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         if kind == "equal":
             pairs += [Pair(one=a + offset, other=b + offset) for offset in range(a_end - a)]
         else:
@@ -52,11 +56,30 @@ def align(one: Sequence[str], other: Sequence[str]) -> list[Pair]:
     return pairs
 
 
-def word_difference(one: str, other: str) -> tuple[list[Part], list[Part]]:
-    first, second = _WORDS.findall(one), _WORDS.findall(other)
-    if max(len(first), len(second)) > 2 * MOST_WORDS:
-        is_own = one != other
-        return [Part(text=one, is_own=is_own)], [Part(text=other, is_own=is_own)]
+def _numbered(keys: Sequence[str]) -> Iterator[tuple[str, int]]:
+    seen: dict[str, int] = {}
+    for key in keys:
+        seen[key] = seen.get(key, 0) + 1
+        yield key, seen[key]
+
+
+class WordComparison:
+    """The texts of one page, compared by words as long as the work for all of them lasts."""
+
+    def __init__(self, *, most_pairs: int = MOST_PAIRS) -> None:
+        self._left = most_pairs
+
+    def difference(self, one: str, other: str) -> tuple[list[Part], list[Part]]:
+        first, second = _WORDS.findall(one), _WORDS.findall(other)
+        pairs = len(first) * len(second)
+        if one == other or pairs > self._left or max(len(first), len(second)) > 2 * MOST_WORDS:
+            is_own = one != other
+            return [Part(text=one, is_own=is_own)], [Part(text=other, is_own=is_own)]
+        self._left -= pairs
+        return _compared(first, second)
+
+
+def _compared(first: list[str], second: list[str]) -> tuple[list[Part], list[Part]]:
     parts: tuple[list[Part], list[Part]] = ([], [])
     for kind, a, a_end, b, b_end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         for side, words in ((0, first[a:a_end]), (1, second[b:b_end])):

@@ -55,7 +55,7 @@ def passage(*, program: Program, snapshot: Snapshot, position: Position, until: 
     """`position` has nothing pending that is still to be done, or what is pending there is passed over as well."""
     found = Passage()
     activity = program.activity(position.activity)
-    if activity is None or snapshot.led_to or not _demands(activity):
+    if activity is None or snapshot.led_to or not demands(activity):
         return found
     for at in _ahead(program, snapshot, position):
         if until is not None and (at.pending == until.pending or _place(activity, at) > _place(activity, until)):
@@ -113,7 +113,7 @@ def _demand(found: Passage, program: Program, here: Snapshot, item: Step | Paral
     found.gaps.extend(judged.verdict.gaps)
 
 
-def _demands(activity: Activity) -> bool:
+def demands(activity: Activity) -> bool:
     """Whether anything in it asks for more than words."""
     return activity_asks(activity) or any(
         item.contract is not None or (isinstance(item, Step) and (item.assessments or item.probes is not None))
@@ -151,7 +151,7 @@ def evaded(*, program: Program, snapshot: Snapshot, target: str) -> tuple[str, .
     """The activities in which people are asked, or more than words is demanded, and which the run would get around by going
     to the target.
     """
-    asking = {activity.id for activity in program.activities if _demands(activity)}
+    asking = {activity.id for activity in program.activities if demands(activity)}
     if not asking:
         return ()
     variables = snapshot.variables

@@ -208,6 +208,8 @@ class _Visit:
         self.nodes = iter((*place.more_nodes, place.next_node))
         self.made: list[Decision] = []
         self.activity = program.activity(snapshot.position.activity)
+        self.is_guarded = self.activity is not None and guards.demands(self.activity)
+        self.judged: tuple[ManifestEntry, Snapshot, Judgement] | None = None
         self.listed: list[str] = []
         # The entry that is done when the activity is left, and what of the manifest names no step that can be done.
         self.last: ManifestEntry | None = None
@@ -261,7 +263,9 @@ class _Visit:
             self._written(self._journal(), replace(self.snapshot, position=aimed), self._notes_at(aimed))
 
     def _judged(self, entry: ManifestEntry) -> Judgement:
-        """The entry against what the program asks of its step, as in a run that is led."""
+        """The entry against what the program asks of its step, as in a run that is led; once while nothing has changed."""
+        if self.judged is not None and self.judged[0] is entry and self.judged[1] is self.snapshot:
+            return self.judged[2]
         item = walker.item_at(self.program, self.snapshot.position)
         findings = obligations.examine(
             program=self.program,
@@ -278,6 +282,7 @@ class _Visit:
         )
         if judged.stops:
             raise StepNotDoneError.of(entry.step_id, judged.verdict.blockers)
+        self.judged = (entry, self.snapshot, judged)
         return judged
 
     def _finished(self, entry: ManifestEntry) -> tuple[Journal, Snapshot, tuple[Gap, ...]]:
@@ -374,6 +379,8 @@ class _Visit:
 
     def _pass_to(self, aimed: Position | None) -> None:
         """Whom the way to there leaves out; a person who had the run never stop has waived it."""
+        if not self.is_guarded:
+            return
         position = self.snapshot.position
         passed = guards.passage(
             program=self.program,

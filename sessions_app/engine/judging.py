@@ -3,7 +3,17 @@
 from dataclasses import dataclass
 
 from sessions_app.engine.findings import Findings
-from sessions_app.engine.reasons import Detail, Gap, GapSeverity, Reason, Verdict, contract_pointer, gap_of, weigh
+from sessions_app.engine.reasons import (
+    CLEAR,
+    Detail,
+    Gap,
+    GapSeverity,
+    Reason,
+    Verdict,
+    contract_pointer,
+    gap_of,
+    weigh,
+)
 from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Preferences
 from workflows_app.engine.program import Gate, Parallel, Program, Step
@@ -35,6 +45,8 @@ def judge(
 ) -> Judgement:
     """`more` are reasons of the walk that would follow."""
     reasons = (*findings.reasons, *more)
+    if not reasons:
+        return Judgement(findings=findings, verdict=CLEAR, told=(), waits_for_approval=False)
     told = [reason for reason in reasons if drive is not Drive.LED and _is_not_asked_for(program, reason)]
     kept = [reason for reason in reasons if reason not in told]
     verdict = weigh(reasons=kept, preferences=preferences)

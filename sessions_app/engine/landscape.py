@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, assert_never
 
+from msgspec.structs import replace as with_state
+
 from sessions_app.engine import approvals, ways
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.ways import Exit
@@ -71,9 +73,34 @@ class Landscape:
 
 
 def survey(*, program: Program, snapshot: Snapshot) -> Landscape | None:
-    """The landscape at a snapshot; None when its activity is not in the program, which no snapshot of ours is."""
+    """The landscape at a snapshot; None when its activity is not in the program, which no snapshot of ours is.
+
+    At a question that a person has waived it is what stands behind it.
+    """
+    if waived_question(program=program, snapshot=snapshot) is not None:
+        walk = walker.complete_pending(
+            program=program,
+            position=snapshot.position,
+            variables=snapshot.variables,
+            artifacts=(),
+            press_on=True,
+            past_people=True,
+            by_hand=True,
+        )
+        if walk.failure is None:
+            variables = {**snapshot.variables, **walk.assigned}
+            return survey(program=program, snapshot=with_state(snapshot, position=walk.position, variables=variables))
     activity = program.activity(snapshot.position.activity)
     return None if activity is None else _Survey(program, snapshot, activity).land()
+
+
+def waived_question(*, program: Program, snapshot: Snapshot) -> Checkpoint | None:
+    """The question for people at which the run stands, when a person has had it never stop."""
+    item = walker.item_at(program, snapshot.position)
+    if not isinstance(item, Gate) or not snapshot.preferences.waives_people:
+        return None
+    checkpoint = approvals.checkpoint_of(program, snapshot, item)
+    return checkpoint if checkpoint is not None and checkpoint.human else None
 
 
 def surveyed(*, program: Program, snapshot: Snapshot) -> Landscape:

@@ -20,6 +20,7 @@ from workflows_app.engine.program import (
     Parallel,
     Program,
     Step,
+    walk_items,
 )
 from workflows_app.engine.steps.prompts import handed_out
 
@@ -100,6 +101,19 @@ def title_of(*, program: Program, snapshot: Snapshot) -> str:
     if item is None:
         return _resting(program, snapshot)
     return placeholders.render(item.title, variables=_scope(program, snapshot))
+
+
+def written_titles(program: Program) -> dict[str, frozenset[str]]:
+    """By the id of a step or gate the titles that it is shown with, of those that nothing is filled into."""
+    found: dict[str, set[str]] = {}
+    for activity in program.activities:
+        names = {checkpoint.id: checkpoint.name for checkpoint in activity.checkpoints}
+        for item in walk_items(activity.body):
+            if isinstance(item, Step | Parallel):
+                found.setdefault(item.id, set()).add(item.title)
+            elif isinstance(item, Gate):
+                found.setdefault(item.id, set()).add(names.get(item.checkpoint, item.id))
+    return {item: frozenset(said) for item, said in found.items() if not any(map(placeholders.names_in, said))}
 
 
 def _resting(program: Program, snapshot: Snapshot) -> str:

@@ -144,9 +144,15 @@ class Verdict:
     retryable: bool = True
 
 
+# What most submissions come to.
+CLEAR = Verdict()
+
+
 def weigh(*, reasons: Iterable[Reason], preferences: Preferences) -> Verdict:
     """What the mode makes of the reasons: the risk policy softens some, the autonomy decides what the rest does."""
     found = list(reasons)
+    if not found:
+        return CLEAR
     softened = [reason for reason in found if _softens(reason.detail, preferences.risk_policy)]
     hard = [reason for reason in found if reason not in softened]
     stopping = [reason for reason in hard if _stops(reason, preferences)]

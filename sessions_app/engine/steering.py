@@ -44,6 +44,7 @@ from workflows_app.engine import walker, walks
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import (
     Checkpoint,
+    Gate,
     Loop,
     Option,
     Parallel,
@@ -71,7 +72,12 @@ def begin(*, program: Program, variables: Mapping[str, Any]) -> Walk:
 
 
 def steer(*, program: Program, snapshot: Snapshot, command: Steer, place: Place) -> Decision:
-    """One action, or the refusal that its code names, which leaves no trace."""
+    """One action, or the refusal that its code names, which leaves no trace.
+
+    A question that a person has waived is passed first, with a node of its own and a gap that names them.
+    """
+    if landscape.waived_question(program=program, snapshot=snapshot) is not None:
+        return _past_waived(program, snapshot, command, place)
     land = landscape.survey(program=program, snapshot=snapshot)
     if land is None:
         raise ActivityNotFoundError(
@@ -91,6 +97,25 @@ def steer(*, program: Program, snapshot: Snapshot, command: Steer, place: Place)
             return hand.advance_loop(command.action)
         case _:
             assert_never(command.action)
+
+
+def nodes_before(program: Program, snapshot: Snapshot) -> int:
+    """How many nodes an action may make before its own: one for each waived question that it passes."""
+    activity = program.activity(snapshot.position.activity)
+    if activity is None or not snapshot.preferences.waives_people:
+        return 0
+    return sum(isinstance(item, Gate) for item in walk_items(activity.body))
+
+
+def _past_waived(program: Program, snapshot: Snapshot, command: Steer, place: Place) -> Decision:
+    here = with_facts(place, next_node=place.more_nodes[0], more_nodes=())
+    said = Acknowledgement(drive=Drive.STEERED, voice=command.voice)
+    passed = acknowledge(program=program, snapshot=snapshot, said=said, place=here)
+    there = with_facts(
+        place, node_id=here.next_node, more_nodes=place.more_nodes[1:], has_children=False, has_critical_gaps=True
+    )
+    after = steer(program=program, snapshot=passed.snapshot, command=command, place=there)
+    return with_facts(after, earlier=(passed, *after.earlier))
 
 
 class _Hand:
@@ -132,8 +157,6 @@ class _Hand:
             raise CheckpointAlreadyRespondedError(
                 f"Checkpoint {checkpoint.id} waits for no answer now.", suggestion=_ASK
             )
-        if checkpoint.human and self.snapshot.preferences.waives_people:
-            return self._acknowledged(self.snapshot, Acknowledgement())
         if checkpoint.human:
             raise CheckpointBlockingError(
                 f"Checkpoint {checkpoint.id} is answered by a signed-in person only.",

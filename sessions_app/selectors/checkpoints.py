@@ -103,6 +103,9 @@ class Wanted:
     mine: bool = False
     claimed: bool | None = None
     overdue: bool = False
+    dialect: Dialect | None = None
+    asked_since: datetime | None = None
+    asked_until: datetime | None = None
 
 
 def read_answered(*, team_id: UUID, request_id: UUID) -> AfterAnswer | None:
@@ -217,6 +220,14 @@ def _wanted(actor: Actor, wanted: Wanted, now: datetime) -> QuerySet[CheckpointR
     if wanted.session_id is not None:
         # By its runs, which an index finds.
         rows = rows.filter(run_id__in=Run.objects.filter(session_id=wanted.session_id).values("id"))
+    if wanted.dialect is not None:
+        rows = rows.filter(
+            run_id__in=Run.objects.filter(dialect=wanted.dialect.value, team_id=actor.team_id).values("id")
+        )
+    if wanted.asked_since is not None:
+        rows = rows.filter(presented_at__gte=wanted.asked_since)
+    if wanted.asked_until is not None:
+        rows = rows.filter(presented_at__lt=wanted.asked_until)
     if wanted.mine:
         rows = rows.filter(claimed_by=actor.id)
     if wanted.claimed is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +27,8 @@ class ChildRun:
     id: UUID
     title: str
     status: RunStatus
+    started_at: datetime
+    completed_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,4 +123,13 @@ def _open_gaps(run_id: UUID) -> list[GapValue]:
 def _children(actor: Actor, run_id: UUID) -> list[ChildRun]:
     ids = Handle.objects.filter(team_id=actor.team_id, parent_run_id=run_id).values("run_id")
     rows = Run.objects.filter(pk__in=ids, team_id=actor.team_id).order_by("-started_at", "id")[:MOST_SHOWN]
-    return [ChildRun(id=row.pk, title=row.workflow_title, status=RunStatus(row.status)) for row in rows]
+    return [
+        ChildRun(
+            id=row.pk,
+            title=row.workflow_title,
+            status=RunStatus(row.status),
+            started_at=row.started_at,
+            completed_at=row.completed_at,
+        )
+        for row in rows
+    ]

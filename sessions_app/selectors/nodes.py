@@ -6,13 +6,12 @@ from uuid import UUID
 from django.db.models import Model, Q, QuerySet
 
 from sessions_app.engine.log import NodeKind
-from sessions_app.engine.values import EventValue, NodeDetail
+from sessions_app.engine.values import NodeDetail
 from sessions_app.models import Attempt, Node
 from sessions_app.selectors.gaps import gaps_of
-from sessions_app.selectors.records import events_of, outputs_of
+from sessions_app.selectors.records import outputs_of
 from sessions_app.selectors.rows import (
     attempt_value,
-    event_value,
     gap_value,
     node_value,
     output_value,
@@ -55,19 +54,6 @@ def read_node(*, actor: Actor, node_id: UUID) -> NodeDetail:
         capabilities=snapshot.capabilities,
         more=frozenset(name for name, rows in lists.items() if len(rows) > MAX_SHOWN),
     )
-
-
-def events_at(*, detail: NodeDetail) -> tuple[EventValue, ...]:
-    """What the log says at a node: how it was made, and what each attempt shown of it wrote. One query.
-
-    Whoever has the detail has been let in to the node.
-    """
-    node = detail.node
-    where = Q(index=node.event_index)
-    for attempt in detail.attempts:
-        where |= Q(index__range=(attempt.event_index, attempt.event_index + MAX_EVENTS_OF_ATTEMPT), node_id=node.id)
-    rows = events_of(session_id=node.session_id).filter(where).order_by("index")
-    return tuple(event_value(row) for row in rows[: 2 * MAX_SHOWN])
 
 
 def _find_node(actor: Actor, node_id: UUID) -> Node:

@@ -1,12 +1,10 @@
 """What a run has left behind, in pages: nodes, outputs, gaps and events, each in the order of the log."""
 
-from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from sessions_app.engine.runs import OutputChannel
 from sessions_app.engine.values import EventValue, GapValue, NodeValue, OutputValue
 from sessions_app.models import Event, Gap, Node, Output
 from sessions_app.selectors.gaps import gaps_of
@@ -99,17 +97,6 @@ def events_of(*, session_id: UUID) -> QuerySet[Event]:
 def outputs_of(*, run_id: UUID) -> QuerySet[Any]:
     """Whoever asks has read the run, and with it whether it may be seen."""
     return Output.objects.filter(run_id=run_id).annotate(is_superseded=_superseded())
-
-
-def notes_between(*, run_id: UUID, node_ids: Collection[UUID]) -> tuple[tuple[UUID, UUID, str], ...]:
-    """Notes with the node that they were handed in at and the one that the same call made, in order. One query.
-
-    Whoever asks has read the run.
-    """
-    rows = outputs_of(run_id=run_id).filter(
-        to_node_id__in=node_ids, node_id__isnull=False, channel=OutputChannel.RECAP.value, is_superseded=False
-    )
-    return tuple(rows.order_by("event_index", "id").values_list("node_id", "to_node_id", "body"))
 
 
 def _superseded() -> Exists:

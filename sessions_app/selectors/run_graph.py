@@ -38,7 +38,7 @@ SELECT n.id, n.parent_id, n.kind, n.edge_cause, n.pending_key, n.pending_title, 
        (SELECT a.actor FROM sessions_app_attempt a WHERE a.node_id = n.parent_id AND a.to_node_id = n.id LIMIT 1),
        (SELECT left(o.body, %(excerpt)s) FROM sessions_app_output o
         WHERE o.to_node_id = n.id AND o.channel = 'recap' ORDER BY o.event_index DESC, o.id DESC LIMIT 1),
-       CASE WHEN n.id = %(chosen)s THEN
+       CASE WHEN n.id IN (%(chosen)s, %(tip)s) THEN
          (SELECT s.data FROM sessions_app_snapshot s WHERE s.team_id = n.team_id AND s.digest = n.snapshot_digest) END,
        CASE WHEN n.kind = 'blocked_attempt' THEN
          (SELECT convert_from(s.data, 'UTF8')::jsonb #> '{blocked,blockers,0}' FROM sessions_app_snapshot s
@@ -50,12 +50,12 @@ LIMIT %(most)s
 """
 
 _RELATIVES = """
-(SELECT NULL::uuid AS child, r.id, r.workflow_title, r.status FROM sessions_app_run r
+(SELECT NULL::uuid AS child, r.id, r.workflow_title, r.status, r.started_at, r.completed_at FROM sessions_app_run r
  WHERE r.team_id = %(team)s AND r.id IN
    (SELECT h.run_id FROM sessions_app_handle h WHERE h.parent_run_id = %(run)s AND h.team_id = %(team)s)
  ORDER BY r.started_at, r.id LIMIT %(most)s)
 UNION ALL
-(SELECT h.run_id, h.parent_run_id, '', '' FROM sessions_app_handle h
+(SELECT h.run_id, h.parent_run_id, '', '', NULL, NULL FROM sessions_app_handle h
  WHERE h.run_id = %(run)s AND h.team_id = %(team)s AND h.parent_run_id IS NOT NULL LIMIT 1)
 """
 
@@ -106,10 +106,11 @@ class Graph:
     parent_run: UUID | None
     chosen: GraphNode | None
     state: Snapshot | None
+    tip_state: Snapshot | None
 
 
 def read_graph(*, actor: Actor, run_id: UUID, chosen: UUID | None = None) -> Graph:
-    """Five queries, however long the run is. Of the chosen node the engine's state is read too."""
+    """Five queries, however long the run is. Of the chosen node and of the tip the engine's state is read too."""
     actor.require(Permission.READ_RUNS)
     session = WorkSession.objects.filter(pk=OuterRef("session_id")).values(
         found=JSONObject(
@@ -128,7 +129,7 @@ def read_graph(*, actor: Actor, run_id: UUID, chosen: UUID | None = None) -> Gra
     )
     if run is None:
         raise NotFoundError("There is no such run.", suggestion="List the runs of your team for their ids.")
-    nodes, state = _nodes(run, chosen)
+    nodes, states = _nodes(run, chosen)
     questions = CheckpointRequest.objects.filter(run_id=run.pk).order_by("-event_index")[: 5 * MOST_SHOWN]
     gaps = gaps_of(run_id=run.pk).order_by("event_index", "id")[:MOST_SHOWN]
     children, parent = _relatives(actor, run)
@@ -142,7 +143,8 @@ def read_graph(*, actor: Actor, run_id: UUID, chosen: UUID | None = None) -> Gra
         children=children,
         parent_run=parent,
         chosen=next((node for node in nodes if node.id == chosen), None),
-        state=state,
+        state=states.get(chosen) if chosen else None,
+        tip_state=states.get(run.tip_node_id),
     )
 
 
@@ -173,13 +175,19 @@ def outputs_of_way(*, actor: Actor, run_id: UUID, node_ids: Collection[UUID]) ->
     return [output_value(row, is_superseded=False) for row in rows.order_by("event_index", "id")[:_MOST_COMPARED]]
 
 
-def _nodes(run: Run, chosen: UUID | None) -> tuple[list[GraphNode], Snapshot | None]:
-    asked: dict[str, Any] = {"run": run.pk, "excerpt": _EXCERPT_CHARACTERS, "most": MOST_NODES, "chosen": chosen}
+def _nodes(run: Run, chosen: UUID | None) -> tuple[list[GraphNode], dict[UUID, Snapshot]]:
+    asked: dict[str, Any] = {
+        "run": run.pk,
+        "excerpt": _EXCERPT_CHARACTERS,
+        "most": MOST_NODES,
+        "chosen": chosen,
+        "tip": run.tip_node_id,
+    }
     with connection.cursor() as cursor:
         cursor.execute(_NODES, asked)
         rows = cursor.fetchall()
-    state = next((sound_snapshot(data=bytes(row[13]), digest=row[10]) for row in rows if row[13] is not None), None)
-    return [_node(row) for row in reversed(rows)], state
+    states = {row[0]: sound_snapshot(data=bytes(row[13]), digest=row[10]) for row in rows if row[13] is not None}
+    return [_node(row) for row in reversed(rows)], states
 
 
 def _node(row: Sequence[Any]) -> GraphNode:
@@ -205,5 +213,9 @@ def _relatives(actor: Actor, run: Run) -> tuple[list[ChildRun], UUID | None]:
     with connection.cursor() as cursor:
         cursor.execute(_RELATIVES, {"team": actor.team_id, "run": run.pk, "most": MOST_SHOWN})
         rows = cursor.fetchall()
-    children = [ChildRun(id=row[1], title=row[2], status=RunStatus(row[3])) for row in rows if row[0] != run.pk]
+    children = [
+        ChildRun(id=row[1], title=row[2], status=RunStatus(row[3]), started_at=row[4], completed_at=row[5])
+        for row in rows
+        if row[0] != run.pk
+    ]
     return children, next((row[1] for row in rows if row[0] == run.pk), None)

@@ -1,21 +1,20 @@
 """Runs as their list shows them: by a query, in keyset pages, in the order that is asked for."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import connection
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 
 from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.run_query import RunQuery, RunWord
-from sessions_app.engine.runs import OutputChannel, RunStatus
+from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.values import RunValue
-from sessions_app.models import CheckpointRequest, Gap, Node, Output, Run, WorkSession
+from sessions_app.models import CheckpointRequest, Gap, Node, Run, WorkSession
+from sessions_app.selectors.found_words import runs_with_word
 from sessions_app.selectors.rows import run_value
 from sessions_app.selectors.run_order import Order
 from teams_app import selectors as teams
@@ -23,8 +22,6 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.pages import Page, PageRequest, cut_page
 
 MOST_COUNTED = 1_000
-# Of a word that is everywhere, the newest runs are looked at.
-_MOST_FOUND = 2_000
 _ENDED = ("complete", "complete_with_gaps", "rejected", "cancelled")
 _BY_WORD = {
     RunWord.PAUSED: "paused",
@@ -49,12 +46,13 @@ SELECT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRow:
-    """`now_at` is what is pending; `waits` tells that a question of the run is open."""
+    """`now_at` is the title of what is pending, `pending_key` its place; `waits` tells that a question of the run is open."""
 
     run: RunValue
     session_title: str
     ticket: str
     now_at: str
+    pending_key: str
     waits: bool
 
 
@@ -90,7 +88,7 @@ def list_run_rows(
     idle_after: timedelta,
     session_id: UUID | None = None,
 ) -> Page[RunRow]:
-    """One query, and one more where an agent is named."""
+    """One query, and one more for each word, and where an agent is named."""
     actor.require(Permission.READ_RUNS)
     rows = _asked(actor, query, now=now, idle_after=idle_after)
     if session_id is not None:
@@ -105,11 +103,13 @@ def list_run_rows(
 
 
 def _shown(rows: QuerySet[Any]) -> QuerySet[Any]:
-    tip = Node.objects.filter(pk=OuterRef("tip_node_id")).values("pending_title")
+    tip = Node.objects.filter(pk=OuterRef("tip_node_id")).values(
+        found=JSONObject(title=F("pending_title"), key=F("pending_key"))
+    )
     session = WorkSession.objects.filter(pk=OuterRef("session_id")).values(
         found=JSONObject(title=F("title"), ticket=F("ticket"))
     )
-    shown: QuerySet[Any] = rows.annotate(now_at=Subquery(tip[:1]), of_session=Subquery(session[:1]), waits=_waits())
+    shown: QuerySet[Any] = rows.annotate(at_tip=Subquery(tip[:1]), of_session=Subquery(session[:1]), waits=_waits())
     return shown
 
 
@@ -122,7 +122,8 @@ def _run_row(row: Any) -> RunRow:
         run=run_value(row),
         session_title=row.of_session["title"],
         ticket=row.of_session["ticket"],
-        now_at=row.now_at or "",
+        now_at=(row.at_tip or {}).get("title", ""),
+        pending_key=(row.at_tip or {}).get("key", ""),
         waits=row.waits,
     )
 
@@ -143,7 +144,7 @@ def _asked(actor: Actor, query: RunQuery, *, now: datetime, idle_after: timedelt
     if query.ticket or query.branch:
         rows = rows.filter(session_id__in=_sessions(actor, query))
     for word in query.words:
-        rows = rows.filter(pk__in=_with_word(actor, word))
+        rows = rows.filter(pk__in=runs_with_word(actor=actor, word=word))
     return rows
 
 
@@ -175,22 +176,3 @@ def _sessions(actor: Actor, query: RunQuery) -> QuerySet[Any]:
     if query.branch:
         rows = rows.filter(~Q(git_branch=""), git_branch__istartswith=query.branch)
     return rows.values("pk")
-
-
-def _with_word(actor: Actor, word: str) -> Sequence[UUID]:
-    """The newest runs that have the word in their goal, their name, their notes, or the name or ticket of their session.
-
-    Each source goes by its own index, which one condition over all of them would not.
-    """
-    runs = Run.objects.filter(team_id=actor.team_id)
-    named = WorkSession.objects.filter(team_id=actor.team_id)
-    named = named.filter(title__icontains=word) | named.filter(~Q(ticket=""), ticket__iexact=word)
-    notes = Output.objects.filter(team_id=actor.team_id, channel=OutputChannel.RECAP.value, run_id__isnull=False)
-    notes = notes.annotate(words=SearchVector("body", config="simple")).filter(
-        words=SearchQuery(word, config="simple", search_type="plain")
-    )
-    by_goal = runs.filter(goal__icontains=word).order_by("-last_activity_at").values_list("pk", flat=True)[:_MOST_FOUND]
-    by_own_name = runs.filter(~Q(name=""), name__icontains=word).values_list("pk", flat=True)[:_MOST_FOUND]
-    by_name = runs.filter(session_id__in=named.order_by().values("pk")[:_MOST_FOUND]).values_list("pk", flat=True)
-    by_note = notes.order_by("-created_at").values_list("run_id", flat=True)[:_MOST_FOUND]
-    return tuple(by_goal.union(by_name[:_MOST_FOUND], by_own_name, by_note))

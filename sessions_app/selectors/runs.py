@@ -1,6 +1,7 @@
 """Runs as the actor's team sees them, and the tree of one."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -8,13 +9,12 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from sessions_app.engine.log import NodeKind
-from sessions_app.engine.runs import RunStatus
+from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tree import Tree, lay_out
 from sessions_app.engine.values import NodeValue, RunDetail, RunValue
-from sessions_app.models import Node, Run, Snapshot as SnapshotRow
+from sessions_app.models import Handle, Node, Run, Snapshot as SnapshotRow
 from sessions_app.selectors.gaps import count_open_gaps
-from sessions_app.selectors.resume_lookups import WORKFLOWS
 from sessions_app.selectors.rows import activity_position, node_value, read_activity_position, run_value
 from sessions_app.selectors.sessions import no_session, read_session, team_sessions
 from sessions_app.selectors.snapshots import sound_snapshot
@@ -43,12 +43,20 @@ class RunFilters:
     workflow_id: str = ""
     session_id: UUID | None = None
     text: str = ""
+    dialect: Dialect | None = None
+    # Of the last activity, the first moment and the one before which it was.
+    active_since: datetime | None = None
+    active_until: datetime | None = None
+    # Runs that this one has triggered.
+    parent_run_id: UUID | None = None
 
 
 def list_runs(*, actor: Actor, filters: RunFilters, page: PageRequest) -> Page[RunValue]:
     """The latest activity first. One query, and one more to tell a session without runs from one that is not there."""
     actor.require(Permission.READ_RUNS)
     _require_session(actor, filters.session_id)
+    if filters.parent_run_id is not None:
+        find_run(actor, filters.parent_run_id)
     rows = _filtered(actor, filters)
     if page.after is not None:
         at, row_id = read_activity_position(page.after)
@@ -74,14 +82,6 @@ def read_run(*, actor: Actor, run_id: UUID) -> RunDetail:
         open_gaps=count_open_gaps(run_id=run.id),
         blocked=read_snapshot(tip).blocked if is_blocked else None,
     )
-
-
-def workflows_run(*, actor: Actor) -> tuple[str, ...]:
-    """The ids of the workflows that the team has run, each found by one step in the index. One query."""
-    actor.require(Permission.READ_RUNS)
-    with connection.cursor() as cursor:
-        cursor.execute(WORKFLOWS, {"team": actor.team_id, "most": MAX_WORKFLOWS})
-        return tuple(row[0] for row in cursor.fetchall())
 
 
 def read_snapshot(node: Node) -> Snapshot:
@@ -121,6 +121,15 @@ def _filtered(actor: Actor, filters: RunFilters) -> QuerySet[Run]:
         rows = rows.filter(workflow_id=filters.workflow_id)
     if filters.session_id is not None:
         rows = rows.filter(session_id=filters.session_id)
+    if filters.dialect is not None:
+        rows = rows.filter(dialect=filters.dialect.value)
+    if filters.active_since is not None:
+        rows = rows.filter(last_activity_at__gte=filters.active_since)
+    if filters.active_until is not None:
+        rows = rows.filter(last_activity_at__lt=filters.active_until)
+    if filters.parent_run_id is not None:
+        children = Handle.objects.filter(team_id=actor.team_id, parent_run_id=filters.parent_run_id)
+        rows = rows.filter(pk__in=children.values("run_id"))
     return rows.filter(goal__icontains=filters.text) if filters.text else rows
 
 

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from sessions_app.engine.run_query import RunSort
-from sessions_app.engine.runs import OutputChannel, RunStatus
+from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.engine.values import SessionValue
-from sessions_app.models import Output, Run, WorkSession
+from sessions_app.models import Run, WorkSession
+from sessions_app.selectors.found_words import sessions_with_words
 from sessions_app.selectors.rows import session_value
 from sessions_app.selectors.run_order import Order
 from teams_app.engine.actors import Actor, Permission
@@ -19,8 +20,6 @@ from teams_app.engine.errors import NotFoundError
 from teams_app.engine.pages import Page, PageRequest, cut_page
 
 _LATEST = Order(sort=RunSort.CALL)
-# Of a word that is in the notes of everybody, the newest sessions are looked at.
-_MOST_FOUND = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +32,9 @@ class SessionFilters:
     ticket: str = ""
     repository: str = ""
     text: str = ""
+    dialect: Dialect | None = None
+    active_since: datetime | None = None
+    active_until: datetime | None = None
     # Whether the text may be a ticket, how a branch begins, or words of notes too.
     anywhere: bool = False
 
@@ -93,33 +95,17 @@ def _filtered(actor: Actor, filters: SessionFilters) -> QuerySet[WorkSession]:
         rows = rows.filter(~Q(ticket=""), ticket=filters.ticket)
     if filters.repository:
         rows = rows.filter(~Q(repository=""), repository=filters.repository)
-    if filters.status is not None or filters.workflow_id:
+    if filters.active_since is not None:
+        rows = rows.filter(last_activity_at__gte=filters.active_since)
+    if filters.active_until is not None:
+        rows = rows.filter(last_activity_at__lt=filters.active_until)
+    if filters.status is not None or filters.workflow_id or filters.dialect is not None:
         rows = rows.filter(Exists(_runs_of(filters)))
     if not filters.text:
         return rows
     if filters.anywhere:
-        return rows.filter(pk__in=_found_anywhere(actor, filters.text))
+        return rows.filter(pk__in=sessions_with_words(actor=actor, text=filters.text))
     return rows.filter(pk__in=sessions_with_text(actor=actor, text=filters.text))
-
-
-def _found_anywhere(actor: Actor, text: str) -> frozenset[UUID]:
-    """The newest sessions with the text in a title, a goal, a ticket, a branch or notes. One query.
-
-    Each source goes by its own index, which one condition over all of them would not.
-    """
-    sessions = team_sessions(actor).order_by("-last_activity_at").values_list("pk", flat=True)
-    goals = Run.objects.filter(team_id=actor.team_id, goal__icontains=text).order_by("-last_activity_at")
-    notes = Output.objects.filter(team_id=actor.team_id, channel=OutputChannel.RECAP.value)
-    notes = notes.annotate(words=SearchVector("body", config="simple")).filter(
-        words=SearchQuery(text, config="simple", search_type="plain")
-    )
-    found = sessions.filter(title__icontains=text)[:_MOST_FOUND].union(
-        sessions.filter(~Q(ticket=""), ticket__iexact=text)[:_MOST_FOUND],
-        sessions.filter(~Q(git_branch=""), git_branch__istartswith=text)[:_MOST_FOUND],
-        goals.values_list("session_id", flat=True)[:_MOST_FOUND],
-        notes.order_by("-created_at").values_list("session_id", flat=True)[:_MOST_FOUND],
-    )
-    return frozenset(found)
 
 
 def _runs_of(filters: SessionFilters) -> QuerySet[Run]:
@@ -127,4 +113,6 @@ def _runs_of(filters: SessionFilters) -> QuerySet[Run]:
     runs = Run.objects.filter(session_id=OuterRef("pk"), team_id=OuterRef("team_id"))
     if filters.status is not None:
         runs = runs.filter(status=filters.status.value)
+    if filters.dialect is not None:
+        runs = runs.filter(dialect=filters.dialect.value)
     return runs.filter(workflow_id=filters.workflow_id) if filters.workflow_id else runs

@@ -1,19 +1,24 @@
 """The acts of this app's Studio pages, and their forms. Each makes one call of a service."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django import forms
+from django.conf import settings
 from django.core.exceptions import BadRequest
 from django.urls import reverse
+from django.utils import timezone
 
 from teams_app.admin import words
 from teams_app.admin.pages import Act, Done, Order, Secret
-from teams_app.engine.actors import Permission, Role, Scope, TokenScope
+from teams_app.engine.actors import USUAL_SCOPES, Actor, Permission, Role, Scope, TokenScope
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS, NoticeKind
-from teams_app.services import deliveries, invitations, keys, members, resets, teams, tokens, webhooks
+from teams_app.selectors import mail_wish_of
+from teams_app.services import deliveries, invitations, keys, mails, members, resets, teams, tokens, webhooks
 from teams_app.services.addresses import join_address, reset_address
 
 _ROLES = [(role.value, f"{name}: {may}") for role, (name, may) in words.ROLES.items()]
@@ -22,8 +27,6 @@ _SCOPES = [(scope.value, f"{may}: {hint}") for scope, (may, hint) in words.SCOPE
 _TOKEN_SCOPES = [(scope.value, f"{may}: {hint}") for scope, (may, hint) in words.TOKEN_SCOPES.items()]
 _NEVER = "never"
 _ENDS = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), (_NEVER, "never")]
-# What an agent needs that drives runs.
-USUAL_SCOPES = [Scope.WORKFLOWS_READ.value, Scope.RUNS_READ.value, Scope.RUNS_WRITE.value]
 
 
 class NameForm(forms.Form):
@@ -47,6 +50,18 @@ class KindsForm(forms.Form):
     kinds = forms.MultipleChoiceField(choices=_NOTICES, label="Notices", widget=forms.CheckboxSelectMultiple)
 
 
+class MailsForm(forms.Form):
+    email = forms.EmailField(
+        required=False, label="Your e-mail address", help_text="It is yours in every team, and only you see it."
+    )
+    kinds = forms.MultipleChoiceField(
+        required=False,
+        choices=[(kind.value, said) for kind, said in words.NOTICES.items()],
+        label="Send me a mail when",
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+
 class MemberForm(forms.Form):
     username = forms.CharField(max_length=USERNAME_CHARACTERS, label="Login name")
     role = forms.ChoiceField(choices=_ROLES, widget=forms.RadioSelect, initial=Role.OPERATOR.value)
@@ -61,7 +76,10 @@ class KeyForm(forms.Form):
         max_length=NAME_CHARACTERS, label="Name of the agent", help_text="What will use it, and where."
     )
     scopes = forms.MultipleChoiceField(
-        choices=_SCOPES, label="It may", widget=forms.CheckboxSelectMultiple, initial=USUAL_SCOPES
+        choices=_SCOPES,
+        label="It may",
+        widget=forms.CheckboxSelectMultiple,
+        initial=[scope.value for scope in USUAL_SCOPES],
     )
     ends = forms.ChoiceField(choices=_ENDS, label="It ends", initial="90")
 
@@ -135,6 +153,18 @@ def _invite(order: Order) -> Done:
     hint = "Whoever opens it may join. Give it to them by a safe way; it works once, within 7 days, and is not shown again."
     secret = Secret(label="Link", text=join_address(issued.link), hint=hint)
     return Done(message=f"{issued.invitation.username} is invited.", secret=secret)
+
+
+def _choose_mails(order: Order) -> Done:
+    kinds = _kinds(order)
+    mails.choose_mails(actor=order.actor, email=order.values["email"], kinds=kinds, now=order.now)
+    said = "You get these notices by e-mail from now on." if kinds else "You get no notices by e-mail."
+    return Done(message=said, url=reverse("admin:teams_app_membership_act_notices"))
+
+
+def _mails_now(actor: Actor) -> Mapping[str, Any]:
+    email, kinds = mail_wish_of(actor=actor)
+    return {"email": email, "kinds": list(kinds)}
 
 
 def _withdraw(order: Order) -> Done:
@@ -305,6 +335,23 @@ INVITE = Act(
     form=MemberForm,
     on_row=False,
 )
+CHOOSE_MAILS = Act(
+    slug="notices",
+    label="Your notices",
+    submit="Save",
+    question="Of what happens in this team you are told by e-mail, with a link to where it stands.",
+    needs=Permission.READ_TEAM,
+    run=_choose_mails,
+    form=MailsForm,
+    begins=_mails_now,
+    details=lambda _actor, _row: {
+        "sends_mail": bool(settings.EMAIL_HOST),
+        "zone": timezone.get_current_timezone_name(),
+    },
+    template="studio/notices.html",
+    on_row=False,
+    is_quiet=True,
+)
 WITHDRAW = Act(
     slug="withdraw",
     label="Withdraw",
@@ -353,6 +400,15 @@ REVOKE_KEY = Act(
     question="Whoever uses this key is refused from now on. It cannot be undone.",
     needs=Permission.MANAGE_TEAM,
     run=_revoke,
+)
+DISCONNECT = Act(
+    slug="disconnect",
+    is_stop=True,
+    label="Revoke",
+    question="The client that you connected is refused from now on. It can ask to be connected again.",
+    needs=Permission.READ_TEAM,
+    run=_revoke,
+    offered=lambda actor, row: row.person_id is not None and actor.id == to_text(Prefix.PERSON, row.person_id),
 )
 ISSUE_TOKEN = Act(
     slug="issue",

@@ -81,9 +81,10 @@ class Order:
 class Act:
     """`slug` is its address below the row or the list; `needs` and `offered` only hide it, the service decides.
 
-    `initial` fills the form from the row; `from_address` names the fields of an act of the list that its address fills. `details` is what the page shows beside the question, for a template of its own.
+    `initial` fills the form from the row; `begins` that of an act of the list, as does its address for
+    the fields of `from_address`. `details` is what the page shows beside the question, for a template of its own.
     One that does not `ask` has no page: its form stands on the page of its row, and a refusal is shown there. One `is_bulk`
-    when it is of the rows that are ticked in the list.
+    when it is of the rows that are ticked in the list, and `is_quiet` when no list has a button for it.
     """
 
     slug: str
@@ -94,13 +95,16 @@ class Act:
     form: type[forms.Form] = forms.Form
     initial: Callable[[Any], Mapping[str, Any]] | None = None
     from_address: tuple[str, ...] = ()
+    begins: Callable[[Actor], Mapping[str, Any]] | None = None
     details: Callable[[Actor, Any], Mapping[str, Any]] | None = None
     offered: Callable[[Actor, Any], bool] | None = None
     template: str = "admin/studio_act.html"
+    submit: str = ""
     not_now: str = "Not now"
     on_row: bool = True
     asks: bool = True
     is_bulk: bool = False
+    is_quiet: bool = False
     is_main: bool = False
     is_stop: bool = False
 
@@ -282,7 +286,7 @@ class StudioAdmin(_AnyModelAdmin):
                 is_stop=act.is_stop,
             )
             for act in self.acts
-            if act.asks and act.on_row is (row is not None) and offers(actor, act, row)
+            if act.asks and not act.is_quiet and act.on_row is (row is not None) and offers(actor, act, row)
         ]
 
     def refused(self, request: HttpRequest, act: Act, row_id: UUID | None, refused: Refused) -> HttpResponse:
@@ -352,7 +356,7 @@ class StudioAdmin(_AnyModelAdmin):
             "back": self.list_url(),
             "crumbs": [self.list_crumb()],
             "subtitle": str(row) if row is not None else "",
-            **({} if act.details is None or row is None else act.details(actor_of(request), row)),
+            **({} if act.details is None else act.details(actor_of(request), row)),
         }
         status = 400 if form.errors else 200
         return TemplateResponse(request, act.template, shown, status=status)
@@ -362,7 +366,8 @@ def _initial(act: Act, row: Model | None, request: HttpRequest) -> dict[str, Any
     """An act of the list begins with the rows that were ticked there, and with what it takes from its address."""
     if row is None:
         asked = {name: request.GET.get(name, "")[:MAX_FILLED_CHARACTERS] for name in act.from_address}
-        return {"rows": request.GET.getlist("rows"), **asked}
+        begun = {} if act.begins is None else act.begins(actor_of(request))
+        return {"rows": request.GET.getlist("rows"), **asked, **begun}
     return {} if act.initial is None else dict(act.initial(row))
 
 

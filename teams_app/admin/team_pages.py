@@ -16,7 +16,7 @@ from django.utils import timezone
 from teams_app.admin import acts, words
 from teams_app.admin.pages import Act, StudioAdmin, actor_of, offers
 from teams_app.admin.queries import Reader
-from teams_app.engine.actors import Door, Permission, Role, Scope, person_id_of
+from teams_app.engine.actors import USUAL_SCOPES, Actor, Door, Permission, Role, Scope, person_id_of
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.models import AgentKey, AuditEntry, Invitation, Membership
 from teams_app.services.audit_chain import count_entries, verify_team_audit
@@ -39,7 +39,7 @@ _EXPORTED = (
 _WHAT = {
     "people": ("People", ("member.", "invitation.", "person.", "password.")),
     "sign-ins": ("Sign-ins", ("person.",)),
-    "keys": ("Keys and tokens", ("key.", "token.")),
+    "keys": ("Keys and tokens", ("key.", "token.", "client.")),
     "workflows": ("Workflows", ("workflow.", "alias.", "binding.", "contract.")),
     "questions": ("Questions", ("checkpoint.",)),
     "team": ("The team", ("team.", "webhook.", "preferences.", "session.")),
@@ -49,7 +49,13 @@ _WHEN = {"1": "today", "7": "last 7 days", "30": "last 30 days"}
 
 class MembershipAdmin(StudioAdmin):
     needs = Permission.READ_TEAM
-    acts: ClassVar[tuple[Act, ...]] = (acts.INVITE, acts.CHANGE_ROLE, acts.OFFER_RESET, acts.REMOVE_MEMBER)
+    acts: ClassVar[tuple[Act, ...]] = (
+        acts.INVITE,
+        acts.CHOOSE_MAILS,
+        acts.CHANGE_ROLE,
+        acts.OFFER_RESET,
+        acts.REMOVE_MEMBER,
+    )
     list_display = ("person", "role", "created_at")
     list_select_related = ("person", "team")
     list_filter = ("role",)
@@ -95,6 +101,7 @@ class MembershipAdmin(StudioAdmin):
             "row": row,
             "name": row.person.username,
             "is_you": is_you,
+            "by_group": row.by_sign_on,
             "role": name,
             "may": may,
             "acts": [link for link in self.links(request, row) if is_you or actor.may(Permission.MANAGE_TEAM)],
@@ -120,7 +127,7 @@ _MOST_MEMBERS = 500
 
 class AgentKeyAdmin(StudioAdmin):
     needs = Permission.READ_TEAM
-    acts: ClassVar[tuple[Act, ...]] = (acts.ISSUE_KEY, acts.REVOKE_KEY)
+    acts: ClassVar[tuple[Act, ...]] = (acts.ISSUE_KEY, acts.REVOKE_KEY, acts.DISCONNECT)
     list_display = ("name", "prefix", "last_used_at", "expires_at", "revoked_at")
     search_fields = ("name", "prefix")
     lookups: ClassVar[Mapping[str, Reader]] = {"after": UUID, "key": UUID}
@@ -138,7 +145,9 @@ class AgentKeyAdmin(StudioAdmin):
             "title": "Keys",
             "subtitle": "An agent signs in with a key. It is never a person: it cannot answer what asks for people.",
             "keys": [self._shown(request, row) for row in shown],
-            "form": acts.KeyForm(initial={"scopes": acts.USUAL_SCOPES, "ends": "90"}) if may_make else None,
+            "form": acts.KeyForm(initial={"scopes": [scope.value for scope in USUAL_SCOPES], "ends": "90"})
+            if may_make
+            else None,
             "issue_url": self.act_url(acts.ISSUE_KEY),
             "older": after,
             "q": asked,
@@ -161,7 +170,7 @@ class AgentKeyAdmin(StudioAdmin):
             **self.admin_site.each_context(request),
             "title": row.name,
             "crumbs": [self.list_crumb()],
-            "acts": self.links(request, row) if row.revoked_at is None else [],
+            "acts": self.links(request, row)[:1] if row.revoked_at is None else [],
             "key": self._shown(request, row),
             "scopes": [words.SCOPES[Scope(scope)] for scope in row.scopes],
             "public_id": to_text(Prefix.KEY, row.pk),
@@ -177,12 +186,15 @@ class AgentKeyAdmin(StudioAdmin):
             "ended": "Revoked" if row.revoked_at else "Ended" if ended else "",
             "ends_soon": row.expires_at is not None and not ended and row.expires_at - now < timedelta(days=7),
             "days": None if row.expires_at is None else max(0, (row.expires_at - now).days),
-            "revoke": "" if ended or not offers(actor_of(request), acts.REVOKE_KEY, row) else self._revoke_url(row),
+            "revoke": "" if ended else self._revoke_url(actor_of(request), row),
+            "by_sign_on": row.person_id is not None,
             "calls": f"{reverse('admin:traces_app_traceevent_changelist')}?q={to_text(Prefix.KEY, row.pk)}",
         }
 
-    def _revoke_url(self, row: AgentKey) -> str:
-        return self.act_url(acts.REVOKE_KEY, row.pk)
+    def _revoke_url(self, actor: Actor, row: AgentKey) -> str:
+        """An owner revokes every key; anybody else the clients that they connected."""
+        offered = [act for act in (acts.REVOKE_KEY, acts.DISCONNECT) if offers(actor, act, row)]
+        return self.act_url(offered[0], row.pk) if offered else ""
 
 
 class AuditEntryAdmin(StudioAdmin):

@@ -10,6 +10,7 @@ from django.urls import reverse
 from teams_app.admin.parts import counted
 from teams_app.engine.actors import BY_TOKEN, ActorKind, Door, Role, Scope, TokenScope
 from teams_app.engine.ids import Prefix, from_text
+from teams_app.engine.webhooks import NoticeKind
 from teams_app.models import AuditEntry
 
 ROLES = {
@@ -30,6 +31,20 @@ TOKEN_SCOPES = {
     TokenScope.ANSWER: ("answer", "questions of runs; pause, cancel and steer them"),
     TokenScope.PUBLISH: ("publish", "write and publish workflows"),
     TokenScope.MANAGE: ("manage", "members' roles, keys, notices and settings; read the audit log"),
+}
+NOTICES = {
+    NoticeKind.CHECKPOINT_ASKED: "a question waits for a person",
+    NoticeKind.CHECKPOINT_OVERDUE: "a question is overdue",
+    NoticeKind.CHECKPOINT_ANSWERED: "a question was answered",
+    NoticeKind.RUN_STARTED: "a run has begun",
+    NoticeKind.RUN_WAITING: "a run waits for a person",
+    NoticeKind.RUN_BLOCKED: "a run is blocked",
+    NoticeKind.RUN_PAUSED: "a run is paused",
+    NoticeKind.RUN_COMPLETED: "a run is done",
+    NoticeKind.RUN_REJECTED: "a run was rejected",
+    NoticeKind.RUN_CANCELLED: "a run was cancelled",
+    NoticeKind.SESSION_EXPIRING: "a session will be deleted in a week",
+    NoticeKind.ENDPOINT_SWITCHED_OFF: "an address of notices is not called any more",
 }
 DOORS = {
     Door.REST: "REST",
@@ -52,6 +67,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "password.changed": ("Changed their password:", ""),
     "person.signed_in": ("Signed in:", "from {address}"),
     "person.signed_out": ("Signed out:", "from {address}"),
+    "person.linked": ("Linked their account:", "to {issuer}"),
     "person.sign_in_refused": ("Refused to sign in somebody as", "from {address}"),
     "team.tokens_allowed": ("Let tokens answer questions for people", ""),
     "team.tokens_disallowed": ("Let tokens answer no more questions for people", ""),
@@ -59,7 +75,10 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "token.revoked": ("Revoked the token", "of {of}"),
     "key.issued": ("Made the key", ""),
     "key.revoked": ("Revoked the key", ""),
+    "client.connected": ("Connected the client", "its answer went to {goes_to}"),
+    "client.disconnected": ("Disconnected itself:", ""),
     "key.expired": ("The key ended:", ""),
+    "mails.chosen": ("Chose which notices they get by e-mail", ""),
     "webhook.set": ("Set where notices go:", ""),
     "webhook.changed": ("Changed which notices go to", ""),
     "webhook.removed": ("Sends no more notices to", ""),

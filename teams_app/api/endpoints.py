@@ -22,6 +22,7 @@ from django.utils import timezone
 from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 
+from teams_app.api.conditional import check_match, is_seen, tag_of
 from teams_app.api.replica import read_lagging
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError, NotFoundError, UnauthenticatedError
@@ -32,6 +33,9 @@ from teams_app.engine.shapes import read_shape
 T = TypeVar("T")
 
 _HANDED_IN = frozenset({"self", "call", "body", "query"})
+_IF_MATCH = "If-Match"
+_NOT_MODIFIED = 304
+_NOT_KEPT = {"Cache-Control": "no-store"}
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -81,6 +85,9 @@ class Operation:
     path: tuple[str, ...]
     # The media types of a Download.
     files: tuple[str, ...]
+    handler: Callable[..., object]
+    # Those that the handler reads itself.
+    headers: tuple[str, ...]
 
     @property
     def item(self) -> Any | None:
@@ -89,19 +96,25 @@ class Operation:
 
 
 def operation(
-    *, summary: str, status: int = 200, answer: Any = None, files: tuple[str, ...] = ()
+    *,
+    summary: str,
+    status: int = 200,
+    answer: Any = None,
+    files: tuple[str, ...] = (),
+    headers: tuple[str, ...] = (),
 ) -> Callable[[Callable[..., object]], Callable[..., HttpResponseBase]]:
     """`answer` describes what a handler answers that hands on JSON as it was recorded, as `msgspec.Raw`;
-    `files` names the media types of a `Download`.
+    `files` names the media types of a `Download`, `headers` those that the handler reads itself.
     """
 
     def decorate(handler: Callable[..., object]) -> Callable[..., HttpResponseBase]:
-        described = _describe(handler, summary=summary, status=status, answer=answer, files=files)
+        described = _describe(handler, summary=summary, status=status, answer=answer, files=files, headers=headers)
         # Who asks was found on the primary; only the list itself may be a moment old.
         read = read_lagging if handler.__name__ == "get" and is_page(described.answer) else _at_once
 
         @functools.wraps(handler)
         def run(view: object, request: Request, **path: str) -> HttpResponseBase:
+            _check_seen(view, described, request, path)
             given = _arguments(described, type(view).__qualname__, request)
             answer = read(handler, view, **given, **path)
             return _answer(answer, described, type(view).__qualname__, request)
@@ -142,8 +155,53 @@ def actor_of(request: Request) -> Actor:
     raise UnauthenticatedError("Nobody is signed in.", suggestion="Send Authorization: Bearer wr_key_… or sign in.")
 
 
+def represented_by(view: object) -> tuple[object, Operation] | None:
+    """The operation that reads what the others of a view change: its own, or that of the view which it names in
+    `represents`. None where there is none, or where a list is read.
+    """
+    named = getattr(view, "represents", None)
+    reader = view if named is None else named()
+    found = operation_of(getattr(reader, "get", None))
+    if found is None or is_page(found.answer) or found.answer is Download:
+        return None
+    return reader, found
+
+
+def holds_seen(view: object, described: Operation) -> bool:
+    """Whether If-Match is held against how the thing stands. Who reads the header is left to do so."""
+    return _IF_MATCH not in described.headers and represented_by(view) is not None
+
+
+def _check_seen(view: object, described: Operation, request: Request, path: dict[str, str]) -> None:
+    """Before the change, and not with it: of two callers with the same tag both may come through at the same moment. What must
+    not be lost then, the service holds by a number of its own, as that of a revision.
+    """
+    if_match = request.headers.get(_IF_MATCH)
+    if if_match is None or request.method == "GET" or _IF_MATCH in described.headers:
+        return
+    found = represented_by(view)
+    if found is None:
+        raise InvalidInputError("If-Match is not held at this address.", suggestion="Leave the header out.")
+    reader, reading = found
+    given: dict[str, object] = {"call": Call(actor=actor_of(request), now=timezone.now(), page=PageRequest())}
+    if reading.asks_for_query:
+        given["query"] = read_shape({}, reading.query)
+    value = reading.handler(reader, **given, **{name: path[name] for name in reading.path})
+    check_match(_tag(value, msgspec.json.encode(value)), if_match)
+
+
+def _tag(value: object, body: bytes) -> str:
+    return tag_of(body, stem=getattr(value, "numbered", ""))
+
+
 def _describe(
-    handler: Callable[..., object], *, summary: str, status: int, answer: Any, files: tuple[str, ...]
+    handler: Callable[..., object],
+    *,
+    summary: str,
+    status: int,
+    answer: Any,
+    files: tuple[str, ...],
+    headers: tuple[str, ...],
 ) -> Operation:
     signature = inspect.signature(handler)
     given = {name: parameter.annotation for name, parameter in signature.parameters.items()}
@@ -156,6 +214,8 @@ def _describe(
         answer=signature.return_annotation if answer is None else answer,
         path=tuple(name for name in given if name not in _HANDED_IN),
         files=files,
+        handler=handler,
+        headers=headers,
     )
 
 
@@ -201,8 +261,13 @@ def _answer(answer: object, described: Operation, purpose: str, request: Request
     if isinstance(answer, Page):
         value = Listing(items=list(answer.items), next_cursor=_next_cursor(answer, actor_of(request), purpose))
     body = b"" if value is None else msgspec.json.encode(value)
-    # An answer is one actor's: no cache between may keep it.
-    headers = {"Cache-Control": "no-store"}
+    if request.method != "GET":
+        return HttpResponse(body, content_type="application/json", status=described.status, headers=_NOT_KEPT)
+    tag = _tag(value, body)
+    # An answer is one actor's: no cache between may keep it, and their own asks before it is used.
+    headers = {"Cache-Control": "private, no-cache", "ETag": tag, "Vary": "Authorization, Cookie, Workrail-Team"}
+    if is_seen(tag, request.headers.get("If-None-Match")):
+        return HttpResponse(status=_NOT_MODIFIED, headers=headers)
     return HttpResponse(body, content_type="application/json", status=described.status, headers=headers)
 
 

@@ -203,10 +203,13 @@ class ResetAnswer(Shape, frozen=True):
 
 
 class KeyAnswer(Shape, frozen=True):
+    """`person` is who connected it by signing in; null for a key that an owner issued."""
+
     id: str
     name: str
     prefix: str
     scopes: list[Scope]
+    person: str | None
     created_at: Moment
     expires_at: Moment | None
     last_used_at: Moment | None
@@ -219,6 +222,7 @@ class KeyAnswer(Shape, frozen=True):
             name=value.name,
             prefix=value.prefix,
             scopes=sorted(value.scopes),
+            person=None if value.person_id is None else to_text(Prefix.PERSON, value.person_id),
             created_at=value.created_at,
             expires_at=value.expires_at,
             last_used_at=value.last_used_at,

@@ -42,6 +42,10 @@ class Scope(StrEnum):
     TEAM_READ = "team:read"
 
 
+# What an agent needs that drives runs.
+USUAL_SCOPES = (Scope.WORKFLOWS_READ, Scope.RUNS_READ, Scope.RUNS_WRITE)
+
+
 class TokenScope(StrEnum):
     """What a person's token may do beside reading: never more than their role."""
 
@@ -101,6 +105,12 @@ TOKEN_SCOPE_PERMISSIONS: dict[TokenScope, frozenset[Permission]] = {
     TokenScope.PUBLISH: _AUTHOR - _OPERATOR,
     TokenScope.MANAGE: _OWNER - _AUTHOR,
 }
+
+
+def scopes_within(role: Role) -> frozenset[Scope]:
+    """What an agent may that acts for somebody with this role: nothing that they may not."""
+    return frozenset(scope for scope, given in SCOPE_PERMISSIONS.items() if given <= ROLE_PERMISSIONS[role])
+
 
 # No scope gives these to a key, and the system never speaks for a person.
 _PEOPLE_ONLY = frozenset({Permission.ANSWER_CHECKPOINTS})

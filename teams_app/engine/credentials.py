@@ -14,6 +14,8 @@ _REST = re.compile(r"[a-z2-7]{40}")
 
 class Mark(StrEnum):
     PERSONAL_TOKEN = "wr_pat_"  # noqa: S105  how one begins, and none
+    ACCESS_TOKEN = "wr_oat_"  # noqa: S105  as above
+    REFRESH_TOKEN = "wr_ort_"  # noqa: S105  as above
 
 
 def mint_credential(*, mark: Mark, random: bytes) -> str:

@@ -83,6 +83,12 @@ class PreconditionFailedError(WorkrailError):
     code = "PRECONDITION_FAILED"
 
 
+class RepresentationChangedError(WorkrailError):
+    """What the caller has seen of it, by If-Match, is not how it stands."""
+
+    code = "REPRESENTATION_CHANGED"
+
+
 class ForbiddenError(WorkrailError):
     """The actor is known and lacks the role or the scope."""
 

@@ -127,7 +127,7 @@ _WORDS = (
     ),
 )
 _ALL = (*_KEYS, *_WORDS)
-_OWN_KEY = re.compile(r"wr_(?:key|pat|hook|link)_[a-z2-7]{16,}", re.IGNORECASE)
+_OWN_KEY = re.compile(r"wr_(?:key|pat|oat|ort|hook|link)_[a-z2-7]{16,}", re.IGNORECASE)
 
 
 def hide_secrets(text: str) -> str:

@@ -73,6 +73,8 @@ class KeyValue:
     prefix: str
     scopes: frozenset[Scope]
     created_at: datetime
+    # Who connected it by signing in; nobody for a key that an owner issued.
+    person_id: UUID | None
     expires_at: datetime | None
     last_used_at: datetime | None
     revoked_at: datetime | None

@@ -25,6 +25,7 @@ from teams_app.models import Endpoint, NoticeDelivery
 from teams_app.selectors import delivery_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
+from teams_app.services.mails import queue_mails
 from teams_app.services.outgoing import NotDeliveredError, post_json
 
 KEPT = timedelta(days=30)
@@ -43,7 +44,7 @@ def queue_notice(
     now: datetime,
     but: Collection[UUID] = (),
 ) -> int:
-    """A delivery to each address of the team that wants such notices; returns how many. Called inside a transaction."""
+    """A delivery to each address of the team and each member that want such notices; returns how many. Inside a transaction."""
     _require_system(actor)
     chosen = Endpoint.objects.filter(team_id=actor.team_id, kinds__contains=[kind.value]).exclude(pk__in=but)
     told = {"id": str(notice_id), "kind": kind.value, **body}
@@ -64,7 +65,7 @@ def queue_notice(
     NoticeDelivery.objects.bulk_create(rows)
     if rows:
         jobs.ask_to_deliver()
-    return len(rows)
+    return len(rows) + queue_mails(team_id=actor.team_id, notice_id=notice_id, kind=kind, body=body, now=now)
 
 
 def deliver_due(*, actor: Actor, now: datetime, fail: FailPoint = go_on) -> int:

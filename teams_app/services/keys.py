@@ -18,7 +18,7 @@ from teams_app.engine.errors import (
     NotFoundError,
     UnauthenticatedError,
 )
-from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.keys import KEY_RANDOM_BYTES, digest_of, is_key, mint_key, prefix_of
 from teams_app.engine.names import read_name
 from teams_app.engine.values import IssuedKey, KeyValue
@@ -77,10 +77,12 @@ def issue_key(
 
 @transaction.atomic(durable=True)
 def revoke_key(*, actor: Actor, key_id: UUID, now: datetime) -> KeyValue:
-    """One-way, and safe to repeat: the second time finds it done and records nothing."""
-    actor.require(Permission.MANAGE_TEAM)
-    # The condition is the lock: of two at once, one updates the row and tells the audit log.
+    """One-way, and safe to repeat: the second time finds it done and records nothing. Who connected a client ends that too."""
     mine = AgentKey.objects.filter(team_id=actor.team_id, pk=key_id)
+    person_id = None if actor.token is not None else from_text(Prefix.PERSON, actor.id)
+    if person_id is None or not mine.filter(person_id=person_id).exists():
+        actor.require(Permission.MANAGE_TEAM)
+    # The condition is the lock: of two at once, one updates the row and tells the audit log.
     revoked = mine.filter(revoked_at__isnull=True).update(revoked_at=now)
     row = mine.first()
     if row is None:
@@ -110,7 +112,7 @@ def authenticate_key(*, text: str, door: Door, now: datetime) -> Actor:
         scopes=frozenset(Scope(scope) for scope in row.scopes),
     )
     _remember((digest, door), actor, row, now)
-    _note_use(row, now)
+    note_use(row, now)
     return actor
 
 
@@ -177,7 +179,7 @@ def _forget(key_id: UUID) -> None:
         _remembered.pop(name, None)
 
 
-def _note_use(row: AgentKey, now: datetime) -> None:
+def note_use(row: AgentKey, now: datetime) -> None:
     """At most once a minute, and never waiting: who finds the row locked lets the next call note it."""
     if row.last_used_at is not None and now - row.last_used_at < _LAST_USE_GRAIN:
         return

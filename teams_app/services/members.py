@@ -12,6 +12,7 @@ from teams_app.engine.values import MemberValue
 from teams_app.models import Membership, Team
 from teams_app.selectors import member_value
 from teams_app.services.audit import record_audit
+from teams_app.services.connections import disconnect_all_of
 from teams_app.services.tokens import revoke_tokens_of
 
 
@@ -37,6 +38,7 @@ def remove_member(*, actor: Actor, member_id: UUID, now: datetime) -> None:
     if to_text(Prefix.PERSON, row.person_id) != actor.id or actor.token is not None:
         actor.require(Permission.MANAGE_TEAM)
     _keep_an_owner(row, "removed")
+    disconnect_all_of(actor=actor, person_id=row.person_id, now=now)
     ended = revoke_tokens_of(actor=actor, person_id=row.person_id, now=now)
     _record(actor, "member.removed", row, now, role=row.role, **({"tokens_revoked": str(ended)} if ended else {}))
     row.delete()

@@ -4,11 +4,13 @@ The name is resolved once, every address of it is judged, and the connection goe
 library could be told another address. Redirects are not followed, and answers are read no further than their first line.
 """
 
+import json
 import re
 import socket
 import ssl
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 
@@ -16,6 +18,9 @@ from teams_app.engine.webhooks import Target, are_public
 
 TOTAL_SECONDS = 10.0
 _MOST_STATUS_BYTES = 4096
+_MOST_HEAD_BYTES = 16 * 1024
+_OK = 200
+_JSON_TYPE = re.compile(rb"\r\ncontent-type:\s*application/(?:[\w.+-]+\+)?json\b", re.IGNORECASE)
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})[ \r]")
 
 
@@ -32,6 +37,52 @@ def post_json(*, target: Target, body: bytes, headers: Mapping[str, str]) -> Non
         raise NotDeliveredError(f"{target.authority} cannot be reached: {_reason(error)}.") from error
     if status // 100 != 2:
         raise NotDeliveredError(f"{target.authority} answered {status or 'something that is not HTTP'}.")
+
+
+def fetch_json(*, target: Target, max_bytes: int) -> dict[str, Any]:
+    """The JSON object at an address that a stranger has named; whatever else is there is a NotDeliveredError."""
+    until = time.monotonic() + TOTAL_SECONDS
+    # HTTP/1.0: an answer in one piece, that ends where the connection does.
+    request = f"GET {target.path} HTTP/1.0\r\nHost: {target.authority}\r\nAccept: application/json\r\nUser-Agent: Workrail\r\n\r\n"
+    try:
+        heard = _whole(target, request.encode("ascii"), until, max_bytes + _MOST_HEAD_BYTES)
+    except OSError as error:
+        raise NotDeliveredError(f"{target.authority} cannot be reached: {_reason(error)}.") from error
+    return _json_in(heard, target, max_bytes)
+
+
+def _whole(target: Target, request: bytes, until: float, most: int) -> bytes:
+    with _connected(target, until) as raw:
+        raw.settimeout(_left(until))
+        with ssl.create_default_context().wrap_socket(raw, server_hostname=target.host) as secured:
+            secured.settimeout(_left(until))
+            secured.sendall(request)
+            heard = b""
+            while len(heard) <= most:
+                secured.settimeout(_left(until))
+                more = secured.recv(_MOST_STATUS_BYTES)
+                if not more:
+                    break
+                heard += more
+            return heard
+
+
+def _json_in(heard: bytes, target: Target, max_bytes: int) -> dict[str, Any]:
+    head, _, body = heard.partition(b"\r\n\r\n")
+    found = _STATUS.match(head + b"\r\n")
+    if not found or int(found[1]) != _OK:
+        raise NotDeliveredError(
+            f"{target.authority} answered {int(found[1]) if found else 'something that is not HTTP'}."
+        )
+    if not _JSON_TYPE.search(head) or len(body) > max_bytes:
+        raise NotDeliveredError(f"{target.authority} did not answer with a JSON document of at most {max_bytes} bytes.")
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise NotDeliveredError(f"{target.authority} did not answer with a JSON object.")
+    return value
 
 
 def _request(target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:

@@ -90,6 +90,7 @@ def test_every_status_is_one_of_a_refusal():
         405,
         408,
         409,
+        412,
         410,
         413,
         415,

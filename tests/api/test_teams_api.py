@@ -245,7 +245,10 @@ def test_an_owner_reads_what_was_done_and_by_which_request(house, as_person):
 
 
 def test_an_answer_is_kept_by_no_cache(house, as_person):
-    assert as_person(house.alice).get("/api/v1/whoami")["Cache-Control"] == "no-store"
+    answered = as_person(house.alice).get("/api/v1/whoami")
+
+    assert answered["Cache-Control"] == "private, no-cache"
+    assert set(answered["Vary"].split(", ")) >= {"Authorization", "Cookie", "Workrail-Team"}
 
 
 def test_a_session_without_its_csrf_proof_writes_nothing(house):

@@ -27,3 +27,13 @@ def loaded(begins):
     program = f"import os; os.environ['DJANGO_SETTINGS_MODULE'] = 'workrail_site.settings'; {begins}; {_TELL}"
     done = subprocess.run([sys.executable, "-c", program], cwd=_ROOT, capture_output=True, text=True, check=True)
     return done.stdout.strip()
+
+
+@pytest.mark.parametrize("begins", [*PROCESSES.values(), "import workrail_site.asgi"])
+def test_where_nobody_signs_on_the_libraries_of_it_are_not_loaded(begins):
+    heavy = "print(sorted({'oauth2_provider', 'oauthlib', 'jwcrypto', 'mozilla_django_oidc'} & set(sys.modules)))"
+    without = "os.environ['WORKRAIL_OAUTH'] = 'false'; os.environ.setdefault('DJANGO_SETTINGS_MODULE', 'workrail_site.settings')"
+    program = f"import os, sys; {without}; {begins}; {heavy}"
+    done = subprocess.run([sys.executable, "-c", program], cwd=_ROOT, capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"

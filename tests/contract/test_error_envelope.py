@@ -63,7 +63,6 @@ def test_to_try_again_later_says_when_and_nothing_else_does():
         ("TOKEN_BAD_SIGNATURE", "not_retryable"),
         ("TOKEN_SCOPE_MISMATCH", "not_retryable"),
         ("TOKEN_UNKNOWN_NODE", "not_retryable"),
-        ("TOKEN_WORKFLOW_HASH_MISMATCH", "not_retryable"),
         ("TOKEN_SESSION_LOCKED", "retryable_after_ms"),
         ("SESSION_NOT_HEALTHY", "not_retryable"),
     ],

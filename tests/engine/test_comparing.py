@@ -1,8 +1,12 @@
 """How two ways through a workflow are laid beside each other."""
 
+import random
+
+import pytest
 from hypothesis import given, strategies as st
 
-from sessions_app.engine.comparing import Pair, align, path_differences, word_difference
+from sessions_app.engine.comparing import Pair, WordComparison, align, path_differences
+from tests.flood_play import Work, allowed
 
 
 def test_steps_that_both_have_stand_side_by_side_and_the_rest_alone():
@@ -15,7 +19,7 @@ def test_steps_that_both_have_stand_side_by_side_and_the_rest_alone():
 
 
 def test_words_that_differ_are_marked_on_both_sides():
-    one, other = word_difference("Release at once.", "Release behind a flag.")
+    one, other = WordComparison().difference("Release at once.", "Release behind a flag.")
 
     assert [(part.text, part.is_own) for part in one] == [("Release ", False), ("at once.", True)] or "".join(
         part.text for part in one if part.is_own
@@ -25,7 +29,7 @@ def test_words_that_differ_are_marked_on_both_sides():
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_no_word_is_lost_whatever_is_compared(one, other):
-    parts = word_difference(one, other)
+    parts = WordComparison().difference(one, other)
 
     assert ["".join(part.text for part in side) for side in parts] == [one, other]
     assert any(part.is_own for side in parts for part in side) is (one != other)
@@ -41,3 +45,41 @@ def test_values_differ_by_their_paths():
         ("stages[1]", "2", "3"),
         ("way.x", None, '"y"'),
     ]
+
+
+def notes_of(seed):
+    chance = random.Random(seed)
+    return " ".join(chance.choice("abcdefgh") for _ in range(1_500))
+
+
+SAME_STEP = ["plan blocked_attempt"] * 5_000
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            lambda words: [words.difference(notes_of(number), notes_of(-number - 1)) for number in range(100)],
+            id="long notes of many steps",
+        ),
+        pytest.param(lambda _: align(SAME_STEP, ["ship step", *SAME_STEP]), id="one step again and again"),
+        pytest.param(
+            lambda words: [words.difference("a " * 1_500, "a " * 1_499 + "b") for _ in range(100)], id="one word"
+        ),
+    ],
+)
+def test_a_page_of_any_texts_costs_no_more_than_its_budget(page):
+    with Work() as plain:
+        WordComparison().difference(notes_of("one"), notes_of("other"))
+    with Work() as work:
+        page(WordComparison())
+
+    assert work.seconds <= allowed(plain=plain.seconds, size=0)
+
+
+def test_what_the_budget_no_longer_bears_is_told_as_a_whole():
+    words = WordComparison(most_pairs=10)
+
+    assert [part.is_own for part in words.difference("a b", "a c")[0]] == [False, True]
+    assert [part.is_own for part in words.difference("a b", "a c")[0]] == [True]
+    assert [part.is_own for part in words.difference("a b", "a b")[0]] == [False]

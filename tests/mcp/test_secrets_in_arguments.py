@@ -8,7 +8,13 @@ from django.test import Client
 from tests.cast import Api, issue
 from tests.run_cast import plain_steps, published
 
-OWN = ["wr_key_" + "abcdefgh" * 5, "wr_hook_" + "abcdefgh" * 5, "wr_link_" + "abcdefgh" * 5, "wr_pat_" + "abcdefgh" * 5]
+OWN = [
+    "wr_key_" + "abcdefgh" * 5,
+    "wr_hook_" + "abcdefgh" * 5,
+    "wr_link_" + "abcdefgh" * 5,
+    "wr_pat_" + "abcdefgh" * 5,
+    "wr_oat_" + "abcdefgh" * 5,
+]
 OTHERS = [
     "ghp_0123456789abcdefABCDEF",
     "sk-ant-api03-0123456789abcdef",
@@ -96,3 +102,55 @@ def test_no_key_that_an_agent_sends_is_kept_in_clear(wire, desk, served):
         assert secret not in kept
         assert hexed(secret) not in kept
         assert secret not in served.logged()
+
+
+# Put together here, so that no scanner takes this file for a leak.
+STRANGE = [
+    "AIza" + "Sy0123456789abcdefghijklmnopqrstuv",
+    "glpat-" + "0123456789abcdefghij",
+    "npm_" + "0123456789abcdefghijklmnopqrstuvwxyz",
+    "hf_" + "a1b2c3d4e5f6g7h8i9j0k1l2m3n4",
+    "sk_live_" + "0123456789abcdefghijkl",
+    "eyJ" + "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+    "https://hooks.slack.com/services/" + "T0123/B0123/abcdefghijkl",
+]
+PRIVATE = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIabc0123\n-----END EC PRIVATE KEY-----"
+
+
+def tools():
+    from workrail_site.mcp.toolsets import all_servers
+
+    return [(dialect, tool) for dialect, server in all_servers().items() for tool in server.tools()]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_argument_of_any_tool_keeps_a_key_in_clear(redis_client):
+    from mcp.shared.exceptions import MCPError
+
+    from tests.run_cast import make_desk
+    from traces_app.models import TraceEvent
+    from traces_app.services.recording import flush_calls
+    from workrail_site.mcp.calling import Caller, calls_as
+
+    desk = make_desk()
+    published(desk, *plain_steps(2))
+    calls_as(Caller(actor=desk.agent))
+    words = " and ".join([*STRANGE, PRIVATE])
+    known = {"workflowId": "team.sample", "workflow_id": "team.sample"}
+    for _, tool in tools():
+        names = tool.schema["properties"]
+        needed = {name: value for name, value in known.items() if name in names}
+        for name in names:
+            for value in (words, [words], {"deep": [{"k": words, words: 1}]}, {words: words}):
+                try:
+                    answer = tool.call({**needed, name: value}).get("structuredContent", {})
+                except MCPError as error:
+                    answer = error.error.data or {}
+                assert answer.get("code") != "INTERNAL_ERROR", (tool.name, name, answer)
+    flush_calls()
+
+    kept = everything_kept()
+    assert TraceEvent.objects.count() > 100
+    for secret in (*STRANGE, "MHcCAQEEIabc0123"):
+        assert secret not in kept, kept[max(0, kept.index(secret) - 400) : kept.index(secret) + 50]
+        assert hexed(secret) not in kept

@@ -47,7 +47,9 @@ def on_run(desk, reply, tool="continue_workflow", *, actor=None, **fields):
 
 
 def timeline_of(reply):
-    return f"{LIST}runs/{reply['session']['runId']}/timeline/"
+    from tests.run_cast import run_id
+
+    return f"/studio/sessions_app/run/{run_id(reply)}/change/?tab=timeline"
 
 
 def shown(response):
@@ -86,9 +88,9 @@ def test_a_timeline_is_a_picture_and_a_table(desk, reply, sign_in):
     page = shown(sign_in(desk.viewer).get(timeline_of(reply)))
 
     assert "<svg" in page
-    assert content_of(page).count("<rect") == 2
+    assert len(re.findall(r'<g class="t-\w+"><title>', content_of(page))) == 2
     assert "plan: 2 calls in 1 min 35 s, 1 refused" in page
-    assert "<td>plan</td>" in page
+    assert '<td class="c-main">plan</td>' in page
 
 
 def test_nothing_on_the_page_needs_a_looser_policy(desk, reply, sign_in):
@@ -129,6 +131,34 @@ def test_what_is_no_run_is_not_there(desk, sign_in, run):
     assert sign_in(desk.viewer).get(f"{LIST}runs/{run}/timeline/").status_code == 404
 
 
+def test_the_address_that_a_timeline_had_leads_to_it(desk, reply, sign_in):
+    old = f"{LIST}runs/{reply['session']['runId']}/timeline/"
+
+    assert sign_in(desk.viewer).get(old)["Location"] == timeline_of(reply)
+
+
+def test_calls_stand_on_the_page_of_their_run_and_of_their_node(desk, reply, sign_in):
+    from tests.run_cast import advanced, soon
+    from traces_app.services.writing import Noted
+
+    plan = Noted(step_key="plan")
+    write(
+        on_run(desk, reply, "first_call", ended_ns=at_ms(NOW, 10_000), noted=plan),
+        on_run(desk, reply, "refused_call", ended_ns=at_ms(NOW, 20_000), error_code="NOT_FOUND", noted=plan),
+        on_run(desk, reply, "later_call", ended_ns=at_ms(NOW, 400_000), noted=Noted(step_key="work")),
+        made(desk.agent, "call_of_no_run"),
+    )
+    advanced(desk.agent, reply, now=soon(5))
+    client = sign_in(desk.viewer)
+    page = shown(client.get(timeline_of(reply).replace("timeline", "calls")))
+    nodes = re.findall(r'href="(\?node=[^"]*)"', shown(client.get(timeline_of(reply).partition("?")[0])))
+    opened = shown(client.get(f"{timeline_of(reply).partition('?')[0]}{nodes[-1]}&part=calls"))
+
+    assert re.findall(r"</span>(\w+_call(?:_\w+)?)</a>", page) == ["later_call", "refused_call", "first_call"]
+    assert "NOT_FOUND" in page
+    assert set(re.findall(r"</span>(\w+_call(?:_\w+)?)</a>", opened)) == {"first_call", "refused_call"}
+
+
 def test_a_timeline_is_for_those_who_are_signed_in(client, reply):
     assert client.get(timeline_of(reply)).status_code == 302
 
@@ -139,6 +169,7 @@ def test_a_page_costs_the_same_however_long_the_trace_is(desk, reply, sign_in):
 
     client = sign_in(desk.viewer)
     costs = {LIST: set(), timeline_of(reply): set()}
+    client.get(timeline_of(reply))
     for number in range(3):
         write(*(on_run(desk, reply, ended_ns=at_ms(NOW, 1000 * number + offset)) for offset in range(20)))
         for path, seen in costs.items():

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
-from uuid import UUID
 
 import orjson
 from django.contrib.admin import SimpleListFilter, display
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -17,13 +15,9 @@ from sessions_app.engine.runs import Dialect
 from teams_app.admin.pages import StudioAdmin, actor_of
 from teams_app.admin.parts import State, ago, pill
 from teams_app.engine.actors import Permission
-from teams_app.engine.errors import ForbiddenError, NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
-from traces_app.engine.drawing import draw, told
-from traces_app.engine.timeline import Lane, Timeline
 from traces_app.models import TraceEvent
 from traces_app.selectors.traces import oldest_searched
-from traces_app.services.reading import read_run_timeline
 
 _DONE = State(shape="done", word="Done")
 _REFUSED = State(shape="rejected", word="Refused")
@@ -146,45 +140,12 @@ class TraceEventAdmin(StudioAdmin):
     def shown_arguments(self, row: TraceEvent) -> SafeString:
         return _json(row.arguments)
 
-    def _timeline_view(self, request: HttpRequest, run: str) -> HttpResponse:
+    def _timeline_view(self, request: HttpRequest, run: str) -> HttpResponse:  # noqa: ARG002  Django's signature
+        """The address that a timeline had before it became a part of the page of its run."""
         run_id = from_text(Prefix.RUN, run)
         if run_id is None:
             raise Http404
-        timeline = _timeline(request, run_id)
-        shown = {
-            **self.admin_site.each_context(request),
-            "title": "What the run did",
-            "opts": self.opts,
-            "run": run,
-            "timeline": timeline,
-            "drawing": draw(timeline),
-            "rows": [row for lane in timeline.lanes for row in _rows(lane)],
-            "back": reverse("admin:traces_app_traceevent_changelist"),
-        }
-        return TemplateResponse(request, "admin/run_timeline.html", shown)
-
-
-def _timeline(request: HttpRequest, run_id: UUID) -> Timeline:
-    try:
-        return read_run_timeline(actor=actor_of(request), run_id=run_id)
-    except (NotFoundError, ForbiddenError):
-        raise Http404 from None
-
-
-def _rows(lane: Lane) -> list[dict[str, Any]]:
-    return [
-        {
-            "label": span.label or "No activity",
-            "started_at": span.started_at,
-            "lasted": told(span.duration),
-            "busy_ms": f"{span.busy_us / 1000:.1f}",
-            "calls": span.calls,
-            "warnings": span.warnings,
-            "refusals": span.refusals,
-            "failures": span.failures,
-        }
-        for span in lane.spans
-    ]
+        return HttpResponseRedirect(f"{reverse('admin:sessions_app_run_change', args=(run_id,))}?tab=timeline")
 
 
 def _json(value: Any) -> SafeString:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import assert_never
 
 from traces_app.engine.timeline import Gap, Lane, Span, Timeline
 
@@ -39,8 +38,6 @@ class Bar:
     height: str
     words: str
     title: str
-    fill: str
-    ink: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +113,6 @@ def _bar(scale: _Scale, row: int, part: Span | Gap, mark: Mark, *, words: str, t
         height=f"{_BAR_HEIGHT}",
         words=words if len(words) * _CHARACTER_WIDTH < width else "",
         title=title,
-        fill=_fill(mark),
-        ink="#222222" if mark is Mark.GAP else "#ffffff",
     )
 
 
@@ -128,22 +123,6 @@ def _mark(span: Span) -> Mark:
     if span.refusals:
         return Mark.REFUSED
     return Mark.WARNED if span.warnings else Mark.CALLS
-
-
-def _fill(mark: Mark) -> str:
-    match mark:
-        case Mark.CALLS:
-            return "#417690"
-        case Mark.WARNED:
-            return "#b8860b"
-        case Mark.REFUSED:
-            return "#c1552b"
-        case Mark.FAILED:
-            return "#a41515"
-        case Mark.GAP:
-            return "#d5d5d5"
-        case _:
-            assert_never(mark)
 
 
 def _title(span: Span) -> str:

@@ -49,6 +49,12 @@ def read_run_timeline(
     return _timeline(traces.newest_of_run(actor=actor, run_id=run_id, limit=limit, before=before))
 
 
+def read_newest_of_run(*, actor: Actor, run_id: UUID, limit: int, before: UUID | None = None) -> Newest:
+    """The newest calls of a run, or those that came before a call."""
+    flush_calls()
+    return traces.newest_of_run(actor=actor, run_id=run_id, limit=min(limit, MAX_TIMELINE_CALLS), before=before)
+
+
 def get_trace(
     *, actor: Actor, session_id: UUID, run_id: UUID | None = None, trace_tokens: Sequence[str] = ()
 ) -> TraceReading:

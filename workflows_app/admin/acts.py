@@ -27,7 +27,6 @@ _WRITTEN = {
     SourceFormat.STEPS_JSON.value: "Steps, in one JSON file",
     SourceFormat.ACTIVITY_FOLDER.value: "Activities, in a folder of files",
 }
-_READ_ONLY = forms.NumberInput(attrs={"readonly": True})
 
 
 class PublishForm(forms.Form):

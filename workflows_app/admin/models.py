@@ -17,13 +17,10 @@ from teams_app.engine.markdown import render_markdown
 from workflows_app.admin import acts
 from workflows_app.admin.shared import SharedAdmin, of_team_or_bundled
 from workflows_app.admin.source_view import lines_of
-from workflows_app.engine.outline_text import outline_lines
 from workflows_app.engine.source import ContentKind
 from workflows_app.models import Binding, Content, Program, Revision, TeamContract
 from workflows_app.selectors.attachments import Attached, list_attached, read_attached
-from workflows_app.selectors.programs import load_program
 
-_HEADING_CHARS = 100
 _SHOWN_CHARS = 200_000
 _SHOWN_REVISIONS = 50
 
@@ -182,14 +179,6 @@ class AliasAdmin(StudioAdmin):
     list_select_related = ("workflow",)
     search_fields = ("alias",)
     fields = ("alias", "workflow", "created_at")
-
-
-def _outline(revision: Revision | None) -> SafeString:
-    program_id = None if revision is None else revision.program_id
-    lines = (
-        ["It does not compile: see its problems."] if program_id is None else outline_lines(load_program(program_id))
-    )
-    return format_html("<pre>{}</pre>", "\n".join(lines))
 
 
 def _text(data: bytes) -> str:

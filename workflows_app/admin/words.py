@@ -20,7 +20,6 @@ from workflows_app.engine.program import (
     Program,
     Step,
 )
-from workflows_app.engine.source import SourceFormat
 from workflows_app.engine.values import ProgramDiff, WorkflowState
 
 _STATES = {
@@ -28,7 +27,6 @@ _STATES = {
     WorkflowState.PUBLISHED: State(shape="done", word="Published"),
     WorkflowState.RETIRED: State(shape="cancelled", word="Retired"),
 }
-_FORMATS = {SourceFormat.STEPS_JSON: "Steps", SourceFormat.ACTIVITY_FOLDER: "Activities"}
 _FAMILIES = {Family.STEPS: "Steps", Family.ACTIVITIES: "Activities"}
 _PLACE = re.compile(r"\[([^\]]+)\]")
 _ID_CHARACTERS = re.compile(r"[_-]+")
@@ -84,10 +82,6 @@ class ChangeInWords:
 
 def state_of(state: WorkflowState) -> State:
     return _STATES[state]
-
-
-def format_of(source_format: SourceFormat) -> str:
-    return _FORMATS[source_format]
 
 
 def family_of(family: Family) -> str:

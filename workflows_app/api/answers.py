@@ -162,6 +162,11 @@ class WorkflowDetailAnswer(Shape, frozen=True):
     program: dict[str, Any] | None
     history: list[RevisionAnswer]
 
+    @property
+    def numbered(self) -> str:
+        """Its tag begins with the revision that a change builds upon."""
+        return str(self.workflow.latest_revision)
+
     @staticmethod
     def of(value: WorkflowDetail) -> "WorkflowDetailAnswer":
         return WorkflowDetailAnswer(
@@ -322,11 +327,6 @@ class BindingAnswer(Shape, frozen=True):
 
 class BindingsAnswer(Shape, frozen=True):
     items: list[BindingAnswer]
-
-
-class AliasAnswer(Shape, frozen=True):
-    alias: str
-    workflow: str
 
 
 def _text_of(files: Mapping[str, bytes]) -> dict[str, str]:

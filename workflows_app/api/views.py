@@ -9,7 +9,6 @@ from teams_app.api.endpoints import Call, Download, operation
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.pages import Page
 from workflows_app.api.answers import (
-    AliasAnswer,
     BindingAnswer,
     BindingsAnswer,
     CheckedAnswer,
@@ -40,6 +39,7 @@ from workflows_app.api.bodies import (
     ReviseBody,
     SourceBody,
 )
+from workflows_app.api.held import AliasAnswer
 from workflows_app.api.parsers import FormParser, GzipParser, TarParser, ZipParser, take_read_form
 from workflows_app.selectors import (
     details,
@@ -98,7 +98,7 @@ class WorkflowView(APIView):
         )
         return WorkflowDetailAnswer.of(detail)
 
-    @operation(summary="Save a new revision on top of the latest one")
+    @operation(summary="Save a new revision on top of the latest one", headers=("If-Match",))
     def put(self, *, call: Call, workflow: str, body: ReviseBody) -> SavedAnswer:
         saved = workflows.revise_workflow(
             actor=call.actor,
@@ -112,6 +112,8 @@ class WorkflowView(APIView):
 
 
 class PublicationView(APIView):
+    represents = WorkflowView
+
     @operation(summary="Publish a revision: runs start with it from now on")
     def post(self, *, call: Call, workflow: str, body: PublishBody) -> PublicationAnswer:
         done = publishing.publish_revision(
@@ -121,6 +123,8 @@ class PublicationView(APIView):
 
 
 class RetirementView(APIView):
+    represents = WorkflowView
+
     @operation(summary="Retire a workflow: no run starts with it any more")
     def post(self, *, call: Call, workflow: str) -> WorkflowAnswer:
         retired = publishing.retire_workflow(actor=call.actor, workflow_id=workflow, now=call.now)
@@ -168,6 +172,10 @@ class ExportView(APIView):
 
 
 class AliasView(APIView):
+    @operation(summary="The workflow that another name leads to")
+    def get(self, *, call: Call, alias: str) -> AliasAnswer:
+        return AliasAnswer.of(extensions_read.read_alias(actor=call.actor, alias=alias))
+
     @operation(summary="Let another name lead to the workflow")
     def put(self, *, call: Call, alias: str, body: AliasBody) -> AliasAnswer:
         workflow_id = extensions.set_alias(actor=call.actor, alias=alias, workflow_id=body.workflow, now=call.now)
@@ -220,7 +228,7 @@ class BindingsView(APIView):
 
 def _base(in_body: int | None, if_match: str | None) -> int:
     """The revision that the client built upon, said once."""
-    in_header = None if if_match is None else if_match.strip().removeprefix("W/").strip('"')
+    in_header = None if if_match is None else if_match.strip().removeprefix("W/").strip('"').partition(".")[0]
     said = {str(base) for base in (in_body, in_header) if base is not None}
     text = said.pop() if len(said) == 1 else ""
     if text.isascii() and text.isdigit():

@@ -16,4 +16,12 @@ def asks_person(activity: Activity, item: Item) -> bool:
 
 
 def activity_asks(activity: Activity) -> bool:
-    return any(asks_person(activity, item) for item in activity.body)
+    """Whether anything in it does: each item is looked at once, since what follows a step stands there as well."""
+    human = {checkpoint.id for checkpoint in activity.checkpoints if checkpoint.human}
+    for item in walk_items(activity.body):
+        if isinstance(item, Gate):
+            if item.checkpoint in human:
+                return True
+        elif item.confirmation is not None and item.confirmation.confirms is ConfirmationKind.HUMAN_APPROVAL:
+            return True
+    return False

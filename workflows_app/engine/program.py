@@ -626,7 +626,10 @@ class Program(_Node, frozen=True, kw_only=True):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def activity(self, activity_id: str) -> Activity | None:
-        return next((activity for activity in self.activities if activity.id == activity_id), None)
+        for activity in self.activities:
+            if activity.id == activity_id:
+                return activity
+        return None
 
 
 def program_bytes(program: Program) -> bytes:

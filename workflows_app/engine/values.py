@@ -169,6 +169,12 @@ class TeamContractValue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AliasValue:
+    alias: str
+    workflow_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BindingValue:
     """`workflow_id` is empty for a binding that holds in every workflow that has the slot."""
 

@@ -186,10 +186,17 @@ def loops_at(activity: Activity, frames: tuple[Frame, ...]) -> tuple[Loop, ...]:
     loops: list[Loop] = []
     body = activity.body
     for frame in frames:
-        loop = next(item for item in body if isinstance(item, Loop) and item.id == frame.loop)
+        loop = _loop_in(body, frame.loop)
         loops.append(loop)
         body = loop.body
     return tuple(loops)
+
+
+def _loop_in(body: tuple[Item, ...], loop_id: str) -> Loop:
+    for item in body:
+        if item.id == loop_id and isinstance(item, Loop):
+            return item
+    raise ValueError(f"A position stands in the loop {loop_id!r}, which its program does not have.")
 
 
 def is_eligible(*, program: Program, activity: Activity, item: Item, variables: Variables) -> bool:

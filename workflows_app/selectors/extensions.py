@@ -1,9 +1,10 @@
 """What a team has added to the language of its workflows."""
 
 from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.contracts import BUILT_IN
-from workflows_app.engine.values import BindingValue, TeamContractValue
-from workflows_app.models import Binding, TeamContract
+from workflows_app.engine.values import AliasValue, BindingValue, TeamContractValue
+from workflows_app.models import Alias, Binding, TeamContract
 from workflows_app.selectors.library import contract_of
 
 
@@ -16,6 +17,20 @@ def list_contracts(*, actor: Actor) -> tuple[TeamContractValue, ...]:
         for key in sorted(BUILT_IN)
     )
     return (*bundled, *(contract_value(row) for row in own))
+
+
+def list_aliases(*, actor: Actor) -> tuple[AliasValue, ...]:
+    """The other names that the team has given to workflows, in their order."""
+    actor.require(Permission.READ_WORKFLOWS)
+    rows = Alias.objects.filter(team_id=actor.team_id).order_by("alias").values_list("alias", "workflow__workflow_id")
+    return tuple(AliasValue(alias=alias, workflow_id=workflow_id) for alias, workflow_id in rows)
+
+
+def read_alias(*, actor: Actor, alias: str) -> AliasValue:
+    found = next((each for each in list_aliases(actor=actor) if each.alias == alias), None)
+    if found is None:
+        raise NotFoundError("There is no such alias in your team.", suggestion="List the aliases.")
+    return found
 
 
 def list_bindings(*, actor: Actor) -> tuple[BindingValue, ...]:

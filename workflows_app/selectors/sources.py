@@ -97,10 +97,6 @@ def files_of_all(revision_ids: Iterable[UUID]) -> dict[UUID, Mapping[str, bytes]
     return {revision_id: read[revision_id] if files is None else files for revision_id, files in found.items()}
 
 
-def clear_files_cache() -> None:
-    _files.clear()
-
-
 def _read_files(revision_ids: list[UUID]) -> dict[UUID, Mapping[str, bytes]]:
     rows = RevisionFile.objects.filter(revision_id__in=revision_ids).order_by("revision_id", "path")
     read: dict[UUID, dict[str, bytes]] = defaultdict(dict)

@@ -4,6 +4,8 @@ import sys
 import threading
 from typing import TextIO
 
+from workrail_site.local.disk import says_full
+
 _COLOURS = {"web": "36", "worker": "35", "beat": "34", "postgres": "33", "valkey": "33", "prepare": "32"}
 _NAME_WIDTH = 8
 # What Valkey says as if it were a warning: advice for machines that do nothing else, and that it was asked to stop.
@@ -15,8 +17,11 @@ class LogStream:
         self._out = out
         self._lock = threading.Lock()
         self._has_colours = out.isatty()
+        # Whether one of them has said that its disk is full; whoever fails after that need not guess why.
+        self.heard_of_full_disk = False
 
     def __call__(self, name: str, line: str) -> None:
+        self.heard_of_full_disk = self.heard_of_full_disk or says_full(line)
         if line and not _is_noise(name, line):
             self._write(f"{self._label(name)} | {line}\n")
 

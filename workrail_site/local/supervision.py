@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from workrail_site.local.disk import says_full
 from workrail_site.local.problems import SetupProblem
 from workrail_site.local.processes import Child, describe_end, stop_together
 from workrail_site.local.venvs import say
@@ -55,6 +56,10 @@ class Supervisor:
         child = each.child
         # What it started in turn must not stay behind with its port or its files.
         stop_together([child], grace_seconds=0)
+        if says_full(child.last_lines()):
+            raise SetupProblem(
+                f"{child.name} {how}. Its last lines:\n{child.last_lines()}", next_move="free some space on its disk"
+            )
         each.deaths = 1 if now_s - each.born_s > STEADY_SECONDS else each.deaths + 1
         if each.deaths > MOST_DEATHS:
             raise SetupProblem(

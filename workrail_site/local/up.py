@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from workrail_site.local import migration_mark, screen
+from workrail_site.local import disk, migration_mark, screen
 from workrail_site.local.claim import Claim, Holder, claimed
 from workrail_site.local.environs import allowed_hosts, application_environ, bracketed, reachable_host
 from workrail_site.local.interrupts import Interrupts, interrupts
@@ -92,11 +92,16 @@ def run(arguments: Sequence[str], *, places: Places, environment: Environment) -
     """Returns 0 after Ctrl-C. A failure of a child ends the others and is a SetupProblem."""
     options = read_options(arguments[1:])
     python = str(environment.python)
+    stream = LogStream()
     with interrupts() as signals:
         try:
-            _serve(_Up(options=options, places=places, python=python, stream=LogStream(), signals=signals))
+            _serve(_Up(options=options, places=places, python=python, stream=stream, signals=signals))
         except KeyboardInterrupt:
             say("stopped; the data is kept")
+        except (SetupProblem, OSError) as error:
+            if stream.heard_of_full_disk or disk.is_about(error):
+                raise disk.full_disk(places.home) from error
+            raise
     return 0
 
 
@@ -105,6 +110,7 @@ def _serve(up: _Up) -> None:
     with claimed(up.places.claim, command="up") as claim:
         _clear_the_way(up, claim.killed)
         storage = lasting_storage(up.places)
+        _refuse_full_disk(storage)
         _announce_servers(storage)
         with (
             running_servers(storage, environ=os.environ, sink=up.stream) as running,
@@ -125,6 +131,12 @@ def _clear_the_way(up: _Up, killed: Holder | None) -> None:
     refuse_unreachable(named_addresses(os.environ))
     patience = _PATIENCE_AFTER_KILL_SECONDS if killed else 0
     refuse_taken_port(up.options.host, up.options.port, patience_seconds=patience)
+
+
+def _refuse_full_disk(storage: Storage) -> None:
+    if not named_addresses(os.environ).database_url:
+        needed = disk.RUNNING_BYTES if storage.postgres.exists() else disk.NEW_CLUSTER_BYTES
+        disk.refuse_full(storage.postgres, needed_bytes=needed)
 
 
 def _announce_servers(storage: Storage) -> None:

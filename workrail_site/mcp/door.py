@@ -16,7 +16,7 @@ from django.conf import settings
 from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
-from teams_app.engine.actors import Actor, Door as Entrance
+from teams_app.engine.actors import USUAL_SCOPES, Actor, Door as Entrance
 from teams_app.engine.errors import (
     ForbiddenError,
     InvalidInputError,
@@ -40,6 +40,7 @@ from workrail_site.mcp.answers import protocol_error, refusal_of
 from workrail_site.mcp.batches import messages_in
 from workrail_site.mcp.calling import Caller, calls_as
 from workrail_site.mcp.workers import Workers
+from workrail_site.oauth import addresses
 from workrail_site.parties import Parties, party_of
 from workrail_site.request_ids import request_id_from
 from workrail_site.wsgi_in_asgi import AsgiApplication, Send
@@ -51,6 +52,7 @@ TEXT_ONLY = "text"
 _BOTH = "both"
 _UNAUTHORIZED = 401
 _NO_STATUS = 0
+_USUAL_SCOPES = " ".join(scope.value for scope in USUAL_SCOPES)
 
 Headers = Mapping[str, str]
 
@@ -79,7 +81,7 @@ class Door:
             refusal = refusal_of(error)
             if isinstance(refusal, RateLimitedError):
                 await asyncio.sleep(REFUSAL_SECONDS)
-            await _refuse(refusal, answer)
+            await _refuse(refusal, answer, _challenge(scope, headers))
         finally:
             _tell(scope, answer.status, time.perf_counter() - began)
 
@@ -101,6 +103,8 @@ class Door:
         _check_transport(scope, headers)
         _check_reply_form(headers)
         header = headers.get("authorization")
+        if addresses.is_under(str(scope["path"])):
+            return await self._signed_on(scope, headers, header)
         if header is None:
             raise UnauthenticatedError(
                 "This address asks for an agent key, and the request brings none.",
@@ -111,6 +115,20 @@ class Door:
         if known is not None:
             return known
         admit = partial(admission.admit_key, text=key, door=Entrance.MCP, now=now)
+        actor = await self._workers.run(admit, party=self._parties.of(scope))
+        self._parties.learn(scope, actor)
+        return actor
+
+    async def _signed_on(self, scope: Scope, headers: Headers, header: str | None) -> Actor:
+        if header is None:
+            raise UnauthenticatedError(
+                "This address asks for a token of a client that has signed on, and the request brings none.",
+                suggestion="Sign on as the header WWW-Authenticate says, or use an agent key under /mcp.",
+            )
+        resource = addresses.resource_at(base=_base(scope, headers), path=str(scope["path"]))
+        admit = partial(
+            admission.admit_client, text=admission.read_bearer(header), resource=resource, now=timezone.now()
+        )
         actor = await self._workers.run(admit, party=self._parties.of(scope))
         self._parties.learn(scope, actor)
         return actor
@@ -207,7 +225,21 @@ def _scheme_of(scope: Scope, headers: Headers) -> str:
     return "https" if said.partition(",")[0].strip() == secure else "http"
 
 
-async def _refuse(error: WorkrailError, send: _Answer) -> None:
+def _base(scope: Scope, headers: Headers) -> str:
+    return addresses.base_of(scheme=_scheme_of(scope, headers), host=headers.get("host", ""))
+
+
+def _challenge(scope: Scope, headers: Headers) -> bytes:
+    """No metadata address where keys are used: a client that is told of OAuth leaves out the key that it was given."""
+    path = str(scope["path"])
+    if not addresses.is_under(path):
+        return b'Bearer realm="workrail"'
+    where = addresses.metadata_of(base=_base(scope, headers), path=path)
+    wrong = ', error="invalid_token"' if "authorization" in headers else ""
+    return f'Bearer realm="workrail", resource_metadata="{where}", scope="{_USUAL_SCOPES}"{wrong}'.encode("latin-1")
+
+
+async def _refuse(error: WorkrailError, send: _Answer, challenge: bytes) -> None:
     if send.status != _NO_STATUS:
         # The answer is on its way; what is left is the line in the log.
         return
@@ -220,8 +252,7 @@ async def _refuse(error: WorkrailError, send: _Answer) -> None:
     }
     headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
     if row.status == _UNAUTHORIZED:
-        # No metadata address: a client that is told of OAuth leaves out the key that it was given.
-        headers.append((b"www-authenticate", b'Bearer realm="workrail"'))
+        headers.append((b"www-authenticate", challenge))
     if isinstance(error, MethodNotAllowedError):
         headers.append((b"allow", ", ".join(error.details["allow"]).encode("ascii")))
     seconds = retry_after_seconds(error)

@@ -14,6 +14,7 @@ from workrail_site.mcp.door import Door
 from workrail_site.mcp.endpoint import Endpoint
 from workrail_site.mcp.toolsets import DialectServer, all_servers
 from workrail_site.mcp.workers import Workers
+from workrail_site.oauth import addresses
 from workrail_site.wsgi_in_asgi import Send
 
 _ROOT = "/mcp"
@@ -41,14 +42,16 @@ class Mounts:
             await self._door(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        name = dialect_at(str(scope["path"]))
+        path = str(scope["path"])
+        root = addresses.MCP_PATH if addresses.is_under(path) else _ROOT
+        name = dialect_at(path)
         endpoint = self._endpoints.get(name)
         if endpoint is None:
             raise NotFoundError(
                 "No MCP server has this address.",
-                suggestion=f"Use one of: {', '.join(f'{_ROOT}/{known}' for known in sorted(self._endpoints))}.",
+                suggestion=f"Use one of: {', '.join(f'{root}/{known}' for known in sorted(self._endpoints))}.",
             )
-        scope["workrail.route"] = f"{_ROOT}/{name}"
+        scope["workrail.route"] = f"{root}/{name}"
         await endpoint(scope, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -71,8 +74,8 @@ class Mounts:
 
 
 def dialect_at(path: str) -> str:
-    """The name behind /mcp/<name>; the bare address is the rail's."""
-    return path.removeprefix(_ROOT).strip("/") or _DEFAULT
+    """The name behind /mcp/<name>, or behind /oauth/mcp/<name>; the bare address is the rail's."""
+    return path.removeprefix(addresses.MCP_PATH).removeprefix(_ROOT).strip("/") or _DEFAULT
 
 
 application = Mounts(all_servers(), threads=settings.MCP_THREADS, max_body_bytes=settings.MAX_BODY_BYTES)

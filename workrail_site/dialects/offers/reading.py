@@ -12,13 +12,10 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import PageRequest
-from workflows_app.engine.activities.references import META, find_skill, resource_keys, wanted_keys
 from workflows_app.engine.budgets import fit_bytes
-from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.values import WorkflowState, WorkflowValue
-from workflows_app.selectors.catalog import list_published, read_published
+from workflows_app.selectors.handed_out import Held, read_attachment
 from workflows_app.selectors.previews import WorkflowPreview, preview_workflow
-from workflows_app.selectors.programs import load_content
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
 from workrail_site.dialects.lookup.declared import WORKFLOW_SCHEMA
 from workrail_site.dialects.offers.addresses import Address, Shelf, read_address
@@ -107,25 +104,7 @@ def read_resource(*, actor: Actor, uri: str) -> dict[str, Any]:
 
 def read_skill(*, actor: Actor, workflow_id: str, skill_id: str) -> str:
     """As it was written. Raises NotFoundError with the skills that there are."""
-    program = read_published(actor=actor, workflow_id=workflow_id)
-    found = find_skill(program=program, reference=skill_id)
-    if found is None and program.id != META:
-        found = next(
-            (
-                skill
-                for each in list_published(actor=actor)
-                if each.workflow_id == META
-                and (skill := find_skill(program=read_published(actor=actor, workflow_id=META), reference=skill_id))
-            ),
-            None,
-        )
-    if found is None:
-        known = sorted({skill.id for skill in program.skills})
-        raise NotFoundError(
-            f"The workflow {program.id} has no skill {skill_id[:80]!r}.",
-            suggestion=f"It has: {', '.join(known) or 'none'}.",
-        )
-    return load_content(found.digest).text
+    return read_attachment(actor=actor, workflow_id=workflow_id, held=Held.SKILLS, name=skill_id).text
 
 
 def _content(actor: Actor, address: Address) -> tuple[str, str]:
@@ -135,29 +114,15 @@ def _content(actor: Actor, address: Address) -> tuple[str, str]:
         case Shelf.SKILL:
             return _MARKDOWN, read_skill(actor=actor, workflow_id=address.name, skill_id=address.item)
         case Shelf.RESOURCE | Shelf.TEMPLATE:
-            return _MARKDOWN, _attached(read_published(actor=actor, workflow_id=address.name), address)
+            held = Held.RESOURCES if address.shelf is Shelf.RESOURCE else Held.TEMPLATES
+            found = read_attachment(actor=actor, workflow_id=address.name, held=held, name=address.item)
+            return _MARKDOWN, found.text
         case Shelf.SCHEMA:
             return _JSON, _printed(_schema(address.name))
         case Shelf.RUN:
             return _JSON, _printed(_run(actor, address.name))
         case _:
             assert_never(address.shelf)
-
-
-def _attached(program: Program, address: Address) -> str:
-    held = program.resources if address.shelf is Shelf.RESOURCE else program.templates
-    keys: dict[str, Attachment] = {}
-    for item in held:
-        for key in resource_keys(index=item.index, name=item.id):
-            keys.setdefault(key, item)
-    found = next((keys[key] for key in wanted_keys(address.item) if key in keys), None)
-    if found is None:
-        known = ", ".join(f"{item.index} ({item.id})" for item in held)
-        raise NotFoundError(
-            f"The workflow {program.id} has no {address.shelf.value.rstrip('s')} {address.item[:80]!r}.",
-            suggestion=f"It has: {known or 'none'}.",
-        )
-    return load_content(found.digest).text
 
 
 def _preview(preview: WorkflowPreview) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from django.utils import timezone
 
 from sessions_app.engine.submissions import Submission
 from sessions_app.services import runs, sessions
+from sessions_app.services.beginning import Beginning, start_run
 from sessions_app.services.resume import resume_sessions
-from sessions_app.services.runs import Beginning
 from sessions_app.services.speech import Reply
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.introductions import INTRODUCTIONS
@@ -101,7 +101,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             request_key=caller().request_key,
         )
         return _printed(
-            runs.start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=RAIL),
+            start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=RAIL),
         )
 
     @hinted(Hints(title="Continue a workflow", idempotent=True))

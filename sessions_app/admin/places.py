@@ -1,0 +1,59 @@
+"""Where a step stands in its program: which of how many it is, and what the rounds of the loops are about."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sessions_app.engine.state import Snapshot
+from workflows_app.engine.program import Loop, LoopKind, Program, Step, walk_items
+
+_ITEM_CHARACTERS = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """`loops` are titles; `items` what each round of a loop is about, as far as the run knows them."""
+
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    loops: Mapping[str, str] = field(default_factory=dict)
+    items: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def of_step(self, pending_key: str) -> str:
+        """“Step 4 of 10”. Rounds of a loop are the same step; a step that is in no program has no place."""
+        number = self.numbers.get(pending_key.rpartition("::")[2])
+        return f"Step {number} of {len(self.numbers)}" if number and len(self.numbers) > 1 else ""
+
+    def item(self, pending_key: str) -> str:
+        """What the innermost round is about; empty where the loop has no items."""
+        outer = pending_key.split("::")[:-1]
+        loop, _, number = outer[-1].partition("@") if outer else ("", "", "")
+        items = self.items.get(loop, ())
+        return items[int(number)] if number.isdigit() and int(number) < len(items) else ""
+
+
+def places_of(*, program: Program, state: Snapshot | None) -> Places:
+    """`state` is the run's where it stands now: the list that a loop goes through is in its variables."""
+    items = [item for activity in program.activities for item in walk_items(activity.body)]
+    loops = [item for item in items if isinstance(item, Loop)]
+    steps = [item.id for item in items if isinstance(item, Step)]
+    variables = state.variables if state else {}
+    return Places(
+        # Ids of steps are unique in an activity; where two activities share one, a number would be of either.
+        numbers={id_: number for number, id_ in enumerate(steps, start=1)} if len(set(steps)) == len(steps) else {},
+        loops={loop.id: loop.title or loop.id for loop in loops},
+        items={loop.id: _items(loop, variables) for loop in loops if loop.loops is LoopKind.FOR_EACH},
+    )
+
+
+def _items(loop: Loop, variables: Mapping[str, Any]) -> tuple[str, ...]:
+    found: Any = variables
+    for name in loop.items:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return tuple(_words(each) for each in found) if isinstance(found, list) else ()
+
+
+def _words(item: Any) -> str:
+    if isinstance(item, Mapping):
+        item = next((item[name] for name in ("title", "name", "path", "id") if name in item), "")
+    text = " ".join(str(item).split())
+    return text if len(text) <= _ITEM_CHARACTERS else f"{text[:_ITEM_CHARACTERS].rstrip()}…"

@@ -1,0 +1,77 @@
+"""Lists of the Studio touch few pages and make few queries among very many sessions, whatever they are asked and however sorted."""
+
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests import run_doors
+from tests.crowd import fill
+from tests.database_watch import rows_and_pages_read
+from tests.run_cast import NOW
+from tests.run_doors import begin_run, go_on
+
+# What is read of statistics is seen only from outside of a transaction.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+MOST_QUERIES = 12
+RUNS, SESSIONS, INBOX = (f"/studio/sessions_app/{name}/" for name in ("run", "worksession", "checkpointrequest"))
+# Pages of tables and indexes. What is asked by common words, or is in nearly every run, is read as far as its cap.
+MOST_PAGES = {
+    "/studio/": 10_000,
+    RUNS: 5_000,
+    f"{RUNS}?q=status:open": 5_000,
+    f"{RUNS}?q=status:waiting": 18_000,
+    f"{RUNS}?q=status:stuck": 5_000,
+    f"{RUNS}?q=status:done": 5_000,
+    f"{RUNS}?q=sort:-call": 5_000,
+    f"{RUNS}?q=sort:started": 5_000,
+    f"{RUNS}?q=sort:workflow": 5_000,
+    f"{RUNS}?q=sort:-status": 5_000,
+    f"{RUNS}?q=workflow:team.*": 5_000,
+    f"{RUNS}?q=gap:": 8_000,
+    f"{RUNS}?q=ticket:SHOP-400": 3_000,
+    f"{RUNS}?q=quokka": 3_000,
+    f"{RUNS}?q=checkout": 12_000,
+    f"{RUNS}?q=checkout+basket": 12_000,
+    SESSIONS: 500,
+    f"{SESSIONS}?q=status:blocked": 2_000,
+    f"{SESSIONS}?q=sort:started": 500,
+    f"{SESSIONS}?q=quokka": 800,
+    f"{SESSIONS}?q=checkout": 4_000,
+    INBOX: 4_000,
+}
+
+
+@pytest.fixture
+def doors():
+    return run_doors.open_doors()
+
+
+def visit(doors, path):
+    with CaptureQueriesContext(connection) as captured:
+        response = doors.viewer.client.get(path)
+    assert response.status_code == 200
+    return len(captured)
+
+
+def too_much(doors, count):
+    fill(team_id=doors.desk.team_id, count=count, now=NOW - timedelta(hours=1))
+    go_on(doors.agent, begin_run(doors, goal="A vestibule"), notes="Saw a quokka.")
+    found = {}
+    for path, most in MOST_PAGES.items():
+        visit(doors, path)
+        queries, (_, pages) = rows_and_pages_read(lambda path=path: visit(doors, path))
+        if pages > most or queries > (20 if path == "/studio/" else MOST_QUERIES):
+            found[path] = (queries, pages)
+    return found
+
+
+def test_no_list_reads_more_among_20000_sessions(doors):
+    assert too_much(doors, 20_000) == {}
+
+
+@pytest.mark.slow
+def test_nor_among_100000(doors):
+    assert too_much(doors, 100_000) == {}

@@ -1,0 +1,74 @@
+"""Skills, guides and templates of published workflows, as they were written."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import assert_never
+
+from teams_app.engine.actors import Actor
+from teams_app.engine.errors import NotFoundError
+from workflows_app.engine.activities.references import META, find_skill, resource_keys, wanted_keys
+from workflows_app.engine.program import Attachment, Program
+from workflows_app.selectors.catalog import list_published, read_published
+from workflows_app.selectors.programs import load_content
+
+
+class Held(StrEnum):
+    """What a workflow holds beside its steps."""
+
+    SKILLS = "skills"
+    RESOURCES = "resources"
+    TEMPLATES = "templates"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttachmentText:
+    attachment: Attachment
+    text: str
+
+
+def list_attachments(*, actor: Actor, workflow_id: str, held: Held) -> tuple[Attachment, ...]:
+    """Those of the published program."""
+    return _held(read_published(actor=actor, workflow_id=workflow_id), held)
+
+
+def read_attachment(*, actor: Actor, workflow_id: str, held: Held, name: str) -> AttachmentText:
+    """By its name, or its number where it has one. Raises NotFoundError with those that there are."""
+    program = read_published(actor=actor, workflow_id=workflow_id)
+    found = find_skill(program=program, reference=name) if held is Held.SKILLS else None
+    found = found or _by_number_or_name(_held(program, held), name)
+    if found is None and held is Held.SKILLS:
+        found = _shared_skill(actor, program, name)
+    if found is None:
+        known = sorted(f"{item.index} ({item.id})" if item.index else item.id for item in _held(program, held))
+        raise NotFoundError(
+            f"The workflow {program.id} has no {held.value.rstrip('s')} {name[:80]!r}.",
+            suggestion=f"It has: {', '.join(known) or 'none'}.",
+        )
+    return AttachmentText(attachment=found, text=load_content(found.digest).text)
+
+
+def _held(program: Program, held: Held) -> tuple[Attachment, ...]:
+    match held:
+        case Held.SKILLS:
+            return program.skills
+        case Held.RESOURCES:
+            return program.resources
+        case Held.TEMPLATES:
+            return program.templates
+        case _:
+            assert_never(held)
+
+
+def _shared_skill(actor: Actor, program: Program, name: str) -> Attachment | None:
+    """Of `meta`, which serves all other workflows, where the team has it."""
+    if program.id == META or not any(each.workflow_id == META for each in list_published(actor=actor)):
+        return None
+    return find_skill(program=read_published(actor=actor, workflow_id=META), reference=name)
+
+
+def _by_number_or_name(items: tuple[Attachment, ...], name: str) -> Attachment | None:
+    keys: dict[str, Attachment] = {}
+    for item in items:
+        for key in resource_keys(index=item.index, name=item.id):
+            keys.setdefault(key, item)
+    return next((keys[key] for key in wanted_keys(name) if key in keys), None)

@@ -1,0 +1,42 @@
+"""Where an answer may be sent to: to a site by TLS, to a program on the person's own machine, or to one of a few known editors."""
+
+from urllib.parse import urlsplit
+
+MAX_CHARACTERS = 2048
+MOST = 10
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+# Editors that register a scheme of their own with the system. Any other scheme could belong to anybody.
+EDITORS = ("cursor", "vscode", "vscode-insiders", "windsurf", "zed")
+
+
+def is_allowed(uri: str) -> bool:
+    if len(uri) > MAX_CHARACTERS or not uri.isascii() or not uri.isprintable() or " " in uri:
+        return False
+    try:
+        parts = urlsplit(uri)
+        host, _port = parts.hostname, parts.port
+    except ValueError:
+        return False
+    if parts.fragment or parts.username is not None or parts.password is not None:
+        return False
+    match parts.scheme:
+        case "https":
+            return bool(host)
+        case "http":
+            return host in LOOPBACK
+        case scheme:
+            return scheme in EDITORS and bool(host)
+
+
+def place_of(uri: str) -> str:
+    """How a person reads it."""
+    parts = urlsplit(uri)
+    if parts.scheme == "http":
+        return "a program on your own machine"
+    return parts.netloc if parts.scheme == "https" else f"the program that opens {parts.scheme}: links on your machine"
+
+
+def source_of(uri: str) -> str:
+    """As a Content-Security-Policy names it."""
+    parts = urlsplit(uri)
+    return f"{parts.scheme}://{parts.netloc}" if parts.scheme in {"http", "https"} else f"{parts.scheme}:"
