@@ -259,7 +259,9 @@ def _loops(land: Landscape) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
         return [], []
     turns = [_turn(land, loop)] if land.may_turn_loop else []
     leave = {"action": "complete_step", "step": loop.id, "name": f"Leave the loop: {loop.title or loop.id}"}
-    return turns, [leave] if land.may_leave_loop else []
+    leaves = [leave] if land.may_leave_loop else []
+    # Beyond its limit a loop can only be left.
+    return (turns, leaves) if turns else (leaves, [])
 
 
 def _turn(land: Landscape, loop: Loop) -> dict[str, Any]:
