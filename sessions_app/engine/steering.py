@@ -136,7 +136,7 @@ class _Hand:
         step_id = action.step_id
         loop = self.land.loop
         if loop is not None and step_id == loop.id and self.land.may_leave_loop:
-            return self._written(self._moved(walker.leave_loop, loop_id=step_id))
+            return self._written(self._moved(walker.leave_loop, loop_id=step_id), gaps=self._exhausted())
         item = self._open_step(step_id)
         position = walker.point_at(program=self.program, position=self.snapshot.position, item_id=item.id)
         if position is None:
@@ -196,7 +196,10 @@ class _Hand:
     def advance_loop(self, action: AdvanceLoop) -> Decision:
         self._refuse_blocked()
         loop = self._named_loop(action.loop_id)
-        if not self.land.may_turn_loop:
+        failure = self.land.turn_failure
+        if failure is not None and action.items is None:
+            raise _loop_refusal(loop, failure)
+        if failure is None and not self.land.may_turn_loop:
             raise RoundNotCompleteError(
                 f"A round of loop {loop.id} is under way.",
                 suggestion="Complete the step that is required first.",
@@ -272,6 +275,13 @@ class _Hand:
 
     # Writing it down
 
+    def _exhausted(self) -> tuple[Gap, ...]:
+        """The loop is left although its own test says to go on."""
+        failure = self.land.turn_failure
+        if failure is None or failure.kind is not FailureKind.MAX_ITERATIONS:
+            return ()
+        return (with_facts(failures.as_gap(failure), severity=GapSeverity.WARNING),)
+
     def _claimed(self, way: Exit) -> Gap:
         gap = failures.as_gap(walks.no_way(self.land.activity))
         why = way.condition or "no condition"
@@ -333,6 +343,8 @@ def _items_required(loop: Loop) -> LoopItemsRequiredError:
 
 def _loop_refusal(loop: Loop, failure: walks.Failure) -> WorkrailError:
     if failure.kind is FailureKind.MAX_ITERATIONS:
-        remedy = "turn it with the list of what is done" if loop.items else f"complete {loop.id}"
+        remedy = f"complete {loop.id}{', or turn it with the list of what is done' if loop.items else ''}"
         return LoopExhaustedError(failure.message, suggestion=f"To leave the loop, {remedy}.")
-    return LoopItemsRequiredError(failure.message, suggestion=failures.remedy(failure))
+    names = ", ".join(failure.keys) or "what it lacks"
+    remedy = f"Complete {loop.id} to leave the loop, or set {names} in the context of a step that you complete."
+    return LoopItemsRequiredError(failure.message, suggestion=remedy)

@@ -101,12 +101,6 @@ def begin(*, actor: Actor, wish: Wish, now: datetime, entropy: Entropy) -> Begun
     """A fresh session, or the one of the token under this agent's name. A child is linked to its parent for good."""
     actor.require(Permission.DRIVE_RUNS)
     outputs.check_text(wish.agent_id, name="agent_id", max_characters=MAX_AGENT_CHARACTERS)
-    if wish.session_token and wish.parent_token:
-        raise InvalidInputError(
-            "A session that goes on has the parent that it began with; another one cannot be given to it.",
-            suggestion="Leave parent_session_token out to go on, or session_token to begin a child.",
-            details={"parameter": "parent_session_token"},
-        )
     mover = mover_of(actor, now=now, entropy=entropy)
     if not wish.session_token:
         return Begun(held=_fresh(mover, wish))
@@ -147,7 +141,7 @@ def _other_workflow(wish: Wish, holder: Holder) -> str:
     if wish.dialect is Dialect.SESSION:
         raise InvalidInputError(
             said,
-            suggestion="Leave the session_token out to begin another workflow.",
+            suggestion="Begin another workflow without a token.",
             details={"parameter": "workflow_id"},
         )
     return f"{said} It goes on with its own workflow."
@@ -246,13 +240,12 @@ def token_at(handle: Handle, index: int) -> str:
 
 
 def _unknown_session() -> TokenUnknownNodeError:
-    return TokenUnknownNodeError(
-        "No session of your team stands behind this token.", suggestion="Call start_session for a new one."
-    )
+    return TokenUnknownNodeError("No session of your team stands behind this token.", suggestion="Begin a new session.")
 
 
 def retired() -> TokenBadSignatureError:
     return TokenBadSignatureError(
         "The token was signed with a key that is no longer trusted.",
-        suggestion="Call start_session with it, which gives a fresh token of the same session where that is allowed.",
+        suggestion="Begin with it, which gives a fresh token of the same session where that is allowed.",
+        details={"retired": True},
     )

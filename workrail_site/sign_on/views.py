@@ -61,7 +61,11 @@ class Back(OIDCAuthenticationCallbackView):  # type: ignore[misc]  # as above
 
 
 class LinkForm(forms.Form):
-    username = forms.CharField(label="Login name", max_length=USERNAME_CHARACTERS)
+    username = forms.CharField(
+        label="Login name",
+        max_length=USERNAME_CHARACTERS,
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autocapitalize": "none"}),
+    )
     password = forms.CharField(
         strip=False, max_length=1024, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
     )

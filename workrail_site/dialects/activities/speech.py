@@ -13,15 +13,14 @@ from sessions_app.engine.reply_facts import (
     YieldedFacts,
 )
 from sessions_app.engine.state import Snapshot
-from sessions_app.engine.tokens import TokenKind
 from sessions_app.services.speech import Speech, TokenPlace
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Program
 from workrail_site.dialects.effects import effect_json
 from workrail_site.dialects.questions import asked_of_persons
+from workrail_site.dialects.tokens import ACTIVITY_TOKENS
 
 TEMPLATE = 3
-TOKENS = {"session_token": TokenKind.SESSION, "checkpoint_handle": TokenKind.SESSION}
 # What the doors make a trace token of; no agent reads it.
 STRETCH = "stretch"
 
@@ -43,10 +42,12 @@ def handed(facts: HandedFacts) -> dict[str, Any]:
 
 
 def token_places(reply: dict[str, Any]) -> Iterator[TokenPlace]:
-    yield reply, TOKENS
+    yield reply, ACTIVITY_TOKENS
 
 
-ACTIVITIES = Speech(template=TEMPLATE, prints=frozenset(TOKENS.values()), say=handed, token_places=token_places)
+ACTIVITIES = Speech(
+    template=TEMPLATE, prints=frozenset(ACTIVITY_TOKENS.values()), say=handed, token_places=token_places
+)
 
 
 def _entered(facts: EnteredFacts, token: str) -> dict[str, Any]:
@@ -79,12 +80,12 @@ def _activity(program: Program, snapshot: Snapshot, token: str, warnings: Sequen
         "session_token": token,
         "pending_checkpoints": [question.checkpoint for question in snapshot.questions],
         "warnings": [*warnings],
-        **_waits_for_person(snapshot),
+        **waits_for_person(snapshot),
         **answer_of(snapshot),
     }
 
 
-def _waits_for_person(snapshot: Snapshot) -> dict[str, Any]:
+def waits_for_person(snapshot: Snapshot) -> dict[str, Any]:
     asked = [{"checkpoint_id": name, "answer_at": address} for name, address in asked_of_persons(snapshot)]
     return {"waits_for_person": asked} if asked else {}
 

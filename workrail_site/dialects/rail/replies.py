@@ -7,29 +7,23 @@ keeps its old text when the words change.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, assert_never
 
+from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.obligations import NOTES_PLACEHOLDER
 from sessions_app.engine.prompts import Pending, Question, pending_of
 from sessions_app.engine.reply_facts import Branching, NotedFacts, Recap, RecapEntry, ReplyFacts, ResumeFacts
-from sessions_app.engine.runs import NextIntent
+from sessions_app.engine.runs import NextIntent, StopKind
 from sessions_app.engine.state import Blocked
-from sessions_app.engine.tokens import TokenKind
 from sessions_app.services.speech import Speech, TokenPlace
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine.program import Autonomy, Program
 from workrail_site.dialects.questions import asked_of_persons
 from workrail_site.dialects.rail import resuming
+from workrail_site.dialects.tokens import RAIL_TOKENS
 
 TEMPLATE = 1
 RECAP_POLICY = "kept the most recent entries"
-TOKENS = {
-    "stateToken": TokenKind.STATE,
-    "ackToken": TokenKind.ACK,
-    "checkpointToken": TokenKind.CHECKPOINT,
-    "sessionToken": TokenKind.SESSION,
-}
-
 # What the mode makes of words that are meant for a user. A question that only a user can answer is put as a checkpoint.
 _IN_FULL_AUTO = {
     Autonomy.STOP_ON_USER_DEPS: "In this mode you answer for your user: find out or decide what the step would ask, and "
@@ -53,11 +47,11 @@ def said(facts: ReplyFacts | NotedFacts | ResumeFacts) -> dict[str, Any]:
 
 def token_places(reply: dict[str, Any]) -> Iterator[TokenPlace]:
     """Only tokens in their own places are touched: what stands in a text may have been written by anyone."""
-    yield reply, TOKENS
-    yield (reply.get("nextCall") or {}).get("params") or {}, TOKENS
+    yield reply, RAIL_TOKENS
+    yield (reply.get("nextCall") or {}).get("params") or {}, RAIL_TOKENS
 
 
-RAIL = Speech(template=TEMPLATE, prints=frozenset(TOKENS.values()), say=said, token_places=token_places)
+RAIL = Speech(template=TEMPLATE, prints=frozenset(RAIL_TOKENS.values()), say=said, token_places=token_places)
 
 
 def next_intent(facts: ReplyFacts, pending: Pending | None) -> NextIntent:
@@ -76,7 +70,7 @@ def reply_json(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any]:
     body: dict[str, Any] = {
         "kind": "blocked" if snapshot.blocked is not None else "ok",
         "stateToken": tokens.state,
-        "pending": pending_json(pending) if pending else None,
+        "pending": pending_json(pending, program.id) if pending else None,
         "isComplete": snapshot.is_complete,
         "session": {
             "sessionId": to_text(Prefix.SESSION, facts.session_id),
@@ -94,6 +88,7 @@ def reply_json(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any]:
         "recorded": facts.outcome is Outcome.BOOKMARKED,
         "goal": facts.goal,
         "waitsForPerson": [{"checkpointId": name, "answerAt": address} for name, address in asked_of_persons(snapshot)],
+        "stopped": snapshot.stop.as_json() if snapshot.stop else None,
         "answered": snapshot.answered.as_json() if snapshot.answered else None,
         "recap": _recap_json(facts.recap) if facts.recap else None,
         "branch": _branch_json(facts.branching) if facts.branching else None,
@@ -106,11 +101,11 @@ def reply_json(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any]:
     return body | _blocked_json(snapshot.blocked)
 
 
-def pending_json(pending: Pending) -> dict[str, Any]:
+def pending_json(pending: Pending, workflow_id: str) -> dict[str, Any]:
     body: dict[str, Any] = {
         "stepId": pending.step_id,
         "title": pending.title,
-        "prompt": pending.prompt,
+        "prompt": _prompt(pending, workflow_id),
         "requireConfirmation": pending.require_confirmation,
     }
     optional: dict[str, Any] = {
@@ -128,6 +123,26 @@ def pending_json(pending: Pending) -> dict[str, Any]:
         "checkpoint": _question_json(pending.question) if pending.question else None,
     }
     return body | {key: value for key, value in optional.items() if value}
+
+
+def _prompt(pending: Pending, workflow_id: str) -> str:
+    """With the calls that it leads to."""
+    if pending.question is not None:
+        return f"{pending.prompt}\n\n{_how_to_answer(pending.question)}"
+    if pending.skill:
+        read = f"Read the skill with inspect_workflow: workflowId {workflow_id}, part skill, skill {pending.skill}."
+        return f"{pending.prompt}\n\n{read}" if pending.prompt else read
+    return pending.prompt
+
+
+def _how_to_answer(question: Question) -> str:
+    if question.human:
+        return "Only a signed-in person can answer this, in the Studio. Tell your user that it waits, then acknowledge."
+    return (
+        "Show this question to your user word for word and wait for the answer. Then acknowledge with an artifact "
+        f'{{"kind": "{ANSWER_KIND}", "checkpointId": "{question.checkpoint_id}", "optionId": "<the option chosen>"}}. '
+        "Do not answer it yourself."
+    )
 
 
 def _question_json(question: Question) -> dict[str, Any]:
@@ -204,7 +219,8 @@ def _blocked_json(blocked: Blocked | None) -> dict[str, Any]:
 
 
 def _next_call(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any] | None:
-    if facts.snapshot.is_complete or not facts.tokens.ack:
+    stop = facts.snapshot.stop
+    if facts.snapshot.is_complete or not facts.tokens.ack or (stop is not None and stop.kind is not StopKind.PAUSED):
         return None
     params: dict[str, Any] = {"stateToken": facts.tokens.state, "ackToken": facts.tokens.ack}
     if pending is not None and pending.requirements:
@@ -223,6 +239,7 @@ def render_text(reply: Mapping[str, Any], *, template: int) -> str:
         return _session_text(reply)
     parts = [
         _recorded_text(reply),
+        _stopped_text(reply),
         _blocked_text(reply),
         _answered_text(reply),
         _complete_text(reply),
@@ -280,6 +297,18 @@ def _persons_text(reply: Mapping[str, Any]) -> str:
         f"A signed-in person answers {asked['checkpointId']} at: {asked['answerAt']}"
         for asked in reply.get("waitsForPerson", ())
     )
+
+
+def _stopped_text(reply: Mapping[str, Any]) -> str:
+    stopped = reply.get("stopped")
+    if not stopped:
+        return ""
+    lines = [f"# A person has {stopped['kind']} this run"]
+    if stopped["reason"]:
+        lines.extend(["", f"Their reason: {stopped['reason']}"])
+    goes_on = "It goes on when somebody says so: tell your user, and wait."
+    ended = "Stop the work on it and tell your user."
+    return "\n".join([*lines, "", goes_on if stopped["kind"] == StopKind.PAUSED.value else ended])
 
 
 def _answered_text(reply: Mapping[str, Any]) -> str:
