@@ -29,6 +29,10 @@ class RowsField(forms.Field):
         return rows[:MOST_ROWS]
 
 
+class RowsForm(forms.Form):
+    rows = RowsField(required=False)
+
+
 class ReasonForm(forms.Form):
     reason = forms.CharField(
         max_length=MAX_REASON_CHARACTERS,

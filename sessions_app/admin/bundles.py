@@ -1,5 +1,7 @@
 """The Studio's pages of bundles: what was asked for, how far it is, its file, and handing one in."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -16,9 +18,11 @@ from django.utils.http import content_disposition_header
 from django.utils.safestring import SafeString
 
 from sessions_app.admin import pages, showing
+from sessions_app.admin.bulk import RowsForm, each_row
 from sessions_app.engine.bundles import BundleJobKind, BundleJobState
 from sessions_app.models import BundleJob
 from sessions_app.selectors.bundle_jobs import read_bundle_file
+from sessions_app.selectors.heads import session_of_run
 from sessions_app.services import bundle_jobs
 from teams_app.admin.pages import Act, Done, Order, StudioAdmin, actor_of
 from teams_app.engine.actors import Permission
@@ -33,6 +37,25 @@ def _export(order: Order) -> Done:
         raise BadRequest("an export is of a session")
     job = bundle_jobs.ask_to_export(actor=order.actor, session_id=order.row_id, now=order.now)
     return Done(message="The export is under way.", url=_url(job.id))
+
+
+def _export_each(order: Order) -> Done:
+    return _asked(order, lambda row_id: _ask(order, row_id), noun="session")
+
+
+def _export_each_of_runs(order: Order) -> Done:
+    """A run goes out with its session; several of one session are one file."""
+    sessions = dict.fromkeys(session_of_run(actor=order.actor, run_id=row_id) for row_id in order.values["rows"])
+    return _asked(replace(order, values={"rows": list(sessions)}), lambda row_id: _ask(order, row_id), noun="session")
+
+
+def _asked(order: Order, ask: Callable[[UUID], None], *, noun: str) -> Done:
+    done = each_row(order, ask, noun=noun, done="under way to a file")
+    return replace(done, url=reverse("admin:sessions_app_bundlejob_changelist"))
+
+
+def _ask(order: Order, session_id: UUID) -> None:
+    bundle_jobs.ask_to_export(actor=order.actor, session_id=session_id, now=order.now)
 
 
 def _import(order: Order) -> Done:
@@ -52,6 +75,30 @@ EXPORT_SESSION = Act(
     ),
     needs=Permission.READ_RUNS,
     run=_export,
+)
+_EXPORTS = (
+    "A file is made of each session, with its log, what its runs triggered, and the programs that they run. Whoever has one can "
+    "read all of that."
+)
+EXPORT_SESSIONS = Act(
+    slug="export-rows",
+    label="Export",
+    question=_EXPORTS,
+    needs=Permission.READ_RUNS,
+    run=_export_each,
+    form=RowsForm,
+    on_row=False,
+    is_bulk=True,
+)
+EXPORT_RUNS = Act(
+    slug="export-rows",
+    label="Export",
+    question=_EXPORTS,
+    needs=Permission.READ_RUNS,
+    run=_export_each_of_runs,
+    form=RowsForm,
+    on_row=False,
+    is_bulk=True,
 )
 IMPORT_BUNDLE = Act(
     slug="import",

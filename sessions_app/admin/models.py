@@ -10,7 +10,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from sessions_app.admin import modes, pages, run_lists, session_lists, showing, states
-from sessions_app.admin.bundles import EXPORT_SESSION
+from sessions_app.admin.bundles import EXPORT_SESSION, EXPORT_SESSIONS
 from sessions_app.admin.naming_acts import RENAME_SESSION
 from sessions_app.admin.retention import DELETE_SESSION, HOLD_SESSION, HOLD_SESSIONS, LET_GO
 from sessions_app.engine.run_query import RunQuery
@@ -112,6 +112,7 @@ class WorkSessionAdmin(ActivityAdmin):
         LET_GO,
         DELETE_SESSION,
         HOLD_SESSIONS,
+        EXPORT_SESSIONS,
         SESSION_MODE,
         TEAM_MODE,
         *session_lists.VIEW_ACTS.all,

@@ -13,7 +13,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from sessions_app.admin import compare, modes, naming_acts, pages, retention, run_lists, run_page, showing, stopping
-from sessions_app.admin.bundles import EXPORT_SESSION
+from sessions_app.admin.bundles import EXPORT_RUNS, EXPORT_SESSION
 from sessions_app.admin.graph import MOST_LINES, View
 from sessions_app.admin.models import ActivityAdmin
 from sessions_app.engine.runs import COMPLETE
@@ -113,6 +113,7 @@ class RunAdmin(ActivityAdmin):
         *run_lists.VIEW_ACTS.all,
         naming_acts.RENAME_RUN,
         retention.HOLD_RUNS,
+        EXPORT_RUNS,
         MODE,
         FORK,
         NOTE,

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from sessions_app.models import Hold, Run, SavedView
+from sessions_app.models import BundleJob, Hold, Run, SavedView
 from tests import run_doors
 from tests.run_doors import begin_run
 from tests.studio_pages import said_on
@@ -114,6 +114,19 @@ def test_ticked_rows_are_held_together(doors, model):
     assert asked.count('name="rows"') == 2
     assert set(Hold.objects.values_list("session_id", flat=True)) == {run.session_id for run in runs}
     assert said_on(answer.content.decode())[0][1].startswith("2 ")
+
+
+@pytest.mark.parametrize("model", ["run", "worksession"])
+def test_ticked_rows_are_exported_together_each_session_once(doors, model):
+    value = begin_run(doors)
+    run_doors.run_cast.start(doors.desk, session_id=run_doors.run_cast.session_id(value))
+    begin_run(doors, workflow_id="team.other")
+    rows = [str(run.id if model == "run" else run.session_id) for run in Run.objects.all()]
+
+    answer = doors.viewer.client.post(f"{ROOT}/{model}/export-rows/", {"rows": sorted(set(rows))}, follow=True)
+
+    assert BundleJob.objects.count() == 2
+    assert said_on(answer.content.decode())[0] == ("success", "2 sessions under way to a file.")
 
 
 def test_a_run_offers_rename_hold_and_export_to_those_who_may(doors):
