@@ -497,6 +497,9 @@ class BundleJob(models.Model):
     actor_id = models.CharField(max_length=64)
     actor_name = models.CharField(max_length=256)
     actor_role = models.CharField(max_length=16, blank=True)
+    # The token by which they asked, if it was by one.
+    token_id = models.CharField(max_length=64, blank=True, db_default="")
+    token_name = models.CharField(max_length=100, blank=True, db_default="")
     done_events = models.PositiveIntegerField(default=0)
     total_events = models.PositiveIntegerField(default=0)
     size_bytes = models.PositiveBigIntegerField(default=0)

@@ -78,6 +78,8 @@ class Membership(models.Model):
     person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="memberships")
     role = models.CharField(max_length=16, choices=[(role.value, role.value) for role in Role])
     created_at = models.DateTimeField()
+    # It came by a group of the provider that signs people in, and follows that group.
+    by_sign_on = models.BooleanField(default=False, db_default=False)
 
     class Meta:
         verbose_name = "member"
@@ -88,6 +90,25 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person} in {self.team}"
+
+
+class SignOnIdentity(models.Model):
+    """As whom a provider of identities knows a person. Nothing else of the provider's leads to an account."""
+
+    id = models.UUIDField(primary_key=True)
+    person = models.ForeignKey(Person, on_delete=models.PROTECT, related_name="identities")
+    issuer = models.CharField(max_length=256)
+    subject = models.CharField(max_length=256)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name_plural = "sign-on identities"
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="sign_on_identity_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} of {self.issuer}"
 
 
 class Invitation(models.Model):

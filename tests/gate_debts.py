@@ -3,7 +3,4 @@
 STILL_RED: dict[str, list[str]] = {}
 
 # By the row of the matrix, the ways in which it does not end as its table says.
-MATRIX_STILL_RED: dict[str, str] = {
-    # What a person waived is asked nevertheless.
-    "peoples_question-navigation-never_stop_by_person": "advance",
-}
+MATRIX_STILL_RED: dict[str, str] = {}

@@ -19,8 +19,8 @@ from sessions_app.engine.runs import Dialect, OutputChannel
 from sessions_app.engine.submissions import Submission
 from sessions_app.models import CheckpointRequest, Event, Run
 from sessions_app.services import checkpoints, handover, navigation, runs
+from sessions_app.services.beginning import Beginning, start_run
 from sessions_app.services.handles import read_held
-from sessions_app.services.runs import Beginning
 from tests.handover_cast import answered, begun, call, yielded
 from tests.workflow_cast import NOW
 from workflows_app.engine import walker
@@ -227,7 +227,7 @@ def _advanced(desk, value, submission, clock):
 def _started(desk, workflow_id, script, clock, dialect):
     beginning = Beginning(workflow_id=workflow_id, goal="Try it", context=dict(script.knows), dialect=dialect)
     speech = NAVIGATION if dialect is Dialect.NAVIGATION else RAIL
-    return runs.start_run(actor=desk.agent, beginning=beginning, now=clock(), entropy=os.urandom, speech=speech).value
+    return start_run(actor=desk.agent, beginning=beginning, now=clock(), entropy=os.urandom, speech=speech).value
 
 
 def _submission(program, script, story, at):

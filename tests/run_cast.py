@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from sessions_app.engine.submissions import Submission
 from sessions_app.services import runs
+from sessions_app.services.beginning import Beginning, start_run
 from sessions_app.services.keys import forget_keys
-from sessions_app.services.runs import Beginning
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, from_text
 from tests.step_documents import step, workflow
@@ -63,7 +63,7 @@ def published(desk, *steps, workflow_id="team.sample", **fields):
 
 def start(desk, workflow_id="team.sample", *, actor=None, now=NOW, **fields):
     beginning = Beginning(workflow_id=workflow_id, **{"goal": "Try it", **fields})
-    return runs.start_run(actor=actor or desk.agent, beginning=beginning, now=now, entropy=os.urandom, speech=RAIL)
+    return start_run(actor=actor or desk.agent, beginning=beginning, now=now, entropy=os.urandom, speech=RAIL)
 
 
 def begin(desk, *steps, actor=None, context=None, preferences=None, **fields):

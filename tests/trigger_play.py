@@ -4,7 +4,8 @@ import os
 from datetime import timedelta
 
 from sessions_app.engine.actions import CompleteStep, TakeTransition
-from sessions_app.services import navigation, runs
+from sessions_app.services import navigation
+from sessions_app.services.beginning import start_run
 from tests.activity_folders import activity, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.workflow_cast import NOW
@@ -45,7 +46,7 @@ def publish_all(desk, **parent):
 
 def start(desk, workflow_id="team.parent", *, actor=None, **variables):
     beginning = beginning_of(workflow_id, variables, request_key="")
-    return runs.start_run(
+    return start_run(
         actor=actor or desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION
     ).value
 

@@ -12,6 +12,7 @@ import msgspec
 
 from teams_app.engine.errors import NOT_RETRYABLE, RETRY_NOW, Retry, RetryKind, WorkrailError, retry_after
 from workrail_site.bodies import LEAST_BYTES_PER_SECOND
+from workrail_site.dialects.tokens import name_token
 
 PROBLEM_JSON = "application/problem+json"
 
@@ -222,7 +223,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
 
 def problem_of(*, error: WorkrailError, instance: str, request_id: str) -> Problem:
     row = ERRORS[error.code]
-    envelope = error.as_json()
+    envelope = name_token(error, dialect="rail").as_json()
     return Problem(
         type=f"urn:workrail:error:{error.code}",
         title=row.title,

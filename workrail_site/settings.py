@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONE, SELF
 
+from teams_app.engine.sign_on import GroupRoles, read_group_roles
 from workrail_site.environment import BadEnvironmentError, Environment
 from workrail_site.log import log_settings
 from workrail_site.servers import PostgresAddress, celery_url, read_postgres_url, read_redis_url
@@ -406,6 +407,44 @@ OAUTH2_PROVIDER = {
     "CIMD_METADATA_FETCHER": "workrail_site.oauth.clients.PublicFetcher",
     "CIMD_REGISTRATION_PERMISSION_CLASSES": ("workrail_site.oauth.clients.OnlyAtConsent",),
 }
+# Signing people in by an OpenID provider; without an issuer nobody is
+
+
+def _group_roles(text: str) -> GroupRoles:
+    try:
+        return read_group_roles(text)
+    except ValueError as error:
+        raise BadEnvironmentError(
+            f'WORKRAIL_OIDC_ROLES is not as it must be: {error}. Write JSON: {{"group": {{"team_…": "operator"}}}}.'
+        ) from error
+
+
+def _issuer(url: str) -> str:
+    parts = urlsplit(url)
+    if not url or parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in {"localhost", "127.0.0.1"}):
+        return url
+    raise BadEnvironmentError("WORKRAIL_OIDC_ISSUER is not an https address.")
+
+
+def _of_provider(name: str) -> str:
+    value = ENVIRONMENT.text(name)
+    if OIDC_ISSUER and not value:
+        raise BadEnvironmentError(f"{name} is missing. The provider of WORKRAIL_OIDC_ISSUER gives it to you.")
+    return value
+
+
+OIDC_ISSUER = _issuer(ENVIRONMENT.text("WORKRAIL_OIDC_ISSUER"))
+OIDC_RP_CLIENT_ID = _of_provider("WORKRAIL_OIDC_CLIENT_ID")
+OIDC_RP_CLIENT_SECRET = _of_provider("WORKRAIL_OIDC_CLIENT_SECRET")
+OIDC_NAME = ENVIRONMENT.text("WORKRAIL_OIDC_NAME", default="Single sign-on")
+OIDC_SCOPES = ENVIRONMENT.text("WORKRAIL_OIDC_SCOPES", default="openid profile email")
+OIDC_GROUPS_CLAIM = ENVIRONMENT.text("WORKRAIL_OIDC_GROUPS_CLAIM", default="groups")
+OIDC_ROLES = _group_roles(ENVIRONMENT.text("WORKRAIL_OIDC_ROLES"))
+AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
+if OIDC_ISSUER:
+    AUTHENTICATION_BACKENDS += ["workrail_site.sign_on.backend.ProviderBackend"]
+
+
 # Mail goes out where a host for it is named.
 EMAIL_HOST = ENVIRONMENT.text("WORKRAIL_MAIL_HOST")
 EMAIL_PORT = ENVIRONMENT.integer("WORKRAIL_MAIL_PORT", default=587, minimum=1)
@@ -479,6 +518,7 @@ LOGGING = log_settings(
     secrets=(
         SECRET_KEY,
         METRICS_TOKEN,
+        OIDC_RP_CLIENT_SECRET,
         EMAIL_HOST_PASSWORD,
         *(str(database["PASSWORD"]) for database in DATABASES.values()),
         ENVIRONMENT.text("WORKRAIL_TOKEN_KEY"),

@@ -1,5 +1,6 @@
 """Workrail Studio: the Django admin as a site of our own, for whoever is in a team."""
 
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -7,7 +8,7 @@ from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.forms import AuthenticationForm
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
@@ -66,7 +67,8 @@ class StudioSite(AdminSite):
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         context = super().each_context(request)
-        context |= {"theme": theme_of(request), "request": request}
+        name = settings.OIDC_NAME if settings.OIDC_ISSUER else ""
+        context |= {"theme": theme_of(request), "request": request, "sign_on_name": name}
         if context["has_permission"]:
             context |= _teams_of(request)
         return context
@@ -96,7 +98,7 @@ class StudioSite(AdminSite):
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         if request.method == "POST":
             tell_of_sign_out(request)
-        return super().logout(request, extra_context)
+        return super().logout(request, {"sign_on_out": _way_out(request), **(extra_context or {})})
 
     def password_change(  # type: ignore[override]  # the stubs promise a template's answer, Django redirects
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -115,6 +117,9 @@ class StudioSite(AdminSite):
             path("theme/", require_POST(switch_theme), name="theme"),
             path("join/<str:link>/", slowed_down(accounts.join), name="join"),
             path("password/<str:link>/", slowed_down(accounts.reset), name="reset_password"),
+            path("sign-on/", _of_provider("begin"), name="sign_on"),
+            path("sign-on/back/", _of_provider("back"), name="sign_on_back"),
+            path("sign-on/link/", _of_provider("link"), name="sign_on_link"),
             path("watch/run/<uuid:run_id>/", guard(watch_run), name="watch_run"),
             path("watch/team/", guard(watch_team), name="watch_team"),
             path("live/run/<uuid:run_id>/", no_stream, name="live_run"),
@@ -145,6 +150,29 @@ class StudioSite(AdminSite):
             return HttpResponseRedirect(place)
         shown = {**self.each_context(request), "title": "Find", "q": query, "missed": query}
         return TemplateResponse(request, "studio/find.html", shown, status=404 if query else 200)
+
+
+def _of_provider(name: str) -> Callable[..., HttpResponseBase]:
+    """Pages of signing in by a provider, loaded when the first of them is opened: most installations have none."""
+
+    def view(request: HttpRequest) -> HttpResponseBase:
+        if not settings.OIDC_ISSUER:
+            raise Http404
+        from workrail_site.sign_on import views  # noqa: PLC0415  see above
+
+        answer: HttpResponseBase = getattr(views, name)(request)
+        return answer
+
+    return view
+
+
+def _way_out(request: HttpRequest) -> str:
+    """Where whoever came by the provider signs out there too. A link: a form may not lead away from here."""
+    if not settings.OIDC_ISSUER or not request.session.get("workrail_signed_on"):
+        return ""
+    from workrail_site.sign_on import provider  # noqa: PLC0415  as above
+
+    return provider.way_out(back_to=request.build_absolute_uri(reverse("admin:login")))
 
 
 def switch_team(request: HttpRequest) -> HttpResponse:

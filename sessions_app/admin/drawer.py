@@ -1,5 +1,6 @@
 """The drawer of a node: why this step, what the agent was given, what it handed in, and what came next."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from teams_app.engine.markdown import plain_words
 from workflows_app.engine.program import Program
 
 _MOST_WHY = 12
+_WORD = re.compile(r"[\w.-]*\w")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,7 @@ def open_drawer(
         mode=showing.mode(*node.mode),
         part=part,
         tabs=_tabs(view, part, state, events),
-        why=_why(events),
+        why=[_in_words(reason, node, facts) for reason in _why(events)],
         prompt=artifacts.prose(pending.prompt) if pending and pending.prompt else None,
         prompt_text=pending.prompt if pending else "",
         notes=[artifacts.shown_notes(each) for each in outputs if artifacts.is_notes(each)],
@@ -116,6 +118,18 @@ def _why(events: Sequence[EventValue]) -> list[str]:
             data: Mapping[str, Any] = orjson.loads(event.body)["data"]
             found += [str(entry.get("summary", "")) for entry in data.get("entries", ())]
     return [plain_words(text) for text in found if text][:_MOST_WHY]
+
+
+def _in_words(reason: str, node: GraphNode, facts: Facts) -> str:
+    """The log speaks of keys, people of titles."""
+    if node.pending_key:
+        reason = reason.replace(node.pending_key, f"“{drawn.title_with_item(node, facts)}”")
+    return _WORD.sub(lambda found: _titled(found[0], facts), reason)
+
+
+def _titled(word: str, facts: Facts) -> str:
+    title = facts.places.loops.get(word)
+    return f"“{title}”" if title else word
 
 
 def _following(child: GraphNode, view: View, facts: Facts) -> tuple[str, str, str]:

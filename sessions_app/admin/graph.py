@@ -93,6 +93,7 @@ class Facts:
     notes: Mapping[UUID, str]
     modes: Mapping[UUID, tuple[str, str]]
     places: Places
+    passed: frozenset[UUID]
     children: Mapping[UUID, ChildRun]
     actor_id: str
     now: datetime
@@ -150,6 +151,7 @@ def facts_of(*, graph: Graph, names: Mapping[str, str], places: Places, actor_id
         notes=notes,
         modes={node.id: node.mode for node in graph.nodes},
         places=places,
+        passed=frozenset(main),
         children={child.id: child for child in graph.children},
         actor_id=actor_id,
         now=now,
@@ -347,7 +349,7 @@ def sub_of(node: GraphNode, facts: Facts) -> str:
         return f"The mode is {showing.mode(*node.mode)} from here on"
     if note:
         return note
-    return "" if is_end(node) else "Not finished"
+    return "" if is_end(node) or node.id in facts.passed else "Not finished"
 
 
 def _child_sub(child: ChildRun, facts: Facts) -> str:

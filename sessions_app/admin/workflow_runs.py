@@ -12,11 +12,12 @@ from django.urls import reverse
 
 from sessions_app.engine.runs import Dialect
 from sessions_app.selectors.workflow_runs import StepFacts, WorkflowRuns, read_workflow_runs
-from sessions_app.services import runs
-from sessions_app.services.runs import Beginning
+from sessions_app.services.beginning import Beginning, start_run
 from sessions_app.services.speech import house_speech
 from teams_app.admin.pages import Act, Done, Order, Secret, actor_of
+from teams_app.admin.parts import counted
 from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.times import exact_words
 from workflows_app.admin.workflows import WorkflowAdmin
 
 _OFTEN_BLOCKED_PERCENT = 25
@@ -34,7 +35,7 @@ class StartForm(forms.Form):
 
 
 def _start(order: Order) -> Done:
-    reply = runs.start_run(
+    reply = start_run(
         actor=order.actor,
         beginning=Beginning(workflow_id=order.values["workflow"], goal=order.values["goal"], dialect=Dialect.RAIL),
         now=order.now,
@@ -80,10 +81,11 @@ class RunningWorkflowAdmin(WorkflowAdmin):
         return {
             "seen": told.steps,
             "run_count": told.total,
+            "facts": _facts(told),
             "running": _running(row, told),
             "running_count": sum(told.running.values()),
             "runs_url": _runs_url(row.workflow_id),
-            "worth": _worth(told.steps),
+            "worth": [*_stuck(told), *_worth(told.steps)],
         }
 
     def _page(self, request: HttpRequest, act: Act, form: forms.Form, row: Any) -> HttpResponse:
@@ -113,6 +115,23 @@ def _running(row: Any, told: WorkflowRuns) -> list[dict[str, Any]]:
         for workflow_hash, count in told.running.items()
     ]
     return sorted(found, key=lambda each: -(each["number"] or 0))
+
+
+def _facts(told: WorkflowRuns) -> list[tuple[str, str]]:
+    """How its newest runs ended, and how long half of those that are done took."""
+    if not told.ended:
+        return []
+    share = round(100 * told.done / told.ended)
+    took = [("Half take", exact_words(told.median_s))] if told.median_s is not None else []
+    return [("Ended", f"{told.ended:,}"), ("Done", f"{told.done:,} ({share} %)"), *took]
+
+
+def _stuck(told: WorkflowRuns) -> list[dict[str, str]]:
+    return [
+        {"title": f"{counted(count, 'run')} stuck at “{item_id}”.", "words": "The last attempt there was blocked."}
+        for item_id, count in sorted(told.stuck.items(), key=lambda each: -each[1])[:3]
+        if item_id
+    ]
 
 
 def _runs_url(workflow_id: str) -> str:

@@ -37,6 +37,7 @@ from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors import nodes, records, runs as runs_read
 from sessions_app.selectors.runs import RunFilters
 from sessions_app.services import gaps, runs, stops
+from sessions_app.services.beginning import start_run
 from sessions_app.services.repeated import beside
 from sessions_app.services.speech import Reply, house_speech
 from teams_app.api.endpoints import Call, operation, read_id
@@ -71,7 +72,7 @@ class RunsView(APIView):
     def post(self, *, call: Call, body: StartBody) -> msgspec.Raw:
         """The header Idempotency-Key names the request: the same key again is answered the run that it began."""
         beginning = body.beginning(request_key=_read_request_key(self.request.headers.get(_REQUEST_KEY, "")))
-        reply = runs.start_run(
+        reply = start_run(
             actor=call.actor, beginning=beginning, now=call.now, entropy=os.urandom, speech=house_speech()
         )
         return msgspec.Raw(reply.data)

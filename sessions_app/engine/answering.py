@@ -31,6 +31,7 @@ from sessions_app.engine.state import Answered, OpenQuestion, Snapshot, Stop, Wo
 from sessions_app.engine.steering_refusals import OptionNotFoundError
 from teams_app.engine.errors import HumanRequiredError, InvalidInputError, PreconditionFailedError, retry_after
 from workflows_app.engine import conditions, walker
+from workflows_app.engine.filled import filled
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Checkpoint, Effect, Option, Program
 from workflows_app.engine.walks import Note, Position
@@ -56,6 +57,7 @@ def answer(*, program: Program, snapshot: Snapshot, command: Answer, place: Plac
     checkpoint = questions.checkpoint_named(_activity(program, snapshot), question.checkpoint)
     if checkpoint is None:
         raise _stale()
+    checkpoint = filled(checkpoint, variables=snapshot.variables)
     case = _Case(program=program, snapshot=snapshot, question=question, checkpoint=checkpoint, place=place)
     option, authority, told = _chosen(case, command)
     if snapshot.is_handed_over:

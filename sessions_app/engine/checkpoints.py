@@ -11,6 +11,7 @@ from sessions_app.engine import approvals, prompts
 from sessions_app.engine.state import OpenQuestion, Snapshot
 from teams_app.engine.errors import WorkrailError, retry_after
 from workflows_app.engine import canonical, walker
+from workflows_app.engine.filled import filled
 from workflows_app.engine.program import Checkpoint, ConfirmationKind, Gate, Program, walk_items
 
 APPROVE = "approve"
@@ -164,7 +165,8 @@ def shown_of(
     checkpoint: Checkpoint, *, instance: str, scope: Mapping[str, Any], default_due_ms: int | None = None
 ) -> Shown:
     """A checkpoint as it is asked under the variables of the run."""
-    question = prompts.question_of(checkpoint, scope)
+    checkpoint = filled(checkpoint, variables=scope)
+    question = prompts.question_of(checkpoint)
     own = checkpoint.extra.get("dueMs")
     return Shown(
         checkpoint_id=checkpoint.id,

@@ -175,7 +175,7 @@ def _on_leaving(program: Program, snapshot: Snapshot) -> dict[str, Any]:
 def refuse_waiting(snapshot: Snapshot, command: EnterActivity) -> None:
     """Nothing moves while somebody is asked, or while another run has to end first."""
     if snapshot.questions:
-        raise CheckpointOpenError.to_move(snapshot, command.activity_id, by_handle=not command.asks_on_entry)
+        raise CheckpointOpenError.to_move(snapshot, command.activity_id)
     if snapshot.waits_for:
         raise SuspendedError.of(snapshot)
 

@@ -22,10 +22,9 @@ class CheckpointOpenError(WorkrailError):
     code: ClassVar[str] = "CHECKPOINT_OPEN"
 
     @classmethod
-    def to_move(cls, snapshot: Snapshot, activity_id: str, *, by_handle: bool) -> Self:
+    def to_move(cls, snapshot: Snapshot, activity_id: str) -> Self:
         return cls(
             f"Cannot transition to {activity_id!r}: {_counted(snapshot)} on activity {snapshot.position.activity!r}.",
-            suggestion=_calls(snapshot, by_handle=by_handle),
             details=_open(snapshot),
         )
 
@@ -33,7 +32,6 @@ class CheckpointOpenError(WorkrailError):
     def to_work(cls, snapshot: Snapshot) -> Self:
         return cls(
             f"Blocked: {_counted(snapshot)} on activity {snapshot.position.activity!r}.",
-            suggestion=_calls(snapshot, by_handle=True),
             details=_open(snapshot),
         )
 
@@ -41,7 +39,6 @@ class CheckpointOpenError(WorkrailError):
     def to_yield(cls, snapshot: Snapshot, checkpoint_id: str) -> Self:
         return cls(
             f"Cannot yield checkpoint {checkpoint_id!r}: {_counted(snapshot)}.",
-            suggestion=_calls(snapshot, by_handle=True),
             details=_open(snapshot),
         )
 
@@ -49,7 +46,6 @@ class CheckpointOpenError(WorkrailError):
     def to_resume(cls, snapshot: Snapshot) -> Self:
         return cls(
             f"Cannot resume: {_counted(snapshot)}.",
-            suggestion="Wait until the orchestrator has answered it with respond_checkpoint, then call again.",
             details=_open(snapshot),
         )
 
@@ -118,10 +114,7 @@ class SuspendedError(RunSuspendedError):
     def of(cls, snapshot: Snapshot) -> Self:
         return cls(
             f"This run waits for {len(snapshot.waits_for)} other that its activity triggered.",
-            suggestion=(
-                "Complete the child session, or end it: next_activity with activity_id end-workflow and the child's "
-                "token, which get_workflow_status tells."
-            ),
+            suggestion="Complete the child session, or end it.",
             details={"waitsFor": list(snapshot.waits_for)},
         )
 
@@ -134,23 +127,18 @@ class NoActivityError(WorkrailError):
 
 def refuse_complete(snapshot: Snapshot) -> None:
     if snapshot.position.complete:
-        raise RunCompleteError(
-            "The workflow is complete.", suggestion="Call start_session without a session_token to begin another run."
-        )
+        raise RunCompleteError("The workflow is complete.", suggestion="Begin another run.")
 
 
 def no_activity() -> NoActivityError:
-    return NoActivityError(
-        "No activity was entered in this session.",
-        suggestion="Call next_activity first, with the initialActivity that get_workflow names.",
-    )
+    return NoActivityError("No activity was entered in this session.", suggestion="Enter the initial activity first.")
 
 
 def unknown_activity(program: Program, activity_id: str) -> ActivityNotFoundError:
     known = [activity.id for activity in program.activities]
     return ActivityNotFoundError(
         f"Activity {activity_id!r} is not one of workflow {program.id!r}.",
-        suggestion=did_you_mean(activity_id, known) or "Call get_workflow for the activities.",
+        suggestion=did_you_mean(activity_id, known),
         details={"activities": known[:50]},
     )
 
@@ -162,7 +150,7 @@ def leads_nowhere(program: Program, activity_id: str) -> InvalidTransitionError:
     return InvalidTransitionError(
         f"Activity {activity_id!r} is left out of this run, by its mode or by an option that was chosen, and none of the "
         "ways out of it is open.",
-        suggestion=f"Enter one that follows it: {', '.join(targets[:20]) or 'get_workflow names them'}.",
+        suggestion=f"Enter one that follows it: {', '.join(targets[:20])}." if targets else "",
         details={"leadsTo": targets[:20]},
     )
 
@@ -171,28 +159,6 @@ def _counted(snapshot: Snapshot) -> str:
     names = [question.checkpoint for question in snapshot.questions]
     noun = "unresolved checkpoint" if len(names) == 1 else "unresolved checkpoints"
     return f"{len(names)} {noun} [{', '.join(names)}]"
-
-
-def _calls(snapshot: Snapshot, *, by_handle: bool) -> str:
-    """A ready-made call for what an agent may pass on: for the one question that was yielded, or for each by its name."""
-    persons = [question.checkpoint for question in snapshot.questions if question.human]
-    relayed = [question.checkpoint for question in snapshot.questions if not question.human]
-    said: list[str] = []
-    if relayed and by_handle:
-        said.append(
-            "The orchestrator shows it to the user (present_checkpoint), then calls respond_checkpoint "
-            '{"checkpoint_handle": "<as it was yielded>", "option_id": "<what the user chose>"}; '
-            "the worker goes on with resume_checkpoint."
-        )
-    elif relayed:
-        calls = [
-            f'respond_checkpoint {{"checkpoint_id": "{name}", "option_id": "<what the user chose>"}}'
-            for name in relayed
-        ]
-        said.append("Ask your user, then call: " + "; ".join(calls) + ".")
-    if persons:
-        said.append(f"A signed-in person answers in the Studio: {', '.join(persons)}.")
-    return " ".join(said)
 
 
 def _open(snapshot: Snapshot) -> dict[str, object]:

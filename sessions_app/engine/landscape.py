@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, assert_never
 
+from msgspec.structs import replace as msgspec_replace, replace as with_state
+
 from sessions_app.engine import approvals, ways
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.ways import Exit
 from workflows_app.engine import conditions, walker
+from workflows_app.engine.filled import filled
 from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import (
     Activity,
@@ -26,6 +29,7 @@ from workflows_app.engine.program import (
     Program,
     Step,
 )
+from workflows_app.engine.walks import Failure
 
 
 class Waiting(StrEnum):
@@ -66,13 +70,40 @@ class Landscape:
     may_turn_loop: bool = False
     may_leave_loop: bool = False
     needs_items: bool = False
+    # Why the loop at hand has no further round, where it should have one.
+    turn_failure: Failure | None = None
     ways: tuple[Exit, ...] = ()
 
 
 def survey(*, program: Program, snapshot: Snapshot) -> Landscape | None:
-    """The landscape at a snapshot; None when its activity is not in the program, which no snapshot of ours is."""
+    """The landscape at a snapshot; None when its activity is not in the program, which no snapshot of ours is.
+
+    At a question that a person has waived it is what stands behind it.
+    """
+    if waived_question(program=program, snapshot=snapshot) is not None:
+        walk = walker.complete_pending(
+            program=program,
+            position=snapshot.position,
+            variables=snapshot.variables,
+            artifacts=(),
+            press_on=True,
+            past_people=True,
+            by_hand=True,
+        )
+        if walk.failure is None:
+            variables = {**snapshot.variables, **walk.assigned}
+            return survey(program=program, snapshot=with_state(snapshot, position=walk.position, variables=variables))
     activity = program.activity(snapshot.position.activity)
     return None if activity is None else _Survey(program, snapshot, activity).land()
+
+
+def waived_question(*, program: Program, snapshot: Snapshot) -> Checkpoint | None:
+    """The question for people at which the run stands, when a person has had it never stop."""
+    item = walker.item_at(program, snapshot.position)
+    if not isinstance(item, Gate) or not snapshot.preferences.waives_people:
+        return None
+    checkpoint = approvals.checkpoint_of(program, snapshot, item)
+    return checkpoint if checkpoint is not None and checkpoint.human else None
 
 
 def surveyed(*, program: Program, snapshot: Snapshot) -> Landscape:
@@ -103,7 +134,8 @@ class _Survey:
         item = walker.item_at(self.program, self.position)
         within = self._round()
         if isinstance(item, Gate):
-            checkpoint = approvals.checkpoint_of(self.program, self.snapshot, item)
+            asked = approvals.checkpoint_of(self.program, self.snapshot, item)
+            checkpoint = None if asked is None else filled(asked, variables=self.scope)
             return Landscape(waiting=Waiting.CHECKPOINT, activity=self.activity, checkpoint=checkpoint, round=within)
         may_do = tuple(self._may_do())
         land = Landscape(
@@ -123,20 +155,30 @@ class _Survey:
         frame = self.position.frames[-1]
         rest = [item for item in loop.body[frame.index :] if self._is_eligible(item)]
         ended = all(isinstance(item, Step) and not item.required and not self._asks(item) for item in rest)
-        may_leave = ended and _is_left_by_word(loop) and not self._is_guarded(loop)
-        return replace(land, loop=loop, may_turn_loop=ended, may_leave_loop=may_leave)
+        failure = self._turn_failure(loop) if ended else None
+        by_word = _is_left_by_word(loop) or failure is not None
+        return replace(
+            land,
+            loop=loop,
+            may_turn_loop=ended and failure is None,
+            may_leave_loop=ended and by_word and not self._is_guarded(loop),
+            turn_failure=failure,
+        )
 
     def _at_rest(self, land: Landscape) -> Landscape:
         met = self._loop_ahead()
         if met is not None:
+            needs_items = met.loops is LoopKind.FOR_EACH and not isinstance(self._items(met), list)
+            failure = None if needs_items else self._turn_failure(met)
+            by_word = met.loops in {LoopKind.WHILE, LoopKind.UNTIL} or failure is not None
             return replace(
                 land,
                 waiting=Waiting.LOOP,
                 loop=met,
-                may_turn_loop=True,
-                may_leave_loop=(met.loops in {LoopKind.WHILE, LoopKind.UNTIL} or self._lacks_count(met))
-                and not self._is_guarded(met),
-                needs_items=met.loops is LoopKind.FOR_EACH and not isinstance(self._items(met), list),
+                may_turn_loop=failure is None,
+                may_leave_loop=by_word and not self._is_guarded(met),
+                needs_items=needs_items,
+                turn_failure=failure,
             )
         if land.round is not None:
             return replace(land, waiting=Waiting.ROUND)
@@ -225,8 +267,10 @@ class _Survey:
         count = loop.count if isinstance(loop.count, int) else conditions.lookup(loop.count or (), variables=self.scope)
         return int(count) if isinstance(count, int | float) and not isinstance(count, bool) else None
 
-    def _lacks_count(self, loop: Loop) -> bool:
-        return loop.loops is LoopKind.FOR and self._count(loop) is None
+    def _turn_failure(self, loop: Loop) -> Failure | None:
+        bare = msgspec_replace(self.position, pending="", pending_item="")
+        variables = self.snapshot.variables
+        return walker.begin_round(program=self.program, position=bare, loop_id=loop.id, variables=variables).failure
 
     def _ways(self) -> tuple[Exit, ...]:
         return ways.exits(

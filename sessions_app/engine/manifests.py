@@ -286,7 +286,7 @@ def _without_output(manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarni
 def _of_activity(program: Program, claim: ActivityOutcome) -> Iterator[ManifestWarning]:
     activity = program.activity(claim.activity_id)
     if activity is None:
-        message = f"The workflow has no activity {claim.activity_id!r}. Use the ids that get_workflow lists."
+        message = f"The workflow has no activity {claim.activity_id!r}. Use the ids of its activities."
         yield _warning(WarningCode.ACTIVITY_UNKNOWN, message, activity=claim.activity_id)
     if not claim.outcome.strip():
         message = f"The activity_manifest says no outcome of {claim.activity_id!r}. Say what came of it."

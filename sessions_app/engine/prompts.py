@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 from sessions_app.engine import approvals, obligations
-from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.outputs import cut_text
 from sessions_app.engine.state import CapabilityStatus, Snapshot
 from workflows_app.engine import canonical, conditions, placeholders, walker
 from workflows_app.engine.activities.references import find_skill
+from workflows_app.engine.filled import filled
 from workflows_app.engine.program import (
     Capability,
     CapabilityNeed,
@@ -20,6 +20,7 @@ from workflows_app.engine.program import (
     Parallel,
     Program,
     Step,
+    walk_items,
 )
 from workflows_app.engine.steps.prompts import handed_out
 
@@ -54,6 +55,8 @@ class Pending:
     activity: str = ""
     question: Question | None = None
     loop: Mapping[str, Any] | None = None
+    # One that the program has, to be read before the step is done.
+    skill: str = ""
 
 
 def pending_of(*, program: Program, snapshot: Snapshot) -> Pending | None:
@@ -94,10 +97,23 @@ def title_of(*, program: Program, snapshot: Snapshot) -> str:
     item = walker.item_at(program, snapshot.position)
     if isinstance(item, Gate):
         checkpoint = approvals.checkpoint_of(program, snapshot, item)
-        return checkpoint.name if checkpoint else item.id
+        return filled(checkpoint, variables=_scope(program, snapshot)).name if checkpoint else item.id
     if item is None:
         return _resting(program, snapshot)
     return placeholders.render(item.title, variables=_scope(program, snapshot))
+
+
+def written_titles(program: Program) -> dict[str, frozenset[str]]:
+    """By the id of a step or gate the titles that it is shown with, of those that nothing is filled into."""
+    found: dict[str, set[str]] = {}
+    for activity in program.activities:
+        names = {checkpoint.id: checkpoint.name for checkpoint in activity.checkpoints}
+        for item in walk_items(activity.body):
+            if isinstance(item, Step | Parallel):
+                found.setdefault(item.id, set()).add(item.title)
+            elif isinstance(item, Gate):
+                found.setdefault(item.id, set()).add(names.get(item.checkpoint, item.id))
+    return {item: frozenset(said) for item, said in found.items() if not any(map(placeholders.names_in, said))}
 
 
 def _resting(program: Program, snapshot: Snapshot) -> str:
@@ -130,7 +146,13 @@ def _step(program: Program, snapshot: Snapshot, item: Step | Parallel, scope: Ma
         ask_for_files=isinstance(item, Step) and item.ask_for_files,
         model_tier=item.model_tier.value if isinstance(item, Step) and item.model_tier else "",
         activity=_activity_name(program, snapshot),
+        skill=_skill(program, item),
     )
+
+
+def _skill(program: Program, item: Step | Parallel) -> str:
+    named = item.skill if isinstance(item, Step) else ""
+    return named if named and find_skill(program=program, reference=named) is not None else ""
 
 
 def _prompt(
@@ -158,8 +180,6 @@ def _prompt(
         and (seen := snapshot.capabilities.get(capability)) is not None
         and seen.status is CapabilityStatus.UNAVAILABLE
     )
-    if isinstance(item, Step) and item.skill and find_skill(program=program, reference=item.skill) is not None:
-        parts.append(f"Read the skill with inspect_workflow: workflowId {program.id}, part skill, skill {item.skill}.")
     return "\n\n".join(part for part in parts if part.strip())
 
 
@@ -167,22 +187,14 @@ def _gate(program: Program, snapshot: Snapshot, gate: Gate, scope: Mapping[str, 
     checkpoint = approvals.checkpoint_of(program, snapshot, gate)
     if checkpoint is None:
         return Pending(step_id=gate.id, key=snapshot.position.pending, title=gate.id, prompt="")
-    question = question_of(checkpoint, scope)
+    checkpoint = filled(checkpoint, variables=scope)
+    question = question_of(checkpoint)
     options = "\n".join(f"- {id_}: {label}{f' ({text})' if text else ''}" for id_, label, text in question.options)
-    relay = (
-        "Only a signed-in person can answer this, in the Studio. Tell your user that it waits, then acknowledge."
-        if checkpoint.human
-        else (
-            "Show this question to your user word for word and wait for the answer. Then acknowledge with an artifact "
-            f'{{"kind": "{ANSWER_KIND}", "checkpointId": "{checkpoint.id}", "optionId": "<the option chosen>"}}. '
-            "Do not answer it yourself."
-        )
-    )
     return Pending(
         step_id=gate.id,
         key=snapshot.position.pending,
         title=checkpoint.name,
-        prompt=f"{question.message}\n\n{options}\n\n{relay}",
+        prompt=f"{question.message}\n\n{options}",
         require_confirmation=True,
         confirmed_by="human" if checkpoint.human else "user",
         activity=_activity_name(program, snapshot),
@@ -190,10 +202,11 @@ def _gate(program: Program, snapshot: Snapshot, gate: Gate, scope: Mapping[str, 
     )
 
 
-def question_of(checkpoint: Checkpoint, scope: Mapping[str, Any]) -> Question:
+def question_of(checkpoint: Checkpoint) -> Question:
+    """Of one that has its values."""
     return Question(
         checkpoint_id=checkpoint.id,
-        message=placeholders.render_single(checkpoint.message, variables=scope),
+        message=checkpoint.message,
         options=tuple((option.id, option.label, option.description) for option in checkpoint.options),
         human=checkpoint.human,
     )

@@ -44,6 +44,7 @@ from workflows_app.engine import walker, walks
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import (
     Checkpoint,
+    Gate,
     Loop,
     Option,
     Parallel,
@@ -71,7 +72,12 @@ def begin(*, program: Program, variables: Mapping[str, Any]) -> Walk:
 
 
 def steer(*, program: Program, snapshot: Snapshot, command: Steer, place: Place) -> Decision:
-    """One action, or the refusal that its code names, which leaves no trace."""
+    """One action, or the refusal that its code names, which leaves no trace.
+
+    A question that a person has waived is passed first, with a node of its own and a gap that names them.
+    """
+    if landscape.waived_question(program=program, snapshot=snapshot) is not None:
+        return _past_waived(program, snapshot, command, place)
     land = landscape.survey(program=program, snapshot=snapshot)
     if land is None:
         raise ActivityNotFoundError(
@@ -93,6 +99,25 @@ def steer(*, program: Program, snapshot: Snapshot, command: Steer, place: Place)
             assert_never(command.action)
 
 
+def nodes_before(program: Program, snapshot: Snapshot) -> int:
+    """How many nodes an action may make before its own: one for each waived question that it passes."""
+    activity = program.activity(snapshot.position.activity)
+    if activity is None or not snapshot.preferences.waives_people:
+        return 0
+    return sum(isinstance(item, Gate) for item in walk_items(activity.body))
+
+
+def _past_waived(program: Program, snapshot: Snapshot, command: Steer, place: Place) -> Decision:
+    here = with_facts(place, next_node=place.more_nodes[0], more_nodes=())
+    said = Acknowledgement(drive=Drive.STEERED, voice=command.voice)
+    passed = acknowledge(program=program, snapshot=snapshot, said=said, place=here)
+    there = with_facts(
+        place, node_id=here.next_node, more_nodes=place.more_nodes[1:], has_children=False, has_critical_gaps=True
+    )
+    after = steer(program=program, snapshot=passed.snapshot, command=command, place=there)
+    return with_facts(after, earlier=(passed, *after.earlier))
+
+
 class _Hand:
     """One action at one landscape."""
 
@@ -111,7 +136,7 @@ class _Hand:
         step_id = action.step_id
         loop = self.land.loop
         if loop is not None and step_id == loop.id and self.land.may_leave_loop:
-            return self._written(self._moved(walker.leave_loop, loop_id=step_id))
+            return self._written(self._moved(walker.leave_loop, loop_id=step_id), gaps=self._exhausted())
         item = self._open_step(step_id)
         position = walker.point_at(program=self.program, position=self.snapshot.position, item_id=item.id)
         if position is None:
@@ -132,8 +157,6 @@ class _Hand:
             raise CheckpointAlreadyRespondedError(
                 f"Checkpoint {checkpoint.id} waits for no answer now.", suggestion=_ASK
             )
-        if checkpoint.human and self.snapshot.preferences.waives_people:
-            return self._acknowledged(self.snapshot, Acknowledgement())
         if checkpoint.human:
             raise CheckpointBlockingError(
                 f"Checkpoint {checkpoint.id} is answered by a signed-in person only.",
@@ -173,7 +196,10 @@ class _Hand:
     def advance_loop(self, action: AdvanceLoop) -> Decision:
         self._refuse_blocked()
         loop = self._named_loop(action.loop_id)
-        if not self.land.may_turn_loop:
+        failure = self.land.turn_failure
+        if failure is not None and action.items is None:
+            raise _loop_refusal(loop, failure)
+        if failure is None and not self.land.may_turn_loop:
             raise RoundNotCompleteError(
                 f"A round of loop {loop.id} is under way.",
                 suggestion="Complete the step that is required first.",
@@ -249,6 +275,13 @@ class _Hand:
 
     # Writing it down
 
+    def _exhausted(self) -> tuple[Gap, ...]:
+        """The loop is left although its own test says to go on."""
+        failure = self.land.turn_failure
+        if failure is None or failure.kind is not FailureKind.MAX_ITERATIONS:
+            return ()
+        return (with_facts(failures.as_gap(failure), severity=GapSeverity.WARNING),)
+
     def _claimed(self, way: Exit) -> Gap:
         gap = failures.as_gap(walks.no_way(self.land.activity))
         why = way.condition or "no condition"
@@ -310,6 +343,8 @@ def _items_required(loop: Loop) -> LoopItemsRequiredError:
 
 def _loop_refusal(loop: Loop, failure: walks.Failure) -> WorkrailError:
     if failure.kind is FailureKind.MAX_ITERATIONS:
-        remedy = "turn it with the list of what is done" if loop.items else f"complete {loop.id}"
+        remedy = f"complete {loop.id}{', or turn it with the list of what is done' if loop.items else ''}"
         return LoopExhaustedError(failure.message, suggestion=f"To leave the loop, {remedy}.")
-    return LoopItemsRequiredError(failure.message, suggestion=failures.remedy(failure))
+    names = ", ".join(failure.keys) or "what it lacks"
+    remedy = f"Complete {loop.id} to leave the loop, or set {names} in the context of a step that you complete."
+    return LoopItemsRequiredError(failure.message, suggestion=remedy)

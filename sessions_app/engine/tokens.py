@@ -47,12 +47,13 @@ _PAYLOAD_BYTES = {
     TokenKind.SESSION: _NODE_BYTES + NONCE_BYTES,
     TokenKind.TRACE: _NODE_BYTES + _STRETCH_BYTES,
 }
-_PARAMETER = {
-    TokenKind.STATE: "stateToken",
-    TokenKind.ACK: "ackToken",
-    TokenKind.CHECKPOINT: "checkpointToken",
-    TokenKind.SESSION: "session_token",
-    TokenKind.TRACE: "trace_tokens",
+# In plain words: under which name a token travels, the dialects know.
+_NAMED = {
+    TokenKind.STATE: "state token",
+    TokenKind.ACK: "ack token",
+    TokenKind.CHECKPOINT: "checkpoint token",
+    TokenKind.SESSION: "session token",
+    TokenKind.TRACE: "trace token",
 }
 
 
@@ -134,10 +135,19 @@ def read(*, keyring: Keyring, kind: TokenKind, text: str) -> Token:
     if _signed_by(keyring.retired, kind, payload, mac):
         return Token(kind=kind, node_id=token.node_id, nonce=token.nonce, retired=True)
     raise TokenBadSignatureError(
-        f"The {_PARAMETER[kind]} was not minted by this server, or a character of it was changed.",
+        f"The {_NAMED[kind]} was not minted by this server, or a character of it was changed.",
         suggestion=_again(kind),
-        details={"parameter": _PARAMETER[kind]},
+        details={"token": kind.value},
     )
+
+
+def read_any(*, keyring: Keyring, text: str) -> Token | None:
+    """A token of whichever kind its text says; None where it is none, or not of ours."""
+    kind = next((kind for kind in TokenKind if _NOISE.sub("", text[:64]).lower().startswith(f"{kind.value}.v")), None)
+    try:
+        return None if kind is None else read(keyring=keyring, kind=kind, text=text)
+    except WorkrailError:
+        return None
 
 
 def renew(*, keyring: Keyring, kind: TokenKind, text: str) -> str:
@@ -168,33 +178,33 @@ def _body(kind: TokenKind, text: str) -> bytes:
     match = _SHAPE.fullmatch(clean)
     if match is None or match["kind"] != kind.value:
         raise TokenInvalidFormatError(
-            f"{_seen(match['kind'] if match else '')} The {_PARAMETER[kind]} begins with {kind.value}.v1.",
+            f"{_seen(match['kind'] if match else '')} The {_NAMED[kind]} begins with {kind.value}.v1.",
             suggestion=_again(kind),
-            details={"parameter": _PARAMETER[kind]},
+            details={"token": kind.value},
         )
     if match["version"] != "1":
         raise TokenUnsupportedVersionError(
-            f"The {_PARAMETER[kind]} is of version {match['version'][:6]}; this server reads version 1.",
+            f"The {_NAMED[kind]} is of version {match['version'][:6]}; this server reads version 1.",
             suggestion=_again(kind),
-            details={"parameter": _PARAMETER[kind], "supportedVersions": [1]},
+            details={"token": kind.value, "supportedVersions": [1]},
         )
     body = _decode(match["body"], _PAYLOAD_BYTES[kind] + _MAC_BYTES)
     if body is None:
         raise TokenInvalidFormatError(
-            f"The {_PARAMETER[kind]} is cut short, too long, or has a character that no token has.",
+            f"The {_NAMED[kind]} is cut short, too long, or has a character that no token has.",
             suggestion=_again(kind),
-            details={"parameter": _PARAMETER[kind]},
+            details={"token": kind.value},
         )
     return body
 
 
 def _seen(kind: str) -> str:
-    named = {kind.value: parameter for kind, parameter in _PARAMETER.items()}
+    named = {kind.value: name for kind, name in _NAMED.items()}
     return f"This is the {named[kind]}." if kind in named else "This is no token."
 
 
 def _again(kind: TokenKind) -> str:
-    return f"Pass the {_PARAMETER[kind]} of the last reply exactly as printed."
+    return f"Pass the {_NAMED[kind]} of the last reply exactly as printed."
 
 
 def _mac(key: bytes, kind: TokenKind, payload: bytes) -> bytes:

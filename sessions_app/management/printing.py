@@ -7,12 +7,12 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _SECONDS = 60
 
 
 def print_to_pdf(page: bytes) -> bytes:
-    browser = next((found for name in _BROWSERS if (found := shutil.which(name))), None)
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if browser is None:
         raise CommandError("There is no Chromium to make a PDF with. Write a .html file and print that.")
     with tempfile.TemporaryDirectory() as folder:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -12,22 +13,26 @@ from sessions_app.engine import seals, stored_log
 from sessions_app.engine.ledger import EntryKind
 from sessions_app.engine.log import EventKind, Fault, Head, HealthReason, StoredEvent, Verification, verify_chain
 from sessions_app.engine.projections import SessionView, project
-from sessions_app.engine.runs import ObservationKey
+from sessions_app.engine.prompts import written_titles
+from sessions_app.engine.runs import DRIVES, Dialect, Drive, ObservationKey
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.stored_log import LogRow, ReplyRow, SessionRow, Told
-from sessions_app.engine.tables import TABLES, Table
+from sessions_app.engine.tables import TABLES, TITLE_CHARACTERS, Table
 from sessions_app.models import WorkSession
 from sessions_app.selectors import gates_passed
+from sessions_app.selectors.standings import birth_date
 from sessions_app.selectors.stored_sessions import SessionTables, read_stored
+from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.seals import to_us
 from workflows_app.engine.program import Autonomy, RiskPolicy
+from workflows_app.selectors.programs import load_program
 
 _IDS_AT_ONCE = 2000
 _STALE = "stale_projection"
 _MISSING = "missing_row"
 # What reading an event raises that no code of ours has written.
-_NOT_TOLD = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_NOT_TOLD = (ArithmeticError, AttributeError, LookupError, NotFoundError, TypeError, ValueError)
 _COLUMN = stored_log.LogReason.COLUMN_MISMATCH.value
 
 
@@ -180,6 +185,19 @@ def _reply_row(row: Any) -> ReplyRow:
     )
 
 
+def _is_titled(node: Any, workflow_hash: str) -> bool:
+    if not node.pending_key:
+        return not node.pending_title
+    known = _titles_of(workflow_hash).get(node.pending_key.rpartition("::")[2])
+    return known is None or node.pending_title in known
+
+
+@lru_cache(maxsize=256)
+def _titles_of(workflow_hash: str) -> Mapping[str, frozenset[str]]:
+    found = written_titles(load_program(workflow_hash))
+    return {item: frozenset(title[:TITLE_CHARACTERS] for title in titles) for item, titles in found.items()}
+
+
 class _Judge:
     """Compares the rows of one session with what its log amounts to."""
 
@@ -197,6 +215,7 @@ class _Judge:
         yield from self._runs()
         yield from self._snapshots()
         yield from self._times()
+        yield from self._titles()
         yield from self._attempts()
 
     def _finding(self, reason: str, message: str) -> Finding:
@@ -272,10 +291,21 @@ class _Judge:
                 yield self._finding(HealthReason.DIGEST_MISMATCH.value, message)
 
     def _times(self) -> Iterator[Finding]:
+        born = birth_date(self.row.id)
+        if any(event.born_on != born for event in self.stored.events):
+            yield self._finding(_COLUMN, f"Events lie in another month than {born:%Y-%m}, where nobody looks for them.")
         for name, table in TABLES.items():
             for row in getattr(self.stored, name) if table.born else ():
                 if to_us(getattr(row, table.born)) != self.told.created_us.get(row.event_index):
                     yield self._finding(_COLUMN, f"One of the {name} has another time than event {row.event_index}.")
+
+    def _titles(self) -> Iterator[Finding]:
+        """The log tells no titles, and the program does; one that waits for an answer or holds values is worded anew."""
+        led = {run.id for run in self.stored.runs if DRIVES[Dialect(run.dialect)] is not Drive.HANDED_OVER}
+        runs = {run_id: run.workflow_hash for run_id, run in self.view.runs.items() if run_id in led}
+        for node in self.stored.nodes:
+            if node.run_id in runs and not _is_titled(node, runs[node.run_id]):
+                yield self._finding(_COLUMN, f"The title of node {node.id} is none of the workflow's.")
 
     def _attempts(self) -> Iterator[Finding]:
         known = {*(node.id for node in self.stored.nodes), self.row.id}

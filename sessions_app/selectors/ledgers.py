@@ -76,6 +76,9 @@ def _book(team_id: UUID, book: Ledger | None) -> Iterator[Finding]:
 
 
 def _entry(row: LedgerEntry, at: Head) -> Iterator[Finding]:
+    if row.kind not in set(EntryKind):
+        yield _finding(row.team_id, "ledger_changed", f"Entry {row.number} of the ledger is of no kind that there is.")
+        return
     entry = Entry(
         team_id=row.team_id,
         number=row.number,

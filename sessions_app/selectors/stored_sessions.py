@@ -59,7 +59,7 @@ _TABLES = {
         key="t.id",
     ),
     "events": _Table(
-        columns="t.index, t.team_id, t.event_id, t.kind, t.run_id, t.node_id, t.dedupe, t.body, t.digest, t.created_at, t.seal",
+        columns="t.born_on, t.index, t.team_id, t.event_id, t.kind, t.run_id, t.node_id, t.dedupe, t.body, t.digest, t.created_at, t.seal",
         source="sessions_app_event t",
         narrow="t.born_on = %(born_on)s AND t.session_id = %(session)s",
         then="t.index",

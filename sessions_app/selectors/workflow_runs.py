@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.db import connection
 from django.db.models import Count, Q
 
+from sessions_app.engine.runs import RunStatus
 from sessions_app.models import Node, Run
 from teams_app.engine.actors import Actor, Permission
 
@@ -27,6 +28,16 @@ GROUP BY n.pending_key
 """
 
 
+_SUMS = """
+SELECT count(*) FILTER (WHERE completed_at IS NOT NULL OR status IN ('rejected', 'cancelled')),
+       count(*) FILTER (WHERE status IN ('complete', 'complete_with_gaps')),
+       percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM completed_at - started_at))
+           FILTER (WHERE status IN ('complete', 'complete_with_gaps'))
+FROM (SELECT status, started_at, completed_at FROM sessions_app_run WHERE team_id = %s AND workflow_id = %s
+      ORDER BY last_activity_at DESC LIMIT %s) r
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepFacts:
     """`now` is how many runs stand there. `median_s` is None while nothing has passed the step."""
@@ -43,9 +54,15 @@ class StepFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowRuns:
-    """`running` is by the hash of the program that they are pinned to."""
+    """`ended`, `done` and the median time of those that are done are of the newest runs; `stuck` is by the item at which runs are
+    blocked. `running` is by the hash of the program that they are pinned to.
+    """
 
     total: int
+    ended: int
+    done: int
+    median_s: float | None
+    stuck: Mapping[str, int]
     running: Mapping[str, int]
     steps: Mapping[str, StepFacts]
 
@@ -55,15 +72,31 @@ def read_workflow_runs(*, actor: Actor, workflow_id: str) -> WorkflowRuns:
     mine = Run.objects.filter(team_id=actor.team_id, workflow_id=workflow_id)
     on_the_way = mine.filter(Q(completed_at__isnull=True) & ~Q(status__in=["rejected", "cancelled"]))
     counted = on_the_way.order_by().values_list("workflow_hash").annotate(runs=Count("id"))
-    tips = Node.objects.filter(id__in=on_the_way.order_by("-last_activity_at").values("tip_node_id")[:MOST_RUNS])
+    newest = dict(on_the_way.order_by("-last_activity_at").values_list("tip_node_id", "status")[:MOST_RUNS])
+    tips = Node.objects.filter(id__in=list(newest))
     now: dict[str, int] = {}
-    for key in tips.values_list("pending_key", flat=True):
+    stuck: dict[str, int] = {}
+    for tip_id, key in tips.values_list("id", "pending_key"):
         now[item_of(key)] = now.get(item_of(key), 0) + 1
+        if newest[tip_id] == RunStatus.BLOCKED.value:
+            stuck[item_of(key)] = stuck.get(item_of(key), 0) + 1
+    ended, done, median_s = _sums(actor, workflow_id)
     return WorkflowRuns(
         total=mine.order_by()[: 10 * MOST_RUNS].count(),
+        ended=ended,
+        done=done,
+        median_s=median_s,
+        stuck=stuck,
         running=dict(counted),
         steps=_steps(_passed(actor, workflow_id), now),
     )
+
+
+def _sums(actor: Actor, workflow_id: str) -> tuple[int, int, float | None]:
+    with connection.cursor() as cursor:
+        cursor.execute(_SUMS, [actor.team_id, workflow_id, MOST_RUNS])
+        ended, done, median_s = cursor.fetchone()
+    return ended, done, None if median_s is None else float(median_s)
 
 
 def item_of(pending_key: str) -> str:

@@ -6,9 +6,9 @@ from sessions_app.engine.runs import Dialect
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint
+from sessions_app.services.acknowledging import standing_work
 from sessions_app.services.handles import read_held
 from sessions_app.services.keys import read_token
-from sessions_app.services.stood import stood_at
 from teams_app.engine.actors import Actor, Permission
 
 
@@ -16,8 +16,7 @@ def questions_at_state(*, actor: Actor, state_token: str) -> tuple[CheckpointVal
     """Of a run that is led or steered, at the node of the token or where the same work stands by now."""
     actor.require(Permission.READ_RUNS)
     token, _ = read_token(kind=TokenKind.STATE, text=state_token)
-    _standing, _program, snapshot = stood_at(actor=actor, node_id=token.node_id)
-    return _questions(actor, snapshot)
+    return _questions(actor, standing_work(actor=actor, node_id=token.node_id).snapshot)
 
 
 def questions_of_session(*, actor: Actor, session_token: str, dialect: Dialect) -> tuple[CheckpointValue, ...]:

@@ -22,7 +22,7 @@ from sessions_app.selectors.bundle_jobs import job_value, stored_pieces
 from sessions_app.selectors.sessions import read_session
 from sessions_app.services.bundles import Imported, Progress, export_session, import_bundle, open_bundle
 from sessions_app.services.upkeep import require_system
-from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, system_actor
+from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, TokenGrant, TokenScope, system_actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
@@ -134,6 +134,8 @@ def _new_job(actor: Actor, kind: BundleJobKind, now: datetime, *, session_id: UU
         actor_id=actor.id,
         actor_name=actor.name,
         actor_role=actor.role.value if actor.role else "",
+        token_id=actor.token.id if actor.token else "",
+        token_name=actor.token.name if actor.token else "",
         created_at=now,
         touched_at=now,
         expires_at=now + KEPT,
@@ -173,7 +175,7 @@ def _import(row: BundleJob, now: datetime, fail: FailPoint) -> None:
 
 
 def _result(done: Imported) -> dict[str, object]:
-    """No tokens: they would be kept. Agents find the runs by `resume_session`, and people by their ids."""
+    """No tokens: they would be kept. Agents search for the runs, and people find them by their ids."""
     return {
         "bundleId": done.bundle_id,
         "signer": done.signer,
@@ -223,7 +225,16 @@ def _asker(row: BundleJob) -> Actor:
         team_id=row.team_id,
         door=Door.TASK,
         role=Role(row.actor_role) if row.actor_role else None,
+        token=_token_of(row),
     )
+
+
+def _token_of(row: BundleJob) -> TokenGrant | None:
+    """What they might was asked when they asked; what the worker does by it is marked as done by it."""
+    if not row.token_id:
+        return None
+    scopes = frozenset({TokenScope.PUBLISH})
+    return TokenGrant(id=row.token_id, name=row.token_name, scopes=scopes, answers_human=False)
 
 
 class FileParts:

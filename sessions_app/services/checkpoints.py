@@ -1,6 +1,5 @@
 """People answer what runs ask: each service is one conditional write, and its entry in the audit log."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -16,22 +15,17 @@ from sessions_app.engine.checkpoints import (
     CheckpointState,
     Voice,
 )
-from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Answer
-from sessions_app.engine.runs import ENDED, Dialect
+from sessions_app.engine.runs import Dialect
 from sessions_app.models import CheckpointRequest
 from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint, waiting_node
 from sessions_app.selectors.standings import Standing, read_standing, read_tip
-from sessions_app.services.attempts import MAX_TRIES, busy, landing_at, landing_of, place_at, snapshot_of, unknown_node
-from sessions_app.services.keys import current_keys
-from sessions_app.services.minting import Entropy, Minting
-from sessions_app.services.transitions import carry_out, claimed_error
-from sessions_app.services.triggered import awaited_child, end_with_parent
+from sessions_app.services.moving import Entropy, Tries, mover_of, point_of, unknown_node
+from sessions_app.services.transitions import claimed_error
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import HumanRequiredError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
-from workflows_app.selectors.programs import load_program
 
 _UNANSWERED = Q(state__in=[CheckpointState.OPEN.value, CheckpointState.WITHDRAWN.value])
 
@@ -76,60 +70,40 @@ def answer_checkpoint(
     outputs.check_text(reason, name="reason", max_characters=MAX_REASON_CHARACTERS)
     outputs.check_text(option_id, name="option", max_characters=256)
     voice = Voice(who=actor.id, door=actor.way, reason=reason.strip())
-    minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
     command = Answer(request=request_id.hex, option_id=option_id, digest=digest, voice=voice)
-    for _ in range(MAX_TRIES):
-        if _answer(minting, request_id, command):
+    mover = mover_of(actor, now=now, entropy=entropy)
+    tries = Tries()
+    while True:
+        tries.begin()
+        standing = _where_it_waits(actor, request_id)
+        # Read after the log's head: what was answered before it is seen here, and what is answered later moves it.
+        value = read_checkpoint(actor=actor, request_id=request_id)
+        _require_own_word(actor, value)
+        _refuse_closed(value)
+        if value.claimed_by not in {"", actor.id}:
+            raise claimed_error(claimed_by=value.claimed_by)
+        if standing is None:
+            raise unknown_node()
+        if (
+            not _waits_as_a_whole(value)
+            and waiting_node(team_id=actor.team_id, request_id=request_id) != standing.node_id
+        ):
+            continue
+        if mover.move(point_of(standing), command).append():
             return read_checkpoint(actor=actor, request_id=request_id)
-    raise busy()
 
 
-def _answer(minting: Minting, request_id: UUID, command: Answer) -> bool:
-    """One try: False when another writer was first."""
-    actor = minting.actor
-    at = _where_it_waits(actor, request_id)
-    # Read after the log's head: what was answered before it is seen here, and what is answered later moves it.
+def _where_it_waits(actor: Actor, request_id: UUID) -> Standing | None:
     value = read_checkpoint(actor=actor, request_id=request_id)
-    _require_own_word(actor, value)
-    _refuse_closed(value)
-    if value.claimed_by not in {"", actor.id}:
-        raise claimed_error(claimed_by=value.claimed_by)
-    if at is None:
-        raise unknown_node()
-    if not at.handed_over and waiting_node(team_id=actor.team_id, request_id=request_id) != at.standing.node_id:
-        return False
-    standing = at.standing
-    program = load_program(standing.workflow_hash)
-    decision = decide(
-        program=program, snapshot=snapshot_of(standing), command=command, place=place_at(minting, standing)
-    )
-    landing = (
-        landing_at(decision, minting.now) if at.handed_over else landing_of(program, decision, standing, minting.now)
-    )
-    plan = minting.plan(program=program, decision=decision, head=standing.head, landing=landing, attempt=None)
-    ends = decision.status in ENDED
-    snapshot = decision.snapshot
-    child = awaited_child(actor=actor, standing=standing, program=program, snapshot=snapshot) if ends else None
-    return carry_out(actor=actor, plan=plan) if child is None else end_with_parent(minting, plan, child)
+    if _waits_as_a_whole(value):
+        return read_tip(team_id=actor.team_id, run_id=value.run_id)
+    node_id = waiting_node(team_id=actor.team_id, request_id=request_id)
+    return read_standing(team_id=actor.team_id, node_id=node_id, nonce=b"")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Waiting:
-    """Where an answer is taken. A run that is handed over waits as a whole, any other at one of its nodes."""
-
-    standing: Standing
-    handed_over: bool
-
-
-def _where_it_waits(actor: Actor, request_id: UUID) -> _Waiting | None:
-    value = read_checkpoint(actor=actor, request_id=request_id)
-    handed_over = value.dialect in {Dialect.SESSION, Dialect.ORCHESTRATOR}
-    if handed_over:
-        standing = read_tip(team_id=actor.team_id, run_id=value.run_id)
-    else:
-        node_id = waiting_node(team_id=actor.team_id, request_id=request_id)
-        standing = read_standing(team_id=actor.team_id, node_id=node_id, nonce=b"")
-    return None if standing is None else _Waiting(standing=standing, handed_over=handed_over)
+def _waits_as_a_whole(value: CheckpointValue) -> bool:
+    """A run that is handed over does, any other waits at one of its nodes."""
+    return value.dialect in {Dialect.SESSION, Dialect.ORCHESTRATOR}
 
 
 def _require_person(actor: Actor) -> None:

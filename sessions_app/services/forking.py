@@ -13,7 +13,7 @@ from sessions_app.engine.tokens import TokenKind
 from sessions_app.models import Node, Run
 from sessions_app.services import runs
 from sessions_app.services.keys import current_keys
-from sessions_app.services.minting import Entropy
+from sessions_app.services.moving import Entropy
 from sessions_app.services.speech import house_speech
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError

@@ -1,21 +1,19 @@
 """A gap that a run went on with, closed when what was missing has been supplied."""
 
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from sessions_app.engine import outputs
 from sessions_app.engine.decisions import IdentifiedGap
 from sessions_app.engine.drafts import gap_draft, gap_name
-from sessions_app.engine.log import seal
 from sessions_app.engine.reasons import Gap, GapSeverity
 from sessions_app.engine.runs import RunStatus
 from sessions_app.selectors.gaps import KnownGap, find_gap
-from sessions_app.services import store
 from sessions_app.services.appends import Append
-from sessions_app.services.attempts import MAX_TRIES, busy
-from sessions_app.services.keys import current_keys
-from sessions_app.services.minting import Entropy, Minting
+from sessions_app.services.moving import Entropy, Mover, Tries, mover_of
 from sessions_app.services.row_values import gap_row
+from sessions_app.services.transitions import write
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 
@@ -31,18 +29,19 @@ def resolve_gap(*, actor: Actor, gap_id: UUID, summary: str, now: datetime, entr
     outputs.check_text(summary, name="summary", max_characters=MAX_SUMMARY_CHARACTERS)
     if not summary.strip():
         raise InvalidInputError("The gap was closed by nothing.", suggestion="Say in summary what supplied it.")
-    minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
-    for _ in range(MAX_TRIES):
+    mover = mover_of(actor, now=now, entropy=entropy)
+    tries = Tries()
+    while True:
+        tries.begin()
         found = find_gap(actor=actor, gap_id=gap_id)
         if found is None:
             raise NotFoundError("There is no such gap.", suggestion="Read the run for the ids of its gaps.")
-        if found.is_resolved or store.append(_resolution(minting, found, summary)):
+        if found.is_resolved or write(actor=actor, plans=[_resolution(mover, found, summary)]):
             return
-    raise busy()
 
 
-def _resolution(minting: Minting, found: KnownGap, summary: str) -> Append:
-    made = minting.new_id()
+def _resolution(mover: Mover, found: KnownGap, summary: str) -> Append:
+    made = mover.new_id()
     gap = Gap(
         severity=GapSeverity.INFO,
         category=found.category,
@@ -50,23 +49,15 @@ def _resolution(minting: Minting, found: KnownGap, summary: str) -> Append:
         summary=summary,
         resolves=gap_name(found.gap_id),
     )
-    sealed = seal(
-        drafts=[gap_draft(gap_id=made, gap=gap, run_id=found.run_id, node_id=found.node_id)],
+    note = mover.note(
         session_id=found.session_id,
         head=found.head,
-        event_ids=[minting.new_id()],
-        timestamp_ms=minting.unix_ms,
+        drafts=[gap_draft(gap_id=made, gap=gap, run_id=found.run_id, node_id=found.node_id)],
+        run_id=found.run_id,
     )
     closes = found.is_last and found.run_status is RunStatus.COMPLETE_WITH_GAPS
-    return Append(
-        team_id=minting.actor.team_id,
-        session_id=found.session_id,
-        actor=minting.actor.id,
-        now=minting.now,
-        before=found.head,
-        after=sealed.head,
-        events=sealed.events,
-        run_id=found.run_id,
+    return replace(
+        note,
         run_status=RunStatus.COMPLETE if closes else None,
         completed_at=found.completed_at,
         gaps=[
@@ -75,7 +66,7 @@ def _resolution(minting: Minting, found: KnownGap, summary: str) -> Append:
                 node_id=found.node_id,
                 run_id=found.run_id,
                 event_index=found.head.next_index,
-                now=minting.now,
+                now=mover.now,
             )
         ],
         resolved=[(found.gap_id, made)],

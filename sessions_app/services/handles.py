@@ -3,19 +3,12 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from django.db import transaction
-
 from sessions_app.engine import handles, outputs
-from sessions_app.engine.children import passed_on
-from sessions_app.engine.decide import decide
-from sessions_app.engine.decisions import Decision, Place, Start
-from sessions_app.engine.drafts import session_draft
-from sessions_app.engine.handles import MAX_AGENT_CHARACTERS, Handle, ParentContext, handle_of, issued_draft
+from sessions_app.engine.handles import MAX_AGENT_CHARACTERS, Handle, handle_of, issued_draft
 from sessions_app.engine.handover_refusals import CheckpointOpenError
-from sessions_app.engine.log import Head, seal
-from sessions_app.engine.runs import Dialect, Drive
-from sessions_app.engine.state import OpenQuestion, Preferences, Snapshot
-from sessions_app.engine.tables import NewRun, handle_row
+from sessions_app.engine.runs import Dialect
+from sessions_app.engine.state import OpenQuestion, Snapshot
+from sessions_app.engine.tables import handle_row
 from sessions_app.engine.tokens import (
     Token,
     TokenBadSignatureError,
@@ -25,14 +18,12 @@ from sessions_app.engine.tokens import (
     TokenUnknownNodeError,
     TokenUnsupportedVersionError,
 )
-from sessions_app.selectors import preferences as preference_selectors
 from sessions_app.selectors.handles import Holder, read_holder
 from sessions_app.selectors.standings import Standing
-from sessions_app.services import children, store
-from sessions_app.services.appends import Append, NewSession
-from sessions_app.services.attempts import MAX_TRIES, busy, default_due_ms, landing_at, snapshot_of
+from sessions_app.services.beginning import Beginning, begin_run, parent_at
 from sessions_app.services.keys import current_keys, read_token
-from sessions_app.services.minting import Entropy, Minting, Opening
+from sessions_app.services.moving import Entropy, Mover, Point, Tries, mover_of, point_of
+from sessions_app.services.transitions import write
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.engine.program import Activity, Program
@@ -110,24 +101,18 @@ def begin(*, actor: Actor, wish: Wish, now: datetime, entropy: Entropy) -> Begun
     """A fresh session, or the one of the token under this agent's name. A child is linked to its parent for good."""
     actor.require(Permission.DRIVE_RUNS)
     outputs.check_text(wish.agent_id, name="agent_id", max_characters=MAX_AGENT_CHARACTERS)
-    if wish.session_token and wish.parent_token:
-        raise InvalidInputError(
-            "A session that goes on has the parent that it began with; another one cannot be given to it.",
-            suggestion="Leave parent_session_token out to go on, or session_token to begin a child.",
-            details={"parameter": "parent_session_token"},
-        )
-    minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
+    mover = mover_of(actor, now=now, entropy=entropy)
     if not wish.session_token:
-        return Begun(held=_fresh(minting, wish))
+        return Begun(held=_fresh(mover, wish))
     try:
         read, _ = read_token(kind=TokenKind.SESSION, text=wish.session_token)
         holder = holder_of(actor, read, wish.dialect)
     except _UNUSABLE as error:
-        return _recovered(minting, wish, error)
+        return _recovered(mover, wish, error)
     if wish.dialect is Dialect.SESSION and read.retired:
         raise retired()
     told = _other_workflow(wish, holder)
-    joined = _joined(minting, wish, holder)
+    joined = _joined(mover, wish, holder)
     if read.retired:
         warning = (
             "The token was signed with a retired key; the session was taken up where it stands. Use the new token."
@@ -136,7 +121,7 @@ def begin(*, actor: Actor, wish: Wish, now: datetime, entropy: Entropy) -> Begun
     return Begun(held=joined, inherited=True, warning=told)
 
 
-def _recovered(minting: Minting, wish: Wish, error: WorkrailError) -> Begun:
+def _recovered(mover: Mover, wish: Wish, error: WorkrailError) -> Begun:
     """The orchestrator's contract goes on with a fresh session; nothing of what the token said is believed."""
     if wish.dialect is not Dialect.ORCHESTRATOR:
         raise error
@@ -144,7 +129,7 @@ def _recovered(minting: Minting, wish: Wish, error: WorkrailError) -> Begun:
         f"{error.message} A fresh session was begun: the state of the previous one was not inherited and must be "
         "reconstructed from what you saved."
     )
-    return Begun(held=_fresh(minting, wish), recovered=True, warning=warning)
+    return Begun(held=_fresh(mover, wish), recovered=True, warning=warning)
 
 
 def _other_workflow(wish: Wish, holder: Holder) -> str:
@@ -156,114 +141,36 @@ def _other_workflow(wish: Wish, holder: Holder) -> str:
     if wish.dialect is Dialect.SESSION:
         raise InvalidInputError(
             said,
-            suggestion="Leave the session_token out to begin another workflow.",
+            suggestion="Begin another workflow without a token.",
             details={"parameter": "workflow_id"},
         )
     return f"{said} It goes on with its own workflow."
 
 
-def _fresh(minting: Minting, wish: Wish) -> Held:
-    for _ in range(MAX_TRIES):
-        held = _begun(minting, wish)
-        if held is not None:
-            return held
-    raise busy()
+def _fresh(mover: Mover, wish: Wish) -> Held:
+    beginning = Beginning(workflow_id=wish.workflow_id or META, dialect=wish.dialect, agent_id=wish.agent_id)
+    tries = Tries()
+    while True:
+        tries.begin()
+        parent = _parent(mover.actor, wish)
+        published = find_published(actor=mover.actor, workflow_id=beginning.workflow_id)
+        moved = begin_run(mover, beginning, published, parent_at(mover.actor, parent, published) if parent else None)
+        if moved.append() and moved.handle is not None:
+            return _read_again(mover.actor, moved.handle)
 
 
-def _begun(minting: Minting, wish: Wish) -> Held | None:
-    """One try: None when the parent's session was written to meanwhile."""
-    actor = minting.actor
-    parent = _parent(actor, wish)
-    published = find_published(actor=actor, workflow_id=wish.workflow_id or META)
-    program = load_program(published.workflow_hash)
-    place = Place(
-        session_id=minting.new_id(),
-        run_id=minting.new_id(),
-        node_id=None,
-        next_node=minting.new_id(),
-        nonce=b"",
-        workflow_id=published.workflow_id,
-        workflow_hash=published.workflow_hash,
-        at_ms=minting.unix_ms,
-        due_ms=default_due_ms(),
-    )
-    names = frozenset({published.workflow_id, published.requested_id, program.id})
-    trigger = children.trigger_for(actor, parent.activity, published.workflow_id, names) if parent else None
-    context = passed_on(trigger, parent.snapshot) if parent and trigger else {}
-    baseline = preference_selectors.baseline_of(actor=actor)
-    command = Start(
-        goal="",
-        context=context,
-        baseline=baseline,
-        bundled=published.bundled,
-        trigger=actor.door.value,
-        drive=Drive.HANDED_OVER,
-    )
-    decision = decide(program=program, snapshot=None, command=command, place=place)
-    handle = handle_of(
-        session_id=place.session_id,
-        run_id=place.run_id,
-        dialect=wish.dialect,
-        agent_id=wish.agent_id,
-        parent=_context_of(parent) if parent else None,
-    )
-    plan = _plan(minting, program, decision, handle, baseline)
-    with transaction.atomic(durable=True):
-        if not store.append(plan):
-            return None
-        if parent and trigger and not children.suspend(minting, parent.standing, run_id=place.run_id):
-            transaction.set_rollback(True)
-            return None
-    return _read_again(actor, handle)
-
-
-def _plan(minting: Minting, program: Program, decision: Decision, handle: Handle, baseline: Preferences) -> Append:
-    place = decision.place
-    parent_id = handle.parent.session_id if handle.parent else None
-    opening = Opening(
-        drafts=[
-            session_draft(session_id=place.session_id, title=program.title, parent_id=parent_id, baseline=baseline)
-        ],
-        session=NewSession(title=program.title, baseline=baseline, parent_id=parent_id),
-        observed={},
-        run=NewRun(
-            workflow_id=place.workflow_id,
-            workflow_title=program.title,
-            workflow_hash=place.workflow_hash,
-            dialect=handle.dialect.value,
-            goal="",
-        ),
-    )
-    return minting.plan(
-        program=program,
-        decision=decision,
-        head=Head(),
-        landing=landing_at(decision, minting.now),
-        attempt=None,
-        opening=opening,
-        handle=handle,
-    )
-
-
-def _parent(actor: Actor, wish: Wish) -> Held | None:
+def _parent(actor: Actor, wish: Wish) -> Point | None:
     """A child acts for the team of its parent, which is the team of the key that begins it."""
-    return read_held(actor=actor, token=wish.parent_token, dialect=wish.dialect) if wish.parent_token else None
-
-
-def _context_of(parent: Held) -> ParentContext:
-    return ParentContext(
-        run_id=parent.handle.run_id,
-        session_id=parent.handle.session_id,
-        workflow_id=parent.standing.workflow_id,
-        activity=parent.snapshot.position.activity,
-        version=parent.program.version,
-    )
+    if not wish.parent_token:
+        return None
+    held = read_held(actor=actor, token=wish.parent_token, dialect=wish.dialect)
+    return Point(standing=held.standing, program=held.program, snapshot=held.snapshot, handle=held.handle)
 
 
 # Joining
 
 
-def _joined(minting: Minting, wish: Wish, holder: Holder) -> Held:
+def _joined(mover: Mover, wish: Wish, holder: Holder) -> Held:
     """The same run under this agent's name. Whoever joined before joins without a trace."""
     agent = wish.agent_id or holder.handle.agent_id
     handle = replace(
@@ -275,43 +182,26 @@ def _joined(minting: Minting, wish: Wish, holder: Holder) -> Held:
         ),
         parent=holder.handle.parent,
     )
-    for _ in range(MAX_TRIES):
+    tries = Tries()
+    while True:
+        tries.begin()
         # The log's head first: whoever joins after it was read moves it, and whoever joined before is found.
-        latest = read_holder(team_id=minting.actor.team_id, handle_id=holder.handle.id) or holder
-        known = read_holder(team_id=minting.actor.team_id, handle_id=handle.id)
+        latest = read_holder(team_id=mover.actor.team_id, handle_id=holder.handle.id) or holder
+        known = read_holder(team_id=mover.actor.team_id, handle_id=handle.id)
         if known is not None:
             return held_of(known)
-        if store.append(_joining(minting, latest.standing, handle)):
-            return _read_again(minting.actor, handle)
-    raise busy()
+        head, session_id, run_id = latest.standing.head, handle.session_id, handle.run_id
+        note = mover.note(session_id=session_id, head=head, drafts=[issued_draft(handle)], run_id=run_id)
+        joined = handle_row(handle, event_index=head.next_index, created_at=mover.now)
+        if write(actor=mover.actor, plans=[replace(note, handles=[joined])]):
+            return _read_again(mover.actor, handle)
 
 
 def _read_again(actor: Actor, handle: Handle) -> Held:
     holder = read_holder(team_id=actor.team_id, handle_id=handle.id)
     if holder is None:
-        raise busy()
+        raise _unknown_session()
     return held_of(holder)
-
-
-def _joining(minting: Minting, standing: Standing, handle: Handle) -> Append:
-    sealed = seal(
-        drafts=[issued_draft(handle)],
-        session_id=handle.session_id,
-        head=standing.head,
-        event_ids=[minting.new_id()],
-        timestamp_ms=minting.unix_ms,
-    )
-    return Append(
-        team_id=minting.actor.team_id,
-        session_id=handle.session_id,
-        actor=minting.actor.id,
-        now=minting.now,
-        before=standing.head,
-        after=sealed.head,
-        events=sealed.events,
-        run_id=handle.run_id,
-        handles=[handle_row(handle, event_index=sealed.events[0].index, created_at=minting.now)],
-    )
 
 
 # Reading
@@ -320,9 +210,7 @@ def _joining(minting: Minting, standing: Standing, handle: Handle) -> Append:
 def holder_of(actor: Actor, token: Token, dialect: Dialect, *, nonce: bytes = b"") -> Holder:
     holder = read_holder(team_id=actor.team_id, handle_id=token.node_id, nonce=nonce)
     if holder is None:
-        raise TokenUnknownNodeError(
-            "No session of your team stands behind this token.", suggestion="Call start_session for a new one."
-        )
+        raise _unknown_session()
     if holder.handle.dialect is not dialect:
         raise TokenScopeMismatchError(
             f"The token is of the {holder.handle.dialect.value} dialect.",
@@ -332,12 +220,18 @@ def holder_of(actor: Actor, token: Token, dialect: Dialect, *, nonce: bytes = b"
 
 
 def held_of(holder: Holder) -> Held:
+    return held_at(point_of(holder.standing, handle=holder.handle))
+
+
+def held_at(at: Point) -> Held:
+    if at.handle is None:
+        raise _unknown_session()
     return Held(
-        handle=holder.handle,
-        token=token_at(holder.handle, holder.standing.head.next_index),
-        program=load_program(holder.standing.workflow_hash),
-        snapshot=snapshot_of(holder.standing),
-        standing=holder.standing,
+        handle=at.handle,
+        token=token_at(at.handle, at.standing.head.next_index),
+        program=at.program,
+        snapshot=at.snapshot,
+        standing=at.standing,
     )
 
 
@@ -345,8 +239,13 @@ def token_at(handle: Handle, index: int) -> str:
     return handles.mint(keyring=current_keys().ring, handle_id=handle.id, index=index)
 
 
+def _unknown_session() -> TokenUnknownNodeError:
+    return TokenUnknownNodeError("No session of your team stands behind this token.", suggestion="Begin a new session.")
+
+
 def retired() -> TokenBadSignatureError:
     return TokenBadSignatureError(
         "The token was signed with a key that is no longer trusted.",
-        suggestion="Call start_session with it, which gives a fresh token of the same session where that is allowed.",
+        suggestion="Begin with it, which gives a fresh token of the same session where that is allowed.",
+        details={"retired": True},
     )

@@ -4,19 +4,15 @@ A call is recorded under its holder and the place of the log that its token name
 again are answered what was recorded. Any other call finds the run where it stands, whatever its token says.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
-
-from sessions_app.engine import handles, handover, manifests, questions
+from sessions_app.engine import handles, handover, manifests, questions, stops
 from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
-from sessions_app.engine.decide import decide
-from sessions_app.engine.decisions import Answer, AnswerMode, AskQuestion, Decision, EnterActivity, Place
-from sessions_app.engine.handles import Handle
+from sessions_app.engine.decisions import Answer, AnswerMode, AskQuestion, EnterActivity
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError, CheckpointOpenError, no_activity
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.reply_facts import (
@@ -27,25 +23,22 @@ from sessions_app.engine.reply_facts import (
     SettledBeforeFacts,
     YieldedFacts,
 )
-from sessions_app.engine.runs import AttemptKind, Dialect
+from sessions_app.engine.runs import Dialect
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors.handles import Holder, read_children
 from sessions_app.selectors.standings import Standing
-from sessions_app.services import children
-from sessions_app.services.appends import Append, NewAttempt
-from sessions_app.services.attempts import MAX_TRIES, busy, landing_at, place_at, snapshot_of
-from sessions_app.services.handles import Held, held_of, holder_of, read_held, retired, token_at
-from sessions_app.services.keys import Keys, current_keys, read_token
-from sessions_app.services.minting import Entropy, Minting, recorded_reply
+from sessions_app.services.handles import Held, held_at, held_of, holder_of, read_held, retired, token_at
+from sessions_app.services.keys import read_token
+from sessions_app.services.moving import Entropy, Moved, Mover, Point, Tries, Use, mover_of, point_of
 from sessions_app.services.speech import Reply, Speech
-from sessions_app.services.transitions import carry_out
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Program
-from workflows_app.selectors.programs import load_program
 from workflows_app.selectors.publications import published_lately
+
+Came = EnteredFacts | YieldedFacts | SettledBeforeFacts | ResolvedFacts | PersonAnsweredFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,35 +78,50 @@ def changed_since(actor: Actor, standing: Standing, program: Program, *, now: da
     return (f"{began}; it goes on with the program it began with.",)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Moved:
-    """What a call comes to, and what is said of it; without a decision nothing is written."""
-
-    what: EnteredFacts | YieldedFacts | SettledBeforeFacts | ResolvedFacts | PersonAnsweredFacts
-    decision: Decision | None = None
-
-
 def enter_activity(call: Call, command: EnterActivity) -> Handed:
     """Leave the activity with what was done in it, and enter the next one."""
-
-    def move(at: "_At") -> _Moved:
-        snapshot, program = at.snapshot, at.program
-        if handover.stays(program=program, snapshot=snapshot, activity_id=command.activity_id):
-            handover.refuse_waiting(snapshot, command)
-            return at.read_again(command)
-        decision = decide(program=program, snapshot=snapshot, command=command, place=at.place_for(command))
-        drift = changed_since(call.actor, at.standing, at.program, now=call.now)
-        warned = (said.message for node in decision.nodes for said in node.warnings)
-        what = at.entered(decision.snapshot, [*decision.told, *warned, *drift], recorded=decision.recorded)
-        return _Moved(what=what, decision=decision)
-
     arguments = {
         "activity": command.activity_id,
         "claim": command.claim,
         "manifest": None if command.manifest is None else [_entry_json(entry) for entry in command.manifest],
         "outcomes": None if command.outcomes is None else [asdict(entry) for entry in command.outcomes],
     }
-    return _once(call, "enter", arguments, move)
+    turn = _Turn(call, "enter", arguments)
+    # An id for each node that the manifest may make.
+    nodes = min(len(command.manifest or ()), handover.MAX_MANIFEST_ENTRIES) + 1
+    while True:
+        at = turn.read()
+        if isinstance(at, Handed):
+            return at
+        program, snapshot = at.program, at.snapshot
+        if handover.stays(program=program, snapshot=snapshot, activity_id=command.activity_id):
+            handover.refuse_waiting(snapshot, command)
+            # The activity at hand once more: nothing is left, so nothing is written.
+            warnings = handover.warnings_of_staying(program=program, snapshot=snapshot, command=command)
+            return turn.told(at, _entered(turn.mover, at, snapshot, warnings))
+        moved = turn.mover.move(at, command, nonce=turn.use.nonce, nodes=nodes)
+        decision = moved.decision
+        drift = changed_since(call.actor, at.standing, program, now=call.now)
+        warned = (said.message for node in decision.nodes for said in node.warnings)
+        said = [*decision.told, *warned, *drift]
+        what = _entered(turn.mover, at, decision.snapshot, said, recorded=decision.recorded)
+        handed = turn.append(at, moved, what)
+        if handed is not None:
+            return handed
+
+
+def _entered(
+    mover: Mover, at: Point, snapshot: Snapshot, warnings: Sequence[str], *, recorded: int | None = None
+) -> EnteredFacts:
+    return EnteredFacts(
+        program=at.program,
+        before=at.snapshot,
+        snapshot=snapshot,
+        run_id=at.standing.run_id,
+        at_ms=mover.unix_ms,
+        warnings=warnings,
+        recorded=recorded,
+    )
 
 
 def _entry_json(entry: ManifestEntry) -> dict[str, Any]:
@@ -125,21 +133,23 @@ def _entry_json(entry: ManifestEntry) -> dict[str, Any]:
 
 def yield_checkpoint(call: Call, *, checkpoint_id: str) -> Handed:
     """A worker stops at a question. What was answered in this visit is told again and not asked."""
-
-    def move(at: "_At") -> _Moved:
+    turn = _Turn(call, "yield", {"checkpoint": checkpoint_id})
+    while True:
+        at = turn.read()
+        if isinstance(at, Handed):
+            return at
         activity = at.program.activity(at.snapshot.position.activity)
         if activity is None:
             raise no_activity()
         if at.snapshot.question_named(checkpoint_id) is not None:
-            return _Moved(what=YieldedFacts(checkpoint_id=checkpoint_id))
+            return turn.told(at, YieldedFacts(checkpoint_id=checkpoint_id))
         if not at.snapshot.questions and questions.is_settled(activity, at.snapshot, checkpoint_id):
             option = questions.latest_answer(at.snapshot, checkpoint_id) or ""
-            return _Moved(what=SettledBeforeFacts(checkpoint_id=checkpoint_id, option=option))
-        command = AskQuestion(checkpoint_id=checkpoint_id)
-        decision = decide(program=at.program, snapshot=at.snapshot, command=command, place=at.place)
-        return _Moved(what=YieldedFacts(checkpoint_id=checkpoint_id), decision=decision)
-
-    return _once(call, "yield", {"checkpoint": checkpoint_id}, move)
+            return turn.told(at, SettledBeforeFacts(checkpoint_id=checkpoint_id, option=option))
+        moved = turn.mover.move(at, AskQuestion(checkpoint_id=checkpoint_id), nonce=turn.use.nonce)
+        handed = turn.append(at, moved, YieldedFacts(checkpoint_id=checkpoint_id))
+        if handed is not None:
+            return handed
 
 
 def respond_checkpoint(
@@ -151,18 +161,22 @@ def respond_checkpoint(
     """
     voice = Voice(who=call.actor.id, door=CLIENT_FORM if asked_by_client else call.actor.way)
     command = Answer(mode=mode, checkpoint_id=checkpoint_id, option_id=option_id, voice=voice)
-
-    def move(at: "_At") -> _Moved:
-        told = _answered_by_person(at.snapshot, checkpoint_id)
-        if told is not None:
-            return _Moved(what=PersonAnsweredFacts(checkpoint_id=told, snapshot=at.snapshot))
-        decision = decide(program=at.program, snapshot=at.snapshot, command=command, place=at.place)
+    turn = _Turn(call, "respond", {"checkpoint": checkpoint_id, "mode": mode.value, "option": option_id})
+    while True:
+        at = turn.read()
+        if isinstance(at, Handed):
+            return at
+        answered = _answered_by_person(at.snapshot, checkpoint_id)
+        if answered is not None:
+            return turn.told(at, PersonAnsweredFacts(checkpoint_id=answered, snapshot=at.snapshot))
+        moved = turn.mover.move(at, command, nonce=turn.use.nonce)
+        decision = moved.decision
         if decision.settled is None:
             raise ValueError("No question was answered.")
         what = ResolvedFacts(settled=decision.settled, snapshot=decision.snapshot, warnings=decision.told)
-        return _Moved(what=what, decision=decision)
-
-    return _once(call, "respond", {"checkpoint": checkpoint_id, "mode": mode.value, "option": option_id}, move)
+        handed = turn.append(at, moved, what)
+        if handed is not None:
+            return handed
 
 
 def resume_checkpoint(*, actor: Actor, token: str, dialect: Dialect) -> Held:
@@ -215,143 +229,49 @@ def _answered_by_person(snapshot: Snapshot, checkpoint_id: str) -> str | None:
 # One use of a token
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _At:
-    """Where a call finds the run."""
+class _Turn:
+    """A call with its token: read, and answered with what is recorded, what is so already, or what it comes to."""
 
-    handle: Handle
-    standing: Standing
-    program: Program
-    snapshot: Snapshot
-    place: Place
-    minting: Minting
+    def __init__(self, call: Call, name: str, arguments: Mapping[str, Any]) -> None:
+        call.actor.require(Permission.DRIVE_RUNS)
+        self.call = call
+        self.token, keys = read_token(kind=TokenKind.SESSION, text=call.token)
+        try:
+            nonce = handles.nonce_of(token_nonce=self.token.nonce, call=name, arguments=arguments)
+        except canonical.NotCanonicalError as error:
+            said = f"The arguments are no plain JSON: {error}"
+            raise InvalidInputError(said, suggestion="Send plain values.") from error
+        refusal = retired() if self.token.retired else None
+        self.use = Use(node_id=self.token.node_id, nonce=nonce, keys=keys, refusal=refusal)
+        self.mover = mover_of(call.actor, now=call.now, entropy=call.entropy)
+        self.tries = Tries()
 
-    def place_for(self, command: EnterActivity) -> Place:
-        """With an id for each node that the manifest may make."""
-        count = min(len(command.manifest or ()), handover.MAX_MANIFEST_ENTRIES)
-        return replace(self.place, more_nodes=tuple(self.minting.new_id() for _ in range(count + 1)))
-
-    def read_again(self, command: EnterActivity) -> _Moved:
-        """The activity at hand once more: nothing is left, so nothing is written."""
-        warnings = handover.warnings_of_staying(program=self.program, snapshot=self.snapshot, command=command)
-        return _Moved(what=self.entered(self.snapshot, warnings))
-
-    def entered(self, snapshot: Snapshot, warnings: Sequence[str], *, recorded: int | None = None) -> EnteredFacts:
-        return EnteredFacts(
-            program=self.program,
-            before=self.snapshot,
-            snapshot=snapshot,
-            run_id=self.place.run_id,
-            at_ms=self.place.at_ms,
-            warnings=warnings,
-            recorded=recorded,
-        )
-
-
-def _once(call: Call, name: str, arguments: Mapping[str, Any], move: Callable[[_At], _Moved]) -> Handed:
-    call.actor.require(Permission.DRIVE_RUNS)
-    token, keys = read_token(kind=TokenKind.SESSION, text=call.token)
-    try:
-        nonce = handles.nonce_of(token_nonce=token.nonce, call=name, arguments=arguments)
-    except canonical.NotCanonicalError as error:
-        raise InvalidInputError(f"The arguments are no plain JSON: {error}", suggestion="Send plain values.") from error
-    for _ in range(MAX_TRIES):
-        holder = holder_of(call.actor, token, call.dialect, nonce=nonce)
-        # What is recorded is answered for ever; what is new needs a token that is still trusted.
-        if holder.standing.recorded is not None:
-            return _handed(recorded_reply(holder.standing.recorded, keys, call.speech), held_of(holder))
-        if token.retired:
-            raise retired()
-        handed = _try(call, holder, nonce, move)
-        if handed is not None:
-            return handed
-    raise busy()
-
-
-def _try(call: Call, holder: Holder, nonce: bytes, move: Callable[[_At], _Moved]) -> Handed | None:
-    minting = Minting(actor=call.actor, now=call.now, entropy=call.entropy, keys=current_keys())
-    standing = holder.standing
-    at = _At(
-        handle=holder.handle,
-        standing=standing,
-        program=load_program(standing.workflow_hash),
-        snapshot=snapshot_of(standing),
-        place=place_at(minting, standing, nonce=nonce),
-        minting=minting,
-    )
-    moved = move(at)
-    if moved.decision is None:
+    def read(self) -> Point | Handed:
+        self.tries.begin()
+        holder = holder_of(self.call.actor, self.token, self.call.dialect, nonce=self.use.nonce)
+        reply = self.use.recorded(holder.standing.recorded, self.call.speech)
+        if reply is None:
+            return self._found(holder)
         held = held_of(holder)
-        return _handed(call.speech.reply(HandedFacts(token=held.token, what=moved.what)), held)
-    return _written(call, at, moved, moved.decision, nonce)
+        return Handed(reply=reply, held=held, found_in=held.snapshot.position.activity)
 
+    def _found(self, holder: Holder) -> Point:
+        """Of a run that a person has stopped nothing is told but that, and why."""
+        at = point_of(holder.standing, handle=holder.handle)
+        if at.snapshot.stop is not None:
+            raise stops.refusal(at.snapshot.stop)
+        return at
 
-def _written(call: Call, at: _At, moved: _Moved, last: Decision, nonce: bytes) -> Handed | None:
-    events = sum(len(node.drafts) for node in last.nodes)
-    token = token_at(at.handle, at.standing.head.next_index + events)
-    reply = call.speech.reply(HandedFacts(token=token, what=moved.what))
-    plan = at.minting.plan(
-        program=at.program,
-        decision=last,
-        head=at.standing.head,
-        landing=landing_at(last, at.minting.now),
-        attempt=_attempt(at.handle, nonce, last.place, reply, at.minting.keys),
-    )
-    ends = last.snapshot.position.complete and at.handle.parent is not None
-    if not (_carried_out_with_parent(at, plan, last) if ends else carry_out(actor=at.minting.actor, plan=plan)):
-        return None
-    held = Held(
-        handle=at.handle,
-        token=token,
-        program=at.program,
-        snapshot=last.snapshot,
-        standing=_standing_after(at.standing, plan, last),
-    )
-    return Handed(reply=reply, held=held, found_in=at.snapshot.position.activity)
+    def told(self, at: Point, what: Came) -> Handed:
+        """Nothing is written."""
+        held = held_at(at)
+        reply = self.call.speech.reply(HandedFacts(token=held.token, what=what))
+        return Handed(reply=reply, held=held, found_in=at.snapshot.position.activity)
 
-
-def _handed(reply: Reply, held: Held) -> Handed:
-    return Handed(reply=reply, held=held, found_in=held.snapshot.position.activity)
-
-
-def _carried_out_with_parent(at: _At, plan: Append, last: Decision) -> bool:
-    """The last transition of a child, with the parent's return to work: both or neither."""
-    with transaction.atomic(durable=True):
-        written = carry_out(actor=at.minting.actor, plan=plan) and children.release(
-            at.minting,
-            at.handle,
-            last.snapshot,
-            program=at.program,
-            workflow_id=at.standing.workflow_id,
-        )
-        if not written:
-            transaction.set_rollback(True)
-    return written
-
-
-def _standing_after(standing: Standing, plan: Append, last: Decision) -> Standing:
-    decision = last
-    return replace(
-        standing,
-        node_id=last.place.next_node,
-        tip_node_id=last.place.next_node,
-        node_kind=decision.node_kind,
-        snapshot=decision.snapshot_data,
-        snapshot_digest=decision.snapshot_digest,
-        head=plan.after,
-        run_status=decision.status,
-        has_children=False,
-        recorded=None,
-    )
-
-
-def _attempt(handle: Handle, nonce: bytes, place: Place, reply: Reply, keys: Keys) -> NewAttempt:
-    return NewAttempt(
-        node_id=handle.id,
-        nonce=nonce,
-        kind=AttemptKind.ACK,
-        to_node_id=place.next_node,
-        reply=reply.data,
-        reply_template=reply.template,
-        keys_generation=keys.generation,
-    )
+    def append(self, at: Point, moved: Moved, what: Came) -> Handed | None:
+        """None when another writer was first."""
+        held = held_at(moved.point_after(at))
+        reply = self.call.speech.reply(HandedFacts(token=held.token, what=what))
+        if not moved.append(use=self.use, reply=reply):
+            return None
+        return Handed(reply=reply, held=held, found_in=at.snapshot.position.activity)

@@ -9,8 +9,7 @@ from django.db import transaction
 from sessions_app.engine.drafts import name_draft
 from sessions_app.models import Run, WorkSession
 from sessions_app.selectors.standings import SessionStanding, read_session
-from sessions_app.services.attempts import MAX_TRIES, busy
-from sessions_app.services.minting import Entropy
+from sessions_app.services.moving import Entropy, Tries
 from sessions_app.services.session_events import append_to_session
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
@@ -41,13 +40,14 @@ def _name(actor: Actor, session_id: UUID, run_id: UUID | None, name: str, *, now
         raise InvalidInputError(
             f"A name has 1 to {MAX_NAME_CHARACTERS} characters.", suggestion="Say in a few words what the work is."
         )
-    for _ in range(MAX_TRIES):
+    tries = Tries()
+    while True:
+        tries.begin()
         standing = read_session(team_id=actor.team_id, session_id=session_id)
         if standing is None:
             raise NotFoundError("There is no such session.", suggestion="List the sessions of your team for their ids.")
         if _written(actor, standing, run_id, said, now=now, entropy=entropy):
             return
-    raise busy()
 
 
 @transaction.atomic(durable=True)

@@ -11,8 +11,8 @@ from sessions_app.engine.state import Preferences
 from sessions_app.models import TeamPreferences
 from sessions_app.selectors.preferences import preferences_of
 from sessions_app.selectors.standings import SessionStanding, read_session
-from sessions_app.services.attempts import MAX_TRIES, busy, set_by
-from sessions_app.services.minting import Entropy
+from sessions_app.services.moving import Entropy, Tries
+from sessions_app.services.rights import set_by
 from sessions_app.services.session_events import append_to_session
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
@@ -47,14 +47,15 @@ def set_session_preferences(
     """What the next runs of the session begin with; its runs keep what they have. What is so already is not recorded."""
     actor.require(Permission.STEER_RUNS)
     change = set_by(actor, change)
-    for _ in range(MAX_TRIES):
+    tries = Tries()
+    while True:
+        tries.begin()
         standing = read_session(team_id=actor.team_id, session_id=session_id)
         if standing is None:
             raise NotFoundError("There is no such session.", suggestion="List the sessions of your team for their ids.")
         preferences = change.applied_to(standing.baseline)
         if preferences == standing.baseline or _write(actor, standing, preferences, now, entropy):
             return preferences
-    raise busy()
 
 
 @transaction.atomic(durable=True)

@@ -8,7 +8,7 @@ from sessions_app.engine.log import Event, EventDraft, seal
 from sessions_app.models import Event as EventRow, WorkSession
 from sessions_app.selectors.standings import SessionStanding, birth_date
 from sessions_app.services import sealing
-from sessions_app.services.minting import Entropy
+from sessions_app.services.moving import Entropy
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import uuid7
 

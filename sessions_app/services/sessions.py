@@ -1,13 +1,14 @@
 """Sessions without a run, and what an agent sees around it. The same log, the same one-statement writes as for runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from sessions_app.engine import outputs, tokens
 from sessions_app.engine.decisions import derive_id
 from sessions_app.engine.drafts import session_draft, session_output_draft
-from sessions_app.engine.log import EventDraft, Head, seal
+from sessions_app.engine.log import EventDraft, Head
 from sessions_app.engine.observations import check_observations, observation_drafts
 from sessions_app.engine.reply_facts import NotedFacts
 from sessions_app.engine.runs import AttemptKind, ObservationKey, OutputChannel
@@ -16,16 +17,14 @@ from sessions_app.engine.tables import KIND_CHARACTERS, OutputRow
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors import preferences as preference_selectors
 from sessions_app.selectors.standings import SessionStanding, known_observations, read_session
-from sessions_app.services import store
-from sessions_app.services.appends import Append, NewAttempt, NewSession
-from sessions_app.services.attempts import MAX_TRIES, busy, retired_token
-from sessions_app.services.keys import Keys, current_keys, read_token
-from sessions_app.services.minting import Entropy, recorded_reply
-from sessions_app.services.runs import check_title
+from sessions_app.services.appends import NewSession
+from sessions_app.services.beginning import check_title
+from sessions_app.services.keys import read_token
+from sessions_app.services.moving import Entropy, Mover, Tries, Use, mover_of, retired_token
 from sessions_app.services.speech import Reply, Speech
+from sessions_app.services.transitions import write
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
-from teams_app.engine.ids import uuid7
 from workflows_app.engine import canonical
 
 
@@ -43,27 +42,17 @@ def start_session(
     actor.require(Permission.DRIVE_RUNS)
     check_observations(observations)
     check_title(title)
-    keys = current_keys()
-    session_id = uuid7(unix_ms=_ms(now), random=entropy(10))
+    mover = mover_of(actor, now=now, entropy=entropy)
+    session_id = mover.new_id()
     baseline = preference_selectors.baseline_of(actor=actor)
     drafts = [
         session_draft(session_id=session_id, title=title, parent_id=parent_id, baseline=baseline),
         *observation_drafts(session_id=session_id, observations=observations, current={}),
     ]
-    plan = _plan(
-        actor,
-        session_id,
-        Head(),
-        drafts,
-        now=now,
-        entropy=entropy,
-        session=NewSession(title=title, baseline=baseline, parent_id=parent_id),
-        observations=observations,
-    )
-    store.append(plan)
-    return speech.reply(
-        NotedFacts(session_id=session_id, token=_token(keys, session_id, entropy), preferences=baseline)
-    )
+    note = mover.note(session_id=session_id, head=Head(), drafts=drafts)
+    begun = NewSession(title=title, baseline=baseline, parent_id=parent_id)
+    write(actor=actor, plans=[replace(note, session=begun, observed=_columns(observations))])
+    return speech.reply(NotedFacts(session_id=session_id, token=_token(mover, session_id), preferences=baseline))
 
 
 def bookmark_session(
@@ -79,21 +68,29 @@ def bookmark_session(
     actor.require(Permission.DRIVE_RUNS)
     outputs.check_text(submission.notes, name="output.notesMarkdown")
     token, keys = read_token(kind=TokenKind.SESSION, text=session_token)
-    for _ in range(MAX_TRIES):
-        standing = read_session(team_id=actor.team_id, session_id=token.node_id, nonce=token.nonce)
+    use = Use(
+        node_id=token.node_id,
+        nonce=token.nonce,
+        keys=keys,
+        kind=AttemptKind.CHECKPOINT,
+        refusal=retired_token() if token.retired else None,
+    )
+    mover = mover_of(actor, now=now, entropy=entropy)
+    tries = Tries()
+    while True:
+        tries.begin()
+        standing = read_session(team_id=actor.team_id, session_id=use.node_id, nonce=use.nonce)
         if standing is None:
             raise _no_session()
-        if standing.recorded is not None:
-            return recorded_reply(standing.recorded, keys, speech)
-        if token.retired:
-            raise retired_token()
-        made = NotedFacts(session_id=standing.session_id, token=_token(keys, standing.session_id, entropy))
-        reply = speech.reply(made)
-        if store.append(
-            _noted(actor, standing, submission, nonce=token.nonce, reply=reply, keys=keys, now=now, entropy=entropy)
-        ):
+        recorded = use.recorded(standing.recorded, speech)
+        if recorded is not None:
+            return recorded
+        made = _outputs(standing, use.nonce, submission, now)
+        reply = speech.reply(NotedFacts(session_id=use.node_id, token=_token(mover, use.node_id)))
+        note = mover.note(session_id=use.node_id, head=standing.head, drafts=[_draft(output) for output in made])
+        attempt = use.attempt(reply, to_node_id=use.node_id, keys=mover.keys)
+        if write(actor=actor, plans=[replace(note, outputs=made, attempts=[attempt])]):
             return reply
-    raise busy()
 
 
 def observe(
@@ -107,7 +104,10 @@ def observe(
     """Record where the work stands. What stands there already is not recorded again, and nothing is written."""
     actor.require(Permission.DRIVE_RUNS)
     check_observations(observations)
-    for _ in range(MAX_TRIES):
+    mover = mover_of(actor, now=now, entropy=entropy)
+    tries = Tries()
+    while True:
+        tries.begin()
         standing = read_session(team_id=actor.team_id, session_id=session_id)
         if standing is None:
             raise _no_session()
@@ -119,41 +119,22 @@ def observe(
         )
         if not drafts:
             return
-        plan = _plan(actor, session_id, standing.head, drafts, now=now, entropy=entropy, observations=observations)
-        if store.append(plan):
+        note = mover.note(session_id=session_id, head=standing.head, drafts=drafts)
+        if write(actor=actor, plans=[replace(note, observed=_columns(observations))]):
             return
-    raise busy()
 
 
-def _noted(
-    actor: Actor,
-    standing: SessionStanding,
-    submission: Submission,
-    *,
-    nonce: bytes,
-    reply: Reply,
-    keys: Keys,
-    now: datetime,
-    entropy: Entropy,
-) -> Append:
-    made = _outputs(standing, nonce, submission, now)
-    drafts = [
-        session_output_draft(
-            output_id=o.id, channel=OutputChannel(o.channel), body=o.body, sha256=o.sha256, kind=o.artifact_kind
-        )
-        for o in made
-    ]
-    attempt = NewAttempt(
-        node_id=standing.session_id,
-        nonce=nonce,
-        kind=AttemptKind.CHECKPOINT,
-        to_node_id=standing.session_id,
-        reply=reply.data,
-        reply_template=reply.template,
-        keys_generation=keys.generation,
-    )
-    return _plan(
-        actor, standing.session_id, standing.head, drafts, now=now, entropy=entropy, attempt=attempt, made=made
+def _columns(observations: Mapping[ObservationKey, str]) -> dict[str, str]:
+    return {key.value: value for key, value in observations.items()}
+
+
+def _draft(output: OutputRow) -> EventDraft:
+    return session_output_draft(
+        output_id=output.id,
+        channel=OutputChannel(output.channel),
+        body=output.body,
+        sha256=output.sha256,
+        kind=output.artifact_kind,
     )
 
 
@@ -191,48 +172,10 @@ def _outputs(standing: SessionStanding, nonce: bytes, submission: Submission, no
     ]
 
 
-def _plan(
-    actor: Actor,
-    session_id: UUID,
-    head: Head,
-    drafts: Sequence[EventDraft],
-    *,
-    now: datetime,
-    entropy: Entropy,
-    session: NewSession | None = None,
-    observations: Mapping[ObservationKey, str] | None = None,
-    attempt: NewAttempt | None = None,
-    made: Sequence[OutputRow] = (),
-) -> Append:
-    sealed = seal(
-        drafts=drafts,
-        session_id=session_id,
-        head=head,
-        event_ids=[uuid7(unix_ms=_ms(now), random=entropy(10)) for _ in drafts],
-        timestamp_ms=_ms(now),
-    )
-    return Append(
-        team_id=actor.team_id,
-        session_id=session_id,
-        actor=actor.id,
-        now=now,
-        before=head,
-        after=sealed.head,
-        events=sealed.events,
-        session=session,
-        observed={key.value: value for key, value in (observations or {}).items()},
-        attempts=[attempt] if attempt else [],
-        outputs=made,
-    )
-
-
-def _token(keys: Keys, session_id: UUID, entropy: Entropy) -> str:
-    return tokens.mint(keyring=keys.ring, kind=TokenKind.SESSION, node_id=session_id, nonce=entropy(NONCE_BYTES))
+def _token(mover: Mover, session_id: UUID) -> str:
+    nonce = mover.entropy(NONCE_BYTES)
+    return tokens.mint(keyring=mover.keys.ring, kind=TokenKind.SESSION, node_id=session_id, nonce=nonce)
 
 
 def _no_session() -> NotFoundError:
     return NotFoundError("There is no such session.", suggestion="Find the one that is meant, or begin another.")
-
-
-def _ms(now: datetime) -> int:
-    return int(now.timestamp() * 1000)

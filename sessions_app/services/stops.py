@@ -5,18 +5,12 @@ from uuid import UUID
 
 from sessions_app.engine import outputs
 from sessions_app.engine.checkpoints import MAX_REASON_CHARACTERS, Voice
-from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import GoOn, StopRun
-from sessions_app.engine.runs import ENDED, StopKind
-from sessions_app.selectors.standings import Standing, read_tip
-from sessions_app.services.attempts import MAX_TRIES, busy, landing_of, place_at, snapshot_of
-from sessions_app.services.keys import current_keys
-from sessions_app.services.minting import Entropy, Minting
-from sessions_app.services.transitions import carry_out
-from sessions_app.services.triggered import awaited_child, end_with_parent
+from sessions_app.engine.runs import StopKind
+from sessions_app.selectors.standings import read_tip
+from sessions_app.services.moving import Entropy, Tries, mover_of, point_of
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import HumanRequiredError, InvalidInputError, NotFoundError
-from workflows_app.selectors.programs import load_program
 
 
 def cancel_run(*, actor: Actor, run_id: UUID, reason: str, now: datetime, entropy: Entropy) -> None:
@@ -48,35 +42,15 @@ def _stop(actor: Actor, run_id: UUID, kind: StopKind, reason: str, *, now: datet
 
 
 def _carry_out(actor: Actor, run_id: UUID, command: StopRun | GoOn, *, now: datetime, entropy: Entropy) -> None:
-    minting = Minting(actor=actor, now=now, entropy=entropy, keys=current_keys())
-    for _ in range(MAX_TRIES):
+    mover = mover_of(actor, now=now, entropy=entropy)
+    tries = Tries()
+    while True:
+        tries.begin()
         standing = read_tip(team_id=actor.team_id, run_id=run_id)
         if standing is None:
             raise NotFoundError("There is no such run.", suggestion="List the runs of the team for their ids.")
-        if _written(minting, standing, command):
+        if mover.move(point_of(standing), command).append():
             return
-    raise busy()
-
-
-def _written(minting: Minting, standing: Standing, command: StopRun | GoOn) -> bool:
-    """One try: False when another writer was first."""
-    program = load_program(standing.workflow_hash)
-    decision = decide(
-        program=program, snapshot=snapshot_of(standing), command=command, place=place_at(minting, standing)
-    )
-    plan = minting.plan(
-        program=program,
-        decision=decision,
-        head=standing.head,
-        landing=landing_of(program, decision, standing, minting.now),
-        attempt=None,
-    )
-    child = (
-        awaited_child(actor=minting.actor, standing=standing, program=program, snapshot=decision.snapshot)
-        if decision.status in ENDED
-        else None
-    )
-    return carry_out(actor=minting.actor, plan=plan) if child is None else end_with_parent(minting, plan, child)
 
 
 def _require_person(actor: Actor) -> None:

@@ -1,5 +1,7 @@
 """Writes a transition with all that belongs to it: the audit entry of a person's answer, and notices of new questions."""
 
+from collections.abc import Sequence
+
 from django.db import transaction
 
 from sessions_app import jobs
@@ -13,11 +15,21 @@ from teams_app.engine.webhooks import NoticeKind
 from teams_app.services.audit import record_audit
 
 
-def carry_out(*, actor: Actor, plan: Append) -> bool:
-    """False when another writer was first and nothing was written.
+def write(*, actor: Actor, plans: Sequence[Append]) -> bool:
+    """All of them or none: False when another writer was first and nothing was written.
 
     A person's answer is refused where somebody else has claimed the question, whichever way it came.
     """
+    if len(plans) == 1:
+        return _written(actor, plans[0])
+    with transaction.atomic(durable=True):
+        written = all(_written(actor, plan) for plan in plans)
+        if not written:
+            transaction.set_rollback(True)
+    return written
+
+
+def _written(actor: Actor, plan: Append) -> bool:
     answers = [closing for closing in plan.closings if closing.authority is Authority.HUMAN]
     written = _answer(actor, plan, answers) if answers or plan.audited else store.append(plan)
     if written and any(told.kind is NoticeKind.CHECKPOINT_ASKED for told in plan.announcements):

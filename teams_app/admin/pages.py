@@ -99,6 +99,7 @@ class Act:
     details: Callable[[Actor, Any], Mapping[str, Any]] | None = None
     offered: Callable[[Actor, Any], bool] | None = None
     template: str = "admin/studio_act.html"
+    submit: str = ""
     not_now: str = "Not now"
     on_row: bool = True
     asks: bool = True

@@ -101,6 +101,7 @@ class MembershipAdmin(StudioAdmin):
             "row": row,
             "name": row.person.username,
             "is_you": is_you,
+            "by_group": row.by_sign_on,
             "role": name,
             "may": may,
             "acts": [link for link in self.links(request, row) if is_you or actor.may(Permission.MANAGE_TEAM)],

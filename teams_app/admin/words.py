@@ -67,6 +67,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "password.changed": ("Changed their password:", ""),
     "person.signed_in": ("Signed in:", "from {address}"),
     "person.signed_out": ("Signed out:", "from {address}"),
+    "person.linked": ("Linked their account:", "to {issuer}"),
     "person.sign_in_refused": ("Refused to sign in somebody as", "from {address}"),
     "team.tokens_allowed": ("Let tokens answer questions for people", ""),
     "team.tokens_disallowed": ("Let tokens answer no more questions for people", ""),

@@ -166,7 +166,7 @@ def _hidden(text: str, looks: tuple[_Look, ...]) -> str:
 
 @lru_cache(maxsize=2048)
 def is_secret_name(name: str) -> bool:
-    """`Set-Cookie`, `stateToken`, `new_password` and the like."""
+    """`Set-Cookie`, `apiToken`, `new_password` and the like."""
     bare = bare_name(name)
     return bare in _WHOLE_NAMES or bare.endswith(_ENDINGS)
 

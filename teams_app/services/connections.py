@@ -78,7 +78,9 @@ def connect_client(*, actor: Actor, client: Client, scopes: frozenset[Scope], no
 def prolong_connection(*, key_id: UUID, until: datetime, now: datetime) -> bool:
     """Inside the transaction that hands out tokens. False, when the connection has ended."""
     row = AgentKey.objects.select_for_update(no_key=True).filter(pk=key_id, person__isnull=False).first()
-    if row is None or row.revoked_at is not None or row.expires_at is None or row.expires_at <= now:
+    if row is None or row.person_id is None or row.revoked_at is not None:
+        return False
+    if row.expires_at is None or row.expires_at <= now or not _is_in(row.team_id, row.person_id):
         return False
     row.expires_at = until
     row.save(update_fields=["expires_at"])
@@ -112,6 +114,10 @@ def find_connected_actor(*, key_id: UUID, scopes: frozenset[Scope], door: Door, 
     note_use(row, now)
     given = frozenset(Scope(scope) for scope in row.scopes)
     return _as_agent(row, scopes & given & scopes_within(person.role), door)
+
+
+def _is_in(team_id: UUID, person_id: UUID) -> bool:
+    return membership_actor(person_id=person_id, team_id=team_id, door=Door.REST) is not None
 
 
 def _as_agent(row: AgentKey, scopes: frozenset[Scope], door: Door) -> Actor:

@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from sessions_app.engine.actions import CompleteStep
 from sessions_app.engine.runs import Dialect
 from sessions_app.models import CheckpointRequest
-from sessions_app.services import navigation, runs
-from sessions_app.services.runs import Beginning
+from sessions_app.services import navigation
+from sessions_app.services.beginning import Beginning, start_run
 from teams_app.engine.ids import Prefix, to_text
 from tests import run_cast, run_doors
 from tests.activity_folders import activity, checkpoint, folder, step
@@ -385,9 +385,7 @@ def by_hand(doors, **fields):
     """Where a run driven by hand stands at its question."""
     publish_folder(doors.desk, folder(activity("plan", **fields), activity("redo", steps=[step("again")]), about=ABOUT))
     beginning = Beginning(workflow_id="team.plan", dialect=Dialect.NAVIGATION)
-    return runs.start_run(
-        actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION
-    ).value
+    return start_run(actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION).value
 
 
 def situation(doors, value):
@@ -436,9 +434,7 @@ def test_what_a_person_chose_leads_a_run_driven_by_hand_elsewhere(doors):
 def test_a_step_driven_by_hand_is_completed_after_its_approval(doors):
     run_cast.published(doors.desk, run_cast.notes_free("ship", requireConfirmation={"kind": "human_approval"}))
     beginning = Beginning(workflow_id="team.sample", dialect=Dialect.NAVIGATION)
-    value = runs.start_run(
-        actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION
-    ).value
+    value = start_run(actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION).value
     waiting = navigation.steer_run(
         actor=doors.desk.agent,
         state_token=value["state"],

@@ -140,11 +140,12 @@ def test_a_stranger_makes_this_server_call_nobody(client, board, ours):
     assert board.connections == 0
 
 
-def test_whoever_registers_too_often_is_asked_to_wait(client, settings):
+def test_whoever_registers_too_often_is_asked_to_wait(settings, redis_client):
     settings.THROTTLE_SIGN_IN_PER_MINUTE = 2
+    stranger = Client(REMOTE_ADDR="10.11.12.14")
     body = json.dumps({"redirect_uris": [BACK]})
 
-    statuses = [client.post("/oauth/register", body, content_type="application/json").status_code for _ in range(3)]
+    statuses = [stranger.post("/oauth/register", body, content_type="application/json").status_code for _ in range(3)]
 
     assert statuses == [201, 201, 429]
 

@@ -39,6 +39,7 @@ def limits_of(process, environ):
         (COMMAND, {}, ["0", "0"]),
     ],
 )
+@pytest.mark.own_connection
 def test_a_door_waits_seconds_a_task_a_minute_and_a_command_as_long_as_it_takes(process, environ, limits):
     assert limits_of(process, environ) == limits
 
@@ -74,6 +75,7 @@ def test_a_query_is_stopped_from_another_thread_and_its_connection_serves_on():
     assert "canceling statement" in failures[0]
 
 
+@pytest.mark.own_connection
 @pytest.mark.django_db(transaction=True)
 def test_a_page_whose_query_took_too_long_says_so_and_not_that_it_is_broken(client, monkeypatch):
     from workrail_site import health

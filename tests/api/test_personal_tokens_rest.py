@@ -170,3 +170,20 @@ def test_a_stranger_and_a_key_find_no_token_of_the_team(house, as_person, as_key
     for told in (charlie.get(path), charlie.post(f"{path}/revoke"), as_person(house.bob).get(f"{V1}/tokens/pat_x")):
         refused(told, 404, "NOT_FOUND")
     refused(as_key(issue(house.alice.actor).text).get(f"{V1}/tokens"), 403, "FORBIDDEN")
+
+
+def test_what_a_worker_does_for_a_token_is_marked_as_well(doors):
+    from teams_app.models import AuditEntry
+    from tests.run_cast import begin, plain_steps, session_id
+
+    session = to_text(Prefix.SESSION, session_id(begin(doors.desk, *plain_steps(2))))
+    job = doors.token.post(f"{V1}/sessions/{session}/export").json()["id"]
+    data = b"".join(doors.token.get(f"{V1}/bundles/{job}/file").streaming_content)
+
+    taken = doors.token.client.post(
+        f"{V1}/bundles", data, content_type="application/gzip", headers=doors.token.headers
+    ).json()
+
+    assert doors.token.get(f"{V1}/bundles/{taken['id']}").json()["state"] == "done"
+    told = AuditEntry.objects.get(action="session.imported")
+    assert (told.actor_kind, told.details["by"], told.details["by_name"]) == ("person", "token", "laptop")

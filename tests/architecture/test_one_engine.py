@@ -57,3 +57,39 @@ def test_every_command_is_decided_by_a_case_of_its_own():
     }
 
     assert {command.__name__ for command in get_args(Command)} - {"Start"} <= cases
+
+
+def callers(name, *places):
+    """The files that call a function of this name, or import it."""
+    for path in python_files(*places):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+        called = {
+            node.func.attr for node in ast.walk(tree) if isinstance(node, ast.Call) and hasattr(node.func, "attr")
+        }
+        if name in imported or f"store.{name}" in ast.unparse(tree) or (name == "decide" and name in called):
+            yield path.relative_to(ROOT).as_posix()
+
+
+def test_one_runner_asks_the_engine_and_one_writer_appends():
+    """Whoever moves a run comes by them, parents and triggers included."""
+    services = "sessions_app/services"
+
+    assert [Path(name).name for name in callers("decide", services)] == ["moving.py"]
+    assert [Path(name).name for name in callers("append", services)] == ["transitions.py"]
+
+
+def test_no_service_tells_commands_apart():
+    commands = {command.__name__ for command in get_args(Command)}
+    apart = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for path in python_files("sessions_app/services")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (
+            (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance")
+            and commands & {name.id for name in ast.walk(node) if isinstance(name, ast.Name)}
+        )
+        or (isinstance(node, ast.MatchClass) and isinstance(node.cls, ast.Name) and node.cls.id in commands)
+    ]
+
+    assert apart == []

@@ -125,6 +125,13 @@ def test_production_refuses_to_start_without_what_it_needs(start, name):
         ("DATABASE_REPLICA_URL", "mysql://db/workrail"),
         ("DATABASE_REPLICA_URL", "postgresql://db"),
         ("REDIS_URL", "http://cache"),
+        ("WORKRAIL_OAUTH", "true"),
+        ("WORKRAIL_OIDC_ISSUER", "http://id.example.com"),
+        ("WORKRAIL_OIDC_ROLES", "developers"),
+        ("WORKRAIL_OIDC_ROLES", '["developers"]'),
+        ("WORKRAIL_OIDC_ROLES", '{"developers": "author"}'),
+        ("WORKRAIL_OIDC_ROLES", '{"developers": {"team_x": "author"}}'),
+        ("WORKRAIL_OIDC_ROLES", '{"developers": {"team_aaaaaaaaaaaaaaaaaaaaaaaaaa": "king"}}'),
         ("WORKRAIL_PUBLIC_URL", "rails.example.com"),
         ("WORKRAIL_PUBLIC_URL", "https://rails.example.com/studio/"),
     ],
@@ -133,15 +140,30 @@ def test_a_value_that_is_weak_or_wrong_stops_the_start_and_is_named(start, name,
     assert name in complaint(start, {**PRODUCTION, name: value})
 
 
+@pytest.mark.parametrize("name", ["WORKRAIL_OIDC_CLIENT_ID", "WORKRAIL_OIDC_CLIENT_SECRET"])
+def test_a_provider_needs_what_it_knows_this_server_by(start, name):
+    assert name in complaint(start, {**PRODUCTION, **SIGNING_ON, name: ""})
+
+
 def test_a_complaint_does_not_repeat_a_secret(start):
     assert "sesame-open" not in complaint(start, {**PRODUCTION, "WORKRAIL_SECRET_KEY": "sesame-open"})
 
 
-def test_the_check_that_django_makes_before_a_deployment_has_nothing_to_say():
+SIGNING_ON = {
+    "WORKRAIL_PUBLIC_URL": "https://rails.example.com",
+    "WORKRAIL_OAUTH": "true",
+    "WORKRAIL_OIDC_ISSUER": "https://id.example.com",
+    "WORKRAIL_OIDC_CLIENT_ID": "workrail",
+    "WORKRAIL_OIDC_CLIENT_SECRET": "sesame-open",
+}
+
+
+@pytest.mark.parametrize("more", [{}, SIGNING_ON], ids=["alone", "with sign-on"])
+def test_the_check_that_django_makes_before_a_deployment_has_nothing_to_say(more):
     done = subprocess.run(
         [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
         cwd=ROOT,
-        env={**os.environ, **PRODUCTION},
+        env={**os.environ, **PRODUCTION, **more},
         capture_output=True,
         text=True,
         check=False,

@@ -1,6 +1,7 @@
 import pytest
 
 from workflows_app.engine import placeholders
+from workflows_app.engine.filled import filled
 from workflows_app.engine.placeholders import (
     MAX_SHOWN_CHARS,
     MAX_VALUE_CHARS,
@@ -9,8 +10,9 @@ from workflows_app.engine.placeholders import (
     expressions_in,
     names_in,
     render,
-    render_single,
+    render_message,
 )
+from workflows_app.engine.program import Checkpoint, Option
 
 
 @pytest.mark.parametrize(
@@ -63,12 +65,37 @@ def test_a_huge_value_is_cut():
     assert rendered == "x" * MAX_VALUE_CHARS + "…"
 
 
-def test_messages_of_activities_have_single_braces():
-    variables = {"pr": {"number": 7}, "name": "Ada"}
+def test_messages_take_single_braces_and_double_ones_and_no_value_brings_in_another():
+    variables = {"pr": {"number": 7}, "name": "Ada", "sly": "{name} {{name}}"}
 
-    rendered = render_single("PR {pr.number} of {name}: {unknown}, {{name}}, {a, b}, {}", variables=variables)
+    rendered = render_message(
+        "PR {pr.number} of {name}: {unknown}, {{name}}, {{ nobody }}, {{sly}}, {a, b}, {}", variables=variables
+    )
 
-    assert rendered == "PR 7 of Ada: {unknown}, {{name}}, {a, b}, {}"
+    assert rendered == "PR 7 of Ada: {unknown}, Ada, [unset: nobody], {name} {{name}}, {a, b}, {}"
+
+
+def test_a_question_has_its_values_in_its_title_its_words_and_its_options():
+    asked = Checkpoint(
+        id="ship",
+        name="Ship {{what}}?",
+        message="Does {what} go to {{where}}?",
+        options=(Option(id="yes", label="To {{where}}", description="{what} goes."),),
+    )
+
+    told = filled(asked, variables={"what": "it", "where": "them"})
+
+    assert (told.name, told.message) == ("Ship it?", "Does it go to them?")
+    assert (told.options[0].label, told.options[0].description) == ("To them", "it goes.")
+
+
+def test_the_texts_of_one_question_share_what_is_shown_of_their_values():
+    options = tuple(Option(id=str(number), label="{{long}}") for number in range(100))
+    asked = Checkpoint(id="many", name="Many", message="Which?", options=options)
+
+    told = filled(asked, variables={"long": "x" * 10_000})
+
+    assert sum(len(option.label) for option in told.options) < MAX_SHOWN_CHARS + 100 * len("[left out: long]")
 
 
 def test_names_are_listed_with_their_paths():

@@ -56,7 +56,7 @@ def test_what_the_step_says_is_shown_and_nothing_of_the_steps_behind_it():
 
     assert (pending.step_id, pending.agent_role) == ("first-step", "You are an exact reviewer.")
     assert (pending.guidance, pending.workflow_guidance) == (("Be brief.",), ("Keep notes.",))
-    assert "SECRET" not in str(pending_json(pending))
+    assert "SECRET" not in str(pending_json(pending, "sample"))
 
 
 def test_values_of_the_run_stand_in_title_prompt_and_guidance():
@@ -77,7 +77,7 @@ def test_the_round_of_a_loop_stands_in_its_prompts():
     pending = pending_of(program=program, snapshot=second)
 
     assert (pending.prompt, pending.key) == ("Round 2: y.", "l@1::s")
-    assert pending_json(pending)["stepKey"] == "l@1::s"
+    assert pending_json(pending, "sample")["stepKey"] == "l@1::s"
 
 
 def test_a_fragment_is_shown_when_its_condition_holds():
@@ -90,7 +90,9 @@ def test_a_fragment_is_shown_when_its_condition_holds():
 def test_the_functions_of_a_step_are_shown():
     item = do("a", functions=(Function(name="check", definition="Runs the checks."),))
 
-    assert pending_json(shown(built(item)))["functions"] == [{"name": "check", "definition": "Runs the checks."}]
+    assert pending_json(shown(built(item)), "sample")["functions"] == [
+        {"name": "check", "definition": "Runs the checks."}
+    ]
 
 
 def test_requirements_are_shown_before_they_are_failed():
@@ -181,16 +183,18 @@ def test_a_checkpoint_is_shown_with_its_options_and_how_to_answer():
     assert pending.title == "Name of plan"
     assert pending.prompt.startswith("Is {what} right?".replace("{what}", "this"))
     assert "- yes: Yes (Go on.)" in pending.prompt
-    assert '"checkpointId": "plan"' in pending.prompt
-    assert pending_json(pending)["checkpoint"]["authority"] == "relayed"
+    told = pending_json(pending, "sample")
+    assert '"checkpointId": "plan"' in told["prompt"]
+    assert told["checkpoint"]["authority"] == "relayed"
 
 
 def test_a_checkpoint_for_people_tells_the_agent_that_it_cannot_answer():
     pending = shown(gated(human=True))
 
     assert pending.confirmed_by == "human"
-    assert "signed-in person" in pending.prompt
-    assert pending_json(pending)["checkpoint"]["authority"] == "human"
+    told = pending_json(pending, "sample")
+    assert "signed-in person" in told["prompt"]
+    assert told["checkpoint"]["authority"] == "human"
     assert title_of(program=gated(), snapshot=at_start(gated())) == "Name of plan"
 
 
@@ -262,4 +266,4 @@ def test_in_a_loop_the_round_its_limit_and_its_item_are_told():
 
     told = pending_of(program=built(items), snapshot=at.snapshot)
 
-    assert pending_json(told)["loop"] == {"id": "each", "round": 1, "atMost": 7, "item": "one.py"}
+    assert pending_json(told, "sample")["loop"] == {"id": "each", "round": 1, "atMost": 7, "item": "one.py"}

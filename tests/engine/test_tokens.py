@@ -150,7 +150,7 @@ def test_a_text_that_means_a_number_too_large_is_refused():
 
 
 def test_a_refusal_says_which_kind_of_token_it_was():
-    with pytest.raises(TokenInvalidFormatError, match="This is the stateToken"):
+    with pytest.raises(TokenInvalidFormatError, match="This is the state token"):
         read(minted(TokenKind.STATE))
 
 

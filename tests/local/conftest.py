@@ -120,3 +120,21 @@ def run_workrail(clean_environ, tmp_path):
         if process.poll() is None:
             process.send_signal(signal.SIGTERM)
         process.wait(timeout=PATIENCE_SECONDS)
+
+
+@pytest.fixture
+def run_pytest(tmp_path, clean_environ):
+    """Runs pytest with the plugin of the house on tests of its own."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = own_connection\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "workrail_site.local.pytest_plugin", "-p", "no:django"]
+
+    def run(room, code, *arguments, **environ):
+        path = tmp_path / "tests" / room / "test_it.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(code)
+        variables = clean_environ | {"PYTHONPATH": str(CHECKOUT)} | environ
+        return subprocess.run(
+            [*command, *arguments, str(path)], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
+        )
+
+    return run

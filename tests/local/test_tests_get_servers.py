@@ -1,11 +1,5 @@
 """What `workrail_site.local.pytest_plugin` promises, seen from inside a pytest run of its own."""
 
-import subprocess
-import sys
-
-import pytest
-
-from workrail_site.local.places import CHECKOUT
 from workrail_site.local.pytest_plugin import _own_redis_database
 
 _NO_SERVER = """
@@ -29,23 +23,6 @@ def test_both_answer():
     with redis.Redis.from_url(os.environ["REDIS_URL"]) as client:
         assert client.ping()
 """
-
-
-@pytest.fixture
-def run_pytest(tmp_path, clean_environ):
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "workrail_site.local.pytest_plugin", "-p", "no:django"]
-
-    def run(room, code, *arguments, **environ):
-        path = tmp_path / "tests" / room / "test_it.py"
-        path.parent.mkdir(parents=True)
-        path.write_text(code)
-        variables = clean_environ | {"PYTHONPATH": str(CHECKOUT)} | environ
-        return subprocess.run(
-            [*command, *arguments, str(path)], cwd=tmp_path, env=variables, capture_output=True, text=True, check=False
-        )
-
-    return run
 
 
 def test_engine_tests_start_no_server(run_pytest):

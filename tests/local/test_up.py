@@ -1,10 +1,12 @@
 """`./workrail up`, whole: what a person at a terminal lives through."""
 
+import contextlib
 import json
 import os
 import re
 import signal
 import socket
+import subprocess
 import tempfile
 import time
 import urllib.request
@@ -123,6 +125,40 @@ def test_a_kill_takes_everything_down_and_the_next_run_carries_on(run_up, home, 
     assert "Password" not in log.read_text()
     assert _end(again) == 0
     assert read_holder(home / "claim.json") is None
+
+
+def _left_of(mark):
+    """Processes that carry the mark of one start in their environment, or name its home."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            told = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
+            if mark.encode() in told and "\nState:\tZ" not in (folder / "status").read_text():
+                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()[:200])
+        except OSError:
+            continue
+    return found
+
+
+# Seconds into a first start, initdb among them.
+_MOMENTS = (0.6, 2.0)
+_MORE_MOMENTS = tuple(pytest.param(n / 4, marks=pytest.mark.slow) for n in range(1, 31))
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+@pytest.mark.parametrize("seconds", [*_MOMENTS, *_MORE_MOMENTS])
+def test_nothing_is_left_whenever_a_first_start_ends(run_workrail, home, free_port, eventually, seconds, end):
+    mark = f"mark-{home.parent.name}-{seconds}-{end}"
+    process, log = run_workrail("up", "--port", str(free_port), home=home, WORKRAIL_TEST_MARK=mark)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=seconds)
+    process.send_signal(end)
+    begun = time.monotonic()
+    process.wait(timeout=60)
+    eventually(lambda: not _left_of(mark) and not _left_of(str(home)), what="the end of all that it started")
+    assert time.monotonic() - begun < 8, "five seconds, and what a busy machine takes"
+    assert "Traceback" not in log.read_text()
+    assert end == signal.SIGKILL or process.returncode in {0, 130}
 
 
 def test_a_taken_port_is_told_before_anything_is_made(run_workrail, home, free_port):

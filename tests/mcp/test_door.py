@@ -246,6 +246,7 @@ def test_many_calls_at_once_take_no_more_connections_than_there_are_threads(wire
     assert len(backends()) <= 5
 
 
+@pytest.mark.own_connection
 def test_a_broken_connection_is_replaced_and_the_call_may_be_repeated(wire, desk):
     from django.db import connection
 

@@ -9,6 +9,8 @@ import pytest
 from tests.lost_connections import end_backend, end_once_it_waits
 from tests.run_cast import assert_healthy, plain_steps, published, session_id
 
+pytestmark = pytest.mark.own_connection
+
 V1 = "/api/v1"
 
 

@@ -8,7 +8,13 @@ from django.test import Client
 from tests.cast import Api, issue
 from tests.run_cast import plain_steps, published
 
-OWN = ["wr_key_" + "abcdefgh" * 5, "wr_hook_" + "abcdefgh" * 5, "wr_link_" + "abcdefgh" * 5, "wr_pat_" + "abcdefgh" * 5]
+OWN = [
+    "wr_key_" + "abcdefgh" * 5,
+    "wr_hook_" + "abcdefgh" * 5,
+    "wr_link_" + "abcdefgh" * 5,
+    "wr_pat_" + "abcdefgh" * 5,
+    "wr_oat_" + "abcdefgh" * 5,
+]
 OTHERS = [
     "ghp_0123456789abcdefABCDEF",
     "sk-ant-api03-0123456789abcdef",

@@ -7,7 +7,7 @@ from sessions_app.engine.handover_refusals import CheckpointNotPendingError
 from sessions_app.engine.runs import Dialect
 from sessions_app.models import CheckpointRequest, Handle, Node, WorkSession
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import handover
+from sessions_app.services.handles import read_held
 from tests import run_cast
 from tests.checkpoint_cast import answer, publish_folder
 from tests.crews import hiring
@@ -117,6 +117,6 @@ def test_children_that_end_at_once_all_give_back_and_the_parent_goes_on(desk, cr
     ended = hands.race(*[lambda at=at: entered(desk, at, "end-workflow", "do", dialect=ORCHESTRATOR) for at in ready])
 
     assert [each["status"] for each in ended] == ["completed"] * len(ready)
-    told = handover.read_status(actor=desk.agent, token=token, dialect=ORCHESTRATOR)
-    assert (told["status"], "children" in told) == ("active", False)
+    held = read_held(actor=desk.agent, token=token, dialect=ORCHESTRATOR)
+    assert (held.pending, held.snapshot.waits_for, held.snapshot.is_complete) == ((), (), False)
     healthy()

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from sessions_app.management.printing import BROWSERS
 from sessions_app.services.signing import own_signers
 from teams_app.engine.ids import Prefix, to_text
 from tests import run_cast
@@ -95,3 +97,21 @@ def session_id_of_nobody():
 def test_the_public_key_is_at_a_well_known_address(client):
     found = client.get("/.well-known/workrail-signing-keys").json()
     assert found == {"algorithm": "Ed25519", "publicKeys": list(own_signers())}
+
+
+def test_the_printed_page_is_a_pdf_of_what_the_page_says(session, tmp_path):
+    """Where a Chromium is at hand, as Debian's is where the pages of the Studio are tested."""
+    if not any(shutil.which(name) for name in BROWSERS):
+        pytest.skip("there is no Chromium on PATH")
+    run("export", session, str(tmp_path / "session.pdf"))
+    data = (tmp_path / "session.pdf").read_bytes()
+    assert data.startswith(b"%PDF-")
+    assert data.rstrip().endswith(b"%%EOF")
+    assert b"/Type /Page" in data or b"/Type/Page" in data
+
+
+def test_without_a_chromium_it_says_what_to_do_and_leaves_nothing(session, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CommandError, match=r"no Chromium .* Write a \.html file"):
+        run("export", session, str(tmp_path / "session.pdf"))
+    assert list(tmp_path.iterdir()) == []

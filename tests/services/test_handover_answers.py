@@ -35,6 +35,7 @@ from tests.handover_cast import (
 )
 from tests.run_cast import make_desk, notes_free, published
 from tests.workflow_cast import NOW
+from workrail_site.dialects.activities.beginning import refuse_two_tokens
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -392,11 +393,8 @@ def test_the_activity_at_hand_is_not_read_again_past_an_open_question():
 
 
 def test_a_session_that_goes_on_takes_no_other_parent():
-    desk = make_desk()
-    held = handed(desk)
-
     with pytest.raises(InvalidInputError, match="parent") as refused:
-        begun(desk, session_token=held.token, parent_token=held.token)
+        refuse_two_tokens("ses.v1.one", "ses.v1.other")
 
     assert refused.value.details == {"parameter": "parent_session_token"}
 

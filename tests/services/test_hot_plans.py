@@ -23,7 +23,7 @@ from tests.run_cast import NOW, advance, advanced, bookmark, notes_free, rehydra
 from workrail_site.dialects.rail.replies import RAIL
 
 # A search sets its transaction to read only, which Postgres allows only at the outermost.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.own_connection, pytest.mark.django_db(transaction=True)]
 
 # psycopg prepares a text at its sixth use, and Postgres may keep a general plan from the sixth use of that.
 PAST_THE_GENERAL_PLAN = 12

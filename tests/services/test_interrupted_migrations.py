@@ -24,6 +24,10 @@ def unsafe_migrations():
     return sorted(key for key, migration in disk.items() if key[0] in OURS and not migration.atomic)
 
 
+# Migrations go past a pool: docs/scaling.md.
+pytestmark = pytest.mark.own_connection
+
+
 @pytest.fixture
 def scratch(django_db_blocker):
     """An empty database of its own, migrated by nobody yet."""

@@ -11,7 +11,7 @@ from tests.database_watch import round_trips
 from tests.lost_connections import end_backend, end_once_it_waits
 from tests.run_cast import NOW, advance, advanced, assert_healthy, begin, plain_steps, session_id
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.own_connection]
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from sessions_app.engine.actions import AdvanceLoop, CompleteStep, RespondToChec
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.tokens import TokenBadSignatureError, TokenInvalidFormatError, TokenUnknownNodeError
 from sessions_app.models import Attempt, CheckpointRequest, Event, Node, Run
-from sessions_app.services import navigation, runs
-from sessions_app.services.runs import Beginning
+from sessions_app.services import navigation
+from sessions_app.services.beginning import Beginning, start_run
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, equals, folder, step
 from tests.checkpoint_cast import answer
@@ -41,7 +41,7 @@ def published(desk, *activities, **about):
 
 def start(desk, workflow_id="team.plan", *, actor=None, **variables):
     beginning = Beginning(workflow_id=workflow_id, context=variables, dialect=Dialect.NAVIGATION)
-    return runs.start_run(
+    return start_run(
         actor=actor or desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION
     ).value
 

@@ -7,6 +7,7 @@ import pytest
 from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import TokenBadSignatureError
 from sessions_app.services import keys, runs
+from sessions_app.services.beginning import Beginning, start_run
 from tests import run_cast
 from tests.database_watch import read_only, rows_written
 from tests.key_turns import rotate_long_ago
@@ -198,18 +199,18 @@ def test_a_process_that_has_not_heard_of_a_rotation_reads_the_new_tokens(desk):
 def test_a_forged_token_in_notes_is_not_signed_by_a_replay(desk):
     value = begin(desk, *plain_steps(2))
     forged = f"ack.v1.{'0' * len(value['ackToken'].rpartition('.')[2])}"
-    told = runs.start_run(
+    told = start_run(
         actor=desk.agent,
-        beginning=runs.Beginning(workflow_id="team.sample", goal=f"Use {forged}", request_key="once"),
+        beginning=Beginning(workflow_id="team.sample", goal=f"Use {forged}", request_key="once"),
         now=NOW,
         entropy=os.urandom,
         speech=RAIL,
     )
     rotate(2)
 
-    again = runs.start_run(
+    again = start_run(
         actor=desk.agent,
-        beginning=runs.Beginning(workflow_id="team.sample", goal=f"Use {forged}", request_key="once"),
+        beginning=Beginning(workflow_id="team.sample", goal=f"Use {forged}", request_key="once"),
         now=NOW,
         entropy=os.urandom,
         speech=RAIL,
@@ -222,8 +223,8 @@ def test_a_forged_token_in_notes_is_not_signed_by_a_replay(desk):
 
 
 def start_once(desk, key, actor=None):
-    beginning = runs.Beginning(workflow_id="team.sample", goal="Try it", request_key=key)
-    return runs.start_run(actor=actor or desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=RAIL)
+    beginning = Beginning(workflow_id="team.sample", goal="Try it", request_key=key)
+    return start_run(actor=actor or desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=RAIL)
 
 
 def test_a_start_with_a_key_is_answered_once(desk):

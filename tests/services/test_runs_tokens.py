@@ -13,7 +13,7 @@ from sessions_app.engine.tokens import (
     TokenUnknownNodeError,
     TokenUnsupportedVersionError,
 )
-from sessions_app.services import runs
+from sessions_app.services.beginning import Beginning, start_run
 from teams_app.engine.actors import Scope
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from tests import run_cast
@@ -195,12 +195,12 @@ def test_a_reply_prints_each_token_on_a_line_of_its_own(desk):
 def test_clock_and_randomness_are_the_callers(desk):
     """The same of both give the same reply, whenever it is."""
     run_cast.published(desk, *plain_steps(2))
-    beginning = runs.Beginning(workflow_id="team.sample", goal="Try it")
+    beginning = Beginning(workflow_id="team.sample", goal="Try it")
 
     def started():
         numbers = iter(range(1000))
         with transaction.atomic():
-            reply = runs.start_run(
+            reply = start_run(
                 actor=desk.agent,
                 beginning=beginning,
                 now=run_cast.NOW,

@@ -11,7 +11,6 @@ from sessions_app.engine.runs import Dialect
 from teams_app.engine.ids import Prefix, to_text
 
 # Reading the trace is not part of the work that the trace tells of.
-READS_THE_TRACE = "get_trace"
 # Defects and outages of ours; whatever else is refused, the caller can mend.
 _FAILURES = frozenset({"INTERNAL_ERROR", "SERVICE_UNAVAILABLE"})
 
@@ -58,7 +57,7 @@ class TraceCall:
 
 
 def as_span(call: TraceCall) -> dict[str, Any]:
-    """One event of `get_trace`. `err` and `vw` are there only when there is something to say."""
+    """One event of a trace as it is told. `err` and `vw` are there only when there is something to say."""
     span: dict[str, Any] = {
         "traceId": "" if call.session_id is None else to_text(Prefix.SESSION, call.session_id),
         "spanId": to_text(Prefix.TRACE, call.id),

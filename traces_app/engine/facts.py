@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine.tokens import Keyring, TokenKind, read
-from teams_app.engine.errors import WorkrailError
+from sessions_app.engine.tokens import Keyring, TokenKind, read_any
 from teams_app.engine.ids import Prefix, from_text
 from traces_app.engine.redaction import MAX_TEXT_CHARACTERS, redact_text
 
@@ -14,14 +13,7 @@ MAX_AGENT_CHARACTERS = 128
 MAX_WARNINGS = 50
 _CODE_CHARACTERS = 64
 _AGENT_NAMES = ("agent_id", "agentId")
-_TOKEN_NAMES = (
-    ("stateToken", TokenKind.STATE),
-    ("state", TokenKind.STATE),
-    ("state_token", TokenKind.STATE),
-    ("ackToken", TokenKind.ACK),
-    ("checkpointToken", TokenKind.CHECKPOINT),
-)
-_SESSION_TOKEN_NAMES = ("sessionToken", "session_token")
+_OF_NODES = (TokenKind.STATE, TokenKind.ACK, TokenKind.CHECKPOINT)
 _SESSION_ID_NAMES = ("sessionId", "session_id", "session")
 _RUN_ID_NAMES = ("runId", "run_id", "run")
 
@@ -42,13 +34,15 @@ class Facts:
 def facts_of(*, arguments: Mapping[str, Any], reply: Mapping[str, Any] | None, keyring: Keyring) -> Facts:
     """Ids in a reply are ours. Of the arguments a token that verifies names a node, and so does a node's id."""
     told = reply or {}
+    tokens = _tokens_in(arguments, keyring)
+    node_id = next((tokens[kind] for kind in _OF_NODES if kind in tokens), None)
     inner = told.get("session")
     where: Mapping[str, Any] = inner if isinstance(inner, Mapping) else told
     return Facts(
         session_id=_first_id(Prefix.SESSION, where, _SESSION_ID_NAMES),
         run_id=_first_id(Prefix.RUN, where, _RUN_ID_NAMES),
-        node_id=_node_named(arguments, keyring),
-        named_session_id=_session_named(arguments, keyring),
+        node_id=node_id or _id(Prefix.NODE, arguments.get("node")),
+        named_session_id=tokens.get(TokenKind.SESSION) or _first_id(Prefix.SESSION, arguments, _SESSION_ID_NAMES),
         named_run_id=_first_id(Prefix.RUN, arguments, _RUN_ID_NAMES),
         agent_id=agent_named(arguments=arguments),
         warnings=read_warnings(told.get("warnings")),
@@ -88,22 +82,8 @@ def _first_id(prefix: Prefix, told: Mapping[str, Any], names: Iterable[str]) -> 
     return next((row_id for row_id in found if row_id is not None), None)
 
 
-def _node_named(arguments: Mapping[str, Any], keyring: Keyring) -> UUID | None:
-    found = (_named(keyring, kind, arguments.get(name)) for name, kind in _TOKEN_NAMES)
-    by_token = next((node_id for node_id in found if node_id is not None), None)
-    return by_token or _id(Prefix.NODE, arguments.get("node"))
-
-
-def _session_named(arguments: Mapping[str, Any], keyring: Keyring) -> UUID | None:
-    found = (_named(keyring, TokenKind.SESSION, arguments.get(name)) for name in _SESSION_TOKEN_NAMES)
-    by_token = next((session_id for session_id in found if session_id is not None), None)
-    return by_token or _first_id(Prefix.SESSION, arguments, _SESSION_ID_NAMES)
-
-
-def _named(keyring: Keyring, kind: TokenKind, text: Any) -> UUID | None:
-    if not isinstance(text, str):
-        return None
-    try:
-        return read(keyring=keyring, kind=kind, text=text).node_id
-    except WorkrailError:
-        return None
+def _tokens_in(arguments: Mapping[str, Any], keyring: Keyring) -> dict[TokenKind, UUID]:
+    """What the tokens among the arguments name, whatever the tool calls them."""
+    texts = (value for value in arguments.values() if isinstance(value, str))
+    found = (read_any(keyring=keyring, text=text) for text in texts)
+    return {token.kind: token.node_id for token in found if token is not None}

@@ -1,4 +1,4 @@
-"""What `get_trace` answers: the events of a session or a run, or those that trace tokens name, and what was wrong with tokens."""
+"""What a trace is answered with: the events of a session or a run, or those that trace tokens name, and what was wrong with tokens."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -13,9 +13,13 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import birth_ms
 from teams_app.engine.pages import Page, PageRequest, cut_page
-from traces_app.engine.calls import READS_THE_TRACE, TraceCall, TraceOutcome
+from traces_app.engine.calls import TraceCall, TraceOutcome
 from traces_app.engine.spans import Stretch, smallest_id
 from traces_app.models import TraceEvent
+
+# What reads a trace is no work that a trace tells of.
+_READS_THE_TRACE = "get_trace"
+
 
 # Filters and searches go through so many of a team's newest calls: an index for each of them would cost every call.
 MOST_SEARCHED = 20_000
@@ -123,7 +127,7 @@ def _birth(row_id: UUID) -> UUID:
 
 
 def _shown(rows: QuerySet[TraceEvent], *, with_reads: bool) -> QuerySet[TraceEvent]:
-    return rows if with_reads else rows.exclude(tool=READS_THE_TRACE)
+    return rows if with_reads else rows.exclude(tool=_READS_THE_TRACE)
 
 
 def _page(rows: QuerySet[TraceEvent], page: PageRequest) -> Page[TraceCall]:

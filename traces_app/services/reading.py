@@ -58,7 +58,7 @@ def read_newest_of_run(*, actor: Actor, run_id: UUID, limit: int, before: UUID |
 def get_trace(
     *, actor: Actor, session_id: UUID, run_id: UUID | None = None, trace_tokens: Sequence[str] = ()
 ) -> TraceReading:
-    """What `get_trace` of the activity dialects answers: the trace of the run or of the whole session, or that of the
+    """What an agent is told of its own calls: the trace of the run or of the whole session, or that of the
     stretches which the tokens name. A bad token, or one of another team, is told beside what the good ones name.
     """
     traces.require_session(actor=actor, session_id=session_id)

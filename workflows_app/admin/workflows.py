@@ -1,7 +1,8 @@
 """The Studio's pages of a workflow: the catalogue, one workflow, its editor, two revisions beside each other."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib.admin import display
@@ -19,8 +20,10 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from workflows_app.admin import acts, drafts, editor, source_view, words
 from workflows_app.admin.differences import shown_difference
+from workflows_app.admin.flow import draw_flow
 from workflows_app.admin.models import content_tabs
 from workflows_app.admin.shared import SharedAdmin
+from workflows_app.engine.program import Program
 from workflows_app.engine.values import WorkflowDiff, WorkflowState
 from workflows_app.models import Revision, Workflow
 from workflows_app.selectors.exports import export_workflow
@@ -116,7 +119,8 @@ class WorkflowAdmin(SharedAdmin):
             "revisions": _revisions(row),
             "tab": wanted if wanted in _TABS else "steps",
             "tabs": self._tabs(row, wanted),
-            "parts": self._part(shown, wanted, told.get("seen", {})),
+            "parts": self._part(shown, wanted, told.get("seen", {}), as_table=request.GET.get("as") == "table"),
+            "views": _views(request),
             **told,
             **(extra_context or {}),
         }
@@ -258,7 +262,7 @@ class WorkflowAdmin(SharedAdmin):
             for slug, label in _TABS.items()
         ]
 
-    def _part(self, revision: Revision, wanted: str, seen: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _part(self, revision: Revision, wanted: str, seen: Mapping[str, Any], *, as_table: bool) -> Mapping[str, Any]:
         problems = [problem_value(item) for item in revision.problems]
         placed = source_view.placed(
             problems=problems, files=files_of(revision.pk), first=drafts.first_of(revision, files_of(revision.pk))
@@ -269,8 +273,29 @@ class WorkflowAdmin(SharedAdmin):
         elif wanted != "revisions":
             program = load_program(revision.program_id) if revision.program_id else None
             part["program"] = program
-            part["stages"] = [(stage, seen.get(stage.item_id)) for stage in words.stages_of(program)] if program else []
+            stages = list(words.stages_of(program)) if program else []
+            part["stages"] = [(stage, seen.get(stage.item_id)) for stage in stages]
+            part["flow"] = None if program is None or as_table else _flow(program, stages, seen, revision)
         return part
+
+
+def _views(request: HttpRequest) -> list[Tab]:
+    """The steps drawn, or as a table that says the same."""
+    kept = {"revision": request.GET["revision"]} if request.GET.get("revision", "").isdigit() else {}
+    is_table = request.GET.get("as") == "table"
+    return [
+        Tab(label="Graph", url=f"?{urlencode(kept)}", is_here=not is_table),
+        Tab(label="Table", url=f"?{urlencode({**kept, 'as': 'table'})}", is_here=is_table),
+    ]
+
+
+def _flow(
+    program: Program, stages: Sequence[words.Stage], seen: Mapping[str, Any], revision: Revision
+) -> SafeString | None:
+    ways = {activity.id: [way.to for way in activity.transitions] for activity in program.activities}
+    return draw_flow(
+        stages=stages, ways=ways, seen=seen, label=f"The steps of r{revision.number}, as the table lists them"
+    )
 
 
 def _address(page: str, row: Workflow) -> str:

@@ -44,7 +44,7 @@ def _unmet(program: Program, actions: Sequence[Action], variables: Mapping[str, 
         if wanted is None or not conditions.evaluate(action.condition, variables=variables, mode=program.conditions):
             continue
         if not conditions.evaluate(wanted, variables=variables, mode=program.conditions):
-            said = placeholders.render_single(action.message or action.description, variables=variables)
+            said = placeholders.render_message(action.message or action.description, variables=variables)
             yield walks.unmet(where, action.target.strip(), said, keys=_names(wanted))
 
 

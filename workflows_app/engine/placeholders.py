@@ -15,6 +15,7 @@ MAX_WRITTEN_CHARS = 4 * 1024 * 1024
 _NAME = r"[^\W\d][\w-]*(?:\.[\w-]+)*"
 _DOUBLE = re.compile(r"\{\{\s*(?!wr\.)(" + _NAME + r")\s*\}\}")
 _SINGLE = re.compile(r"(?<!\{)\{(" + _NAME + r")\}(?!\})")
+_EITHER = re.compile(f"{_DOUBLE.pattern}|{_SINGLE.pattern}")
 _ANY_DOUBLE = re.compile(r"\{\{([^{}]{1,200})\}\}")
 
 Variables = Mapping[str, Any]
@@ -25,9 +26,9 @@ def render(text: str, *, variables: Variables) -> str:
     return Filling(variables).render(text)
 
 
-def render_single(text: str, *, variables: Variables) -> str:
-    """As `Filling.render_single`, of one text by itself."""
-    return Filling(variables).render_single(text)
+def render_message(text: str, *, variables: Variables) -> str:
+    """As `Filling.render_message`, of one text by itself."""
+    return Filling(variables).render_message(text)
 
 
 class Filling:
@@ -52,14 +53,25 @@ class Filling:
 
         return _DOUBLE.sub(value_of, text) if "{{" in text else text
 
-    def render_single(self, text: str) -> str:
-        """The message with its values in place. Its braces may also be examples, so one that is not set stays as written."""
+    def render_message(self, text: str) -> str:
+        """The message with its values in place, in single braces or in double ones, as in prompts. Single braces may also be
+        examples, so what is not set stays there as written.
+        """
+
+        def value_of(found: re.Match[str]) -> str:
+            said = self._value(found[1] or found[2])
+            return said if said is not None else f"[unset: {found[1]}]" if found[1] else found[0]
+
+        return _EITHER.sub(value_of, text) if "{" in text else text
+
+    def render_value(self, text: str) -> str:
+        """A text that an action puts into a variable: in single braces only."""
 
         def value_of(found: re.Match[str]) -> str:
             said = self._value(found[1])
             return found[0] if said is None else said
 
-        return _SINGLE.sub(value_of, text) if "{" in text else text
+        return _SINGLE.sub(value_of, text)
 
     def _value(self, name: str) -> str | None:
         said = self._written(name)
@@ -88,13 +100,13 @@ class Filling:
 
 def resolved(value: Any, *, variables: Variables) -> Any:
     """What a workflow says to put into a variable: `{name.path}` alone is the value of that name, null where it has none;
-    within a text it is filled in as in a message. Lists and objects are taken as they are written.
+    within a text it is filled in. Lists and objects are taken as they are written.
     """
     if not isinstance(value, str) or "{" not in value:
         return value
     alone = _SINGLE.fullmatch(value.strip())
     if alone is None:
-        return render_single(value, variables=variables)
+        return Filling(variables).render_value(value)
     found = lookup(tuple(alone[1].split(".")), variables=variables)
     return None if found is MISSING else found
 
@@ -110,7 +122,7 @@ def without_names(text: str) -> str:
 
 
 def single_names_in(text: str) -> frozenset[str]:
-    """The dotted names that `render_single` would put values for."""
+    """The dotted names that `render_message` would put values for."""
     return frozenset(_SINGLE.findall(text)) if "{" in text else frozenset()
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
 from workflows_app.engine import canonical, conditions, contracts, placeholders
+from workflows_app.engine.filled import filled
 from workflows_app.engine.lookup import Ahead, Work, checkpoint_of
 from workflows_app.engine.program import (
     Activity,
@@ -119,7 +120,7 @@ def _guiding_prompt(item: Work, prompt: str, scope: Mapping[str, Any]) -> str:
 
 
 def _question(checkpoint: Checkpoint, scope: Mapping[str, Any]) -> str:
-    message = placeholders.render_single(checkpoint.message, variables=scope)
+    checkpoint = filled(checkpoint, variables=scope)
     options = [
         f"- {option.id}: {option.label}{f' ({option.description})' if option.description else ''}"
         for option in checkpoint.options
@@ -129,7 +130,7 @@ def _question(checkpoint: Checkpoint, scope: Mapping[str, Any]) -> str:
         if checkpoint.human
         else f'Show this to your user and wait. Then add the answer to context as {{"{checkpoint.id}": "<option id>"}}.'
     )
-    return "\n\n".join([message, "\n".join(options), answer])
+    return "\n\n".join([checkpoint.message, "\n".join(options), answer])
 
 
 def issues_of(*, program: Program, item: Work, output: str, context: Mapping[str, Any]) -> tuple[str, ...]:

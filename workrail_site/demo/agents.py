@@ -12,7 +12,7 @@ from sessions_app.engine.runs import Dialect, ObservationKey
 from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import CheckpointValue, Wanted, list_checkpoints
 from sessions_app.services import checkpoints, navigation, runs
-from sessions_app.services.runs import Beginning
+from sessions_app.services.beginning import Beginning, start_run
 from sessions_app.services.speech import Reply
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
@@ -73,7 +73,7 @@ class Agent:
         self._call(
             "start_workflow",
             told,
-            lambda: runs.start_run(
+            lambda: start_run(
                 actor=self.actor, beginning=beginning, now=self.clock.now, entropy=os.urandom, speech=RAIL
             ),
         )
@@ -134,7 +134,7 @@ class Agent:
         self._call(
             "start_workflow",
             {"workflowId": "team.hotfixx"},
-            lambda: runs.start_run(
+            lambda: start_run(
                 actor=self.actor,
                 beginning=Beginning(workflow_id="team.hotfixx"),
                 now=self.clock.now,
@@ -147,7 +147,7 @@ class Agent:
         self._call(
             "nav_start",
             {"workflow_id": workflow_id},
-            lambda: runs.start_run(
+            lambda: start_run(
                 actor=self.actor,
                 beginning=beginning_of(workflow_id, variables, request_key=""),
                 now=self.clock.now,

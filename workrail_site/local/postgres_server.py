@@ -13,7 +13,7 @@ from urllib.parse import quote
 from workrail_site.local.accounts import Account, give, nameless_prefix, run_as
 from workrail_site.local.binaries import PostgresPrograms
 from workrail_site.local.problems import SetupProblem
-from workrail_site.local.processes import Child, LineSink, Program, describe_end, start
+from workrail_site.local.processes import Child, LineSink, Program, describe_end, guarded, start
 
 DATABASE = "workrail"
 ROLE = "workrail"
@@ -137,7 +137,10 @@ def _roles_mark(cluster: Cluster) -> Path:
 
 
 def _make(cluster: Cluster, command: list[str], *, text: str = "") -> None:
-    answer = run_as(cluster.account, [*nameless_prefix(), *command], text=text)
+    program, *arguments = [*nameless_prefix(), *command]
+    # The guard changes the account; a cluster that is half made when the starter is killed is made anew.
+    start_it = guarded(program, died_with=signal.SIGKILL, account=cluster.account)
+    answer = run_as(None, [*start_it, *arguments], text=text)
     if answer.returncode != 0:
         raise SetupProblem(
             f"PostgreSQL could not make its data folder {cluster.data}:\n{_indent(answer.stderr or answer.stdout)}",

@@ -50,13 +50,14 @@ class Child:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What to run. The stop signal is also what the kernel sends when the starter is killed."""
+    """What to run. The stop signal is also what the kernel sends when the starter is killed, unless another one is named."""
 
     name: str
     command: Sequence[str]
     environ: Mapping[str, str]
     folder: Path
     stop_signal: signal.Signals = signal.SIGTERM
+    death_signal: signal.Signals | None = None
     account: Account | None = None
 
 
@@ -85,8 +86,13 @@ def _guarded(program: Program) -> list[str]:
             f"{program.command[0]}, which runs the {program.name}, is missing.",
             next_move="./workrail doctor says what is wrong with the environment",
         )
-    uid, gid = (program.account.uid, program.account.gid) if program.account else (guard.KEEP_ACCOUNT,) * 2
-    numbers = [str(number) for number in (os.getpid(), program.stop_signal.value, uid, gid)]
+    return guarded(executable, died_with=program.death_signal or program.stop_signal, account=program.account)
+
+
+def guarded(executable: str, *, died_with: signal.Signals, account: Account | None) -> list[str]:
+    """What starts the program so that it ends when this process does; its arguments come after it."""
+    uid, gid = (account.uid, account.gid) if account else (guard.KEEP_ACCOUNT,) * 2
+    numbers = [str(number) for number in (os.getpid(), died_with.value, uid, gid)]
     return [sys.executable, "-I", "-S", guard.__file__, *numbers, executable]
 
 

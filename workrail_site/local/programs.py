@@ -1,5 +1,6 @@
 """What `up` runs beside the servers: the command lines of the web server, the worker and beat."""
 
+import signal
 from collections.abc import Mapping
 
 from workrail_site.local.environs import with_defaults
@@ -20,17 +21,31 @@ def web_program(python: str, *, host: str, port: int, environ: Mapping[str, str]
 def worker_program(python: str, *, environ: Mapping[str, str], places: Places) -> Program:
     flags = "--pool threads --concurrency 2 --loglevel INFO --without-gossip --without-mingle --without-heartbeat"
     command = [*_celery(python), "worker", *flags.split()]
-    return _program("worker", command, with_defaults(environ, _CALM), places)
+    return _program("worker", command, with_defaults(environ, _CALM), places, death_signal=signal.SIGKILL)
 
 
 def beat_program(python: str, *, environ: Mapping[str, str], places: Places) -> Program:
     flags = ["--loglevel", "WARNING", "--pidfile=", "--schedule", str(places.beat_schedule)]
-    return _program("beat", [*_celery(python), "beat", *flags], environ, places)
+    return _program("beat", [*_celery(python), "beat", *flags], environ, places, death_signal=signal.SIGKILL)
 
 
 def _celery(python: str) -> list[str]:
     return [python, "-m", "celery", "--quiet", "-A", "workrail_site.celery"]
 
 
-def _program(name: str, command: list[str], environ: Mapping[str, str], places: Places) -> Program:
-    return Program(name=name, command=command, environ=with_defaults(environ, _THRIFT), folder=places.checkout)
+def _program(
+    name: str,
+    command: list[str],
+    environ: Mapping[str, str],
+    places: Places,
+    *,
+    death_signal: signal.Signals | None = None,
+) -> Program:
+    """Whoever is asked to end while its broker goes as well, as when the starter is killed, waits long for the broker."""
+    return Program(
+        name=name,
+        command=command,
+        environ=with_defaults(environ, _THRIFT),
+        folder=places.checkout,
+        death_signal=death_signal,
+    )

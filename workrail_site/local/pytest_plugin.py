@@ -99,6 +99,13 @@ def _distributes(config: pytest.Config) -> bool:
     return bool(config.getoption("numprocesses", None)) or config.getoption("dist", "no") != "no"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if pooled.is_asked_for(os.environ):
+        for item in items:
+            if item.get_closest_marker("own_connection") is not None:
+                item.add_marker(pytest.mark.skip(reason="PgBouncer hands its connection to others"))
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     if any(_may_need_servers(item) for item in session.items):
         _servers.start()

@@ -3,9 +3,19 @@
 from typing import Any
 
 from sessions_app.services.handles import Begun
+from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.activities.printing import meta_of, told
 from workrail_site.dialects.activities.standing import note
 from workrail_site.mcp.answers import ToolReply
+
+
+def refuse_two_tokens(session_token: str | None, parent_session_token: str | None) -> None:
+    if (session_token or "").strip() and (parent_session_token or "").strip():
+        raise InvalidInputError(
+            "A session that goes on has the parent that it began with; another one cannot be given to it.",
+            suggestion="Leave parent_session_token out to go on, or session_token to begin a child.",
+            details={"parameter": "parent_session_token"},
+        )
 
 
 def started(begun: Begun) -> ToolReply:

@@ -15,7 +15,7 @@ from workflows_app.engine.activity_documents import (
     shortened,
     workflow_json,
 )
-from workflows_app.engine.placeholders import render_single
+from workflows_app.engine.filled import filled
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Program
 from workflows_app.engine.walker import end_name
@@ -74,8 +74,7 @@ def question_json(*, program: Program, activity: Activity, snapshot: Snapshot, n
     """
     checkpoint = checkpoint_named(activity, name)
     if checkpoint is not None:
-        message = render_single(checkpoint.message, variables=snapshot.variables)
-        return {**checkpoint_json(checkpoint), "message": message}
+        return checkpoint_json(filled(checkpoint, variables=snapshot.variables))
     approval = shown_at(program=program, snapshot=snapshot) if snapshot.work is not None else None
     if approval is None or approval.checkpoint_id != name:
         raise unknown_checkpoint(program, activity, snapshot, name)

@@ -13,14 +13,13 @@ from sessions_app.engine.reply_facts import (
     YieldedFacts,
 )
 from sessions_app.engine.state import Snapshot
-from sessions_app.engine.tokens import TokenKind
 from sessions_app.services.speech import Speech, TokenPlace
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Program
 from workrail_site.dialects.effects import effect_json
+from workrail_site.dialects.tokens import ACTIVITY_TOKENS
 
 TEMPLATE = 3
-TOKENS = {"session_token": TokenKind.SESSION, "checkpoint_handle": TokenKind.SESSION}
 # What the doors make a trace token of; no agent reads it.
 STRETCH = "stretch"
 
@@ -42,10 +41,12 @@ def handed(facts: HandedFacts) -> dict[str, Any]:
 
 
 def token_places(reply: dict[str, Any]) -> Iterator[TokenPlace]:
-    yield reply, TOKENS
+    yield reply, ACTIVITY_TOKENS
 
 
-ACTIVITIES = Speech(template=TEMPLATE, prints=frozenset(TOKENS.values()), say=handed, token_places=token_places)
+ACTIVITIES = Speech(
+    template=TEMPLATE, prints=frozenset(ACTIVITY_TOKENS.values()), say=handed, token_places=token_places
+)
 
 
 def _entered(facts: EnteredFacts, token: str) -> dict[str, Any]:

@@ -23,9 +23,9 @@ from workflows_app.engine import canonical
 from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import Checkpoint, Effect, Loop, Parallel, Program, Step, Trigger
 from workrail_site.dialects.effects import effect_json
+from workrail_site.dialects.tokens import NAVIGATION_TOKENS
 
 TEMPLATE = 2
-TOKENS = {"state": TokenKind.STATE}
 # The reserved name among the variables that a triggered workflow begins with: the state of the run that triggers it.
 PARENT_STATE = "parent_state"
 # Beside it stand variables, whose names may be any.
@@ -70,12 +70,14 @@ def situation(facts: ReplyFacts) -> dict[str, Any]:
 
 def token_places(reply: dict[str, Any]) -> Iterator[TokenPlace]:
     """Beside the state of the run the same among the variables that triggered workflows are offered to begin with."""
-    yield reply, TOKENS
+    yield reply, NAVIGATION_TOKENS
     offered = (reply.get("availableActions") or {}).get("optional") or []
     yield from ((each["initial_variables"], _PARENT) for each in offered if "initial_variables" in each)
 
 
-NAVIGATION = Speech(template=TEMPLATE, prints=frozenset(TOKENS.values()), say=situation, token_places=token_places)
+NAVIGATION = Speech(
+    template=TEMPLATE, prints=frozenset(NAVIGATION_TOKENS.values()), say=situation, token_places=token_places
+)
 
 
 def pending_checkpoint(checkpoint: Checkpoint | None) -> dict[str, Any]:
@@ -257,7 +259,9 @@ def _loops(land: Landscape) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
         return [], []
     turns = [_turn(land, loop)] if land.may_turn_loop else []
     leave = {"action": "complete_step", "step": loop.id, "name": f"Leave the loop: {loop.title or loop.id}"}
-    return turns, [leave] if land.may_leave_loop else []
+    leaves = [leave] if land.may_leave_loop else []
+    # Beyond its limit a loop can only be left.
+    return (turns, leaves) if turns else (leaves, [])
 
 
 def _turn(land: Landscape, loop: Loop) -> dict[str, Any]:

@@ -5,7 +5,8 @@ import os
 from django.utils import timezone
 
 from sessions_app.engine.submissions import read_submission
-from sessions_app.services import navigation, runs
+from sessions_app.services import navigation
+from sessions_app.services.beginning import start_run
 from sessions_app.services.speech import Reply
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.navigation import definitions, material, parameters as given
@@ -31,9 +32,7 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
         """Begins a run and tells its first situation: position, available actions, state. Each call begins another run."""
         beginning = beginning_of(workflow_id.strip(), initial_variables or {}, request_key=caller().request_key)
         return _printed(
-            runs.start_run(
-                actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=NAVIGATION
-            )
+            start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=NAVIGATION)
         )
 
     @hinted(Hints(title="Where a run stands", read_only=True, idempotent=True))

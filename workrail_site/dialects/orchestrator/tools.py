@@ -12,7 +12,7 @@ from workflows_app.engine.toon_text import toon_text
 from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
 from workrail_site.dialects.activities.asking import HandedOverAsking
-from workrail_site.dialects.activities.beginning import started
+from workrail_site.dialects.activities.beginning import refuse_two_tokens, started
 from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
 from workrail_site.dialects.activities.definitions import whole_activity
 from workrail_site.dialects.activities.entering import entered, move_to
@@ -83,6 +83,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
 
         A reply that says recovered is of a fresh session, whose state you must restore from what you saved.
         """
+        refuse_two_tokens(session_token, parent_session_token)
         begun = begin(
             actor=acting(),
             wish=Wish(

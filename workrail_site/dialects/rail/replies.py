@@ -3,25 +3,19 @@
 from collections.abc import Iterator
 from typing import Any, assert_never
 
+from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.handing_in import form_of
 from sessions_app.engine.prompts import Pending, Question, pending_of
 from sessions_app.engine.reply_facts import Branching, NotedFacts, Recap, RecapEntry, ReplyFacts, ResumeFacts
 from sessions_app.engine.runs import NextIntent
 from sessions_app.engine.state import Blocked
-from sessions_app.engine.tokens import TokenKind
 from sessions_app.services.speech import Speech, TokenPlace
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine.program import Program
 from workrail_site.dialects.rail import resuming
 from workrail_site.dialects.rail.wording import RECAP_POLICY, TEMPLATE
-
-TOKENS = {
-    "stateToken": TokenKind.STATE,
-    "ackToken": TokenKind.ACK,
-    "checkpointToken": TokenKind.CHECKPOINT,
-    "sessionToken": TokenKind.SESSION,
-}
+from workrail_site.dialects.tokens import RAIL_TOKENS
 
 
 def said(facts: ReplyFacts | NotedFacts | ResumeFacts) -> dict[str, Any]:
@@ -38,11 +32,11 @@ def said(facts: ReplyFacts | NotedFacts | ResumeFacts) -> dict[str, Any]:
 
 def token_places(reply: dict[str, Any]) -> Iterator[TokenPlace]:
     """Only tokens in their own places are touched: what stands in a text may have been written by anyone."""
-    yield reply, TOKENS
-    yield (reply.get("nextCall") or {}).get("params") or {}, TOKENS
+    yield reply, RAIL_TOKENS
+    yield (reply.get("nextCall") or {}).get("params") or {}, RAIL_TOKENS
 
 
-RAIL = Speech(template=TEMPLATE, prints=frozenset(TOKENS.values()), say=said, token_places=token_places)
+RAIL = Speech(template=TEMPLATE, prints=frozenset(RAIL_TOKENS.values()), say=said, token_places=token_places)
 
 
 def next_intent(facts: ReplyFacts, pending: Pending | None) -> NextIntent:
@@ -94,7 +88,7 @@ def reply_json(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any]:
 
 def _pending_json(facts: ReplyFacts, pending: Pending, *, anew: bool) -> dict[str, Any]:
     """Of a step that is only not done yet, what names it and what is asked of people; the rest was told with its tokens."""
-    whole = pending_json(pending)
+    whole = pending_json(pending, facts.program.id)
     if facts.snapshot.blocked is not None and not anew:
         return {"toldBefore": True, **{name: said for name, said in whole.items() if name in _NAMES_OF_A_STEP}}
     if not anew and whole.pop("workflowGuidance", None):
@@ -107,11 +101,11 @@ _NAMES_OF_A_STEP = frozenset(
 )
 
 
-def pending_json(pending: Pending) -> dict[str, Any]:
+def pending_json(pending: Pending, workflow_id: str) -> dict[str, Any]:
     body: dict[str, Any] = {
         "stepId": pending.step_id,
         "title": pending.title,
-        "prompt": pending.prompt,
+        "prompt": _prompt(pending, workflow_id),
         "requireConfirmation": pending.require_confirmation,
     }
     optional: dict[str, Any] = {
@@ -129,6 +123,26 @@ def pending_json(pending: Pending) -> dict[str, Any]:
         "checkpoint": _question_json(pending.question) if pending.question else None,
     }
     return body | {key: value for key, value in optional.items() if value}
+
+
+def _prompt(pending: Pending, workflow_id: str) -> str:
+    """With the calls that it leads to."""
+    if pending.question is not None:
+        return f"{pending.prompt}\n\n{_how_to_answer(pending.question)}"
+    if pending.skill:
+        read = f"Read the skill with inspect_workflow: workflowId {workflow_id}, part skill, skill {pending.skill}."
+        return f"{pending.prompt}\n\n{read}" if pending.prompt else read
+    return pending.prompt
+
+
+def _how_to_answer(question: Question) -> str:
+    if question.human:
+        return "Only a signed-in person can answer this, in the Studio. Tell your user that it waits, then acknowledge."
+    return (
+        "Show this question to your user word for word and wait for the answer. Then acknowledge with an artifact "
+        f'{{"kind": "{ANSWER_KIND}", "checkpointId": "{question.checkpoint_id}", "optionId": "<the option chosen>"}}. '
+        "Do not answer it yourself."
+    )
 
 
 def _question_json(question: Question) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from django.utils import timezone
 from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.services import runs, sessions
+from sessions_app.services.beginning import Beginning, start_run
 from sessions_app.services.repeated import beside
+from sessions_app.services.requests import read_session_id
 from sessions_app.services.resume import resume_sessions
-from sessions_app.services.runs import Beginning
 from sessions_app.services.speech import Reply
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.introductions import INTRODUCTIONS
@@ -19,10 +20,9 @@ from workrail_site.dialects.rail import library, parameters as given, resuming
 from workrail_site.dialects.rail.asking import RailAsking
 from workrail_site.dialects.rail.readings import (
     change_of,
-    check_intent,
+    check_meant,
     observations_of,
     resume_query_of,
-    session_id_of,
     submission_of,
 )
 from workrail_site.dialects.rail.replies import RAIL
@@ -95,12 +95,12 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             context=context or {},
             preferences=change_of(preferences),
             observations=observations_of(observations),
-            session_id=session_id_of(session_id),
+            session_id=read_session_id(session_id),
             title=title.strip(),
             request_key=caller().request_key,
         )
         return _printed(
-            runs.start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=RAIL),
+            start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=RAIL),
         )
 
     @hinted(Hints(title="Continue a workflow", idempotent=True))
@@ -120,7 +120,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         If the reply is blocked, mend what it names and call with its tokens. The same tokens again are answered the same, so a
         call whose reply got lost can be repeated.
         """
-        check_intent(
+        check_meant(
             intent=intent,
             state_token=state_token,
             ack_token=ack_token,

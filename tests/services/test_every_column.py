@@ -1,0 +1,134 @@
+"""Whatever column of history somebody changes who owns the database, the check tells, and never breaks over what it finds."""
+
+import pytest
+from django.apps import apps
+from django.db import DataError, IntegrityError, connection, transaction
+
+from sessions_app.services.verification import every_finding
+from tests.services.test_plantings import GUARDED, World
+
+pytestmark = pytest.mark.django_db
+
+HISTORY = {
+    "sessions_app": [
+        "WorkSession",
+        "Run",
+        "Node",
+        "Snapshot",
+        "Attempt",
+        "Event",
+        "Output",
+        "Gap",
+        "CheckpointRequest",
+        "Handle",
+        "Ledger",
+        "LedgerEntry",
+    ],
+    "teams_app": ["AuditEntry", "AuditHead"],
+}
+# Columns of which history says nothing, each with why.
+FREE = {
+    "WorkSession.last_activity_at": "An import is later than what it takes in; an earlier one is told.",
+    "CheckpointRequest.claimed_by": "Who looks at a question is no history, and changes as people please.",
+    "CheckpointRequest.claimed_at": "As claimed_by.",
+    "CheckpointRequest.announced_at": "Whether a notice went out is kept with the notices.",
+    "CheckpointRequest.overdue_told_at": "As announced_at.",
+}
+OTHER = {
+    "uuid": ["gen_random_uuid()"],
+    "text": ["{c} || 'x'", "''", "'x'"],
+    "character varying": ["overlay({c} placing 'x' from greatest(length({c}), 1))", "''", "'x'"],
+    "integer": ["{c} + 1", "7"],
+    "smallint": ["{c} + 1", "7"],
+    "bigint": ["{c} + 1", "7"],
+    "boolean": ["NOT {c}", "true"],
+    "timestamp with time zone": ["{c} + interval '90 minutes'", "now()"],
+    "date": ["{c} + 1", "now()::date"],
+    "jsonb": ["'{{\"odd\": 1}}'::jsonb", "'[]'::jsonb", "'null'::jsonb"],
+    "bytea": ["{c} || 'x'::bytea", "''::bytea"],
+}
+
+
+def columns():
+    for app, names in HISTORY.items():
+        for name in names:
+            model = apps.get_model(app, name)
+            for field in model._meta.concrete_fields:
+                if field.column is not None:
+                    yield model, field
+
+
+def test_a_change_of_any_column_is_told():
+    World()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema = 'public'"
+        )
+        kinds = {(table, column): kind for table, column, kind in cursor.fetchall()}
+    missed, broken, tried = [], {}, 0
+    for model, field in columns():
+        table, name = model._meta.db_table, f"{model.__name__}.{field.column}"
+        if name in FREE:
+            continue
+        for other in OTHER[kinds[table, field.column]]:
+            found = found_after(table, field.column, other.format(c=f'"{field.column}"'))
+            if found is None:
+                continue
+            tried += 1
+            if isinstance(found, Exception):
+                broken[name, other] = f"{type(found).__name__}: {found}"[:300]
+            elif not found:
+                missed.append((name, other))
+    assert tried > 150
+    assert (missed, broken) == ([], {})
+
+
+def test_a_row_that_is_gone_from_any_table_is_told():
+    World()
+    tables = [apps.get_model(app, name)._meta.db_table for app, names in HISTORY.items() for name in names]
+    tables.append("workflows_app_program")
+    missed = []
+    for table in tables:
+        found = found_of(table, f"DELETE FROM {table} WHERE ctid IN (SELECT ctid FROM {table} LIMIT 1)")
+        if isinstance(found, Exception) or not found:
+            missed.append((table, found))
+    assert missed == []
+
+
+def found_after(table, column, value):
+    """What is told of the change of one row; None where the column cannot hold the value, or holds it."""
+    return found_of(
+        table,
+        f'UPDATE {table} SET "{column}" = {value} WHERE ctid = (SELECT ctid FROM {table} '
+        f'WHERE "{column}" IS DISTINCT FROM {value} ORDER BY "{column}" IS NULL LIMIT 1)',
+    )
+
+
+def found_of(table, statement):
+    try:
+        return _found_of(table, statement)
+    except (DataError, IntegrityError):
+        return None
+
+
+def _found_of(table, statement):
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            for guarded in GUARDED:
+                cursor.execute(f"ALTER TABLE {guarded} DISABLE TRIGGER USER")
+            cursor.execute(
+                "SELECT conrelid::regclass, conname FROM pg_constraint WHERE contype IN ('c', 'f') "
+                "AND conparentid = 0 AND coninhcount = 0 AND %s::regclass IN (conrelid, confrelid)",
+                [table],
+            )
+            for holder, constraint in cursor.fetchall():
+                cursor.execute(f'ALTER TABLE {holder} DROP CONSTRAINT "{constraint}"')
+            cursor.execute(statement)
+            changed = cursor.rowcount
+        try:
+            found = list(every_finding()) if changed else None
+        except Exception as error:  # noqa: BLE001  the check must not break over what it finds
+            found = error
+        transaction.set_rollback(True)
+    return found
