@@ -19,7 +19,7 @@ from workrail_site.dialects.activities.entering import entered, move_to
 from workrail_site.dialects.activities.printing import answered, headed, listed, tokened, told
 from workrail_site.dialects.activities.resources import read_resource
 from workrail_site.dialects.activities.skills import Shelf
-from workrail_site.dialects.activities.standing import current_activity, drift_of, moving, standing, ungated
+from workrail_site.dialects.activities.standing import current_activity, moving, notices_of, standing, ungated
 from workrail_site.dialects.activities.status import status_of
 from workrail_site.dialects.activities.trace import trace_of
 from workrail_site.dialects.introductions import INTRODUCTIONS
@@ -102,14 +102,14 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
     def get_workflow_status(self, *, session_token: handing.SessionToken) -> ToolReply:
         """Tells where the session stands."""
         held = standing(session_token, dialect=Dialect.ORCHESTRATOR)
-        return tokened(status_of(actor=acting(), held=held), token=held.token, warnings=drift_of(held))
+        return tokened(status_of(actor=acting(), held=held), token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Read the workflow", read_only=True, idempotent=True))
     def get_workflow(self, *, session_token: handing.SessionToken, summary: handing.Summary = True) -> ToolReply:
         """Reads the workflow: primary skill, and below --- rules, variables, activities."""
         held = ungated(session_token)
         skill = Shelf(actor=acting(), program=held.program).primary()
-        return workflow_reply(skill, held=held, summary=summary, warnings=drift_of(held))
+        return workflow_reply(skill, held=held, summary=summary, warnings=notices_of(held))
 
     @hinted(Hints(title="Enter an activity", idempotent=True))
     def next_activity(
@@ -136,7 +136,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         held = ungated(session_token)
         said = whole_activity(held.program, current_activity(held))
         headers = {"session_token": held.token}
-        return headed(toon_text(said), headers=headers, value=said, token=held.token, warnings=drift_of(held))
+        return headed(toon_text(said), headers=headers, value=said, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Yield at a checkpoint", idempotent=True))
     def yield_checkpoint(
@@ -166,7 +166,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
     ) -> ToolReply:
         """For the orchestrator: reads the open checkpoint to show to the user."""
         held = standing(handle_of(checkpoint_handle, session_token), dialect=Dialect.ORCHESTRATOR)
-        return presented(held, warnings=drift_of(held))
+        return presented(held, warnings=notices_of(held))
 
     @hinted(Hints(title="Resolve a checkpoint", idempotent=True))
     def respond_checkpoint(
@@ -197,23 +197,23 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         """Reads the primary skill of the workflow: how it is led."""
         held = ungated(session_token)
         skill = Shelf(actor=acting(), program=held.program).primary()
-        return skills_reply(skill, held=held, warnings=drift_of(held))
+        return skills_reply(skill, held=held, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a skill", read_only=True, idempotent=True))
     def get_skill(self, *, session_token: handing.SessionToken, step_id: given.StepId = None) -> ToolReply:
         """Reads the skill that a step names."""
         held = ungated(session_token)
-        return skill_reply(skill_of(held, step_id), held=held, warnings=drift_of(held))
+        return skill_reply(skill_of(held, step_id), held=held, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
     def get_resource(self, *, session_token: handing.SessionToken, resource_id: given.ResourceId) -> ToolReply:
         """Reads a guide. A long one comes in parts; next names the call for the next one."""
         held = ungated(session_token)
         reading = read_resource(actor=acting(), program=held.program, reference=resource_id)
-        return resource_reply(reading, held=held, warnings=drift_of(held))
+        return resource_reply(reading, held=held, warnings=notices_of(held))
 
     @hinted(Hints(title="Read the trace", read_only=True, idempotent=True))
     def get_trace(self, *, session_token: handing.SessionToken, trace_tokens: handing.TraceTokens = None) -> ToolReply:
         """Tells what was called when, how long it took, and what was warned of."""
         held = ungated(session_token)
-        return tokened(trace_of(held, trace_tokens), token=held.token, warnings=drift_of(held))
+        return tokened(trace_of(held, trace_tokens), token=held.token, warnings=notices_of(held))

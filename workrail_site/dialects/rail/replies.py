@@ -8,11 +8,12 @@ from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.handing_in import form_of
 from sessions_app.engine.prompts import Pending, Question, pending_of
 from sessions_app.engine.reply_facts import Branching, NotedFacts, Recap, RecapEntry, ReplyFacts, ResumeFacts
-from sessions_app.engine.runs import NextIntent
+from sessions_app.engine.runs import NextIntent, StopKind
 from sessions_app.engine.state import Blocked
 from sessions_app.services.speech import Speech, TokenPlace
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine.program import Program
+from workrail_site.dialects.questions import asked_of_persons
 from workrail_site.dialects.rail import resuming
 from workrail_site.dialects.rail.wording import RECAP_POLICY, TEMPLATE
 from workrail_site.dialects.tokens import RAIL_TOKENS
@@ -74,6 +75,8 @@ def reply_json(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any]:
         "checkpointToken": tokens.checkpoint,
         "recorded": facts.outcome is Outcome.BOOKMARKED,
         "goal": facts.goal if anew else "",
+        "waitsForPerson": [{"checkpointId": name, "answerAt": address} for name, address in asked_of_persons(snapshot)],
+        "stopped": snapshot.stop.as_json() if snapshot.stop else None,
         "answered": snapshot.answered.as_json() if snapshot.answered else None,
         "recap": _recap_json(facts.recap) if facts.recap else None,
         "branch": _branch_json(facts.branching) if facts.branching else None,
@@ -219,7 +222,8 @@ def _blocked_json(blocked: Blocked | None) -> dict[str, Any]:
 
 
 def _next_call(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any] | None:
-    if facts.snapshot.is_complete or not facts.tokens.ack:
+    stop = facts.snapshot.stop
+    if facts.snapshot.is_complete or not facts.tokens.ack or (stop is not None and stop.kind is not StopKind.PAUSED):
         return None
     params: dict[str, Any] = {"stateToken": facts.tokens.state, "ackToken": facts.tokens.ack}
     if pending is not None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sessions_app.engine.log import NodeKind
+from sessions_app.engine.runs import StopKind
 from workflows_app.engine.program import Autonomy
 
 TEMPLATE = 2
@@ -27,6 +28,7 @@ def render_text(reply: Mapping[str, Any], *, template: int) -> str:
         return _session_text(reply)
     parts = [
         _recorded_text(reply),
+        _stopped_text(reply),
         _blocked_text(reply),
         _answered_text(reply),
         _complete_text(reply),
@@ -34,6 +36,7 @@ def render_text(reply: Mapping[str, Any], *, template: int) -> str:
         _branch_text(reply),
         _opening_text(reply),
         _pending_text(reply),
+        _persons_text(reply),
         _warnings_text(reply),
         _next_text(reply) if template == TEMPLATE else _next_text_before(reply),
     ]
@@ -67,12 +70,34 @@ def _blocked_text(reply: Mapping[str, Any]) -> str:
     lines.extend(f"- {issue}" for issue in reply["validation"]["issues"] if issue not in told)
     if "assessmentFollowup" in reply:
         lines.append(f"Follow up first: {reply['assessmentFollowup']['guidance']}")
-    lines.append(
-        "Mend it, then call with the tokens below; the tokens that you just used would only repeat this reply."
-        if reply["retryable"]
-        else "A retry cannot mend this. Tell your user what stands here."
-    )
+    lines.append(_after_block(reply))
     return "\n".join(lines)
+
+
+def _after_block(reply: Mapping[str, Any]) -> str:
+    if not reply["retryable"]:
+        return "A retry cannot mend this. Tell your user what stands here."
+    then = "Once that is answered, call" if reply.get("waitsForPerson") else "Mend it, then call"
+    return f"{then} with the tokens below; the tokens that you just used would only repeat this reply."
+
+
+def _persons_text(reply: Mapping[str, Any]) -> str:
+    return "\n".join(
+        f"A signed-in person answers {asked['checkpointId']} at: {asked['answerAt']}"
+        for asked in reply.get("waitsForPerson", ())
+    )
+
+
+def _stopped_text(reply: Mapping[str, Any]) -> str:
+    stopped = reply.get("stopped")
+    if not stopped:
+        return ""
+    lines = [f"# A person has {stopped['kind']} this run"]
+    if stopped["reason"]:
+        lines.extend(["", f"Their reason: {stopped['reason']}"])
+    goes_on = "It goes on when somebody says so: tell your user, and wait."
+    ended = "Stop the work on it and tell your user."
+    return "\n".join([*lines, "", goes_on if stopped["kind"] == StopKind.PAUSED.value else ended])
 
 
 def _answered_text(reply: Mapping[str, Any]) -> str:
