@@ -248,4 +248,4 @@ def _which_tokens() -> InvalidInputError:
 
 
 def _printed(reply: Reply) -> ToolReply:
-    return ToolReply(text=render_text(reply.value, template=reply.template), value=reply.value)
+    return ToolReply(text=render_text(reply.value, template=reply.template), value=reply.value, data=reply.data)
