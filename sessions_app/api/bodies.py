@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from enum import StrEnum
 from typing import Annotated, Any
-from uuid import UUID
 
 import msgspec
 
@@ -15,17 +13,22 @@ from sessions_app.engine.resume import MAX_TEXT_CHARACTERS, ResumeQuery
 from sessions_app.engine.runs import Dialect, ObservationKey, RunStatus
 from sessions_app.engine.submissions import MAX_ARTIFACTS, Submission, read_submission
 from sessions_app.services.beginning import Beginning
+from sessions_app.services.requests import (
+    MAX_GOAL_CHARACTERS,
+    MAX_HANDLE_CHARACTERS,
+    MAX_TITLE_CHARACTERS,
+    Intent,
+    check_intent,
+    read_change,
+    read_observations,
+    read_session_id,
+)
 from teams_app.api.endpoints import PageQuery, Shape
 from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.ids import Prefix, from_text
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
-MAX_GOAL_CHARACTERS = 2048
-MAX_TITLE_CHARACTERS = 200
 MAX_SEARCH_CHARACTERS = 200
 MAX_REQUEST_KEY_CHARACTERS = 200
-# Longer than any token or id, so that one that was mangled is refused by whoever reads it, with a better word.
-MAX_HANDLE_CHARACTERS = 512
 
 Handle = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_HANDLE_CHARACTERS)]
 Goal = Annotated[str, msgspec.Meta(max_length=MAX_GOAL_CHARACTERS)]
@@ -35,11 +38,6 @@ Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 Label = Annotated[str, msgspec.Meta(max_length=512)]
 EventIndex = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 Artifacts = Annotated[list[dict[str, Any]], msgspec.Meta(max_length=MAX_ARTIFACTS)]
-
-
-class Intent(StrEnum):
-    ADVANCE = "advance"
-    REHYDRATE = "rehydrate"
 
 
 class OutputBody(Shape, frozen=True):
@@ -64,12 +62,7 @@ class PreferencesBody(Shape, frozen=True):
         return read_preferences(preset=self.preset, autonomy=self.autonomy, risk_policy=self.risk_policy)
 
     def required_change(self) -> PreferenceChange:
-        change = self.change()
-        if change is None:
-            raise InvalidInputError(
-                "Nothing is to be changed.", suggestion="Send preset, or one of autonomy and riskPolicy."
-            )
-        return change
+        return read_change(preset=self.preset, autonomy=self.autonomy, risk_policy=self.risk_policy)
 
 
 class ObservationsBody(Shape, frozen=True):
@@ -79,13 +72,9 @@ class ObservationsBody(Shape, frozen=True):
     ticket: Label | None = None
 
     def observed(self) -> dict[ObservationKey, str]:
-        given = {
-            ObservationKey.GIT_BRANCH: self.git_branch,
-            ObservationKey.GIT_HEAD_SHA: self.git_head_sha,
-            ObservationKey.REPOSITORY: self.repository,
-            ObservationKey.TICKET: self.ticket,
-        }
-        return {key: value for key, value in given.items() if value is not None}
+        return read_observations(
+            git_branch=self.git_branch, git_head_sha=self.git_head_sha, repository=self.repository, ticket=self.ticket
+        )
 
     def required(self) -> dict[ObservationKey, str]:
         observed = self.observed()
@@ -112,7 +101,7 @@ class StartBody(Shape, frozen=True):
             context=self.context or {},
             preferences=_change(self.preferences),
             observations=self.observations.observed() if self.observations else {},
-            session_id=_session_id(self.session_id),
+            session_id=read_session_id(self.session_id),
             title=self.title.strip(),
             request_key=request_key,
         )
@@ -136,29 +125,12 @@ class ContinueBody(Shape, frozen=True):
 
     def check(self) -> None:
         """Whether it means what it says: reading a step again keeps nothing, so nothing may be lost in it."""
-        if self.ack_token is not None and self.intent is Intent.REHYDRATE:
-            raise InvalidInputError(
-                "The intent is rehydrate, and an ackToken is sent: an acknowledgement advances. Nothing was recorded.",
-                suggestion="To finish the step, leave intent out. To be told the step again, send the stateToken alone.",
-                details={"validationErrors": [{"path": "intent", "message": "Contradicts ackToken."}]},
-            )
-        lost = [] if self.ack_token is not None else self._lost()
-        if lost or (self.ack_token is None and self.intent is Intent.ADVANCE):
-            what = f"{' and '.join(lost)} came" if lost else "the intent is advance, and it came"
-            raise InvalidInputError(
-                f"Nothing was recorded: {what} without an ackToken, and only an acknowledgement keeps anything.",
-                suggestion="Send the ackToken that stands beside this stateToken in its reply. If it is lost, send the "
-                "stateToken alone: the reply has a fresh one.",
-                details={"validationErrors": [{"path": "ackToken", "message": "Required to record anything."}]},
-            )
-
-    def _lost(self) -> list[str]:
-        given = {
+        kept = {
             "output": self.output is not None and not self.output.is_empty,
             "context": bool(self.context),
             "preferences": self.preferences is not None,
         }
-        return [name for name, is_given in given.items() if is_given]
+        check_intent(intent=self.intent, state_token=self.state_token, ack_token=self.ack_token, kept=kept)
 
 
 class RehydrateBody(Shape, frozen=True):
@@ -266,16 +238,3 @@ def _submission(output: OutputBody | None, context: Mapping[str, Any] | None) ->
 
 def _change(body: PreferencesBody | None) -> PreferenceChange | None:
     return None if body is None else body.change()
-
-
-def _session_id(text: str | None) -> UUID | None:
-    if text is None:
-        return None
-    session_id = from_text(Prefix.SESSION, text.strip())
-    if session_id is None:
-        raise InvalidInputError(
-            "This is no id of a session.",
-            suggestion="Leave sessionId out to begin a new session, or take it from a reply.",
-            details={"validationErrors": [{"path": "sessionId", "message": "Session ids look like sess_…."}]},
-        )
-    return session_id

@@ -21,8 +21,9 @@ def wanted(program: Program, item: Step) -> Iterator[str]:
         )
 
 
-def _purpose(assessment: Assessment) -> str:
-    return f" (what is judged: {assessment.purpose.strip().rstrip('.')})" if assessment.purpose.strip() else ""
+def _purpose(judged: Assessment | Dimension) -> str:
+    said = judged.purpose.strip().rstrip(".")
+    return f" (what is judged: {said})" if said else ""
 
 
 def assess(findings: Findings, program: Program, item: Step, artifacts: Sequence[Artifact]) -> None:
@@ -46,7 +47,7 @@ def _assessments_of(program: Program, item: Step) -> tuple[Assessment, ...]:
 
 
 def _words(assessment: Assessment) -> str:
-    return "; ".join(f"{d.id}: {' | '.join(d.levels)}" for d in assessment.dimensions)
+    return "; ".join(f"{d.id}{_purpose(d)}: {' | '.join(d.levels)}" for d in assessment.dimensions)
 
 
 def _example(assessment: Assessment) -> str:

@@ -21,10 +21,17 @@ def check_observations(observations: Mapping[ObservationKey, str]) -> None:
     for key, value in observations.items():
         most = MAX_CHARACTERS[key]
         if not value.strip() or len(value) > most or not value.isprintable():
+            message = f"The observation {key.value} is empty, longer than {most} characters, or not one line of text."
+            first, *more = key.value.split("_")
+            path = f"observations.{first}{''.join(part.title() for part in more)}"
             raise InvalidInputError(
-                f"The observation {key.value} is empty, longer than {most} characters, or not one line of text.",
+                message,
                 suggestion="Send it as git or the tracker prints it, or leave it out.",
-                details={"key": key.value, "maxCharacters": most},
+                details={
+                    "key": key.value,
+                    "maxCharacters": most,
+                    "validationErrors": [{"path": path, "message": message}],
+                },
             )
 
 

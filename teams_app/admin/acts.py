@@ -13,20 +13,19 @@ from django.utils import timezone
 
 from teams_app.admin import words
 from teams_app.admin.pages import Act, Done, Order, Secret
-from teams_app.engine.actors import USUAL_SCOPES, Actor, Permission, Role, Scope, TokenScope
+from teams_app.engine.actors import USUAL_SCOPES, Actor, Permission, Role, Scope
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS, NoticeKind
 from teams_app.selectors import mail_wish_of
-from teams_app.services import deliveries, invitations, keys, mails, members, resets, teams, tokens, webhooks
+from teams_app.services import deliveries, invitations, keys, mails, members, resets, teams, webhooks
 from teams_app.services.addresses import join_address, reset_address
 
 _ROLES = [(role.value, f"{name}: {may}") for role, (name, may) in words.ROLES.items()]
 _NOTICES = [(kind.value, kind.value.replace("_", " ")) for kind in NoticeKind]
 _SCOPES = [(scope.value, f"{may}: {hint}") for scope, (may, hint) in words.SCOPES.items()]
-_TOKEN_SCOPES = [(scope.value, f"{may}: {hint}") for scope, (may, hint) in words.TOKEN_SCOPES.items()]
 _NEVER = "never"
-_ENDS = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), (_NEVER, "never")]
+ENDS = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), (_NEVER, "never")]
 
 
 class NameForm(forms.Form):
@@ -81,19 +80,7 @@ class KeyForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         initial=[scope.value for scope in USUAL_SCOPES],
     )
-    ends = forms.ChoiceField(choices=_ENDS, label="It ends", initial="90")
-
-
-class TokenForm(forms.Form):
-    name = forms.CharField(max_length=NAME_CHARACTERS, help_text="What will use it, and where.")
-    scopes = forms.MultipleChoiceField(
-        choices=_TOKEN_SCOPES,
-        label="Beside reading it may",
-        widget=forms.CheckboxSelectMultiple,
-        required=False,
-        help_text="Never more than your role.",
-    )
-    ends = forms.ChoiceField(choices=_ENDS[:-1], label="It ends", initial="90")
+    ends = forms.ChoiceField(choices=ENDS, label="It ends", initial="90")
 
 
 def _found(order: Order) -> Done:
@@ -113,22 +100,22 @@ def _add_endpoint(order: Order) -> Done:
 
 
 def _choose_notices(order: Order) -> Done:
-    webhooks.choose_notices(actor=order.actor, endpoint_id=_row_id(order), kinds=_kinds(order), now=order.now)
+    webhooks.choose_notices(actor=order.actor, endpoint_id=row_id_of(order), kinds=_kinds(order), now=order.now)
     return Done(message="These notices are sent there from now on.")
 
 
 def _switch_on(order: Order) -> Done:
-    webhooks.switch_on(actor=order.actor, endpoint_id=_row_id(order), now=order.now)
+    webhooks.switch_on(actor=order.actor, endpoint_id=row_id_of(order), now=order.now)
     return Done(message="Notices are sent there again.")
 
 
 def _remove_endpoint(order: Order) -> Done:
-    webhooks.remove_endpoint(actor=order.actor, endpoint_id=_row_id(order), now=order.now)
+    webhooks.remove_endpoint(actor=order.actor, endpoint_id=row_id_of(order), now=order.now)
     return Done(message="Nothing is sent there any more.")
 
 
 def _redeliver(order: Order) -> Done:
-    deliveries.redeliver(actor=order.actor, delivery_id=_row_id(order), now=order.now)
+    deliveries.redeliver(actor=order.actor, delivery_id=row_id_of(order), now=order.now)
     return Done(message="The notice is sent again.")
 
 
@@ -168,12 +155,12 @@ def _mails_now(actor: Actor) -> Mapping[str, Any]:
 
 
 def _withdraw(order: Order) -> Done:
-    invitations.withdraw_invitation(actor=order.actor, invitation_id=_row_id(order), now=order.now)
+    invitations.withdraw_invitation(actor=order.actor, invitation_id=row_id_of(order), now=order.now)
     return Done(message="The invitation is withdrawn.")
 
 
 def _offer_reset(order: Order) -> Done:
-    issued = resets.offer_reset(actor=order.actor, member_id=_row_id(order), now=order.now)
+    issued = resets.offer_reset(actor=order.actor, member_id=row_id_of(order), now=order.now)
     hint = "Whoever opens it sets the password. It works once, within 24 hours, and is not shown again."
     secret = Secret(label="Link", text=reset_address(issued.link), hint=hint)
     return Done(message=f"A link for a new password of {issued.reset.username}.", secret=secret)
@@ -181,12 +168,12 @@ def _offer_reset(order: Order) -> Done:
 
 def _change_role(order: Order) -> Done:
     role = Role(order.values["role"])
-    member = members.change_role(actor=order.actor, member_id=_row_id(order), role=role, now=order.now)
+    member = members.change_role(actor=order.actor, member_id=row_id_of(order), role=role, now=order.now)
     return Done(message=f"{member.username} is {words.ROLES[member.role][0].lower()} now.")
 
 
 def _remove(order: Order) -> Done:
-    members.remove_member(actor=order.actor, member_id=_row_id(order), now=order.now)
+    members.remove_member(actor=order.actor, member_id=row_id_of(order), now=order.now)
     return Done(message="The member was removed.")
 
 
@@ -209,42 +196,12 @@ def _issue(order: Order) -> Done:
     return Done(message=f"The key {issued.key.name} was issued.", secret=secret, url=url)
 
 
-def _issue_token(order: Order) -> Done:
-    issued = tokens.issue_token(
-        actor=order.actor,
-        name=order.values["name"],
-        scopes=frozenset(TokenScope(scope) for scope in order.values["scopes"]),
-        expires_at=order.now + timedelta(days=int(order.values["ends"])),
-        now=order.now,
-    )
-    hint = "Copy it now: it is kept nowhere and cannot be shown again. Whoever has it acts as you."
-    return Done(
-        message=f"The token {issued.token.name} was made.",
-        secret=Secret(label="Token", text=issued.text, hint=hint),
-    )
-
-
-def _revoke_token(order: Order) -> Done:
-    token = tokens.revoke_token(actor=order.actor, token_id=_row_id(order), now=order.now)
-    return Done(message=f"The token {token.name} is revoked.")
-
-
-def _let_tokens_answer(order: Order) -> Done:
-    teams.change_team(actor=order.actor, tokens_answer_human=True, now=order.now)
-    return Done(message="Tokens answer questions for people from now on.")
-
-
-def _let_tokens_not_answer(order: Order) -> Done:
-    teams.change_team(actor=order.actor, tokens_answer_human=False, now=order.now)
-    return Done(message="Questions for people are answered by people who have signed in, and nobody else.")
-
-
 def _revoke(order: Order) -> Done:
-    key = keys.revoke_key(actor=order.actor, key_id=_row_id(order), now=order.now)
+    key = keys.revoke_key(actor=order.actor, key_id=row_id_of(order), now=order.now)
     return Done(message=f"The key {key.prefix} is revoked.")
 
 
-def _row_id(order: Order) -> UUID:
+def row_id_of(order: Order) -> UUID:
     if order.row_id is None:
         raise BadRequest("this act is of a row")
     return order.row_id
@@ -409,39 +366,4 @@ DISCONNECT = Act(
     needs=Permission.READ_TEAM,
     run=_revoke,
     offered=lambda actor, row: row.person_id is not None and actor.id == to_text(Prefix.PERSON, row.person_id),
-)
-ISSUE_TOKEN = Act(
-    slug="issue",
-    label="Make a token",
-    question="A program that has the token acts as you in this team, as far as its scopes go.",
-    needs=Permission.READ_TEAM,
-    run=_issue_token,
-    form=TokenForm,
-    on_row=False,
-    is_main=True,
-)
-REVOKE_TOKEN = Act(
-    slug="revoke",
-    is_stop=True,
-    label="Revoke",
-    question="Whoever uses this token is refused from now on. It cannot be undone.",
-    needs=Permission.READ_TEAM,
-    run=_revoke_token,
-    offered=lambda _actor, row: row.revoked_at is None,
-)
-LET_TOKENS_ANSWER = Act(
-    slug="tokens-answer",
-    label="Let tokens answer",
-    question="A program that has a member's token then gives answers that ask for a person, as that member. Each is marked.",
-    needs=Permission.MANAGE_TEAM,
-    run=_let_tokens_answer,
-    offered=lambda _actor, row: not row.tokens_answer_human,
-)
-LET_TOKENS_NOT_ANSWER = Act(
-    slug="tokens-do-not-answer",
-    label="Let no token answer",
-    question="What asks for a person is then answered by people who have signed in, and nobody else.",
-    needs=Permission.MANAGE_TEAM,
-    run=_let_tokens_not_answer,
-    offered=lambda _actor, row: row.tokens_answer_human,
 )

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from teams_app.admin import acts
+from teams_app.admin import acts, token_acts
 from teams_app.admin.pages import Act, StudioAdmin, actor_of
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Permission
@@ -34,8 +34,8 @@ class TeamAdmin(StudioAdmin):
         acts.RENAME_TEAM,
         acts.SET_WEBHOOK,
         acts.REMOVE_WEBHOOK,
-        acts.LET_TOKENS_ANSWER,
-        acts.LET_TOKENS_NOT_ANSWER,
+        token_acts.LET_TOKENS_ANSWER,
+        token_acts.LET_TOKENS_NOT_ANSWER,
     )
     list_display = ("name", "created_at")
 
@@ -74,7 +74,7 @@ class TeamAdmin(StudioAdmin):
 
 
 def _answering(row: Team) -> Act:
-    return acts.LET_TOKENS_NOT_ANSWER if row.tokens_answer_human else acts.LET_TOKENS_ANSWER
+    return token_acts.LET_TOKENS_NOT_ANSWER if row.tokens_answer_human else token_acts.LET_TOKENS_ANSWER
 
 
 def _where(hook: Endpoint) -> str:

@@ -11,7 +11,7 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from teams_app import selectors
-from teams_app.admin import acts, words
+from teams_app.admin import token_acts, words
 from teams_app.admin.pages import Act, StudioAdmin, actor_of, offers
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Permission, TokenScope, person_id_of
@@ -23,7 +23,7 @@ _ROWS = 100
 
 class PersonalTokenAdmin(StudioAdmin):
     needs = Permission.READ_TEAM
-    acts: ClassVar[tuple[Act, ...]] = (acts.ISSUE_TOKEN, acts.REVOKE_TOKEN)
+    acts: ClassVar[tuple[Act, ...]] = (token_acts.ISSUE_TOKEN, token_acts.REVOKE_TOKEN)
     list_display = ("name", "prefix", "person", "last_used_at", "expires_at", "revoked_at")
     search_fields = ("name", "prefix", "person__username")
     lookups: ClassVar[Mapping[str, Reader]] = {"after": UUID}
@@ -84,6 +84,6 @@ class PersonalTokenAdmin(StudioAdmin):
             "ends_soon": not ended and row.expires_at - now < timedelta(days=7),
             "days": max(0, (row.expires_at - now).days),
             "revoke": ""
-            if ended or not offers(actor, acts.REVOKE_TOKEN, row)
-            else self.act_url(acts.REVOKE_TOKEN, row.pk),
+            if ended or not offers(actor, token_acts.REVOKE_TOKEN, row)
+            else self.act_url(token_acts.REVOKE_TOKEN, row.pk),
         }

@@ -4,7 +4,7 @@ from rest_framework.views import APIView
 
 from teams_app import selectors
 from teams_app.api.endpoints import Call, operation, read_id
-from teams_app.api.shapes import IssuedTokenAnswer, TokenAnswer, TokenBody
+from teams_app.api.token_shapes import IssuedTokenAnswer, TokenAnswer, TokenBody
 from teams_app.engine.ids import Prefix
 from teams_app.engine.pages import Page
 from teams_app.services import tokens

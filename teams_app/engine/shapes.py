@@ -32,23 +32,22 @@ def _refusal(text: str, shape: type[Any]) -> InvalidInputError:
     place = _PLACE.search(text)
     problem = _PLACE.sub("", text)
     path = (place.group(1) if place else "$")[:_SHOWN_CHARACTERS]
-    details = {"path": path, "problem": problem[:_SHOWN_CHARACTERS]}
-    if unknown := _UNKNOWN.match(problem):
-        known = sorted(_field_names(shape))
-        return InvalidInputError(
-            f"There is no field {unknown.group(1)[:_SHOWN_CHARACTERS]!r} here{_where(path)}.",
-            suggestion=_did_you_mean(unknown.group(1), known),
-            details=details,
-        )
-    if missing := _MISSING.match(problem):
-        return InvalidInputError(
-            f"The field {missing.group(1)!r} is missing{_where(path)}.",
-            suggestion=f"Send {missing.group(1)!r}.",
-            details=details,
-        )
-    return InvalidInputError(
-        f"{problem[:_SHOWN_CHARACTERS]}{_where(path)}.", suggestion=f"Correct {path}.", details=details
-    )
+    unknown, missing = _UNKNOWN.match(problem), _MISSING.match(problem)
+    named = unknown or missing
+    name = named.group(1)[:_SHOWN_CHARACTERS] if named else ""
+    at = ".".join(filter(None, [path.removeprefix("$").removeprefix("."), name])) or "$"
+    details = {
+        "path": path,
+        "problem": problem[:_SHOWN_CHARACTERS],
+        "validationErrors": [{"path": at, "message": problem[:_SHOWN_CHARACTERS]}],
+    }
+    if unknown:
+        said, meant = f"There is no field {name!r} here", _did_you_mean(unknown.group(1), sorted(_field_names(shape)))
+    elif missing:
+        said, meant = f"The field {name!r} is missing", f"Send {name!r}."
+    else:
+        said, meant = problem[:_SHOWN_CHARACTERS], f"Correct {path}."
+    return InvalidInputError(f"{said}{_where(path)}.", suggestion=meant, details=details)
 
 
 def _where(path: str) -> str:

@@ -200,7 +200,7 @@ def test_an_assessment_is_asked_for_with_its_dimensions_and_levels():
     said = required(assessing("readiness"))[0]
 
     assert "assessmentId readiness" in said
-    assert "tests: low | high" in said
+    assert "tests (what is judged: Tests): low | high" in said
 
 
 def test_a_level_is_recorded_with_its_rationale():
@@ -441,3 +441,10 @@ def test_a_required_capability_that_fails_later_is_a_reason_there():
 
 def test_a_preferred_capability_that_is_not_there_stops_nothing():
     assert details(examined(probing(CapabilityNeed.PREFERRED), artifacts=[observed(status="unavailable")])) == []
+
+
+def test_what_an_assessment_and_each_of_its_dimensions_judge_reaches_the_agent():
+    said = " ".join(required(assessing("readiness", "safety")))
+
+    judged = [part for each in (READINESS, SAFETY) for part in (each, *each["dimensions"])]
+    assert [part["purpose"] for part in judged if f"judged: {part['purpose'].rstrip('.')})" not in said] == []

@@ -4,6 +4,7 @@ import base64
 import hashlib
 import re
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import anyio
@@ -437,3 +438,32 @@ def test_no_other_grant_is_taken(program, grant):
         httpx.post(f"{program.url}/oauth/token", data={"grant_type": grant, "client_id": program.client_id}),
         "unsupported_grant_type",
     )
+
+
+def test_a_person_in_two_teams_says_in_which_one_the_client_acts(house, program, alice):
+    from teams_app.models import AgentKey
+    from tests.cast import team_id
+
+    play("alice", house.other_team, Role.OPERATOR)
+
+    tokens = program.fetches(told(alice.answers(program.asks(), team=team_id(house.other_team)))["code"]).json()
+
+    assert AgentKey.objects.get().team_id == house.other_team.pk
+    assert program.calls(tokens["access_token"]).status_code == 200
+
+
+def test_of_several_that_bring_one_code_or_one_refresh_token_at_once_one_is_served(program, alice):
+    code = told(alice.answers(program.asks()))["code"]
+
+    exchanged = at_once(lambda: program.fetches(code))
+    assert sorted(answer.status_code for answer in exchanged) == [200, 400, 400, 400]
+    (first,) = [answer.json() for answer in exchanged if answer.status_code == 200]
+    renewed = [answer.status_code for answer in at_once(lambda: program.renews(first["refresh_token"]))]
+
+    assert renewed.count(200) <= 1
+    assert set(renewed) <= {200, 400}
+
+
+def at_once(call, times=4):
+    with ThreadPoolExecutor(times) as threads:
+        return list(threads.map(lambda _: call(), range(times)))

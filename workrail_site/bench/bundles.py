@@ -6,9 +6,10 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -49,11 +50,10 @@ def bundle_report(*, stage: Stage, events: int) -> str:
     )
 
 
-def _long_session(stage: Stage, events: int) -> tuple[Any, int]:
-    """Advanced until its log is so long."""
+def _long_session(stage: Stage, events: int) -> tuple[UUID, int]:
+    """Advanced until its log is so long. A run that is at its end is followed by another one in the same session."""
     now = timezone.now()
-    beginning = Beginning(workflow_id=stage.workflow_id, goal="Leave as a file")
-    value = start_run(actor=stage.actor, beginning=beginning, now=now, entropy=os.urandom, speech=RAIL).value
+    value = _begun(stage, now)
     session_id = from_text(Prefix.SESSION, value["session"]["sessionId"])
     if session_id is None:
         raise RuntimeError("A start answers with the id of its session.")
@@ -61,18 +61,27 @@ def _long_session(stage: Stage, events: int) -> tuple[Any, int]:
     while count < events:
         for _ in range(100):
             now += timedelta(seconds=1)
-            value = runs.advance_run(
-                actor=stage.actor,
-                state_token=value["stateToken"],
-                ack_token=value["ackToken"],
-                submission=Submission(notes=NOTES),
-                preferences=None,
-                now=now,
-                entropy=os.urandom,
-                speech=RAIL,
-            ).value
+            value = _begun(stage, now, session_id) if value["isComplete"] else _advanced(stage, now, value)
         count = read_session(actor=stage.actor, session_id=session_id).event_count
     return session_id, count
+
+
+def _begun(stage: Stage, now: datetime, session_id: UUID | None = None) -> dict[str, Any]:
+    beginning = Beginning(workflow_id=stage.workflow_id, goal="Leave as a file", session_id=session_id)
+    return start_run(actor=stage.actor, beginning=beginning, now=now, entropy=os.urandom, speech=RAIL).value
+
+
+def _advanced(stage: Stage, now: datetime, value: dict[str, Any]) -> dict[str, Any]:
+    return runs.advance_run(
+        actor=stage.actor,
+        state_token=value["stateToken"],
+        ack_token=value["ackToken"],
+        submission=Submission(notes=NOTES),
+        preferences=None,
+        now=now,
+        entropy=os.urandom,
+        speech=RAIL,
+    ).value
 
 
 def _seconds(work: Callable[[], object]) -> float:

@@ -8,21 +8,13 @@ from pydantic.alias_generators import to_camel
 
 from sessions_app.engine.presets import Preset
 from sessions_app.engine.submissions import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
+from sessions_app.services.requests import MAX_GOAL_CHARACTERS, MAX_HANDLE_CHARACTERS, MAX_TITLE_CHARACTERS, Intent
 from workflows_app.engine.program import Autonomy, RiskPolicy, WorkflowKind
 
-MAX_GOAL_CHARACTERS = 2048
-MAX_TITLE_CHARACTERS = 200
 MAX_TEXT_CHARACTERS = 1000
 MAX_CURSOR_CHARACTERS = 600
 MAX_LISTED = 50
 DEFAULT_LISTED = 20
-# Longer than any token or id, so that one that was mangled is refused by whoever reads it, with a better word.
-MAX_HANDLE_CHARACTERS = 512
-
-
-class Intent(StrEnum):
-    ADVANCE = "advance"
-    REHYDRATE = "rehydrate"
 
 
 class Part(StrEnum):

@@ -1,19 +1,15 @@
 """Arguments of the rail tools as what the services take."""
 
 from collections.abc import Mapping
-from typing import Any, NoReturn
-from uuid import UUID
+from typing import Any
 
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.presets import read_preferences
 from sessions_app.engine.resume import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.submissions import Submission, read_submission
-from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.ids import Prefix, from_text
-from workrail_site.dialects.rail.parameters import Intent, Mode, Observed, Output
-
-_SAME_REPLY = "the ackToken that stands beside this stateToken"
+from sessions_app.services.requests import Intent, check_intent, read_observations
+from workrail_site.dialects.rail.parameters import Mode, Observed, Output
 
 
 def submission_of(output: Output | None, context: Mapping[str, Any] | None = None) -> Submission:
@@ -33,13 +29,12 @@ def change_of(mode: Mode | None) -> PreferenceChange | None:
 def observations_of(observed: Observed | None) -> dict[ObservationKey, str]:
     if observed is None:
         return {}
-    given = {
-        ObservationKey.GIT_BRANCH: observed.git_branch,
-        ObservationKey.GIT_HEAD_SHA: observed.git_head_sha,
-        ObservationKey.REPOSITORY: observed.repository,
-        ObservationKey.TICKET: observed.ticket,
-    }
-    return {key: value for key, value in given.items() if value is not None}
+    return read_observations(
+        git_branch=observed.git_branch,
+        git_head_sha=observed.git_head_sha,
+        repository=observed.repository,
+        ticket=observed.ticket,
+    )
 
 
 def resume_query_of(
@@ -58,20 +53,7 @@ def resume_query_of(
     )
 
 
-def session_id_of(text: str | None) -> UUID | None:
-    if text is None:
-        return None
-    session_id = from_text(Prefix.SESSION, text.strip())
-    if session_id is None:
-        raise InvalidInputError(
-            "This is no id of a session.",
-            suggestion="Leave sessionId out to begin a new session, or take it from a reply or from resume_session.",
-            details={"validationErrors": [{"path": "sessionId", "message": "Session ids look like sess_…."}]},
-        )
-    return session_id
-
-
-def check_intent(
+def check_meant(
     *,
     intent: Intent | None,
     state_token: str,
@@ -80,47 +62,8 @@ def check_intent(
     context: Mapping[str, Any] | None,
     mode: Mode | None,
 ) -> None:
-    """Whether `continue_workflow` means what it says. Reading a step again keeps nothing, so nothing may be lost in it."""
-    lost = [
-        name for name, given in (("output", _says(output)), ("context", context), ("preferences", _says(mode))) if given
-    ]
-    if ack_token is None and (intent is Intent.ADVANCE or lost):
-        _refuse_unacknowledged(intent, state_token, lost, output)
-    if ack_token is not None and intent is Intent.REHYDRATE:
-        raise InvalidInputError(
-            "The intent is rehydrate, and an ackToken is sent: an acknowledgement advances. Nothing was recorded.",
-            suggestion="To finish the step, leave intent out. To be told the step again, send the stateToken alone.",
-            details={
-                "validationErrors": [{"path": "intent", "message": "Contradicts ackToken."}],
-                "correctTemplate": {"stateToken": state_token},
-                "nextCall": {
-                    "tool": "continue_workflow",
-                    "params": {"stateToken": state_token, "ackToken": ack_token},
-                },
-            },
-        )
-
-
-def _refuse_unacknowledged(intent: Intent | None, state_token: str, lost: list[str], output: Output | None) -> NoReturn:
-    what = (
-        f"{' and '.join(lost)} came without an ackToken" if lost else "the intent is advance, and there is no ackToken"
-    )
-    params: dict[str, Any] = {"stateToken": state_token, "ackToken": f"<{_SAME_REPLY}>"}
-    if output is not None:
-        params["output"] = "<as you sent it>"
-    contradiction = [{"path": "intent", "message": "rehydrate keeps nothing of what is sent with it."}]
-    raise InvalidInputError(
-        f"Nothing was recorded: {what}. Only an acknowledgement keeps what is sent with it.",
-        suggestion=f"Call again with {_SAME_REPLY}. If it is lost, send the stateToken alone: the reply prints a fresh one.",
-        details={
-            "validationErrors": [
-                {"path": "ackToken", "message": "Required to record anything, and missing."},
-                *(contradiction if intent is Intent.REHYDRATE else []),
-            ],
-            "nextCall": {"tool": "continue_workflow", "params": params},
-            "correctTemplate": params,
-        },
-    )
+    kept = {"output": _says(output), "context": bool(context), "preferences": _says(mode)}
+    check_intent(intent=intent, state_token=state_token, ack_token=ack_token, kept=kept, tool="continue_workflow")
 
 
 def _says(group: Output | Mode | None) -> bool:

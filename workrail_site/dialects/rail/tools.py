@@ -7,6 +7,7 @@ from django.utils import timezone
 from sessions_app.engine.submissions import Submission
 from sessions_app.services import runs, sessions
 from sessions_app.services.beginning import Beginning, start_run
+from sessions_app.services.requests import read_session_id
 from sessions_app.services.resume import resume_sessions
 from sessions_app.services.speech import Reply
 from teams_app.engine.errors import InvalidInputError
@@ -15,10 +16,9 @@ from workrail_site.dialects.rail import library, parameters as given, resuming
 from workrail_site.dialects.rail.asking import RailAsking
 from workrail_site.dialects.rail.readings import (
     change_of,
-    check_intent,
+    check_meant,
     observations_of,
     resume_query_of,
-    session_id_of,
     submission_of,
 )
 from workrail_site.dialects.rail.replies import RAIL, render_text
@@ -96,7 +96,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             context=context or {},
             preferences=change_of(preferences),
             observations=observations_of(observations),
-            session_id=session_id_of(session_id),
+            session_id=read_session_id(session_id),
             title=title.strip(),
             request_key=caller().request_key,
         )
@@ -123,7 +123,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
 
         Without ackToken: for a lost or rewound chat. The reply is the pending step with a recap; nothing is recorded.
         """
-        check_intent(
+        check_meant(
             intent=intent,
             state_token=state_token,
             ack_token=ack_token,
