@@ -38,7 +38,7 @@ Artifact = Annotated[
 ]
 
 
-class Output(Group):
+class GivenOutput(Group):
     notes_markdown: str | None = Field(
         None,
         description="About ten lines of Markdown: what you did and found, what is next. It survives a lost chat.",
@@ -50,7 +50,7 @@ class Output(Group):
     )
 
 
-class Mode(Group):
+class GivenMode(Group):
     preset: Preset | None = Field(
         None,
         description="guided: stops when something required is missing. full_auto_stop: only for what the user alone can "
@@ -134,12 +134,12 @@ Context = Annotated[
     ),
 ]
 StepOutput = Annotated[
-    Output | None,
+    GivenOutput | None,
     Field(description="What is to be kept of the work on this step. The reply says what the step asks for."),
 ]
-NoteOutput = Annotated[Output, Field(description="What is to be kept. notesMarkdown is the purpose of this call.")]
+NoteOutput = Annotated[GivenOutput, Field(description="What is to be kept. notesMarkdown is the purpose of this call.")]
 Preferences = Annotated[
-    Mode | None,
+    GivenMode | None,
     Field(description="How the run behaves from here on. Leave it out unless your user asked for a mode."),
 ]
 ContinueIntent = Annotated[
