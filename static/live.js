@@ -135,12 +135,15 @@ async function poll() {
 
 function listen() {
   stop();
-  source = new EventSource(page.dataset.live);
+  // The page of a run is drawn once for all who look at it in the same way, and sent.
+  const shared = document.querySelector("[data-live-page=run]") ? `?search=${encodeURIComponent(location.search)}` : "";
+  source = new EventSource(page.dataset.live + shared);
   source.addEventListener("open", () => {
     clearInterval(timer);
     tell("", "Live");
   });
   source.addEventListener("changed", refresh);
+  source.addEventListener("parts", (event) => put(new DOMParser().parseFromString(JSON.parse(event.data), "text/html")));
   source.addEventListener("error", () => {
     tell(" is-away", source.readyState === EventSource.CLOSED ? "Asks every 5 s" : "Reconnecting");
     clearInterval(timer);

@@ -1,7 +1,9 @@
 """Server-sent events for the pages of the Studio: a page is told that what it shows has moved on, and fetches it again.
 
 One task asks the database once in a second for all viewers of this process, and only while there are any. A viewer holds
-a queue and an open answer: no thread, no connection to the database.
+a queue and an open answer: no thread, no connection to the database. What a run looks like
+now is drawn once for all who look at the same part of it in the same role, and sent to them; whoever looks at anything else
+fetches their page themselves.
 """
 
 import asyncio
@@ -9,6 +11,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from urllib.parse import parse_qs
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
@@ -27,18 +30,28 @@ TICK_S = 1.0
 HEARTBEAT_S = 15.0
 # Who may watch is asked anew by whoever comes back.
 LONGEST_S = 600.0
+# Of a page that is drawn for it: what it is sent is more than that something has changed.
+LONGEST_DRAWN_S = 300.0
 MOST_VIEWERS = 1_000
+# Longer addresses of a page, and larger pages, are fetched by whoever looks at them.
+_MOST_SEARCH_CHARACTERS = 300
+_MOST_SENT_BYTES = 200_000
+_MOST_DRAWN = 200
+_NOT_PASSED_ON = frozenset({b"if-none-match", b"accept-encoding", b"last-event-id", b"x-workrail-live"})
 
 ReadVersions = Callable[[frozenset[UUID], frozenset[UUID]], Awaitable[dict[UUID, str]]]
 
 
 @dataclass(eq=False, slots=True)
 class Viewer:
-    """`version` is what its page has been told last."""
+    """`version` is what its page has been told last. `shown` is the page where it may be drawn for several at once, by its path,
+    its query and the group of those who see the same.
+    """
 
     kind: str
     watched: UUID
     version: str
+    shown: tuple[str, str, str] | None = None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
@@ -93,6 +106,7 @@ class Live:
     def __init__(self, *, django: AsgiApplication, watch: Watch | None = None) -> None:
         self._django = django
         self._watch = watch or Watch(read=read_versions)
+        self._drawn: dict[tuple[str, str, str], tuple[str, asyncio.Task[str]]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         by_rest = _REST.fullmatch(str(scope["path"]))
@@ -100,7 +114,8 @@ class Live:
         if not is_page and (by_rest is None or scope["method"] != "GET" or self._watch.is_full):
             await self._django(scope, receive, send)
             return
-        parts = await self._ask(scope, by_rest)
+        watching = f"{by_rest[1]}version" if by_rest else _WATCH_PATH + str(scope["path"]).removeprefix(PATH)
+        parts = await self._ask(scope, watching, str(scope["query_string"], "latin-1") if by_rest else "")
         status, body = int(parts[0]["status"]), b"".join(part.get("body", b"") for part in parts[1:])
         if by_rest and status != _FORWARDED:
             # A program is told why, in the words of REST.
@@ -113,19 +128,40 @@ class Live:
             await send({"type": "http.response.body", "body": b""})
             return
         told = json.loads(body)
-        viewer = Viewer(kind=told["kind"], watched=UUID(told["watched"]), version=told["version"])
+        viewer = Viewer(
+            kind=told["kind"], watched=UUID(told["watched"]), version=told["version"], shown=_shown(scope, told)
+        )
         await _start(send)
         last = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1")
         if last and last != viewer.version:
             viewer.changed.set()
         self._watch.join(viewer)
         try:
-            await _stream(viewer, receive, send)
+            await _stream(viewer, receive, send, lambda: self._draw(viewer, scope))
         finally:
             self._watch.leave(viewer)
 
-    async def _ask(self, scope: Scope, by_rest: re.Match[str] | None) -> list[Message]:
-        path = f"{by_rest[1]}version" if by_rest else _WATCH_PATH + str(scope["path"]).removeprefix(PATH)
+    async def _draw(self, viewer: Viewer, scope: Scope) -> str:
+        """The parts of the viewer's page as they are now, drawn once for all who see the same; empty where they cannot be sent."""
+        if viewer.shown is None:
+            return ""
+        version, task = self._drawn.get(viewer.shown, ("", None))
+        if task is None or version != viewer.version:
+            task = asyncio.create_task(self._parts(scope, *viewer.shown[:2]))
+            self._drawn.pop(viewer.shown, None)
+            self._drawn[viewer.shown] = (viewer.version, task)
+            if len(self._drawn) > _MOST_DRAWN:
+                del self._drawn[next(iter(self._drawn))]
+        # Whoever leaves does not take it from the others.
+        return await asyncio.shield(task)
+
+    async def _parts(self, scope: Scope, path: str, search: str) -> str:
+        parts = await self._ask(scope, path, search, (b"x-workrail-live", b"shared"))
+        body = b"".join(part.get("body", b"") for part in parts[1:])
+        is_sent = parts[0]["status"] == _FORWARDED and len(body) <= _MOST_SENT_BYTES
+        return body.decode("utf-8", "replace") if is_sent else ""
+
+    async def _ask(self, scope: Scope, path: str, search: str, *more: tuple[bytes, bytes]) -> list[Message]:
         parts: list[Message] = []
 
         came = False
@@ -140,8 +176,14 @@ class Live:
         async def keep(message: Message) -> None:
             parts.append(message)
 
-        headers = [(name, value) for name, value in scope["headers"] if name != b"if-none-match"]
-        await self._django({**scope, "path": path, "raw_path": path.encode(), "headers": headers}, no_body, keep)
+        asked = {
+            **scope,
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": search.encode("latin-1"),
+            "headers": [*(each for each in scope["headers"] if each[0] not in _NOT_PASSED_ON), *more],
+        }
+        await self._django(asked, no_body, keep)
         return parts
 
 
@@ -157,6 +199,15 @@ def _read_and_let_go(sessions: frozenset[UUID], teams: frozenset[UUID]) -> dict[
         connection.close_if_unusable_or_obsolete()
 
 
+def _shown(scope: Scope, told: dict[str, str]) -> tuple[str, str, str] | None:
+    """Only what Django says may be drawn for several, in the view of it that the page asks for."""
+    asked = parse_qs(str(scope["query_string"], "latin-1"), keep_blank_values=True).get("search")
+    search = asked[-1].removeprefix("?") if asked else ""
+    if not asked or not told.get("page") or len(search) > _MOST_SEARCH_CHARACTERS or not search.isascii():
+        return None
+    return told["page"], search, told["group"]
+
+
 async def _start(send: Send) -> None:
     headers = [
         (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -168,10 +219,10 @@ async def _start(send: Send) -> None:
     await send({"type": "http.response.body", "body": b"retry: 3000\n\n", "more_body": True})
 
 
-async def _stream(viewer: Viewer, receive: Receive, send: Send) -> None:
+async def _stream(viewer: Viewer, receive: Receive, send: Send, draw: Callable[[], Awaitable[str]]) -> None:
     """Until the browser leaves, or the time is up."""
     loop = asyncio.get_running_loop()
-    end = loop.time() + LONGEST_S
+    end = loop.time() + (LONGEST_S if viewer.shown is None else LONGEST_DRAWN_S)
     gone = asyncio.ensure_future(_until_gone(receive))
     try:
         while loop.time() < end and not gone.done():
@@ -182,7 +233,9 @@ async def _stream(viewer: Viewer, receive: Receive, send: Send) -> None:
                 return
             if changed in done:
                 viewer.changed.clear()
-                await _send_event(send, f"id: {viewer.version}\nevent: changed\ndata: {viewer.version}\n\n")
+                version, drawn = viewer.version, await draw()
+                told = f"event: parts\ndata: {json.dumps(drawn)}" if drawn else f"event: changed\ndata: {version}"
+                await _send_event(send, f"id: {version}\n{told}\n\n")
             else:
                 changed.cancel()
                 await _send_event(send, ": still here\n\n")

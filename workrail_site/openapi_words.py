@@ -20,6 +20,7 @@ alias|Another name of a workflow|team.brief
 aliases|The other names that the team has given it
 annotations|What clients ask before they let a model call it
 answer|What was answered, when it was
+answerAt|The address of the page at which a signed-in person answers|https://rails.example.com/studio/
 answered|What a person answered just before this step
 answers|By the id of a step or a checkpoint: what is handed in or chosen there
 answersHuman|Whether the token may answer questions that ask for a person
@@ -231,6 +232,7 @@ stateToken|Names a step of a run|st.v1.h4zq…
 status|How it stands; of a refusal, the status of HTTP
 step|The step|review
 stepContext|What the workflow says beside the step
+stopped|That a person has paused or ended the run, and why
 strictness|How strictly the source is read
 suggestion|What to do about it|Send runId.
 summary|In a line|Looks for what is missing.
@@ -260,6 +262,7 @@ valid|Whether no problem is an error
 validation|What was found wrong with what was handed in
 variables|The variables of the run
 version|Its version|1.0.0
+waitsForPerson|The questions that only a signed-in person answers
 waivedBy|Who said that nothing may stop the run
 warnings|What to know, though nothing was stopped
 watched|What the version is of

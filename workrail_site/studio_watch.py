@@ -3,6 +3,8 @@
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils import timezone
 
 from sessions_app.admin.pages import found
 from sessions_app.selectors.heads import session_of_run, versions_of
@@ -12,7 +14,10 @@ from teams_app.admin.pages import actor_of
 def watch_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     actor = actor_of(request)
     session_id = found(lambda: session_of_run(actor=actor, run_id=run_id))
-    return _answer(request, kind="session", watched=session_id)
+    # In one role, team and zone people see the same of a run, but for the drawer, which is no part that moves.
+    group = f"{actor.team_id} {actor.role} {timezone.get_current_timezone_name()}"
+    page = reverse("admin:sessions_app_run_change", args=(run_id,))
+    return _answer(request, kind="session", watched=session_id, page=page, group=group)
 
 
 def watch_team(request: HttpRequest) -> HttpResponse:
@@ -24,14 +29,14 @@ def no_stream(request: HttpRequest, **_place: object) -> HttpResponse:  # noqa: 
     return HttpResponse(status=204)
 
 
-def _answer(request: HttpRequest, *, kind: str, watched: UUID) -> HttpResponse:
+def _answer(request: HttpRequest, *, kind: str, watched: UUID, **shared: str) -> HttpResponse:
     versions = versions_of(sessions=[watched] if kind == "session" else [], teams=[watched] if kind == "team" else [])
     version = versions.get(watched, "")
     tag = f'"{version}"'
     if request.headers.get("If-None-Match") == tag:
         answer = HttpResponse(status=304)
     else:
-        answer = JsonResponse({"kind": kind, "watched": str(watched), "version": version})
+        answer = JsonResponse({"kind": kind, "watched": str(watched), "version": version, **shared})
     answer["ETag"] = tag
     answer["Cache-Control"] = "private, no-cache"
     return answer

@@ -61,11 +61,12 @@ def actor_ids(graph: Graph) -> set[str]:
 
 
 def context_of(
-    *, actor: Actor, graph: Graph, view: View, part: str, names: dict[str, str], now: datetime
+    *, actor: Actor, graph: Graph, view: View, part: str, names: dict[str, str], now: datetime, reader_id: str
 ) -> dict[str, Any]:
+    """`reader_id` is who is “you” on the page; nobody, where it is drawn for several."""
     program = load_program(graph.run.workflow_hash)
     places = places_of(program=program, state=graph.tip_state)
-    facts = drawn.facts_of(graph=graph, names=names, places=places, actor_id=actor.id, now=now)
+    facts = drawn.facts_of(graph=graph, names=names, places=places, actor_id=reader_id, now=now)
     opened = _drawer(actor, graph, view, part=part, facts=facts) if graph.chosen is not None else None
     run = graph.run
     waiting = [question for question in graph.questions if question.state is CheckpointState.OPEN]

@@ -187,13 +187,21 @@ class RunAdmin(ActivityAdmin):
         actor = actor_of(request)
         now = timezone.now()
         view = run_page.view_of(request)
+        # Drawn for several people at once: nobody in it is “you”.
+        is_shared = request.headers.get("X-Workrail-Live") == "shared"
         graph = pages.found(lambda: read_graph(actor=actor, run_id=run_id, chosen=view.node))
         if view.node is not None and graph.chosen is None:
             raise Http404
         names = selectors.name_actors(actor=actor, ids=run_page.actor_ids(graph))
         tab = request.GET.get("tab", "")
         shown = run_page.context_of(
-            actor=actor, graph=graph, view=view, part=request.GET.get("part", ""), names=names, now=now
+            actor=actor,
+            graph=graph,
+            view=view,
+            part=request.GET.get("part", ""),
+            names=names,
+            now=now,
+            reader_id="" if is_shared else actor.id,
         )
         may_steer = actor.may(Permission.STEER_RUNS) and graph.run.dialect.value in forking.FORKED_IN
         further = self.further_parts(actor)
@@ -202,7 +210,7 @@ class RunAdmin(ActivityAdmin):
         return pages.page(
             self,
             request,
-            "studio/run.html",
+            "studio/run_live.html" if is_shared else "studio/run.html",
             live_run=run_id,
             status=400 if refused else 200,
             refusal=refused.words if refused else "",

@@ -9,7 +9,7 @@ from sessions_app.engine.drafts import gap_name, output_name
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
 from sessions_app.engine.reasons import Detail, GapCategory, GapSeverity
 from sessions_app.engine.resume import Confidence, Why
-from sessions_app.engine.runs import AttemptKind, Dialect, NextIntent, OutputChannel, RunStatus
+from sessions_app.engine.runs import AttemptKind, Dialect, NextIntent, OutputChannel, RunStatus, StopKind
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.tree import Tree, TreeLine
 from sessions_app.engine.values import (
@@ -383,6 +383,21 @@ class PersonsAnswer(Shape, frozen=True):
     reason: str | msgspec.UnsetType = msgspec.UNSET
 
 
+class AskedOfPersonAnswer(Shape, frozen=True):
+    """A question that only a signed-in person answers, and the address of its page."""
+
+    checkpoint_id: str
+    answer_at: str
+
+
+class StoppedAnswer(Shape, frozen=True):
+    """That a person has stopped the run, and why; `by` is their id."""
+
+    kind: StopKind
+    reason: str
+    by: str
+
+
 class ReplyAnswer(Shape, frozen=True):
     """What an agent is answered. `pending` is null at the end of a run; `blockers` come with kind `blocked`.
 
@@ -403,6 +418,8 @@ class ReplyAnswer(Shape, frozen=True):
     checkpoint_token: str | msgspec.UnsetType = msgspec.UNSET
     recorded: bool | msgspec.UnsetType = msgspec.UNSET
     goal: str | msgspec.UnsetType = msgspec.UNSET
+    waits_for_person: list[AskedOfPersonAnswer] | msgspec.UnsetType = msgspec.UNSET
+    stopped: StoppedAnswer | msgspec.UnsetType = msgspec.UNSET
     answered: PersonsAnswer | msgspec.UnsetType = msgspec.UNSET
     recap: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     branch: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET

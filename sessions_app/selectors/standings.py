@@ -18,6 +18,9 @@ from sessions_app.models import Attempt, Event
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
+# Where the cursor of a connection is kept, on Django's wrapper of it.
+_KEPT = "workrail_prepared_cursor"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recorded:
@@ -189,17 +192,38 @@ def birth_date(session_id: UUID) -> date:
 
 
 class PreparedCursor:
-    """Fails as Django's own cursors do: with the errors of `django.db`, and so that Django hears of a lost connection."""
+    """Fails as Django's own cursors do: with the errors of `django.db`, and so that Django hears of a lost connection.
 
-    __slots__ = ("_cursor", "_django")
+    One is kept for each connection: what it has read is fetched before it is asked again.
+    """
+
+    __slots__ = ("_cursor", "_django", "_waiting", "raw")
 
     def __init__(self, django: BaseDatabaseWrapper) -> None:
         self._django = django
-        self._cursor = psycopg.RawCursor(django.connection)
+        self.raw: psycopg.Connection[Any] = django.connection
+        self._cursor = psycopg.RawCursor(self.raw)
+        self._waiting = select.poll()
+        if not self.raw.closed:
+            self._waiting.register(self.raw.pgconn.socket, select.POLLIN)
 
     def execute(self, statement: LiteralString, parameters: Sequence[Any]) -> psycopg.RawCursor[Any]:
         with self._django.wrap_database_errors:
             return self._cursor.execute(statement, parameters)
+
+    def is_lost(self) -> bool:
+        """Whether the server has left: told by the socket, without asking the server.
+
+        Nothing is under way on it, so what can be read there is its end, or a message that libpq keeps for later.
+        """
+        if self.raw.closed:
+            return True
+        try:
+            while self._waiting.poll(0):
+                self.raw.pgconn.consume_input()
+        except psycopg.OperationalError:
+            return True
+        return False
 
 
 def prepared_cursor() -> PreparedCursor:
@@ -208,24 +232,20 @@ def prepared_cursor() -> PreparedCursor:
     Django's wrapper never prepares a statement, and parsing the text of a long one costs more than running it.
     """
     django = connections[DEFAULT_DB_ALIAS]
-    if django.connection is not None and not django.in_atomic_block and _is_lost(django.connection):
+    kept = _kept_by(django)
+    if kept is not None:
+        if django.in_atomic_block or not kept.is_lost():
+            return kept
         django.close()
     django.ensure_connection()
-    return PreparedCursor(django)
+    return _kept_by(django) or PreparedCursor(django)
 
 
-def _is_lost(raw: psycopg.Connection[Any]) -> bool:
-    """Whether the server has left: told by the socket, without asking the server.
-
-    Nothing is under way on it, so what can be read there is its end, or a message that libpq keeps for later.
-    """
-    if raw.closed:
-        return True
-    waiting = select.poll()
-    waiting.register(raw.pgconn.socket, select.POLLIN)
-    try:
-        while waiting.poll(0):
-            raw.pgconn.consume_input()
-    except psycopg.OperationalError:
-        return True
-    return False
+def _kept_by(django: BaseDatabaseWrapper) -> PreparedCursor | None:
+    if django.connection is None:
+        return None
+    kept: PreparedCursor | None = getattr(django, _KEPT, None)
+    if kept is None or kept.raw is not django.connection:
+        kept = PreparedCursor(django)
+        setattr(django, _KEPT, kept)
+    return kept

@@ -84,7 +84,7 @@ def tell_answer(
     first.
     """
     warnings = (*_unrecorded(submission), *drift_known(mover, after.standing))
-    told = facts_at(after, speech, entropy=mover.entropy, warnings=warnings)
+    told = facts_at(mover.actor, after, speech, entropy=mover.entropy, warnings=warnings)
     reply = speech.reply(replace(told, outcome=Outcome.ADVANCED))
     standing = after.standing
     draft = _answer_told(after, use)

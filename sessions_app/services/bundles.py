@@ -7,14 +7,14 @@ import gzip
 import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, cast
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DataError, IntegrityError, transaction
+from django.db import DataError, IntegrityError, ProgrammingError, transaction
 
 from sessions_app.engine import handles as handle_tokens, tokens
 from sessions_app.engine.bundle_checks import Examined, ExaminedSession, examine_bundle
@@ -38,11 +38,13 @@ from sessions_app.engine.bundles import (
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.models import LedgerEntry, WorkSession
 from sessions_app.selectors.bundles import StoredSession, moment_text, read_with_children
+from sessions_app.selectors.standings import birth_date
 from sessions_app.services.bundle_rows import write_parts
 from sessions_app.services.keys import current_keys
 from sessions_app.services.ledger import enter_imported
 from sessions_app.services.signing import installation_key, own_signers
-from teams_app.engine.actors import Actor, Permission
+from sessions_app.services.upkeep import ensure_partition
+from teams_app.engine.actors import NO_TEAM, Actor, Door, Permission, system_actor
 from teams_app.engine.ids import Prefix, to_text, uuid7
 from teams_app.services.audit import record_audit
 from workflows_app.selectors.programs import attached_contents, program_bytes
@@ -171,6 +173,7 @@ def import_bundle(
         actor=actor, source=source, examined=examined, now=now, progress=progress, finish=finish, max_bytes=max_bytes
     )
     if not examined.leads_outside and not _taken(examined):
+        _make_months(examined)
         try:
             return writing.run(None)
         except IntegrityError:
@@ -281,6 +284,15 @@ def _runs(session: ExaminedSession, renaming: Renaming | None) -> Iterator[Impor
 
 def _new(renaming: Renaming | None, old: UUID) -> UUID:
     return old if renaming is None else renaming.id(old)
+
+
+def _make_months(examined: Examined) -> None:
+    """Sessions that keep their ids keep the month of their birth, whose partition may be gone or never have been here."""
+    system = system_actor(team_id=NO_TEAM, door=Door.TASK)
+    for month in sorted({birth_date(session.session_id) for session in examined.sessions}):
+        # Whoever may not make it finds the partition that takes what has no other.
+        with suppress(ProgrammingError):
+            ensure_partition(actor=system, month=month)
 
 
 def _taken(examined: Examined) -> bool:

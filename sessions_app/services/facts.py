@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from sessions_app.engine import tokens
 from sessions_app.engine.decisions import Outcome, Warned, WarningCode
 from sessions_app.engine.reply_facts import Branching, NodeTokens, ReplyFacts
@@ -10,7 +12,7 @@ from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.keys import current_keys
-from sessions_app.services.moving import Entropy, Moved, Mover, Point
+from sessions_app.services.moving import Entropy, Moved, Mover, Point, stop_of
 from sessions_app.services.speech import Speech
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError, PreconditionFailedError
@@ -47,13 +49,15 @@ def facts_after(
     )
 
 
-def facts_at(at: Point, speech: Speech[ReplyFacts], *, entropy: Entropy, warnings: Sequence[Warned] = ()) -> ReplyFacts:
-    """A node as it stands, for a call that makes none."""
-    standing = at.standing
+def facts_at(
+    actor: Actor, at: Point, speech: Speech[ReplyFacts], *, entropy: Entropy, warnings: Sequence[Warned] = ()
+) -> ReplyFacts:
+    """A node as it stands, for a call that makes none; also that the run was stopped after it."""
+    standing, stop = at.standing, stop_of(actor.team_id, at.standing)
     return ReplyFacts(
         outcome=None,
         program=at.program,
-        snapshot=at.snapshot,
+        snapshot=at.snapshot if stop is None else replace(at.snapshot, stop=stop),
         workflow_id=standing.workflow_id,
         workflow_hash=standing.workflow_hash,
         session_id=standing.session_id,

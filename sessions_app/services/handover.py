@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine import handles, handover, manifests, questions
+from sessions_app.engine import handles, handover, manifests, questions, stops
 from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decisions import Answer, AnswerMode, AskQuestion, EnterActivity
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError, CheckpointOpenError, no_activity
@@ -26,7 +26,7 @@ from sessions_app.engine.reply_facts import (
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import TokenKind
-from sessions_app.selectors.handles import read_children
+from sessions_app.selectors.handles import Holder, read_children
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.handles import Held, held_at, held_of, holder_of, read_held, retired, token_at
 from sessions_app.services.keys import read_token
@@ -251,9 +251,16 @@ class _Turn:
         holder = holder_of(self.call.actor, self.token, self.call.dialect, nonce=self.use.nonce)
         reply = self.use.recorded(holder.standing.recorded, self.call.speech)
         if reply is None:
-            return point_of(holder.standing, handle=holder.handle)
+            return self._found(holder)
         held = held_of(holder)
         return Handed(reply=reply, held=held, found_in=held.snapshot.position.activity)
+
+    def _found(self, holder: Holder) -> Point:
+        """Of a run that a person has stopped nothing is told but that, and why."""
+        at = point_of(holder.standing, handle=holder.handle)
+        if at.snapshot.stop is not None:
+            raise stops.refusal(at.snapshot.stop)
+        return at
 
     def told(self, at: Point, what: Came) -> Handed:
         """Nothing is written."""

@@ -249,7 +249,7 @@ class Mover:
             at_ms=self.unix_ms,
             min_response_ms=settings.CHECKPOINT_MIN_RESPONSE_MS,
             due_ms=default_due_ms(),
-            stop=_stop_of(self.actor.team_id, standing),
+            stop=stop_of(self.actor.team_id, standing),
             more_nodes=tuple(self.new_id() for _ in range(nodes)),
         )
 
@@ -324,7 +324,7 @@ def _audited(draft: EventDraft, decision: Decision) -> Iterator[tuple[str, str]]
         yield "run.resumed", to_text(Prefix.RUN, place.run_id)
 
 
-def _stop_of(team_id: UUID, standing: Standing) -> Stop | None:
+def stop_of(team_id: UUID, standing: Standing) -> Stop | None:
     """That the run is stopped is told by its row, and by whom and why by its tip."""
     if standing.run_status not in STOPPED:
         return None

@@ -83,7 +83,7 @@ def read_situation(
 ) -> Reply:
     """Where a run driven by hand stands, or that an action was refused there. Nothing is written."""
     at = _looked_at(actor, state_token)
-    facts = facts_at(at, speech, entropy=os.urandom)
+    facts = facts_at(actor, at, speech, entropy=os.urandom)
     return speech.reply(replace(facts, refusal=refusal, awaited=_awaited_by(actor, at.snapshot)))
 
 

@@ -179,7 +179,7 @@ def _told(
     branching: Branching | None = None,
     outcome: Outcome | None = None,
 ) -> Reply:
-    facts = facts_at(at, speech, entropy=entropy, warnings=drift_of(actor, at.standing))
+    facts = facts_at(actor, at, speech, entropy=entropy, warnings=drift_of(actor, at.standing))
     return speech.reply(replace(facts, outcome=outcome, recap=recap or Recap(), branching=branching))
 
 

@@ -45,14 +45,20 @@ def ensure_partitions(*, actor: Actor, today: date) -> tuple[str, ...]:
     made: list[str] = []
     month = today.replace(day=1)
     for _ in range(MONTHS_AHEAD + 1):
-        following = _next_month(month)
-        name = f"sessions_app_event_{month:%Y_%m}"
-        with transaction.atomic():
-            if not _exists(name) and not Event.objects.filter(born_on=month).exists():
-                _make(name, month, following)
-                made.append(name)
-        month = following
+        made += ensure_partition(actor=actor, month=month)
+        month = _next_month(month)
     return tuple(made)
+
+
+def ensure_partition(*, actor: Actor, month: date) -> tuple[str, ...]:
+    """Of the month that begins on that day; its name if it was missing."""
+    require_system(actor)
+    name = f"sessions_app_event_{month:%Y_%m}"
+    with transaction.atomic():
+        if _exists(name) or Event.objects.filter(born_on=month).exists():
+            return ()
+        _make(name, month, _next_month(month))
+    return (name,)
 
 
 def drop_empty_partitions(*, actor: Actor, today: date) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 A seal names its key, so keys can change; what an older one has sealed is checked for as long as that key is kept.
 """
 
-import base64
+import binascii
 import hashlib
 import hmac
 from collections.abc import Sequence
@@ -16,6 +16,7 @@ import orjson
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAC_BYTES = 18
 _KEY_NAME_CHARACTERS = 8
+_FOR_ADDRESSES = bytes.maketrans(b"+/", b"-_")
 
 Part = str | int | None
 # The first one seals; all of them check.
@@ -66,11 +67,12 @@ def digest(*parts: Part) -> str:
 
 
 def _mac(key: bytes, domain: Domain, parts: Sequence[Part]) -> str:
-    return _text(hmac.digest(key, orjson.dumps([domain.value, *parts]), "sha256"))
+    return _text(hmac.digest(key, orjson.dumps([domain, *parts]), "sha256"))
 
 
 def _text(value: bytes) -> str:
-    return base64.urlsafe_b64encode(value[:_MAC_BYTES]).decode()
+    """Base64 for addresses; its own function in the library takes twice as long."""
+    return binascii.b2a_base64(value[:_MAC_BYTES], newline=False).translate(_FOR_ADDRESSES).decode("ascii")
 
 
 def to_us(moment: datetime) -> int:

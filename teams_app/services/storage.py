@@ -6,7 +6,7 @@ write touched would be a queue for all sessions of the team. A task measures the
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -54,13 +54,18 @@ _lock = threading.Lock()
 
 def require_room(*, team_id: UUID) -> None:
     """Before a write. Raises StorageFullError beyond the team's quota, RateLimitedError when too much came in a minute."""
+    count = _counts.get(team_id)
+    if count is None:
+        # Nothing is known of it yet; what it writes now will be charged.
+        return
+    is_fast = _is_beyond(count.window_bytes, settings.TEAM_STORAGE_MIB_PER_MINUTE)
+    is_full = _is_beyond(count.total + count.pending, settings.TEAM_STORAGE_MIB)
+    if not is_fast and not is_full:
+        return
     now = time.monotonic()
-    with _lock:
-        count = _count_of(team_id)
-        left_ms = int((count.window_began + _WINDOW_SECONDS - now) * 1000)
-        is_fast = left_ms > 0 and _is_beyond(count.window_bytes, settings.TEAM_STORAGE_MIB_PER_MINUTE)
-        is_full = _is_beyond(count.total + count.pending, settings.TEAM_STORAGE_MIB)
-        is_old = now - count.read_at > _READ_AGAIN_SECONDS
+    left_ms = int((count.window_began + _WINDOW_SECONDS - now) * 1000)
+    is_fast = is_fast and left_ms > 0
+    is_old = now - count.read_at > _READ_AGAIN_SECONDS
     if is_fast:
         raise RateLimitedError(
             f"Your team has stored more than {settings.TEAM_STORAGE_MIB_PER_MINUTE} MiB within a minute.",
@@ -96,11 +101,10 @@ def charge(*, team_id: UUID, stored_bytes: int) -> None:
         count.total, count.read_at = total, now
 
 
-def size_of(values: Iterable[object]) -> int:
+def size_of(values: Collection[object]) -> int:
     """About what these take as columns."""
-    columns = list(values)
-    long = [len(value) for value in columns if value.__class__ is str or value.__class__ is bytes]
-    return sum(long) + _FIXED_BYTES * (len(columns) - len(long))
+    long = [len(value) for value in values if value.__class__ is str or value.__class__ is bytes]
+    return sum(long) + _FIXED_BYTES * (len(values) - len(long))
 
 
 def stored_bytes(*, actor: Actor) -> int:

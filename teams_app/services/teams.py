@@ -57,7 +57,7 @@ def change_team(
     """What is left out stays as it is. `tokens_answer_human`: whether a person's token answers what asks for a person."""
     actor.require(Permission.MANAGE_TEAM)
     if name is None and tokens_answer_human is None:
-        raise InvalidInputError("Nothing is to be changed.", suggestion="Give name, tokensAnswerHuman or both.")
+        raise InvalidInputError("What is to be changed is missing.", suggestion="Give name, tokensAnswerHuman or both.")
     new_name = None if name is None else read_name(name)
     # FOR NO KEY UPDATE: two changes take turns, so the audit log tells each old name truly; inserts are not held up.
     team = Team.objects.select_for_update(no_key=True).get(pk=actor.team_id)

@@ -77,6 +77,8 @@ def issue_token(
 @transaction.atomic(durable=True)
 def revoke_token(*, actor: Actor, token_id: UUID, now: datetime) -> TokenValue:
     """One's own, or for an owner anybody's of the team. A token without the scope to manage revokes itself alone."""
+    if not actor.may(Permission.MANAGE_TEAM):
+        person_id_of(actor=actor)
     row = PersonalToken.objects.filter(team_id=actor.team_id, pk=token_id).select_related("person").first()
     if row is None or not _may_end(actor, row):
         raise no_token()
@@ -152,8 +154,9 @@ def _has_any(actor: Actor, scope: TokenScope) -> bool:
 def _may_end(actor: Actor, row: PersonalToken) -> bool:
     if actor.may(Permission.MANAGE_TEAM):
         return True
-    is_mine = actor.id == to_text(Prefix.PERSON, row.person_id)
-    return is_mine and (actor.token is None or actor.token.id == to_text(Prefix.TOKEN, row.pk))
+    return row.person_id == person_id_of(actor=actor) and (
+        actor.token is None or actor.token.id == to_text(Prefix.TOKEN, row.pk)
+    )
 
 
 def _note_use(row: PersonalToken, now: datetime) -> None:

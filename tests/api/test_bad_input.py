@@ -1,6 +1,7 @@
 """Every endpoint against every kind of bad input: a closed code, the next move, and nothing written."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -17,10 +18,11 @@ MEMBERS, MEMBER = "/api/v1/members", "/api/v1/members/{member}"
 KEYS, KEY, REVOKE = "/api/v1/keys", "/api/v1/keys/{key}", "/api/v1/keys/{key}/revoke"
 INVITATIONS, INVITATION = "/api/v1/invitations", "/api/v1/invitations/{invitation}"
 PASSWORD_LINK = "/api/v1/members/{member}/password-link"
+TOKENS, TOKEN, END = "/api/v1/tokens", "/api/v1/tokens/{token}", "/api/v1/tokens/{token}/revoke"
 AUDIT = "/api/v1/audit"
 
-READS = [WHOAMI, TEAMS, TEAM, MEMBERS, MEMBER, INVITATIONS, KEYS, KEY, AUDIT]
-LISTS = [MEMBERS, INVITATIONS, KEYS, AUDIT]
+READS = [WHOAMI, TEAMS, TEAM, MEMBERS, MEMBER, INVITATIONS, KEYS, KEY, TOKENS, TOKEN, AUDIT]
+LISTS = [MEMBERS, INVITATIONS, KEYS, TOKENS, AUDIT]
 WRITES = {
     ("POST", TEAMS): {"name": "x"},
     ("PATCH", TEAM): {"name": "x"},
@@ -29,6 +31,8 @@ WRITES = {
     ("PATCH", MEMBER): {"role": "viewer"},
     ("POST", KEYS): {"name": "x", "scopes": ["runs:read"]},
     ("POST", REVOKE): {},
+    ("POST", TOKENS): {"name": "x", "expiresAt": "2027-01-01T00:00:00Z"},
+    ("POST", END): {},
 }
 EVERYTHING = [("GET", path) for path in READS] + [*WRITES, ("DELETE", MEMBER), ("DELETE", INVITATION)]
 OF_A_ROW = [
@@ -41,6 +45,8 @@ OF_A_ROW = [
     ("DELETE", INVITATION),
     ("GET", KEY),
     ("POST", REVOKE),
+    ("GET", TOKEN),
+    ("POST", END),
 ]
 
 BAD_BODIES = {
@@ -60,6 +66,10 @@ BAD_BODIES = {
 @pytest.fixture
 def props(house):
     from teams_app.services.invitations import invite
+    from teams_app.services.tokens import issue_token
+
+    ends = NOW + timedelta(days=9)
+    token = issue_token(actor=house.alice.actor, name="laptop", scopes=frozenset(), expires_at=ends, now=NOW).token
 
     issued = issue(house.alice.actor)
     invited = invite(actor=house.alice.actor, username="dora", role=Role.VIEWER, now=NOW)
@@ -68,6 +78,7 @@ def props(house):
         "team": team_id(house.team),
         "member": member_id(house.bob),
         "key": to_text(Prefix.KEY, issued.key.id),
+        "token": to_text(Prefix.TOKEN, token.id),
         "text": issued.text,
     }
 
@@ -75,11 +86,23 @@ def props(house):
 @pytest.fixture
 def unchanged(props):
     """What the tables hold must be the same after the test as before it."""
-    from teams_app.models import AgentKey, AuditEntry, Invitation, Membership, PasswordReset, Person, Team
+    from teams_app.models import (
+        AgentKey,
+        AuditEntry,
+        Invitation,
+        Membership,
+        PasswordReset,
+        Person,
+        PersonalToken,
+        Team,
+    )
 
     def contents():
         links = [list(table.objects.order_by("id").values()) for table in (Invitation, PasswordReset)]
-        keys = AgentKey.objects.order_by("id").values_list("id", "name", "revoked_at")
+        keys = [
+            *AgentKey.objects.order_by("id").values_list("id", "name", "revoked_at"),
+            *PersonalToken.objects.order_by("id").values_list("id", "name", "revoked_at"),
+        ]
         members = Membership.objects.order_by("id").values_list("id", "role")
         teams = Team.objects.order_by("id").values_list("id", "name")
         people = Person.objects.order_by("id").values_list("id", "username")
@@ -164,7 +187,13 @@ def test_no_key_manages_a_team_whatever_its_scopes(unchanged, props, as_key, met
     problem(response, 403, "FORBIDDEN")
 
 
-@pytest.mark.parametrize(("method", "path"), [write for write in WRITES if write[1] != TEAMS] + [("GET", AUDIT)])
+# Everybody founds teams, and has tokens of their own.
+FOR_EVERYBODY = {TEAMS, TOKENS, END}
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [write for write in WRITES if write[1] not in FOR_EVERYBODY] + [("GET", AUDIT)]
+)
 def test_an_operator_manages_nothing(unchanged, props, house, as_person, method, path):
     response = as_person(house.bob)(method, path.format(**props), WRITES.get((method, path)))
 

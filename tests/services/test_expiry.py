@@ -4,8 +4,11 @@ import gzip
 import random
 import threading
 from datetime import timedelta
+from io import StringIO
 
 import pytest
+import time_machine
+from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 
 from sessions_app.engine.expiry import ExpiryRule, ExpiryVerdict
@@ -322,3 +325,59 @@ def test_partitions_of_months_without_a_session_are_dropped(desk):
     expire(years)
     assert upkeep.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ("sessions_app_event_2026_11",)
     assert upkeep.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ()
+
+
+def test_a_dry_run_says_what_would_go_and_deletes_nothing(desk):
+    gone, open_run = done(desk), begin(desk, *plain_steps(2), workflow_id="team.open")
+    with time_machine.travel(LATE, tick=False):
+        out = StringIO()
+        call_command("expire", "--dry-run", stdout=out)
+        told = out.getvalue()
+        assert f"{gone['session']['sessionId']} expired, idle since 2026-11-18" in told
+        assert f"{open_run['session']['sessionId']} to_be_warned, idle since 2026-11-18" in told
+        assert (WorkSession.objects.count(), Announcement.objects.filter(kind="session_expiring").count()) == (2, 0)
+
+        call_command("expire", stdout=out)
+    assert "1 sessions deleted." in out.getvalue()
+    assert WorkSession.objects.get().pk == session_id(open_run)
+
+
+def in_default():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM sessions_app_event WHERE tableoid = 'sessions_app_event_later'::regclass")
+        return cursor.fetchone()[0]
+
+
+@pytest.fixture
+def _other_months():
+    """Partitions are made for good; those of other months are gone when the next test looks."""
+    yield
+    empty_tables(connection)
+    upkeep.drop_empty_partitions(actor=SYSTEM, today=(NOW + timedelta(days=4000)).date())
+    upkeep.ensure_partitions(actor=SYSTEM, today=NOW.date())
+
+
+@pytest.mark.usefixtures("_other_months")
+def test_the_default_partition_never_fills_on_whatever_day_the_schedule_last_ran(desk):
+    """Months are made ahead: a schedule that rests for weeks does no harm."""
+    workflow_id = run_cast.published(desk, *plain_steps(1))
+    for day in range(0, 400, 50):
+        made_on = NOW + timedelta(days=day)
+        upkeep.ensure_partitions(actor=SYSTEM, today=made_on.date())
+        for later in (0, 49, 80):
+            run_cast.start(desk, workflow_id, now=made_on + timedelta(days=later))
+    assert in_default() == 0
+
+
+@pytest.mark.usefixtures("_other_months")
+def test_a_session_of_a_month_that_is_long_over_is_taken_in_beside_the_default_partition(desk):
+    old = NOW - timedelta(days=900)
+    upkeep.ensure_partitions(actor=SYSTEM, today=old.date())
+    data = export(
+        desk.person, session_id(run_cast.start(desk, run_cast.published(desk, *plain_steps(1)), now=old).value)
+    )
+    empty_tables(connection)
+    upkeep.drop_empty_partitions(actor=SYSTEM, today=NOW.date())
+    desk = run_cast.make_desk()
+    assert not take_in(desk.owner, data).renamed
+    assert in_default() == 0

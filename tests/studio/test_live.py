@@ -127,6 +127,61 @@ def test_whoever_comes_back_is_told_what_they_missed():
     assert b"id: 9\nevent: changed" in asyncio.run(visit())[2]["body"]
 
 
+def test_what_has_moved_is_drawn_once_for_all_who_look_at_it_alike():
+    """Two hundred viewers of one run in one role cost the page one request for each time that it moves on."""
+    drawn = []
+    told = {"kind": "session", "watched": str(RUN), "version": "1", "page": "/studio/run/", "group": "team viewer UTC"}
+
+    async def django(scope, receive, send):
+        is_page = scope["path"] == "/studio/run/"
+        if is_page:
+            drawn.append((scope["query_string"], dict(scope["headers"])[b"x-workrail-live"]))
+        body = b"<p>It moved.</p>" if is_page else json.dumps(told).encode()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": body})
+
+    async def visit():
+        joined = []
+
+        async def read(sessions, teams):
+            return {RUN: "2"} if len(joined) == 202 else {}
+
+        live = Live(django=django, watch=Watch(read=read, tick_s=0))
+        browsers = [Browser(enough=3) for _ in range(202)]
+        asked = [b"search=%3Fshow%3Dway"] * 200 + [b"search=", b""]
+        tasks = []
+        for browser, query in zip(browsers, asked, strict=True):
+            tasks.append(asyncio.create_task(live({**scope(), "query_string": query}, browser.receive, browser.send)))
+            await asyncio.sleep(0)
+        joined.extend(browsers)
+        await asyncio.gather(*tasks)
+        return [browser.heard[2]["body"] for browser in browsers]
+
+    heard = asyncio.run(visit())
+
+    assert sorted(drawn) == [(b"", b"shared"), (b"show=way", b"shared")]
+    assert set(heard[:201]) == {b'id: 2\nevent: parts\ndata: "<p>It moved.</p>"\n\n'}
+    assert heard[201] == b"id: 2\nevent: changed\ndata: 2\n\n"
+
+
+@pytest.mark.django_db
+def test_what_is_drawn_for_several_is_of_none_of_them():
+    doors = run_doors.open_doors()
+    begin_run(doors)
+    run = Run.objects.get()
+    path = f"/studio/sessions_app/run/{run.id}/change/"
+    told = doors.viewer.client.get(f"/studio/watch/run/{run.id}/").json()
+
+    shared = doors.viewer.client.get(path, headers={"X-Workrail-Live": "shared"}).content.decode()
+    of_other = doors.person.client.get(f"/studio/watch/run/{run.id}/").json()
+
+    assert (told["page"], told["group"]) == (path, told["group"])
+    assert told["group"] != of_other["group"]
+    assert 'data-live-part="graph"' in shared
+    for private in ("csrf", "<html", doors.desk.viewer.name, 'class="drawer"'):
+        assert private not in shared
+
+
 @pytest.mark.parametrize("status", [302, 403, 404, 500])
 def test_whoever_may_not_look_is_told_not_to_come_back(status):
     async def visit():

@@ -95,3 +95,37 @@ def test_a_page_answers_odd_queries_and_ids_in_proportion(doors, route):
     if "str:" in route:
         for value in ("%00", "a" * 3_000, "..%2f", "é", "wr_link_" + "a" * 40):
             assert doors.owner.get(filled(route, STRANGE_ID, value)).status_code < 500
+
+
+POSTED = {
+    "long": lambda size: "a b " * (size // 4),
+    "pattern": lambda size: "(.+)+\\1*" * (size // 9),
+    "braces": lambda size: "{{a}}{b}" * (size // 8),
+    "brackets": lambda size: "[" * size,
+    "json": lambda size: "{" + ",".join(f'"k{place}": {{"{place}": [1]}}' for place in range(size // 24)) + "}",
+    "yaml": lambda size: "a: &a [x]\n" + "b: [*a, *a, *a, *a]\n" * (size // 20),
+    "number": lambda size: "9" * (size // 2),
+    "odd": lambda _: "\x00é\u202e\ud7ff\U0001f600%00../..\\",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("route", pages())
+def test_a_form_that_is_flooded_is_answered_in_proportion(doors, route):
+    size = 60_000
+    for row in rows_of(route)[:1] if "uuid" in route or "path" in route else [""]:
+        address = filled(route, row, row or "x")
+        page = doors.owner.get(address)
+        if page.streaming:
+            page.close()
+            continue
+        names = set(re.findall(r'<(?:input|textarea|select|button)[^>]* name="([^"]+)"', page.content.decode()))
+        names |= {"reason", "note", "source", "answers", "text", "ids", "ids[]"}
+        for kind, value in POSTED.items():
+            each = value(size // len(names))
+            body = {name: [each] * 3 for name in names if not name.startswith("csrf")}
+            with Work() as work:
+                response = doors.owner.post(address, body)
+
+            assert response.status_code < 500, (route, kind, response.content[-600:])
+            assert work.seconds <= allowed(plain=0.1, size=3 * size), (route, kind, work.seconds)

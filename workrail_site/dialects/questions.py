@@ -1,8 +1,12 @@
 """A question of a run as a client puts it to its user: in a form, or by the address at which a signed-in person answers."""
 
+from collections.abc import Iterator
+from uuid import UUID
+
 from django.conf import settings
 
 from sessions_app.engine.checkpoints import Authority
+from sessions_app.engine.state import Snapshot
 from sessions_app.selectors.checkpoints import CheckpointValue
 from workrail_site.mcp.eliciting import ElicitedQuestion
 from workrail_site.studio_addresses import question_address
@@ -21,3 +25,10 @@ def as_question(asked: CheckpointValue) -> ElicitedQuestion | None:
         options=tuple((option.id, option.label) for option in asked.options),
         url=question_address(asked.id) if human else "",
     )
+
+
+def asked_of_persons(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    """The open questions that only a signed-in person answers, each with the address of its page."""
+    for question in snapshot.questions:
+        if question.human:
+            yield question.checkpoint, question_address(UUID(hex=question.request))

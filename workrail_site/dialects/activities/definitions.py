@@ -20,6 +20,7 @@ from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Program
 from workflows_app.engine.walker import end_name
 from workrail_site.dialects.activities.printing import fits
+from workrail_site.dialects.questions import asked_of_persons
 
 # What a step of a very long activity keeps of its words: as much as fits.
 _SHORTER_BYTES = (4_000, 1_500, 500, 150)
@@ -70,8 +71,14 @@ def activity_of(program: Program, activity_id: str) -> Activity:
 
 def question_json(*, program: Program, activity: Activity, snapshot: Snapshot, name: str) -> dict[str, Any]:
     """A checkpoint with the values of the run in its message, and the effects that its options have; or the approval of the
-    step whose work waits for a person.
+    step whose work waits for a person. Where only a person answers an open one, it has the address at which they do.
     """
+    said = _question_json(program=program, activity=activity, snapshot=snapshot, name=name)
+    address = dict(asked_of_persons(snapshot)).get(said["id"])
+    return said if address is None else {**said, "answer_at": address}
+
+
+def _question_json(*, program: Program, activity: Activity, snapshot: Snapshot, name: str) -> dict[str, Any]:
     checkpoint = checkpoint_named(activity, name)
     if checkpoint is not None:
         return checkpoint_json(filled(checkpoint, variables=snapshot.variables))

@@ -17,6 +17,7 @@ from sessions_app.services.speech import Speech, TokenPlace
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Program
 from workrail_site.dialects.effects import effect_json
+from workrail_site.dialects.questions import asked_of_persons
 from workrail_site.dialects.tokens import ACTIVITY_TOKENS
 
 TEMPLATE = 3
@@ -79,8 +80,14 @@ def _activity(program: Program, snapshot: Snapshot, token: str, warnings: Sequen
         "session_token": token,
         "pending_checkpoints": [question.checkpoint for question in snapshot.questions],
         "warnings": [*warnings],
+        **waits_for_person(snapshot),
         **answer_of(snapshot),
     }
+
+
+def waits_for_person(snapshot: Snapshot) -> dict[str, Any]:
+    asked = [{"checkpoint_id": name, "answer_at": address} for name, address in asked_of_persons(snapshot)]
+    return {"waits_for_person": asked} if asked else {}
 
 
 def _yielded(checkpoint_id: str, token: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from django.utils import timezone
 
+from sessions_app.engine import stops
 from sessions_app.engine.handover_refusals import no_activity
 from sessions_app.engine.runs import Dialect
 from sessions_app.services.handles import Held, read_held, refuse_gated
@@ -64,9 +65,11 @@ def moving(token: str, *, dialect: Dialect, move: Callable[[HandoverCall], Hande
     return handed
 
 
-def drift_of(held: Held) -> list[str]:
-    """That the workflow was published anew since the run began with it."""
-    return list(changed_since(acting(), held.standing, held.program, now=timezone.now()))
+def notices_of(held: Held) -> list[str]:
+    """That a person has stopped the run, and that the workflow was published anew since the run began with it."""
+    stop = held.snapshot.stop
+    stopped = [] if stop is None else [str(stops.refusal(stop))]
+    return [*stopped, *changed_since(acting(), held.standing, held.program, now=timezone.now())]
 
 
 def current_activity(held: Held) -> Activity:

@@ -9,13 +9,15 @@ from sessions_app.services.handles import Held
 from sessions_app.services.handover import children_of
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, to_text
-from workrail_site.dialects.activities.speech import answer_of
+from workrail_site.dialects.activities.speech import answer_of, waits_for_person
 
 
 def status_of(*, actor: Actor, held: Held) -> dict[str, Any]:
     snapshot = held.snapshot
     optional: dict[str, Any] = {
         "pending_checkpoints": [question.checkpoint for question in held.pending],
+        **waits_for_person(snapshot),
+        "stopped": snapshot.stop.as_json() if snapshot.stop else None,
         **answer_of(snapshot),
         "last_checkpoint": read_last_answer(team_id=actor.team_id, run_id=held.handle.run_id),
         "parent": parent_json(held.handle.parent) if held.handle.parent else None,
@@ -49,6 +51,8 @@ def parent_json(parent: ParentContext) -> dict[str, str]:
 
 
 def _status(snapshot: Snapshot) -> str:
+    if snapshot.stop is not None:
+        return snapshot.stop.kind.value
     if snapshot.position.complete:
         return "completed"
     return "blocked" if snapshot.questions or snapshot.waits_for else "active"

@@ -23,6 +23,7 @@ from workflows_app.engine import canonical
 from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import Checkpoint, Effect, Loop, Parallel, Program, Step, Trigger
 from workrail_site.dialects.effects import effect_json
+from workrail_site.dialects.questions import asked_of_persons
 from workrail_site.dialects.tokens import NAVIGATION_TOKENS
 
 TEMPLATE = 2
@@ -53,6 +54,8 @@ def situation(facts: ReplyFacts) -> dict[str, Any]:
         body["error"] = {"code": refusal.code, "message": refusal.message}
     if snapshot.blocked is not None:
         body["blockers"] = [blocker.as_json() for blocker in snapshot.blocked.blockers]
+    if persons := list(asked_of_persons(snapshot)):
+        body["waitsForPerson"] = [{"checkpoint": name, "answerAt": address} for name, address in persons]
     told = snapshot.answered or (facts.before.answered if facts.before else None)
     if told is not None:
         body["answered"] = told.as_json()

@@ -19,7 +19,7 @@ from workrail_site.dialects.activities.entering import entered, move_to
 from workrail_site.dialects.activities.printing import answered, headed, listed, tokened, told
 from workrail_site.dialects.activities.resources import read_resource
 from workrail_site.dialects.activities.skills import Shelf
-from workrail_site.dialects.activities.standing import current_activity, drift_of, moving, standing, ungated
+from workrail_site.dialects.activities.standing import current_activity, moving, notices_of, standing, ungated
 from workrail_site.dialects.activities.status import status_of
 from workrail_site.dialects.activities.trace import trace_of
 from workrail_site.dialects.introductions import INTRODUCTIONS
@@ -107,7 +107,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         Use it to come back to a session, and while a checkpoint is open.
         """
         held = standing(session_token, dialect=Dialect.ORCHESTRATOR)
-        return tokened(status_of(actor=acting(), held=held), token=held.token, warnings=drift_of(held))
+        return tokened(status_of(actor=acting(), held=held), token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Read the workflow", read_only=True, idempotent=True))
     def get_workflow(self, *, session_token: handing.SessionToken, summary: handing.Summary = True) -> ToolReply:
@@ -117,7 +117,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         """
         held = ungated(session_token)
         skill = Shelf(actor=acting(), program=held.program).primary()
-        return workflow_reply(skill, held=held, summary=summary, warnings=drift_of(held))
+        return workflow_reply(skill, held=held, summary=summary, warnings=notices_of(held))
 
     @hinted(Hints(title="Enter an activity", idempotent=True))
     def next_activity(
@@ -149,7 +149,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         held = ungated(session_token)
         said = whole_activity(held.program, current_activity(held))
         headers = {"session_token": held.token}
-        return headed(toon_text(said), headers=headers, value=said, token=held.token, warnings=drift_of(held))
+        return headed(toon_text(said), headers=headers, value=said, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Yield at a checkpoint", idempotent=True))
     def yield_checkpoint(
@@ -185,7 +185,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         checkpoint_handle and session_token are the same text; pass one of them.
         """
         held = standing(handle_of(checkpoint_handle, session_token), dialect=Dialect.ORCHESTRATOR)
-        return presented(held, warnings=drift_of(held))
+        return presented(held, warnings=notices_of(held))
 
     @hinted(Hints(title="Resolve a checkpoint", idempotent=True))
     def respond_checkpoint(
@@ -217,7 +217,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         """Reads the primary skill of the workflow as it was written: how it is led. Steps have skills of their own."""
         held = ungated(session_token)
         skill = Shelf(actor=acting(), program=held.program).primary()
-        return skills_reply(skill, held=held, warnings=drift_of(held))
+        return skills_reply(skill, held=held, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a skill", read_only=True, idempotent=True))
     def get_skill(self, *, session_token: handing.SessionToken, step_id: given.StepId = None) -> ToolReply:
@@ -225,7 +225,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         activity, of the workflow. Call it only for steps that name a skill.
         """
         held = ungated(session_token)
-        return skill_reply(skill_of(held, step_id), held=held, warnings=drift_of(held))
+        return skill_reply(skill_of(held, step_id), held=held, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
     def get_resource(self, *, session_token: handing.SessionToken, resource_id: given.ResourceId) -> ToolReply:
@@ -235,10 +235,10 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         """
         held = ungated(session_token)
         reading = read_resource(actor=acting(), program=held.program, reference=resource_id)
-        return resource_reply(reading, held=held, warnings=drift_of(held))
+        return resource_reply(reading, held=held, warnings=notices_of(held))
 
     @hinted(Hints(title="Read the trace", read_only=True, idempotent=True))
     def get_trace(self, *, session_token: handing.SessionToken, trace_tokens: handing.TraceTokens = None) -> ToolReply:
         """Tells what was called when, how long it took, and what was warned of: in this session, or as trace_tokens name it."""
         held = ungated(session_token)
-        return tokened(trace_of(held, trace_tokens), token=held.token, warnings=drift_of(held))
+        return tokened(trace_of(held, trace_tokens), token=held.token, warnings=notices_of(held))

@@ -13,11 +13,12 @@ from sessions_app.engine.log import NodeKind
 from sessions_app.engine.obligations import NOTES_PLACEHOLDER
 from sessions_app.engine.prompts import Pending, Question, pending_of
 from sessions_app.engine.reply_facts import Branching, NotedFacts, Recap, RecapEntry, ReplyFacts, ResumeFacts
-from sessions_app.engine.runs import NextIntent
+from sessions_app.engine.runs import NextIntent, StopKind
 from sessions_app.engine.state import Blocked
 from sessions_app.services.speech import Speech, TokenPlace
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine.program import Autonomy, Program
+from workrail_site.dialects.questions import asked_of_persons
 from workrail_site.dialects.rail import resuming
 from workrail_site.dialects.tokens import RAIL_TOKENS
 
@@ -86,6 +87,8 @@ def reply_json(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any]:
         "checkpointToken": tokens.checkpoint,
         "recorded": facts.outcome is Outcome.BOOKMARKED,
         "goal": facts.goal,
+        "waitsForPerson": [{"checkpointId": name, "answerAt": address} for name, address in asked_of_persons(snapshot)],
+        "stopped": snapshot.stop.as_json() if snapshot.stop else None,
         "answered": snapshot.answered.as_json() if snapshot.answered else None,
         "recap": _recap_json(facts.recap) if facts.recap else None,
         "branch": _branch_json(facts.branching) if facts.branching else None,
@@ -216,7 +219,8 @@ def _blocked_json(blocked: Blocked | None) -> dict[str, Any]:
 
 
 def _next_call(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any] | None:
-    if facts.snapshot.is_complete or not facts.tokens.ack:
+    stop = facts.snapshot.stop
+    if facts.snapshot.is_complete or not facts.tokens.ack or (stop is not None and stop.kind is not StopKind.PAUSED):
         return None
     params: dict[str, Any] = {"stateToken": facts.tokens.state, "ackToken": facts.tokens.ack}
     if pending is not None and pending.requirements:
@@ -235,6 +239,7 @@ def render_text(reply: Mapping[str, Any], *, template: int) -> str:
         return _session_text(reply)
     parts = [
         _recorded_text(reply),
+        _stopped_text(reply),
         _blocked_text(reply),
         _answered_text(reply),
         _complete_text(reply),
@@ -242,6 +247,7 @@ def render_text(reply: Mapping[str, Any], *, template: int) -> str:
         _branch_text(reply),
         _opening_text(reply),
         _pending_text(reply),
+        _persons_text(reply),
         _warnings_text(reply),
         _next_text(reply),
     ]
@@ -275,12 +281,34 @@ def _blocked_text(reply: Mapping[str, Any]) -> str:
     lines.extend(f"- {issue}" for issue in reply["validation"]["issues"] if issue not in told)
     if "assessmentFollowup" in reply:
         lines.append(f"Follow up first: {reply['assessmentFollowup']['guidance']}")
-    lines.append(
-        "Mend it, then call with the tokens below; the tokens that you just used would only repeat this reply."
-        if reply["retryable"]
-        else "A retry cannot mend this. Tell your user what stands here."
-    )
+    lines.append(_after_block(reply))
     return "\n".join(lines)
+
+
+def _after_block(reply: Mapping[str, Any]) -> str:
+    if not reply["retryable"]:
+        return "A retry cannot mend this. Tell your user what stands here."
+    then = "Once that is answered, call" if reply.get("waitsForPerson") else "Mend it, then call"
+    return f"{then} with the tokens below; the tokens that you just used would only repeat this reply."
+
+
+def _persons_text(reply: Mapping[str, Any]) -> str:
+    return "\n".join(
+        f"A signed-in person answers {asked['checkpointId']} at: {asked['answerAt']}"
+        for asked in reply.get("waitsForPerson", ())
+    )
+
+
+def _stopped_text(reply: Mapping[str, Any]) -> str:
+    stopped = reply.get("stopped")
+    if not stopped:
+        return ""
+    lines = [f"# A person has {stopped['kind']} this run"]
+    if stopped["reason"]:
+        lines.extend(["", f"Their reason: {stopped['reason']}"])
+    goes_on = "It goes on when somebody says so: tell your user, and wait."
+    ended = "Stop the work on it and tell your user."
+    return "\n".join([*lines, "", goes_on if stopped["kind"] == StopKind.PAUSED.value else ended])
 
 
 def _answered_text(reply: Mapping[str, Any]) -> str:

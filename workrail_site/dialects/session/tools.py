@@ -19,7 +19,7 @@ from workrail_site.dialects.activities.printing import answered, listed, tokened
 from workrail_site.dialects.activities.resources import read_resource
 from workrail_site.dialects.activities.skills import Shelf
 from workrail_site.dialects.activities.speech import answer_of
-from workrail_site.dialects.activities.standing import current_activity, drift_of, moving, standing
+from workrail_site.dialects.activities.standing import current_activity, moving, notices_of, standing
 from workrail_site.dialects.activities.trace import trace_of
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.session import parameters as given
@@ -91,7 +91,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         """
         held = standing(session_token, dialect=Dialect.SESSION)
         said = workflow_json_of(held.program, summary=summary)
-        return tokened(said, token=held.token, warnings=drift_of(held))
+        return tokened(said, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Enter an activity", idempotent=True))
     def next_activity(
@@ -136,7 +136,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         here = held.activity is not None and held.activity.id == activity.id
         pending = here and any(open_.checkpoint == question["id"] for open_ in held.pending)
         told = answer_of(held.snapshot) if held.snapshot.answered and not pending else {}
-        return tokened({**question, "pending": pending, **told}, token=held.token, warnings=drift_of(held))
+        return tokened({**question, "pending": pending, **told}, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Resolve a checkpoint", idempotent=True))
     def respond_checkpoint(
@@ -168,7 +168,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         held = standing(session_token, dialect=Dialect.SESSION)
         skills, failed = Shelf(actor=acting(), program=held.program).declared()
         said = skills_json(skills, failed=failed, within=held.program.id)
-        return tokened(said, token=held.token, warnings=drift_of(held))
+        return tokened(said, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a step's skill", read_only=True, idempotent=True))
     def get_skill(self, *, session_token: handing.SessionToken, step_id: given.StepId) -> ToolReply:
@@ -176,7 +176,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         held = standing(session_token, dialect=Dialect.SESSION)
         shelf = Shelf(actor=acting(), program=held.program)
         skill = shelf.of_step(current_activity(held), step_id.strip())
-        return tokened({"skill": skill.bundled(within=held.program.id)}, token=held.token, warnings=drift_of(held))
+        return tokened({"skill": skill.bundled(within=held.program.id)}, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
     def get_resource(self, *, session_token: handing.SessionToken, resource_index: given.ResourceIndex) -> ToolReply:
@@ -186,10 +186,10 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         """
         held = standing(session_token, dialect=Dialect.SESSION)
         reading = read_resource(actor=acting(), program=held.program, reference=resource_index)
-        return tokened({"resource": resource_json(reading)}, token=held.token, warnings=drift_of(held))
+        return tokened({"resource": resource_json(reading)}, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Read the trace", read_only=True, idempotent=True))
     def get_trace(self, *, session_token: handing.SessionToken, trace_tokens: handing.TraceTokens = None) -> ToolReply:
         """Tells what was called when, how long it took, and what was warned of: in this session, or as trace_tokens name it."""
         held = standing(session_token, dialect=Dialect.SESSION)
-        return tokened(trace_of(held, trace_tokens), token=held.token, warnings=drift_of(held))
+        return tokened(trace_of(held, trace_tokens), token=held.token, warnings=notices_of(held))

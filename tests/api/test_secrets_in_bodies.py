@@ -1,0 +1,65 @@
+"""A key in the body of any request by REST is kept nowhere in clear, and one of ours is refused."""
+
+import json
+
+import pytest
+
+from tests import run_doors
+from tests.api.test_route_floods import fields_of, filled, routes
+from tests.mcp.test_secrets_in_arguments import OTHERS, OWN, PRIVATE, STRANGE, everything_kept, hexed
+
+# A search sets its transaction to read only, which Postgres allows only at the outermost.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SECRETS = (*OTHERS, *STRANGE, PRIVATE)
+# These take a secret for what it is, and keep its digest: a password of an account that is proved or set.
+WORDS = " and ".join(SECRETS)
+# Where a text is what somebody wrote for others to run: the source of a workflow is kept byte for byte.
+KEPT_AS_WRITTEN = ("workflows", "contracts")
+
+
+@pytest.fixture
+def doors(settings):
+    settings.THROTTLE_ACTOR_PER_MINUTE = settings.THROTTLE_TEAM_PER_MINUTE = 0
+    opened = run_doors.open_doors()
+    run_doors.begin_run(opened)
+    return opened
+
+
+def bodies(route, said):
+    names = fields_of(route)
+    yield dict.fromkeys(names, said)
+    for name in names:
+        for value in (said, [said], {"deep": [{"k": said, said: 1}]}):
+            yield {"workflowId": "team.sample", name: value}
+
+
+def test_no_body_of_any_route_keeps_a_key_in_clear(doors):
+    from traces_app.services.recording import flush_calls
+
+    accepted = 0
+    for route in sorted(set(routes())):
+        if any(f"/{part}" in f"/{route}" for part in KEPT_AS_WRITTEN):
+            continue
+        for method in ("POST", "PUT", "PATCH"):
+            if doors.owner(method, filled(route, "x"), {}).status_code == 405:
+                continue
+            for body in bodies(route, WORDS):
+                response = doors.owner(method, filled(route, "x"), json.dumps(body).encode())
+                assert response.status_code < 500, (method, route, body)
+                accepted += response.status_code < 300
+    flush_calls()
+
+    kept = everything_kept()
+    assert accepted >= 3
+    for secret in (*OTHERS, *STRANGE, "MHcCAQEEIabc0123"):
+        assert secret not in kept, kept[max(0, kept.index(secret) - 500) : kept.index(secret) + 50]
+        assert hexed(secret) not in kept
+
+
+@pytest.mark.parametrize("own", OWN)
+def test_a_key_of_ours_is_refused_in_every_field_that_begins_a_run(doors, own):
+    for body in bodies("api/v1/runs", f"Use {own}"):
+        response = doors.owner("POST", "/api/v1/runs", json.dumps(body).encode())
+        assert response.status_code in {400, 422}, body
+        assert own not in response.content.decode()

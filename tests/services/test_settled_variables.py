@@ -1,0 +1,124 @@
+"""What an answer has set is nobody's to overwrite before the run has gone by it: no child's, no loop's and no manifest's."""
+
+import os
+from datetime import timedelta
+
+import pytest
+from msgspec.structs import replace
+
+from sessions_app.engine.actions import AdvanceLoop, CompleteStep, RespondToCheckpoint
+from sessions_app.engine.children import given_back
+from sessions_app.engine.decisions import EnterActivity
+from sessions_app.engine.manifests import ManifestEntry
+from sessions_app.engine.runs import Dialect
+from sessions_app.engine.state import snapshot_from_bytes
+from sessions_app.models import Run
+from sessions_app.selectors.standings import read_tip
+from sessions_app.services import handover, navigation
+from sessions_app.services.handles import read_held
+from teams_app.engine.errors import InvalidInputError
+from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
+from tests.hand_play import begun
+from tests.handover_cast import LATER, answered, call, entered, handed, question, two_activities
+from tests.run_cast import make_desk
+from tests.trigger_play import publish_folder, start
+from tests.workflow_cast import NOW
+from workrail_site.dialects.navigation.situations import NAVIGATION
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SETS_LIST = [
+    {"id": "short", "label": "Only one", "effect": {"setVariable": {"tasks": '["one"]'}}},
+    {"id": "none", "label": "None"},
+]
+EACH = {"id": "each", "name": "Each", "type": "forEach", "over": "tasks", "steps": [step("turn")]}
+
+
+def refused_keys(call_it):
+    with pytest.raises(InvalidInputError) as refused:
+        call_it()
+    assert refused.value.details["reason"] == "SET_BY_ANSWER"
+    return refused.value.details["keys"]
+
+
+def do(desk, state, action, *, now=LATER):
+    return navigation.steer_run(
+        actor=desk.agent, state_token=state, action=action, now=now, entropy=os.urandom, speech=NAVIGATION
+    ).value
+
+
+def test_a_child_gives_nothing_back_into_what_an_answer_has_set():
+    declared = [{"name": "agreed", "type": "string"}, {"name": "outcome", "type": "string"}]
+    program = program_of(
+        folder(activity("plan", steps=[step("draft")]), about=workflow(initialActivity="plan", variables=declared))
+    )
+    child = begun(program, agreed="false", outcome="merged")
+    before = begun(program, agreed="true")
+
+    held = given_back(parent=program, trigger=None, before=replace(before, settled=("agreed",)), child=child)
+
+    assert held == {"outcome": "merged"}
+    assert given_back(parent=program, trigger=None, before=before, child=child) == {
+        "agreed": "false",
+        "outcome": "merged",
+    }
+
+
+@pytest.mark.parametrize("dialect", [Dialect.SESSION, Dialect.ORCHESTRATOR])
+def test_the_context_of_a_manifest_does_not_overwrite_it(dialect):
+    from tests.handover_cast import yielded
+
+    desk = make_desk()
+    held = handed(desk, two_activities(question()), dialect=dialect)
+    at = entered(desk, held.token, "plan", dialect=dialect)["session_token"]
+    if dialect is Dialect.ORCHESTRATOR:
+        at = yielded(desk, at)["session_token"]
+    at = answered(desk, at, "agreed", dialect=dialect)["session_token"]
+
+    def enter(**context):
+        done = (
+            ManifestEntry(step_id="draft", output="Did it.", context=context),
+            ManifestEntry(step_id="review", output="Did it."),
+        )
+        command = EnterActivity(activity_id="build", manifest=done, asks_on_entry=dialect is Dialect.SESSION)
+        return handover.enter_activity(call(desk, at, dialect=dialect), command)
+
+    assert refused_keys(lambda: enter(agreed="false")) == ["agreed"]
+    assert read_held(actor=desk.agent, token=at, dialect=dialect).snapshot.variables["agreed"] == "true"
+    # What is not the answer's is taken, and so is the same value again.
+    moved = enter(agreed="true", other="mine").held.snapshot
+    assert (moved.variables["agreed"], moved.variables["other"]) == ("true", "mine")
+
+
+def test_the_items_of_a_loop_do_not_overwrite_it():
+    desk = make_desk()
+    files = folder(
+        activity(
+            "plan",
+            checkpoints=[checkpoint("which", message="Which tasks?", options=SETS_LIST)],
+            steps=[{"id": "ask", "name": "Ask", "checkpoint": "which"}, step("draft")],
+            loops=[EACH],
+            transitions=[{"to": "plan", "condition": equals("again", "yes")}],
+        ),
+        about=workflow(initialActivity="plan"),
+    )
+    publish_folder(desk, files, "team.plan")
+    value = start(desk, "team.plan")
+    said = [
+        CompleteStep(step_id="ask"),
+        RespondToCheckpoint(checkpoint_id="which", option_id="short"),
+        CompleteStep(step_id="draft"),
+    ]
+    for minutes, action in enumerate(said):
+        value = do(desk, value["state"], action, now=NOW + timedelta(minutes=minutes))
+        assert value["success"], value
+    run = Run.objects.get()
+    before = snapshot_from_bytes(read_tip(team_id=run.team_id, run_id=run.id).snapshot)
+    assert "tasks" in before.settled
+
+    told = do(desk, value["state"], AdvanceLoop(loop_id="each", items=("other", "more")))
+
+    # Navigation answers a refusal with the state as it was.
+    assert (told["success"], "An answer has set tasks" in told["message"]) == (False, True)
+    after = snapshot_from_bytes(read_tip(team_id=run.team_id, run_id=run.id).snapshot)
+    assert after.variables == before.variables
