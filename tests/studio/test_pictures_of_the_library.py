@@ -57,7 +57,6 @@ def pages_of(team):
         "start": f"{WORKFLOWS}/workflow/{hotfix}/start/",
         "traces": "/studio/traces_app/traceevent/",
         "tokens": f"{TEAMS}/personaltoken/",
-        "account": "/studio/account/",
     }
 
 
