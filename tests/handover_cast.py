@@ -10,7 +10,7 @@ from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import handles, handover
 from sessions_app.services.handles import Wish
-from sessions_app.services.handover import Call
+from sessions_app.services.handover import HandoverCall
 from tests.activity_folders import activity, checkpoint, equals, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.workflow_cast import NOW
@@ -92,7 +92,9 @@ def begun(desk, *, dialect=Dialect.SESSION, workflow_id=WORKFLOW, actor=None, no
 
 
 def call(desk, token, *, dialect=Dialect.SESSION, now=NOW, actor=None):
-    return Call(actor=actor or desk.agent, dialect=dialect, token=token, now=now, entropy=os.urandom, speech=ACTIVITIES)
+    return HandoverCall(
+        actor=actor or desk.agent, dialect=dialect, token=token, now=now, entropy=os.urandom, speech=ACTIVITIES
+    )
 
 
 def entries(*names, output="Did it."):

@@ -25,7 +25,7 @@ from tests.handover_cast import answered, begun, call, yielded
 from tests.workflow_cast import NOW
 from workflows_app.engine import walker
 from workflows_app.engine.program import Gate, Loop, LoopKind, walk_items
-from workflows_app.engine.simulate import Outcome, simulate
+from workflows_app.engine.simulate import SimulatedOutcome, simulate
 from workflows_app.selectors.programs import load_program
 from workrail_site.dialects.navigation.situations import NAVIGATION
 from workrail_site.dialects.rail.replies import RAIL
@@ -74,7 +74,7 @@ def story_of(program, script):
     answers = {item: {"context": learnt} for item, learnt in script.learns.items()}
     answers |= {gate: {"option": option} for gate, option in options.items()}
     told = simulate(program=program, variables=script.knows, answers=answers, loop_rounds=script.rounds)
-    assert told.outcome is Outcome.COMPLETE, told
+    assert told.outcome is SimulatedOutcome.COMPLETE, told
     return [
         Deed(
             key=stop.key,

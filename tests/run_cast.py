@@ -56,7 +56,7 @@ def published(desk, *steps, workflow_id="team.sample", **fields):
     document = workflow(*steps, **{"id": workflow_id, **fields})
     saved = workflows.create_workflow(actor=desk.person, source=source_of(document), message="", now=NOW)
     problems = [problem for problem in saved.revision.problems if problem.severity == "error"]
-    assert problems == []
+    assert problems == [], problems
     publish(desk.person, workflow_id, saved.revision.number)
     return workflow_id
 

@@ -1,7 +1,7 @@
 """Workrail Studio: the Django admin as a site of our own, for whoever is in a team."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -14,6 +14,7 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from sessions_app.admin import home
@@ -43,6 +44,7 @@ from workflows_app.admin.models import (
 )
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import replica_reads, studio_finding as finding
+from workrail_site.kept_forms import without_keys
 from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
 from workrail_site.studio_health import health_page
 from workrail_site.studio_nav import navigation
@@ -101,13 +103,16 @@ class StudioSite(AdminSite):
         return super().logout(request, {"sign_on_out": _way_out(request), **(extra_context or {})})
 
     def password_change(  # type: ignore[override]  # the stubs promise a template's answer, Django redirects
-        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+        self,
+        request: HttpRequest,
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  Django's signature
     ) -> HttpResponse:
-        shown = {**self.each_context(request), **(extra_context or {})}
-        return never_cache(accounts.own_password)(request, shown)
+        """An act as any other, at the address that Django gave it."""
+        members = cast("MembershipAdmin", self.get_model_admin(Membership))
+        return never_cache(sensitive_post_parameters()(members.do_act))(request, accounts.CHANGE_PASSWORD)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  Django's signature
-        return within_limits(super().admin_view(replica_reads.read_page(view), cacheable))
+        return within_limits(super().admin_view(without_keys(replica_reads.read_page(view)), cacheable))
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
         guard = self.admin_view

@@ -60,7 +60,7 @@ class ShownRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class InboxGroup:
     """Without a title the rows stand by themselves."""
 
     title: str
@@ -254,14 +254,14 @@ def _shown_row(actor: Actor, row: InboxRow, names: dict[str, str], now: datetime
     )
 
 
-def _groups(view: InboxView, rows: list[ShownRow], now: datetime) -> list[Group]:
+def _groups(view: InboxView, rows: list[ShownRow], now: datetime) -> list[InboxGroup]:
     if view in {InboxView.ANSWERED, InboxView.ALL}:
-        return [Group(title="", rows=tuple(rows))] if rows else []
+        return [InboxGroup(title="", rows=tuple(rows))] if rows else []
     tonight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     titles: dict[str, list[ShownRow]] = {"Overdue": [], "Due today": [], "Due later": [], "No date": []}
     for row in rows:
         titles[_due_group(row, tonight)].append(row)
-    return [Group(title=title, rows=tuple(found)) for title, found in titles.items() if found]
+    return [InboxGroup(title=title, rows=tuple(found)) for title, found in titles.items() if found]
 
 
 def _due_group(row: ShownRow, tonight: datetime) -> str:

@@ -11,10 +11,10 @@ import orjson
 from django.urls import reverse
 
 from sessions_app.admin import artifacts, graph as drawn, naming, showing, states
-from sessions_app.admin.graph import Facts
-from sessions_app.admin.places import Places
+from sessions_app.admin.graph import GraphFacts
+from sessions_app.admin.places import ShownPlaces
 from sessions_app.engine import comparing
-from sessions_app.engine.comparing import Pair, Part, PathDifference
+from sessions_app.engine.comparing import ComparedPart, Pair, PathDifference
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.values import OutputValue
 from sessions_app.selectors.run_graph import Graph, GraphNode, outputs_of_way, read_graph
@@ -30,7 +30,7 @@ class Side:
 
     name: str
     graph: Graph
-    facts: Facts
+    facts: GraphFacts
     nodes: Sequence[GraphNode]
     outputs: Mapping[UUID, Sequence[OutputValue]]
     state: State | None
@@ -38,7 +38,8 @@ class Side:
 
     @property
     def blocked(self) -> int:
-        return sum(node.kind is NodeKind.BLOCKED_ATTEMPT for node in self.nodes)
+        """Attempts after which a person was asked are none."""
+        return sum(node.kind is NodeKind.BLOCKED_ATTEMPT and not drawn.waits_for_person(node) for node in self.nodes)
 
     @property
     def lasted_s(self) -> float:
@@ -56,7 +57,7 @@ class Cell:
 
     url: str
     sub: str
-    notes: Sequence[Part]
+    notes: Sequence[ComparedPart]
     lasted_s: float | None
     shape: str
 
@@ -106,7 +107,13 @@ def bands(one: Side, other: Side, *, everything: bool) -> list[Band]:
 
 
 def side(
-    *, name: str, graph: Graph, facts: Facts, nodes: Sequence[GraphNode], outputs: Sequence[OutputValue], now: datetime
+    *,
+    name: str,
+    graph: Graph,
+    facts: GraphFacts,
+    nodes: Sequence[GraphNode],
+    outputs: Sequence[OutputValue],
+    now: datetime,
 ) -> Side:
     """A branch is told by what was handed in on the way to its own nodes."""
     own = {node.id for node in nodes}
@@ -146,10 +153,11 @@ def _band(pair: Pair, one: Side, other: Side, words: comparing.WordComparison) -
     parts = words.difference(*texts)
     values = _values(one, first, other, second) if first and second else []
     named = first or second
-    is_same = first is not None and second is not None and texts[0] == texts[1] and not values
+    differ = _differ(one, first, other, second, says_the_same=texts[0] == texts[1] and not values)
+    is_same = first is not None and second is not None and not differ
     where = "in both" if first and second else f"only in {one.name if first else other.name}"
     if first and second:
-        where += ", the same" if is_same else ", notes or outputs differ"
+        where += f", {differ}" if differ else ", the same"
     return Band(
         title=drawn.title_of(named) if named else "",
         where=where,
@@ -160,13 +168,28 @@ def _band(pair: Pair, one: Side, other: Side, words: comparing.WordComparison) -
     )
 
 
-def _cell(side: Side, node: GraphNode | None, place: int | None, parts: Sequence[Part]) -> Cell | None:
+def _differ(one: Side, first: GraphNode | None, other: Side, second: GraphNode | None, *, says_the_same: bool) -> str:
+    """In which the two sides of a step differ, in words; empty where they say the same."""
+    answers = _answer(one, first) != _answer(other, second)
+    if says_the_same:
+        return "answers differ" if answers else ""
+    return "answers, notes or outputs differ" if answers else "notes or outputs differ"
+
+
+def _answer(side: Side, node: GraphNode | None) -> tuple[str, str, str] | None:
+    """What was answered there, by whom, and why."""
+    question = side.facts.questions.get(node.id) if node else None
+    return None if question is None else (question.option_id, question.answered_by, question.reason)
+
+
+def _cell(side: Side, node: GraphNode | None, place: int | None, parts: Sequence[ComparedPart]) -> Cell | None:
     if node is None or place is None:
         return None
     following = side.nodes[place + 1] if place + 1 < len(side.nodes) else None
     return Cell(
         url=showing.node_url(side.graph.run.id, node.id),
-        sub=drawn.sub_of(node, side.facts),
+        # What stands below says more than how the notes begin.
+        sub="Open the step" if parts and node.id not in side.facts.questions else drawn.sub_of(node, side.facts),
         notes=parts,
         lasted_s=(following.created_at - node.created_at).total_seconds() if following else None,
         shape=drawn.shape_of(node, side.facts),
@@ -282,8 +305,10 @@ def _urls(asked: Mapping[str, str], swapped: Mapping[str, str], *, everything: b
     }
 
 
-def _facts(actor: Actor, graphs: Sequence[Graph], now: datetime) -> list[Facts]:
+def _facts(actor: Actor, graphs: Sequence[Graph], now: datetime) -> list[GraphFacts]:
     ids = {node.by for graph in graphs for node in graph.nodes} - {""}
     ids |= {question.answered_by for graph in graphs for question in graph.questions} - {""}
     names = selectors.name_actors(actor=actor, ids=ids)
-    return [drawn.facts_of(graph=graph, names=names, places=Places(), actor_id=actor.id, now=now) for graph in graphs]
+    return [
+        drawn.facts_of(graph=graph, names=names, places=ShownPlaces(), actor_id=actor.id, now=now) for graph in graphs
+    ]

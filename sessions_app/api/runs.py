@@ -109,7 +109,7 @@ class RehydrationView(APIView):
         return msgspec.Raw(reply.data)
 
 
-class CheckpointView(APIView):
+class BookmarkView(APIView):
     @operation(summary="Record work at a step without finishing it", answer=ReplyAnswer)
     def post(self, *, call: Call, body: CheckpointBody) -> msgspec.Raw:
         reply = runs.bookmark_run(

@@ -40,7 +40,7 @@ class NewSession:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Announcement:
+class NewAnnouncement:
     """With a status, only if the run does not have it yet. `about` and the kind name the notice for good."""
 
     kind: NoticeKind
@@ -92,7 +92,7 @@ class Append:
     moved: NewTip | None = None
 
     @property
-    def announcements(self) -> tuple[Announcement, ...]:
+    def announcements(self) -> tuple[NewAnnouncement, ...]:
         """What is told to whoever wants notices of the team, if the transition is written."""
         return tuple(_announced(self))
 
@@ -109,16 +109,18 @@ _TOLD_STATUS = {
 }
 
 
-def _announced(plan: Append) -> Iterator[Announcement]:
+def _announced(plan: Append) -> Iterator[NewAnnouncement]:
     """Questions that an agent passes on are no news: it shows them itself."""
     if plan.run is not None and plan.run_id is not None:
-        yield Announcement(kind=NoticeKind.RUN_STARTED, about=plan.run_id)
+        yield NewAnnouncement(kind=NoticeKind.RUN_STARTED, about=plan.run_id)
     kind = _TOLD_STATUS.get(plan.run_status.value) if plan.run_status is not None else None
     if kind is not None and plan.run_id is not None and plan.run_status is not None and plan.events:
-        yield Announcement(kind=kind, about=plan.events[-1].event_id, status=plan.run_status.value)
+        yield NewAnnouncement(kind=kind, about=plan.events[-1].event_id, status=plan.run_status.value)
     for question in plan.questions:
         if question.authority == Authority.HUMAN.value:
-            yield Announcement(kind=NoticeKind.CHECKPOINT_ASKED, about=question.id, request_id=question.id)
+            yield NewAnnouncement(kind=NoticeKind.CHECKPOINT_ASKED, about=question.id, request_id=question.id)
     for closing in plan.closings:
         if closing.state is CheckpointState.ANSWERED and closing.authority is Authority.HUMAN:
-            yield Announcement(kind=NoticeKind.CHECKPOINT_ANSWERED, about=closing.request, request_id=closing.request)
+            yield NewAnnouncement(
+                kind=NoticeKind.CHECKPOINT_ANSWERED, about=closing.request, request_id=closing.request
+            )

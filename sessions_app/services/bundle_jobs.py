@@ -20,7 +20,7 @@ from sessions_app.engine.bundles import BundleJobKind, BundleJobState, BundleToo
 from sessions_app.models import BundleJob, BundlePart
 from sessions_app.selectors.bundle_jobs import job_value, stored_pieces
 from sessions_app.selectors.sessions import read_session
-from sessions_app.services.bundles import Imported, Progress, export_session, import_bundle, open_bundle
+from sessions_app.services.bundles import ImportedBundle, Progress, export_session, import_bundle, open_bundle
 from sessions_app.services.upkeep import require_system
 from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, TokenGrant, TokenScope, system_actor
 from teams_app.engine.errors import WorkrailError
@@ -165,7 +165,7 @@ def _import(row: BundleJob, now: datetime, fail: FailPoint) -> None:
         file.seek(0)
         fail("fetched")
 
-        def finish(done: Imported) -> None:
+        def finish(done: ImportedBundle) -> None:
             fail("imported")
             _finish(row, now, size_bytes=row.size_bytes, result=_result(done))
 
@@ -174,7 +174,7 @@ def _import(row: BundleJob, now: datetime, fail: FailPoint) -> None:
     fail("committed")
 
 
-def _result(done: Imported) -> dict[str, object]:
+def _result(done: ImportedBundle) -> dict[str, object]:
     """No tokens: they would be kept. Agents search for the runs, and people find them by their ids."""
     return {
         "bundleId": done.bundle_id,

@@ -12,13 +12,13 @@ from django.db import connection
 from psycopg.types.json import Json
 
 from sessions_app.engine.bundle_checks import Examined, ExaminedSession
-from sessions_app.engine.bundle_reader import EventPart, Part, Sealed, SessionEnd, SnapshotPart
+from sessions_app.engine.bundle_reader import EventPart, Part, SealedBundle, SessionEnd, SnapshotPart
 from sessions_app.engine.bundle_renaming import Renaming
 from sessions_app.engine.bundles import BundledSession, PinnedWorkflow, Preamble
 from sessions_app.engine.log import GENESIS, EventKind, Head
-from sessions_app.engine.projections import NodeView, RunView, output_body
+from sessions_app.engine.projections import ProjectedNode, ProjectedRun, output_body
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.engine.seals import Transition, dialects_told, seal_transition
+from sessions_app.engine.seals import SealedTransition, dialects_told, seal_transition
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.tables import (
     GAPS,
@@ -70,12 +70,12 @@ def _set(beside: Mapping[str, str | None]) -> dict[str, str]:
 
 def write_parts(
     *, actor: Actor, examined: Examined, parts: Iterable[Part], renaming: Renaming | None, now: datetime
-) -> Sealed | None:
+) -> SealedBundle | None:
     """Everything of the bundle as rows of the actor's team; the seal that the file ends with."""
     brought = frozenset(session.session_id for session in examined.sessions)
     writer = _Writer(actor=actor, renaming=renaming, brought=brought, now=now)
     waiting = iter(examined.sessions)
-    seal: Sealed | None = None
+    seal: SealedBundle | None = None
     for part in parts:
         match part:
             case Preamble():
@@ -90,7 +90,7 @@ def write_parts(
                 writer.event(part)
             case SessionEnd():
                 writer.end()
-            case Sealed():
+            case SealedBundle():
                 seal = part
     return seal
 
@@ -235,7 +235,7 @@ class _Writer:
 
     def _seal(self) -> str:
         """All that is taken in is one transition, and whoever imports it made it."""
-        transition = Transition(
+        transition = SealedTransition(
             session_id=self.session_id,
             team_id=self.team_id,
             first=0,
@@ -279,6 +279,6 @@ class _Writer:
             **observed,
         )
 
-    def _node(self, run: RunView, node: NodeView) -> NodeRow:
+    def _node(self, run: ProjectedRun, node: ProjectedNode) -> NodeRow:
         row = node_row(run, node, title=self.session.title_at(run, node))
         return row if self.renaming is None else replace(row, snapshot_digest=self.renaming.snapshots[node.snapshot])

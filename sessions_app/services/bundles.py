@@ -63,7 +63,7 @@ def no_progress(_done: int, _total: int) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class ExportedSession:
     bundle_id: str
     sessions: int
     events: int
@@ -83,7 +83,7 @@ class ImportedRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedBundle:
     """`renamed` tells that the ids of the bundle were taken, so that all have new ones."""
 
     bundle_id: str
@@ -101,7 +101,7 @@ def export_session(
     write: Callable[[bytes], object],
     now: datetime,
     progress: Progress = no_progress,
-) -> Exported:
+) -> ExportedSession:
     """Hands the bundle of the session and of what its runs triggered to `write`, piece by piece."""
     actor.require(Permission.READ_RUNS)
     stored = read_with_children(actor=actor, session_id=session_id)
@@ -124,7 +124,7 @@ def export_session(
     for line in lines:
         write(line)
         size_bytes += len(line)
-    return Exported(bundle_id=preamble.bundle_id, sessions=len(stored), events=total, size_bytes=size_bytes)
+    return ExportedSession(bundle_id=preamble.bundle_id, sessions=len(stored), events=total, size_bytes=size_bytes)
 
 
 @contextmanager
@@ -158,9 +158,9 @@ def import_bundle(
     now: datetime,
     entropy: Entropy = os.urandom,
     progress: Progress = no_progress,
-    finish: Callable[[Imported], None] | None = None,
+    finish: Callable[[ImportedBundle], None] | None = None,
     max_bytes: int = MAX_BUNDLE_BYTES,
-) -> Imported:
+) -> ImportedBundle:
     """Takes in all sessions of the bundle, or nothing. `finish` is called inside of the transaction that writes them.
 
     Whoever imports vouches for what the file tells, answers of people included, and brings the programs that it is pinned
@@ -205,10 +205,10 @@ class _Writing:
     examined: Examined
     now: datetime
     progress: Progress
-    finish: Callable[[Imported], None] | None
+    finish: Callable[[ImportedBundle], None] | None
     max_bytes: int
 
-    def run(self, renaming: Renaming | None) -> Imported:
+    def run(self, renaming: Renaming | None) -> ImportedBundle:
         self.source.seek(0)
         parts = read_bundle(read_line=self.source.readline, max_bytes=self.max_bytes)
         counted = _Counted(progress=self.progress, total=self.examined.event_count)
@@ -233,9 +233,9 @@ class _Writing:
                 self.finish(imported)
         return imported
 
-    def _imported(self, renaming: Renaming | None) -> Imported:
+    def _imported(self, renaming: Renaming | None) -> ImportedBundle:
         sessions = self.examined.sessions
-        return Imported(
+        return ImportedBundle(
             bundle_id=self.examined.preamble.bundle_id,
             signer=self.examined.seal.signer,
             renamed=renaming is not None,
@@ -244,7 +244,7 @@ class _Writing:
             runs=tuple(run for session in sessions for run in _runs(session, renaming)),
         )
 
-    def _record(self, imported: Imported) -> None:
+    def _record(self, imported: ImportedBundle) -> None:
         for old, new in zip(self.examined.sessions, imported.session_ids, strict=True):
             record_audit(
                 actor=self.actor,

@@ -19,7 +19,7 @@ from sessions_app.engine.bundle_checks import examine_bundle
 from sessions_app.engine.bundle_reader import read_bundle
 from sessions_app.engine.bundles import BundleJobKind, BundleJobState
 from sessions_app.engine.decisions import derive_id
-from sessions_app.engine.expiry import Judged, Verdict, judge
+from sessions_app.engine.expiry import ExpiryVerdict, Judged, judge
 from sessions_app.engine.runs import COMPLETE
 from sessions_app.models import Announcement, BundleJob, BundlePart, ExpiryWarning, Run, WorkSession
 from sessions_app.selectors.bundle_jobs import stored_pieces
@@ -40,7 +40,7 @@ from teams_app.services.ids import new_id
 class Expired:
     """How many groups of sessions came to which verdict, and how many sessions were deleted."""
 
-    verdicts: dict[Verdict, int] = field(default_factory=dict)
+    verdicts: dict[ExpiryVerdict, int] = field(default_factory=dict)
     deleted: int = 0
 
 
@@ -54,19 +54,25 @@ def foresee_expiry(*, actor: Actor, now: datetime, team_id: UUID | None = None) 
 def expire_sessions(*, actor: Actor, now: datetime, most: int, fail: FailPoint = go_on) -> Expired:
     """Deletes at most so many groups of sessions; what is left is for the next run. Several may run at once."""
     require_system(actor)
-    verdicts: dict[Verdict, int] = {}
+    verdicts: dict[ExpiryVerdict, int] = {}
     deleted = groups = 0
     for judged in foresee_expiry(actor=actor, now=now):
         if groups >= most:
             break
         verdicts[judged.verdict] = verdicts.get(judged.verdict, 0) + 1
         match judged.verdict:
-            case Verdict.WARN:
+            case ExpiryVerdict.WARN:
                 _warn(judged, now, fail)
-            case Verdict.EXPIRED:
+            case ExpiryVerdict.EXPIRED:
                 groups += 1
                 deleted += _expire(judged, now, fail)
-            case Verdict.ACTIVE | Verdict.KEPT | Verdict.HELD | Verdict.WAITS | Verdict.WARNED:
+            case (
+                ExpiryVerdict.ACTIVE
+                | ExpiryVerdict.KEPT
+                | ExpiryVerdict.HELD
+                | ExpiryVerdict.WAITS
+                | ExpiryVerdict.WARNED
+            ):
                 pass
     return Expired(verdicts=verdicts, deleted=deleted)
 

@@ -51,7 +51,7 @@ class Handed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class HandoverCall:
     """Who calls with which token, and when."""
 
     actor: Actor
@@ -78,7 +78,7 @@ def changed_since(actor: Actor, standing: Standing, program: Program, *, now: da
     return (f"{began}; it goes on with the program it began with.",)
 
 
-def enter_activity(call: Call, command: EnterActivity) -> Handed:
+def enter_activity(call: HandoverCall, command: EnterActivity) -> Handed:
     """Leave the activity with what was done in it, and enter the next one."""
     arguments = {
         "activity": command.activity_id,
@@ -131,7 +131,7 @@ def _entry_json(entry: ManifestEntry) -> dict[str, Any]:
     return {**said, "context": dict(entry.context)} if entry.context else said
 
 
-def yield_checkpoint(call: Call, *, checkpoint_id: str) -> Handed:
+def yield_checkpoint(call: HandoverCall, *, checkpoint_id: str) -> Handed:
     """A worker stops at a question. What was answered in this visit is told again and not asked."""
     turn = _Turn(call, "yield", {"checkpoint": checkpoint_id})
     while True:
@@ -153,7 +153,7 @@ def yield_checkpoint(call: Call, *, checkpoint_id: str) -> Handed:
 
 
 def respond_checkpoint(
-    call: Call, *, checkpoint_id: str, mode: AnswerMode, option_id: str = "", asked_by_client: bool = False
+    call: HandoverCall, *, checkpoint_id: str, mode: AnswerMode, option_id: str = "", asked_by_client: bool = False
 ) -> Handed:
     """An agent passes on what its user chose, or resolves the question without them. Without a name the only one is meant.
 
@@ -232,7 +232,7 @@ def _answered_by_person(snapshot: Snapshot, checkpoint_id: str) -> str | None:
 class _Turn:
     """A call with its token: read, and answered with what is recorded, what is so already, or what it comes to."""
 
-    def __init__(self, call: Call, name: str, arguments: Mapping[str, Any]) -> None:
+    def __init__(self, call: HandoverCall, name: str, arguments: Mapping[str, Any]) -> None:
         call.actor.require(Permission.DRIVE_RUNS)
         self.call = call
         self.token, keys = read_token(kind=TokenKind.SESSION, text=call.token)

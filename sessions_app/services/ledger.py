@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from sessions_app.engine import ledger, seals
-from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, Entry, EntryKind
+from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, EntryKind, LedgerLine
 from sessions_app.engine.log import Head
 from sessions_app.models import Ledger, LedgerEntry, WorkSession
 from sessions_app.services import sealing
@@ -210,7 +210,7 @@ class _Book:
 
     def _next(self, kind: EntryKind, session_id: UUID, head: Head, now: datetime, reason: str) -> LedgerEntry:
         row = self.row
-        entry = Entry(
+        entry = LedgerLine(
             team_id=row.team_id,
             number=row.next_number,
             kind=kind,

@@ -38,7 +38,8 @@ def _name(actor: Actor, session_id: UUID, run_id: UUID | None, name: str, *, now
     said = " ".join(name.split())
     if not 0 < len(said) <= MAX_NAME_CHARACTERS or not said.isprintable():
         raise InvalidInputError(
-            f"A name has 1 to {MAX_NAME_CHARACTERS} characters.", suggestion="Say in a few words what the work is."
+            f"A name has 1 to {MAX_NAME_CHARACTERS} characters, each of which can be seen.",
+            suggestion="Say in a few words what the work is.",
         )
     tries = Tries()
     while True:

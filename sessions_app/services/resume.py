@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from sessions_app.engine import tokens
-from sessions_app.engine.reply_facts import Candidate, NotedSession, ResumeFacts
+from sessions_app.engine.reply_facts import Candidate, NotesCandidate, ResumeFacts
 from sessions_app.engine.resume import Match, ResumeQuery, Signals, is_told_by_id, read_signals, snippet_of
 from sessions_app.engine.tokens import NONCE_BYTES, Keyring, TokenKind
 from sessions_app.selectors.resume import MAX_COUNTED, BareSession, Resumable, Tip, find_resumable
@@ -44,8 +44,8 @@ def _asked_for(query: ResumeQuery, found: Resumable) -> Sequence[Match]:
     )
 
 
-def _noted(session: BareSession, signals: Signals, keyring: Keyring, entropy: Callable[[int], bytes]) -> NotedSession:
-    return NotedSession(
+def _noted(session: BareSession, signals: Signals, keyring: Keyring, entropy: Callable[[int], bytes]) -> NotesCandidate:
+    return NotesCandidate(
         session_id=session.session_id,
         title=session.title,
         git_branch=session.git_branch,

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from sessions_app.engine.expiry import MAX_IDLE_DAYS, Rule
+from sessions_app.engine.expiry import MAX_IDLE_DAYS, ExpiryRule
 from sessions_app.models import Hold, Retention
 from sessions_app.selectors.sessions import no_session, team_sessions
 from sessions_app.services.deletion import check_reason
@@ -19,7 +19,7 @@ _WORKFLOW_CHARACTERS = 128
 
 
 @transaction.atomic(durable=True)
-def set_retention(*, actor: Actor, workflow_id: str, rule: Rule, now: datetime) -> Rule:
+def set_retention(*, actor: Actor, workflow_id: str, rule: ExpiryRule, now: datetime) -> ExpiryRule:
     """For all sessions of the team, or for those with runs of a workflow, which goes before."""
     actor.require(Permission.MANAGE_TEAM)
     if len(workflow_id) > _WORKFLOW_CHARACTERS or not workflow_id.isprintable():

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from sessions_app.engine import seals
 from sessions_app.engine.log import Event, Head
-from sessions_app.engine.seals import Transition
+from sessions_app.engine.seals import SealedTransition
 from sessions_app.services.appends import Append, NewAttempt
 from teams_app.engine.seals import to_us
 
@@ -18,7 +18,7 @@ def head_seal(*, session_id: UUID, team_id: UUID, head: Head) -> str:
 
 
 def transition_seal(plan: Append) -> str:
-    transition = Transition(
+    transition = SealedTransition(
         session_id=plan.session_id,
         team_id=plan.team_id,
         first=plan.before.next_index,
@@ -33,7 +33,7 @@ def transition_seal(plan: Append) -> str:
 
 def event_seal(*, event: Event, session_id: UUID, team_id: UUID, now: datetime, actor: str) -> str:
     """Of a transition of one event that answers no token."""
-    transition = Transition(
+    transition = SealedTransition(
         session_id=session_id,
         team_id=team_id,
         first=event.index,

@@ -101,7 +101,7 @@ def _statement(shape: _Shape) -> str:
     """The text of one transition with native placeholders; psycopg's own parsing costs more than the parameters."""
     head = _HEAD | (_BEGINS if shape.begins else {}) | (_STARTS if shape.starts else {})
     p = {name: f"${number}::{kind}" for number, (name, kind) in enumerate(head.items(), 1)}
-    rows = _Rows(first=len(head) + 1)
+    rows = _StoreRows(first=len(head) + 1)
     # A transition does not use every value; naming all of them here gives each its type and costs nothing.
     parts = [f"WITH given AS (SELECT {', '.join(p.values())})", f"s AS ({_begin(p) if shape.begins else _grow(p)})"]
     if shape.has_run:
@@ -146,7 +146,7 @@ def _statement(shape: _Shape) -> str:
     return f"{', '.join(parts)} SELECT count(*) FROM s"
 
 
-def _questions(rows: "_Rows", p: Mapping[str, str], shape: _Shape) -> Iterator[str]:
+def _questions(rows: "_StoreRows", p: Mapping[str, str], shape: _Shape) -> Iterator[str]:
     """What waits for people. No row is changed twice: Postgres would keep either change, and not say which."""
     if shape.closes:
         changes = ", ".join(f"{column} = x.{column}" for column in _CLOSING if column != "id")
@@ -164,7 +164,7 @@ def _questions(rows: "_Rows", p: Mapping[str, str], shape: _Shape) -> Iterator[s
         )
 
 
-class _Rows:
+class _StoreRows:
     """Numbers the placeholders of one VALUES list after the other."""
 
     def __init__(self, *, first: int) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import OperationalError, connection, transaction
 from django.db.models import Model, QuerySet
 
-from sessions_app.engine.projections import SessionView, project
+from sessions_app.engine.projections import ProjectedSession, project
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.tables import TABLES, Table
 from sessions_app.models import CheckpointRequest, Event, Gap, Handle, Node, Output, Run, WorkSession
@@ -111,7 +111,7 @@ def _bodies(rows: QuerySet[Event, Any], born: dict[int, datetime]) -> Iterator[b
         yield bytes(body)
 
 
-def _session_columns(view: SessionView) -> Mapping[str, str]:
+def _session_columns(view: ProjectedSession) -> Mapping[str, str]:
     """What the log does not tell stays as it is."""
     observed = {key.value: view.observed.get(key, "") for key in ObservationKey}
     if view.baseline is None:
@@ -124,7 +124,7 @@ def _session_columns(view: SessionView) -> Mapping[str, str]:
     }
 
 
-def _restore_table(session: WorkSession, name: str, view: SessionView, born: Mapping[int, datetime]) -> int:
+def _restore_table(session: WorkSession, name: str, view: ProjectedSession, born: Mapping[int, datetime]) -> int:
     """A row that is gone is made again where the log tells all of it; one that the log does not know goes where it could be."""
     table, model = TABLES[name], _MODELS[name]
     stored = {row.pk: row for row in model.objects.filter(session_id=session.id)}

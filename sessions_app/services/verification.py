@@ -27,7 +27,7 @@ SessionCheck = Callable[[SessionTables], Iterable[Finding]]
 
 
 @dataclass(slots=True, kw_only=True)
-class Checked:
+class CheckedStore:
     """How far a check has come."""
 
     sessions: int = 0
@@ -40,7 +40,7 @@ def verify_all(
     actor: Actor,
     since: datetime | None = None,
     checks: Sequence[SessionCheck] = (),
-    progress: Callable[[Checked], None] = lambda _: None,
+    progress: Callable[[CheckedStore], None] = lambda _: None,
 ) -> Iterator[Finding]:
     """Every broken promise, as it is found. `since` leaves out sessions that nobody has worked on since then."""
     require_system(actor)
@@ -52,14 +52,14 @@ def every_finding(
     *,
     since: datetime | None = None,
     checks: Sequence[SessionCheck] = (),
-    progress: Callable[[Checked], None] = lambda _: None,
+    progress: Callable[[CheckedStore], None] = lambda _: None,
 ) -> Iterator[Finding]:
     """The same on the state of the tables that the caller's transaction sees."""
     with connection.cursor() as cursor:
         # A role may have a limit for the statements of requests; these take as long as they take.
         settings = "SELECT set_config('work_mem', %s, true), set_config('statement_timeout', '0', true)"
         cursor.execute(settings, [_SORTING_MEMORY])
-    checked = Checked()
+    checked = CheckedStore()
     for finding in _each(since, checks, checked, progress):
         checked.findings += 1
         yield finding
@@ -69,8 +69,8 @@ def every_finding(
 def _each(
     since: datetime | None,
     checks: Sequence[SessionCheck],
-    checked: Checked,
-    progress: Callable[[Checked], None],
+    checked: CheckedStore,
+    progress: Callable[[CheckedStore], None],
 ) -> Iterator[Finding]:
     told = 0
     for stored in stream_stored(since=since):

@@ -1,13 +1,13 @@
 """Pages on which a person sets a password: an invitation, a forgotten one, their own. A link acts only on POST."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth import get_user_model, login, update_session_auth_hash
+from django.contrib.auth import get_user_model, login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -18,13 +18,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from teams_app import selectors
-from teams_app.admin.pages import actor_of, choose_team
-from teams_app.engine.actors import Door, person_id_of
-from teams_app.engine.errors import WorkrailError
+from teams_app.admin.pages import Act, Done, Order, attempt, choose_team
+from teams_app.engine.actors import Door, Permission
 from teams_app.engine.values import InvitationValue
 from teams_app.services import invitations, passwords, resets
-
-T = TypeVar("T")
 
 
 class _Opened(TypedDict):
@@ -97,7 +94,7 @@ def reset(request: HttpRequest, link: str) -> HttpResponse:
     form = NewForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         password = form.cleaned_data["new_password"]
-        done = _try(
+        done = attempt(
             form,
             lambda: resets.reset_password(link=link, password=password, door=Door.STUDIO, now=timezone.now()),
         )
@@ -108,26 +105,26 @@ def reset(request: HttpRequest, link: str) -> HttpResponse:
     return render(request, "studio/reset.html", shown, status=400 if form.errors else 200)
 
 
-@sensitive_post_parameters()
-def own_password(request: HttpRequest, shown: Mapping[str, Any]) -> HttpResponse:
-    form = OwnForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and _change_own(request, form):
-        messages.success(request, "The new password holds. Where you were signed in elsewhere you are signed out.")
-        return HttpResponseRedirect(reverse("admin:index"))
-    page = {**shown, "title": "Change your password", "form": form}
-    return render(request, "registration/password_change_form.html", page, status=400 if form.errors else 200)
+def _change_own(order: Order) -> Done:
+    given = order.values
+    passwords.change_password(actor=order.actor, old=given["old_password"], new=given["new_password"], now=order.now)
+    return Done(
+        message="The new password holds. Where you were signed in elsewhere you are signed out.",
+        url=reverse("admin:index"),
+        renews_sign_in=True,
+    )
 
 
-def _change_own(request: HttpRequest, form: forms.Form) -> bool:
-    given = form.cleaned_data
-    actor = actor_of(request)
-    try:
-        passwords.change_password(actor=actor, old=given["old_password"], new=given["new_password"], now=timezone.now())
-    except WorkrailError as refusal:
-        form.add_error(None, _words(refusal))
-        return False
-    update_session_auth_hash(request, get_user_model().objects.get(pk=person_id_of(actor=actor)))
-    return True
+CHANGE_PASSWORD = Act(
+    slug="password",
+    label="Change your password",
+    question="You stay signed in here, and nowhere else.",
+    needs=Permission.READ_TEAM,
+    run=_change_own,
+    form=OwnForm,
+    on_row=False,
+    is_quiet=True,
+)
 
 
 def _accept(request: HttpRequest, link: str, ways: Mapping[str, forms.Form]) -> invitations.Joined | None:
@@ -138,25 +135,12 @@ def _accept(request: HttpRequest, link: str, ways: Mapping[str, forms.Form]) -> 
     given, how = form.cleaned_data, _Opened(link=link, door=Door.STUDIO, now=timezone.now())
     match way:
         case "known":
-            return _try(form, lambda: invitations.accept_with_account(password=given["password"], **how))
+            return attempt(form, lambda: invitations.accept_with_account(password=given["password"], **how))
         case "new":
-            return _try(form, lambda: invitations.accept_with_new_account(password=given["new_password"], **how))
+            return attempt(form, lambda: invitations.accept_with_new_account(password=given["new_password"], **how))
         case _:
             person_id = request.user.pk or NOBODY
-            return _try(form, lambda: invitations.accept_signed_in(person_id=person_id, **how))
-
-
-def _try(form: forms.Form, act: Callable[[], T]) -> T | None:
-    """A refusal goes back to the form in its own words."""
-    try:
-        return act()
-    except WorkrailError as refusal:
-        form.add_error(None, _words(refusal))
-        return None
-
-
-def _words(refusal: WorkrailError) -> str:
-    return " ".join(filter(None, [refusal.message, refusal.suggestion]))
+            return attempt(form, lambda: invitations.accept_signed_in(person_id=person_id, **how))
 
 
 def _let_in(request: HttpRequest, joined: invitations.Joined) -> HttpResponse:

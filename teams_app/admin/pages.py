@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from uuid import UUID
 
 import structlog
 from django import forms
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
+from django.contrib.auth import get_user_model, update_session_auth_hash
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
@@ -41,6 +42,8 @@ else:
     _AnyModelAdmin = ModelAdmin
     _AnyPaginator = Paginator
 
+T = TypeVar("T")
+
 TEAM_IN_SESSION = "workrail_team"
 _ACTOR = "workrail.actor"
 _MOST_COUNTED = 10_000
@@ -59,12 +62,16 @@ class Secret:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What the toast says, what else has to be known, and where to go on; without `url` it is the list."""
+    """What the toast says, what else has to be known, and where to go on; without `url` it is the list.
+
+    One that `renews_sign_in` keeps the browser signed in that would be signed out with all others.
+    """
 
     message: str
     warnings: tuple[str, ...] = ()
     url: str = ""
     secret: Secret | None = None
+    renews_sign_in: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -301,6 +308,10 @@ class StudioAdmin(_AnyModelAdmin):
     def _act_name(self, act: Act) -> str:
         return f"{self.opts.app_label}_{self.opts.model_name}_act_{act.slug}"
 
+    def do_act(self, request: HttpRequest, act: Act) -> HttpResponse:
+        """For an act of the list that has an address of its own besides."""
+        return self._act_view(request, act=act)
+
     def _act_view(self, request: HttpRequest, *, act: Act, row_id: UUID | None = None) -> HttpResponse:
         actor = actor_of(request)
         if not actor.may(act.needs):
@@ -329,6 +340,8 @@ class StudioAdmin(_AnyModelAdmin):
         raise Http404
 
     def _after(self, request: HttpRequest, done: Done) -> HttpResponse:
+        if done.renews_sign_in:
+            update_session_auth_hash(request, get_user_model().objects.get(username=request.user.get_username()))
         for warning in done.warnings:
             messages.warning(request, warning)
         if done.secret is None:
@@ -372,11 +385,21 @@ def _initial(act: Act, row: Model | None, request: HttpRequest) -> dict[str, Any
 
 
 def _run(act: Act, order: Order, form: forms.Form) -> Done | None:
+    """What is not there has no page."""
+
+    def done() -> Done:
+        try:
+            return act.run(order)
+        except NotFoundError:
+            raise Http404 from None
+
+    return attempt(form, done)
+
+
+def attempt(form: forms.Form, call: Callable[[], T]) -> T | None:
     """A refusal goes back to the form in its own words."""
     try:
-        return act.run(order)
-    except NotFoundError:
-        raise Http404 from None
+        return call()
     except WorkrailError as refusal:
         form.add_error(None, words_of(refusal))
         return None

@@ -20,7 +20,7 @@ from django.core.management import call_command
 from sessions_app import jobs as sessions_jobs
 from sessions_app.engine.actions import CompleteStep
 from sessions_app.engine.bundles import BundleJobState
-from sessions_app.engine.expiry import Rule
+from sessions_app.engine.expiry import ExpiryRule
 from sessions_app.engine.state import snapshot_from_bytes
 from sessions_app.models import (
     Announcement,
@@ -150,7 +150,7 @@ class ExpiryScene(Scene):
     marks_ahead = 13
 
     def arrange(self):
-        archives = Rule(idle_days=60, archives=True)
+        archives = ExpiryRule(idle_days=60, archives=True)
         retention.set_retention(actor=self.desk.owner, workflow_id="", rule=archives, now=NOW)
         for number in range(2):
             advanced(self.desk.agent, begin(self.desk, *plain_steps(1), workflow_id=f"team.w{number}"))

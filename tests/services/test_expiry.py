@@ -11,7 +11,7 @@ import time_machine
 from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 
-from sessions_app.engine.expiry import Rule, Verdict
+from sessions_app.engine.expiry import ExpiryRule, ExpiryVerdict
 from sessions_app.engine.tokens import TokenUnknownNodeError
 from sessions_app.models import (
     Announcement,
@@ -113,7 +113,7 @@ def test_unfinished_work_is_told_of_a_week_before_it_goes(desk):
     expire(NOW + timedelta(days=54))
     assert [each.kind for each in Announcement.objects.exclude(kind="run_started")] == ["session_expiring"]
     assert expire(NOW + timedelta(days=60)).deleted == 0
-    assert verdicts(NOW + timedelta(days=60))[session_id(value)] is Verdict.WARNED
+    assert verdicts(NOW + timedelta(days=60))[session_id(value)] is ExpiryVerdict.WARNED
     assert expire(NOW + timedelta(days=61)).deleted == 1
 
 
@@ -128,13 +128,13 @@ def test_whoever_works_in_it_after_the_warning_starts_the_time_anew(desk):
     expire(NOW + timedelta(days=55))
     advanced(desk.agent, value, now=NOW + timedelta(days=56))
     assert verdicts(NOW + timedelta(days=70)) == {}
-    assert expire(NOW + timedelta(days=110)).verdicts == {Verdict.WARN: 1}
+    assert expire(NOW + timedelta(days=110)).verdicts == {ExpiryVerdict.WARN: 1}
 
 
 def test_what_is_held_or_waits_for_a_person_stays(desk):
     held, asked = session_id(done(desk)), at_question(desk, human=True)
     retention.hold_session(actor=desk.person, session_id=held, reason="An audit", now=NOW)
-    assert verdicts() == {held: Verdict.HELD, session_id(asked): Verdict.WAITS}
+    assert verdicts() == {held: ExpiryVerdict.HELD, session_id(asked): ExpiryVerdict.WAITS}
     assert expire().deleted == 0
     retention.let_go(actor=desk.person, session_id=held, now=LATE)
     assert expire().deleted == 1
@@ -146,11 +146,11 @@ def test_rules_are_a_teams_own_and_those_of_a_workflow_go_before(desk):
     short, long = done(desk), done(desk, workflow_id="team.other")
     week = NOW + timedelta(days=8)
     assert verdicts(week) == {}
-    retention.set_retention(actor=desk.owner, workflow_id="", rule=Rule(idle_days=7, archives=False), now=NOW)
+    retention.set_retention(actor=desk.owner, workflow_id="", rule=ExpiryRule(idle_days=7, archives=False), now=NOW)
     retention.set_retention(
-        actor=desk.owner, workflow_id="team.other", rule=Rule(idle_days=None, archives=False), now=NOW
+        actor=desk.owner, workflow_id="team.other", rule=ExpiryRule(idle_days=None, archives=False), now=NOW
     )
-    assert verdicts(week) == {session_id(short): Verdict.EXPIRED, session_id(long): Verdict.KEPT}
+    assert verdicts(week) == {session_id(short): ExpiryVerdict.EXPIRED, session_id(long): ExpiryVerdict.KEPT}
     assert expire(week).deleted == 1
     retention.remove_retention(actor=desk.owner, workflow_id="team.other", now=NOW)
     assert expire(week).deleted == 1
@@ -175,7 +175,7 @@ def test_a_child_goes_with_its_parent_and_not_before(desk):
 
 
 def test_an_archive_is_kept_and_can_be_imported(desk):
-    retention.set_retention(actor=desk.owner, workflow_id="", rule=Rule(idle_days=60, archives=True), now=NOW)
+    retention.set_retention(actor=desk.owner, workflow_id="", rule=ExpiryRule(idle_days=60, archives=True), now=NOW)
     value = done(desk)
     assert expire().deleted == 1
     job = BundleJob.objects.get()
@@ -211,7 +211,7 @@ def test_an_owner_deletes_a_session_for_privacy_with_its_archives(desk):
 
 def test_rules_are_an_owners_and_holds_not_an_agents_nor_a_viewers(desk):
     value = done(desk)
-    rule = Rule(idle_days=3, archives=False)
+    rule = ExpiryRule(idle_days=3, archives=False)
     for actor in (desk.agent, desk.person, desk.viewer):
         with pytest.raises(ForbiddenError):
             retention.set_retention(actor=actor, workflow_id="", rule=rule, now=NOW)
@@ -235,7 +235,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize("seed", [pytest.param(n, marks=[] if n < 3 else [pytest.mark.slow]) for n in range(20)])
 def test_a_run_of_expiry_that_dies_anywhere_leaves_every_session_whole_or_gone(desk, seed):
     chance = random.Random(seed)
-    retention.set_retention(actor=desk.owner, workflow_id="", rule=Rule(idle_days=60, archives=True), now=NOW)
+    retention.set_retention(actor=desk.owner, workflow_id="", rule=ExpiryRule(idle_days=60, archives=True), now=NOW)
     for number in range(3):
         done(desk, workflow_id=f"team.w{number}")
     ledger.enter_sessions(actor=SYSTEM, now=NOW)

@@ -6,7 +6,7 @@ import pytest
 
 from sessions_app.models import Run
 from tests import run_doors, studio_story
-from tests.run_cast import advanced, begin, notes_free, run_id
+from tests.run_cast import advanced, begin, notes_free, run_id, start
 from tests.studio_pages import content_of, said_on
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -80,3 +80,18 @@ def test_sending_back_and_rejecting_need_a_reason(doors, option):
     assert refused.status_code == 400
     assert said_on(refused.content.decode())[0][0] == "error"
     assert Run.objects.get(id=run_id(value)).status == "waiting"
+
+
+def test_runs_that_differ_in_their_answers_alone_are_compared_by_them(doors):
+    one = asked(doors)
+    other = advanced(doors.desk.agent, start(doors.desk).value, "## Plan\n\nAt once.")
+    answer(doors, one, "approve", "On Monday.")
+    answer(doors, other, "approve", "Never on a Friday.")
+    path = f"/studio/sessions_app/run/{run_id(one)}/compare/?other={other['session']['runId']}"
+
+    page = content_of(doors.viewer.client.get(path).content.decode())
+
+    assert "in both, answers differ" in page
+    assert "none blocked" in page
+    for reason in ("On Monday.", "Never on a Friday."):
+        assert reason in page

@@ -35,7 +35,7 @@ _WITHOUT_LIMITS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class BenchStage:
     """`workflow_id` has steps in a loop, `activities_id` two activities that lead to each other."""
 
     actor: Actor
@@ -101,7 +101,7 @@ def own_database() -> Iterator[str]:
         connection.creation.destroy_test_db(before, verbosity=0)
 
 
-def set_stage() -> Stage:
+def set_stage() -> BenchStage:
     """A team with a key, and the workflows published."""
     now = timezone.now()
     system = system_actor(team_id=NO_TEAM, door=Door.CLI)
@@ -113,7 +113,7 @@ def set_stage() -> Stage:
     person = to_text(Prefix.PERSON, get_user_model().objects.get().pk)
     author = replace(actor, kind=ActorKind.PERSON, id=person, role=Role.OWNER, scopes=frozenset())
     document = json.dumps(endless_document()).encode()
-    return Stage(
+    return BenchStage(
         actor=actor,
         owner=author,
         key=first.key,

@@ -14,11 +14,11 @@ from workrail_site.dialects.navigation.situations import NAVIGATION
 from workrail_site.dialects.questions import as_question
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
-from workrail_site.mcp.eliciting import Question
+from workrail_site.mcp.eliciting import ElicitedQuestion
 
 
 class NavigationAsking:
-    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, Question | None]:
+    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, ElicitedQuestion | None]:
         """Of a reply that tells a checkpoint, or that nothing can be done before a person has approved. A reply that was
         recorded may tell one that a person has answered since.
         """
@@ -29,7 +29,9 @@ class NavigationAsking:
             return self._situation(reply, given), None
         return reply, as_question(asked[0]) if asked else None
 
-    def answered(self, reply: ToolReply, given: Mapping[str, Any], question: Question, option_id: str) -> ToolReply:
+    def answered(
+        self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion, option_id: str
+    ) -> ToolReply:
         moved = navigation.steer_run(
             actor=acting(),
             state_token=_state(reply, given),
@@ -41,7 +43,7 @@ class NavigationAsking:
         )
         return told(moved.value)
 
-    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: Question) -> ToolReply:  # noqa: ARG002  as every dialect is asked
+    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion) -> ToolReply:  # noqa: ARG002  as every dialect is asked
         """The situation after the answer, when a person has given it in the meantime."""
         situation = self._situation(reply, given)
         return reply if _waits(situation.value) else situation

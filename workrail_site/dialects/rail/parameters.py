@@ -38,7 +38,7 @@ Artifact = Annotated[
 ]
 
 
-class Output(Group):
+class GivenOutput(Group):
     notes_markdown: str | None = Field(
         None,
         description="What you did and found, what is next: it survives a lost chat.",
@@ -49,7 +49,7 @@ class Output(Group):
     )
 
 
-class Mode(Group):
+class GivenMode(Group):
     preset: Preset | None = Field(
         None,
         description="guided stops for what is missing, full_auto_stop for what the user alone can give.",
@@ -127,12 +127,12 @@ Context = Annotated[
     ),
 ]
 StepOutput = Annotated[
-    Output | None,
+    GivenOutput | None,
     Field(description="What came of the step."),
 ]
-NoteOutput = Annotated[Output, Field(description="What is to be kept.")]
+NoteOutput = Annotated[GivenOutput, Field(description="What is to be kept.")]
 Preferences = Annotated[
-    Mode | None,
+    GivenMode | None,
     Field(description="Only if your user asked for a mode."),
 ]
 ContinueIntent = Annotated[

@@ -244,7 +244,8 @@ def _which_tokens() -> InvalidInputError:
 
 def _printed(reply: Reply, more: Mapping[str, str] = MappingProxyType({})) -> ToolReply:
     """`more` is said beside the reply, in both of its forms."""
-    text = "\n\n".join(
-        [render_text(reply.value, template=reply.template), *(f"Note: {words}" for words in more.values())]
-    )
-    return ToolReply(text=text, value={**reply.value, **more} if more else reply.value)
+    text = render_text(reply.value, template=reply.template)
+    if not more:
+        return ToolReply(text=text, value=reply.value, data=reply.data)
+    beside_it = (f"Note: {words}" for words in more.values())
+    return ToolReply(text="\n\n".join([text, *beside_it]), value={**reply.value, **more})

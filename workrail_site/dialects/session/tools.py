@@ -7,7 +7,7 @@ from django.utils import timezone
 from sessions_app.engine.runs import Dialect
 from sessions_app.services import handover
 from sessions_app.services.handles import Wish, begin
-from sessions_app.services.handover import Call, Handed
+from sessions_app.services.handover import Handed, HandoverCall
 from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
 from workrail_site.dialects.activities.asking import HandedOverAsking
@@ -154,7 +154,7 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         effect of the option, which the server has applied, and the checkpoints that remain.
         """
 
-        def respond(call: Call) -> Handed:
+        def respond(call: HandoverCall) -> Handed:
             mode = mode_of(option_id=option_id, auto_advance=auto_advance, condition_not_met=condition_not_met)
             option = chosen(mode, option_id)
             return handover.respond_checkpoint(call, checkpoint_id=checkpoint_id.strip(), mode=mode, option_id=option)
