@@ -36,10 +36,11 @@ from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors import nodes, records, runs as runs_read
 from sessions_app.selectors.runs import RunFilters
-from sessions_app.services import gaps, runs, stops
-from sessions_app.services.beginning import start_run
-from sessions_app.services.repeated import beside
-from sessions_app.services.speech import Reply, house_speech
+from sessions_app.services.moves import runs
+from sessions_app.services.moves.beginning import start_run
+from sessions_app.services.moves.repeated import beside
+from sessions_app.services.moves.speech import Reply, house_speech
+from sessions_app.services.people import gaps, stops
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix

@@ -8,7 +8,7 @@ import pytest
 
 from sessions_app.engine.observations import ObservationKey
 from sessions_app.models import Node, Run
-from sessions_app.services import naming
+from sessions_app.services.people import naming
 from teams_app.engine.ids import Prefix, to_text
 from tests import run_doors
 from tests.checkpoint_cast import at_question
