@@ -16,7 +16,7 @@ from workflows_app.engine.program import (
     Truthy,
     walk_items,
 )
-from workflows_app.engine.simulate import Outcome, simulate
+from workflows_app.engine.simulate import SimulatedOutcome, simulate
 
 _BIGGER, _SMALLER = {Operator.GT, Operator.GTE}, {Operator.LT, Operator.LTE}
 
@@ -34,7 +34,7 @@ def automatic_script(program, *, members=1, knows=None, learning=True, most=300)
             taken |= late
             script = _known(_first_script(program, members, knows or {}, taken), learning, taken)
             continue
-        if told.outcome is Outcome.COMPLETE:
+        if told.outcome is SimulatedOutcome.COMPLETE:
             break
         script = _known(_turned(program, script, told, taken), learning, taken)
     return script

@@ -5,15 +5,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from sessions_app.engine.submissions import Submission
-from sessions_app.services import runs
-from sessions_app.services.beginning import Beginning, start_run
-from sessions_app.services.keys import forget_keys
+from sessions_app.services.moves import runs
+from sessions_app.services.moves.beginning import Beginning, start_run
+from sessions_app.services.store.signing_keys import forget_keys
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, from_text
 from tests.step_documents import step, workflow
 from tests.workflow_cast import NOW, make_cast, publish, source_of
 from workflows_app.services import workflows
-from workrail_site.dialects.rail.replies import RAIL, render_text
+from workrail_site.dialects.rail.replies import RAIL
+from workrail_site.dialects.rail.wording import render_text
 
 NOTES = "Did what the step says."
 
@@ -55,7 +56,7 @@ def published(desk, *steps, workflow_id="team.sample", **fields):
     document = workflow(*steps, **{"id": workflow_id, **fields})
     saved = workflows.create_workflow(actor=desk.person, source=source_of(document), message="", now=NOW)
     problems = [problem for problem in saved.revision.problems if problem.severity == "error"]
-    assert problems == []
+    assert problems == [], problems
     publish(desk.person, workflow_id, saved.revision.number)
     return workflow_id
 

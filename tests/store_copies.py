@@ -9,7 +9,7 @@ from django.db import connection
 
 from sessions_app.engine import seals
 from sessions_app.engine.log import GENESIS, Head
-from sessions_app.engine.seals import Transition
+from sessions_app.engine.seals import SealedTransition
 from sessions_app.selectors.standings import birth_date
 from teams_app.engine.ids import Prefix, birth_ms, from_text, to_text, uuid7
 from teams_app.engine.seals import to_us
@@ -126,7 +126,7 @@ def _seal(session, first, head, row, attempt, rows):
             )
         ]
     )
-    transition = Transition(
+    transition = SealedTransition(
         session_id=session["id"],
         team_id=session["team_id"],
         first=first,

@@ -16,7 +16,7 @@ class BadEnvironmentError(Exception):
     """A variable is missing or does not have the form that docs/configuration.md gives."""
 
 
-class Environment:
+class SiteEnvironment:
     """Every name that was asked for is remembered, so that a test can hold the documentation to it."""
 
     def __init__(self, source: Mapping[str, str]) -> None:

@@ -32,7 +32,7 @@ LONGEST_REST_SECONDS = 0.5
 _RETRY_MS = 1_000
 
 
-class _Thread(threading.Thread):
+class _LaneThread(threading.Thread):
     """Does one job after the other. A process that leaves does not wait for it; who must not lose its work closes it."""
 
     def __init__(self, name: str) -> None:
@@ -47,7 +47,7 @@ class _Thread(threading.Thread):
             job()
 
 
-class Lanes:
+class ThreadLanes:
     """All state is touched on the event loop alone, so nothing here needs a lock.
 
     Of the threads that are free the one goes on that worked last: its connection, and the process of Postgres behind it, are
@@ -56,8 +56,8 @@ class Lanes:
 
     def __init__(self, *, threads: int, name: str, most_waiting: int = MOST_WAITING) -> None:
         self._name = name
-        self._started: list[_Thread] = []
-        self._idle: list[_Thread] = []
+        self._started: list[_LaneThread] = []
+        self._idle: list[_LaneThread] = []
         self._free = threads
         self._threads = threads
         self._latest_party = ""
@@ -108,8 +108,8 @@ class Lanes:
         for thread in self._started:
             thread.join()
 
-    def _new_thread(self) -> _Thread:
-        thread = _Thread(f"{self._name}_{len(self._started)}")
+    def _new_thread(self) -> _LaneThread:
+        thread = _LaneThread(f"{self._name}_{len(self._started)}")
         self._started.append(thread)
         return thread
 
@@ -153,7 +153,7 @@ class Lanes:
                 del self._queues[party]
 
     def _finish(
-        self, party: str, thread: _Thread, done: "asyncio.Future[Any]", result: object, error: BaseException | None
+        self, party: str, thread: _LaneThread, done: "asyncio.Future[Any]", result: object, error: BaseException | None
     ) -> None:
         self._idle.append(thread)
         self._rest(party, thread.began_at)

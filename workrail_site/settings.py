@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from csp.constants import NONE, SELF
 
 from teams_app.engine.sign_on import GroupRoles, read_group_roles
-from workrail_site.environment import BadEnvironmentError, Environment
+from workrail_site.environment import BadEnvironmentError, SiteEnvironment
 from workrail_site.log import log_settings
 from workrail_site.servers import PostgresAddress, celery_url, read_postgres_url, read_redis_url
 
@@ -43,7 +43,7 @@ class LogFormat(StrEnum):
 
 VERSION = "0.1.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
-ENVIRONMENT = Environment(os.environ)
+ENVIRONMENT = SiteEnvironment(os.environ)
 
 # Where we are
 

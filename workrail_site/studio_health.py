@@ -24,7 +24,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class HealthPart:
     label: str
     is_well: bool
     words: str
@@ -44,10 +44,10 @@ def health_page(request: HttpRequest, shown: dict[str, Any]) -> HttpResponse:
     return TemplateResponse(request, "studio/health.html", page, status=200)
 
 
-def _part(name: str, state: str) -> Part:
+def _part(name: str, state: str) -> HealthPart:
     label, words = _WORDS.get(name, (name.capitalize(), ""))
     is_well = state == "ok"
-    return Part(
+    return HealthPart(
         label=label, is_well=is_well, words=words if is_well else f"It is {state}. Tell whoever runs the server."
     )
 

@@ -23,7 +23,7 @@ from workrail_site.bodies import (
     Scope,
     read_body,
 )
-from workrail_site.lanes import REFUSAL_SECONDS, Lanes
+from workrail_site.lanes import REFUSAL_SECONDS, ThreadLanes
 from workrail_site.request_ids import request_id_from
 
 Send = Callable[[Message], Awaitable[None]]
@@ -46,7 +46,7 @@ class WsgiApplication(Protocol):
     def __call__(self, environ: Environ, start_response: Any) -> Iterable[bytes]: ...
 
 
-class Parties(Protocol):
+class WaitingParties(Protocol):
     def of(self, scope: Scope) -> str: ...
 
     def learn(self, scope: Scope, actor: object) -> None: ...
@@ -73,7 +73,7 @@ class WsgiInAsgi:
         *,
         threads: int,
         max_body_bytes: int,
-        parties: Parties | None = None,
+        parties: WaitingParties | None = None,
         apart: frozenset[str] = frozenset(),
         stopper: Callable[[], Stop] | None = None,
     ) -> None:
@@ -82,8 +82,8 @@ class WsgiInAsgi:
         self._parties = parties or _Everybody()
         self._apart = apart
         self._stopper = stopper
-        self._lanes = Lanes(threads=threads, name="wsgi")
-        self._lane_apart = Lanes(threads=1, name="wsgi-apart")
+        self._lanes = ThreadLanes(threads=threads, name="wsgi")
+        self._lane_apart = ThreadLanes(threads=1, name="wsgi-apart")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         match scope["type"]:

@@ -17,7 +17,7 @@ from sessions_app.selectors import inbox
 from sessions_app.selectors.checkpoints import read_checkpoint
 from sessions_app.selectors.evidence import read_evidence
 from sessions_app.selectors.inbox import InboxCounts, InboxRow, InboxView
-from sessions_app.services import checkpoints
+from sessions_app.services.people import checkpoints
 from teams_app import selectors
 from teams_app.admin.pages import Act, Done, Order, Refused, actor_of
 from teams_app.admin.parts import Crumb, State, Tab
@@ -60,7 +60,7 @@ class ShownRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class InboxGroup:
     """Without a title the rows stand by themselves."""
 
     title: str
@@ -254,14 +254,14 @@ def _shown_row(actor: Actor, row: InboxRow, names: dict[str, str], now: datetime
     )
 
 
-def _groups(view: InboxView, rows: list[ShownRow], now: datetime) -> list[Group]:
+def _groups(view: InboxView, rows: list[ShownRow], now: datetime) -> list[InboxGroup]:
     if view in {InboxView.ANSWERED, InboxView.ALL}:
-        return [Group(title="", rows=tuple(rows))] if rows else []
+        return [InboxGroup(title="", rows=tuple(rows))] if rows else []
     tonight = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
     titles: dict[str, list[ShownRow]] = {"Overdue": [], "Due today": [], "Due later": [], "No date": []}
     for row in rows:
         titles[_due_group(row, tonight)].append(row)
-    return [Group(title=title, rows=tuple(found)) for title, found in titles.items() if found]
+    return [InboxGroup(title=title, rows=tuple(found)) for title, found in titles.items() if found]
 
 
 def _due_group(row: ShownRow, tonight: datetime) -> str:

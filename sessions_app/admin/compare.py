@@ -11,10 +11,10 @@ import orjson
 from django.urls import reverse
 
 from sessions_app.admin import artifacts, graph as drawn, naming, showing, states
-from sessions_app.admin.graph import Facts
-from sessions_app.admin.places import Places
+from sessions_app.admin.graph import GraphFacts
+from sessions_app.admin.places import ShownPlaces
 from sessions_app.engine import comparing
-from sessions_app.engine.comparing import Pair, Part, PathDifference
+from sessions_app.engine.comparing import ComparedPart, Pair, PathDifference
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.values import OutputValue
 from sessions_app.selectors.run_graph import Graph, GraphNode, outputs_of_way, read_graph
@@ -30,7 +30,7 @@ class Side:
 
     name: str
     graph: Graph
-    facts: Facts
+    facts: GraphFacts
     nodes: Sequence[GraphNode]
     outputs: Mapping[UUID, Sequence[OutputValue]]
     state: State | None
@@ -57,7 +57,7 @@ class Cell:
 
     url: str
     sub: str
-    notes: Sequence[Part]
+    notes: Sequence[ComparedPart]
     lasted_s: float | None
     shape: str
 
@@ -107,7 +107,13 @@ def bands(one: Side, other: Side, *, everything: bool) -> list[Band]:
 
 
 def side(
-    *, name: str, graph: Graph, facts: Facts, nodes: Sequence[GraphNode], outputs: Sequence[OutputValue], now: datetime
+    *,
+    name: str,
+    graph: Graph,
+    facts: GraphFacts,
+    nodes: Sequence[GraphNode],
+    outputs: Sequence[OutputValue],
+    now: datetime,
 ) -> Side:
     """A branch is told by what was handed in on the way to its own nodes."""
     own = {node.id for node in nodes}
@@ -176,7 +182,7 @@ def _answer(side: Side, node: GraphNode | None) -> tuple[str, str, str] | None:
     return None if question is None else (question.option_id, question.answered_by, question.reason)
 
 
-def _cell(side: Side, node: GraphNode | None, place: int | None, parts: Sequence[Part]) -> Cell | None:
+def _cell(side: Side, node: GraphNode | None, place: int | None, parts: Sequence[ComparedPart]) -> Cell | None:
     if node is None or place is None:
         return None
     following = side.nodes[place + 1] if place + 1 < len(side.nodes) else None
@@ -299,8 +305,10 @@ def _urls(asked: Mapping[str, str], swapped: Mapping[str, str], *, everything: b
     }
 
 
-def _facts(actor: Actor, graphs: Sequence[Graph], now: datetime) -> list[Facts]:
+def _facts(actor: Actor, graphs: Sequence[Graph], now: datetime) -> list[GraphFacts]:
     ids = {node.by for graph in graphs for node in graph.nodes} - {""}
     ids |= {question.answered_by for graph in graphs for question in graph.questions} - {""}
     names = selectors.name_actors(actor=actor, ids=ids)
-    return [drawn.facts_of(graph=graph, names=names, places=Places(), actor_id=actor.id, now=now) for graph in graphs]
+    return [
+        drawn.facts_of(graph=graph, names=names, places=ShownPlaces(), actor_id=actor.id, now=now) for graph in graphs
+    ]

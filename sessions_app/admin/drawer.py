@@ -10,7 +10,7 @@ import orjson
 from django.utils.safestring import SafeString
 
 from sessions_app.admin import artifacts, graph as drawn, showing
-from sessions_app.admin.graph import Facts, View
+from sessions_app.admin.graph import GraphFacts, View
 from sessions_app.engine import prompts
 from sessions_app.engine.log import EventKind
 from sessions_app.engine.state import Blocked, Snapshot
@@ -57,7 +57,7 @@ def open_drawer(
     *,
     graph: Graph,
     view: View,
-    facts: Facts,
+    facts: GraphFacts,
     part: str,
     program: Program,
     outputs: Sequence[OutputValue],
@@ -120,19 +120,19 @@ def _why(events: Sequence[EventValue]) -> list[str]:
     return [plain_words(text) for text in found if text][:_MOST_WHY]
 
 
-def _in_words(reason: str, node: GraphNode, facts: Facts) -> str:
+def _in_words(reason: str, node: GraphNode, facts: GraphFacts) -> str:
     """The log speaks of keys, people of titles."""
     if node.pending_key:
         reason = reason.replace(node.pending_key, f"“{drawn.title_with_item(node, facts)}”")
     return _WORD.sub(lambda found: _titled(found[0], facts), reason)
 
 
-def _titled(word: str, facts: Facts) -> str:
+def _titled(word: str, facts: GraphFacts) -> str:
     title = facts.places.loops.get(word)
     return f"“{title}”" if title else word
 
 
-def _following(child: GraphNode, view: View, facts: Facts) -> tuple[str, str, str]:
+def _following(child: GraphNode, view: View, facts: GraphFacts) -> tuple[str, str, str]:
     return drawn.shape_of(child, facts), drawn.title_of(child), view.url(node=to_text(Prefix.NODE, child.id))
 
 

@@ -11,9 +11,9 @@ from django.utils.safestring import SafeString
 
 from sessions_app.admin import naming, showing, states
 from sessions_app.admin.lanes import Spot, drawing, lane_class
-from sessions_app.admin.places import Places
+from sessions_app.admin.places import ShownPlaces
 from sessions_app.engine.checkpoints import CheckpointState
-from sessions_app.engine.lanes import Lanes, Line, Point, lay_lanes
+from sessions_app.engine.lanes import LaneLine, LanePoint, Lanes, lay_lanes
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.state import BlockerCode
 from sessions_app.selectors.checkpoints import CheckpointValue
@@ -84,7 +84,7 @@ class ShownGraph:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class GraphFacts:
     """What is known of nodes besides themselves, looked up once."""
 
     names: Mapping[str, str]
@@ -92,7 +92,7 @@ class Facts:
     gaps: frozenset[UUID]
     notes: Mapping[UUID, str]
     modes: Mapping[UUID, tuple[str, str]]
-    places: Places
+    places: ShownPlaces
     passed: frozenset[UUID]
     children: Mapping[UUID, ChildRun]
     actor_id: str
@@ -105,10 +105,10 @@ class _Scene:
     by_id: Mapping[UUID, GraphNode]
     lanes: Lanes
     view: View
-    facts: Facts
+    facts: GraphFacts
 
 
-def draw_graph(*, graph: Graph, view: View, facts: Facts) -> ShownGraph:
+def draw_graph(*, graph: Graph, view: View, facts: GraphFacts) -> ShownGraph:
     nodes = _with_children(graph)
     by_id = {node.id: node for node in nodes}
     tip = graph.run.tip_node_id
@@ -132,7 +132,9 @@ def draw_graph(*, graph: Graph, view: View, facts: Facts) -> ShownGraph:
     )
 
 
-def facts_of(*, graph: Graph, names: Mapping[str, str], places: Places, actor_id: str, now: datetime) -> Facts:
+def facts_of(
+    *, graph: Graph, names: Mapping[str, str], places: ShownPlaces, actor_id: str, now: datetime
+) -> GraphFacts:
     """Notes stand with the step that they finished; those of a branch that led aside, with the branch."""
     main = _main_children(graph)
     notes: dict[UUID, str] = {}
@@ -140,7 +142,7 @@ def facts_of(*, graph: Graph, names: Mapping[str, str], places: Places, actor_id
         if node.excerpt:
             goes_on = node.parent_id is not None and main.get(node.parent_id) == node.id
             notes[node.parent_id if goes_on and node.parent_id else node.id] = node.excerpt
-    return Facts(
+    return GraphFacts(
         names=names,
         questions={question.id: question for question in graph.questions},
         gaps=frozenset(
@@ -180,7 +182,7 @@ def _with_children(graph: Graph) -> list[GraphNode]:
     return sorted(found, key=lambda node: node.created_at)
 
 
-def shape_of(node: GraphNode, facts: Facts) -> str:
+def shape_of(node: GraphNode, facts: GraphFacts) -> str:
     if node.id in facts.children:
         return "child"
     question = facts.questions.get(node.id)
@@ -207,7 +209,7 @@ def title_of(node: GraphNode) -> str:
     return "The end" if is_end(node) else node.title
 
 
-def title_with_item(node: GraphNode, facts: Facts) -> str:
+def title_with_item(node: GraphNode, facts: GraphFacts) -> str:
     """In a round of a loop with what the round is about, unless its title says it already."""
     title, item = title_of(node), facts.places.item(node.pending_key)
     return f"{title}: {item}" if item and item not in title else title
@@ -228,7 +230,7 @@ def _main_children(graph: Graph) -> dict[UUID, UUID]:
     return found
 
 
-def _point(node: GraphNode, facts: Facts) -> Point:
+def _point(node: GraphNode, facts: GraphFacts) -> LanePoint:
     *outer, _ = node.pending_key.split("::")
     loop, _, number = outer[-1].partition("@") if outer else ("", "", "")
     plain = (
@@ -238,7 +240,7 @@ def _point(node: GraphNode, facts: Facts) -> Point:
         and node.id not in facts.gaps
         and bool(node.pending_key)
     )
-    return Point(
+    return LanePoint(
         id=node.id,
         parent=node.parent_id,
         is_aside=node.kind is NodeKind.CHECKPOINT,
@@ -248,7 +250,7 @@ def _point(node: GraphNode, facts: Facts) -> Point:
     )
 
 
-def _is_wanted(line: Line, scene: _Scene) -> bool:
+def _is_wanted(line: LaneLine, scene: _Scene) -> bool:
     lanes, view, facts = scene.lanes, scene.view, scene.facts
     if view.only == "way":
         return lanes.branch_of[line.point] == lanes.branch_of.get(_tip_of(lanes), 0)
@@ -262,7 +264,7 @@ def _tip_of(lanes: Lanes) -> UUID:
     return next(branch.tip for branch in lanes.branches if branch.lane == 0)
 
 
-def _spot(line: Line, scene: _Scene) -> Spot:
+def _spot(line: LaneLine, scene: _Scene) -> Spot:
     node, run = scene.by_id[line.point], scene.graph.run
     is_over = run.status.value in states.ENDED
     return Spot(
@@ -273,7 +275,7 @@ def _spot(line: Line, scene: _Scene) -> Spot:
     )
 
 
-def _row(line: Line, scene: _Scene) -> Row:
+def _row(line: LaneLine, scene: _Scene) -> Row:
     by_id, lanes, view, facts, graph = scene.by_id, scene.lanes, scene.view, scene.facts, scene.graph
     node = by_id[line.point]
     place = lanes.branch_of[line.point]
@@ -300,7 +302,7 @@ def _row(line: Line, scene: _Scene) -> Row:
     )
 
 
-def _state_at_tip(node: GraphNode, shape: str, graph: Graph, facts: Facts) -> State | None:
+def _state_at_tip(node: GraphNode, shape: str, graph: Graph, facts: GraphFacts) -> State | None:
     if shape in {"waiting", "overdue"}:
         return states.WAITING
     if shape == "blocked":
@@ -310,14 +312,16 @@ def _state_at_tip(node: GraphNode, shape: str, graph: Graph, facts: Facts) -> St
     return states.run_state(graph.run.status, last_activity_at=graph.run.last_activity_at, now=facts.now)
 
 
-def _line_title(line: Line, node: GraphNode, facts: Facts) -> str:
+def _line_title(line: LaneLine, node: GraphNode, facts: GraphFacts) -> str:
     if line.loop:
         name = line.loop.rpartition("::")[2]
         return facts.places.loops.get(name, name)
     return f"{len(line.folded)} steps" if line.folded else title_with_item(node, facts)
 
 
-def _line_sub(line: Line, node: GraphNode, by_id: Mapping[UUID, GraphNode], facts: Facts, *, begins: bool) -> str:
+def _line_sub(
+    line: LaneLine, node: GraphNode, by_id: Mapping[UUID, GraphNode], facts: GraphFacts, *, begins: bool
+) -> str:
     if line.folded:
         nodes = [by_id[id_] for id_ in line.folded]
         titles = [node.title for node in nodes]
@@ -330,7 +334,7 @@ def _line_sub(line: Line, node: GraphNode, by_id: Mapping[UUID, GraphNode], fact
     return f"{said} · {by}" if begins and by else said
 
 
-def sub_of(node: GraphNode, facts: Facts) -> str:
+def sub_of(node: GraphNode, facts: GraphFacts) -> str:
     question = facts.questions.get(node.id)
     if question is not None:
         return _question_sub(question, facts)
@@ -352,13 +356,13 @@ def sub_of(node: GraphNode, facts: Facts) -> str:
     return "" if is_end(node) or node.id in facts.passed else "Not finished"
 
 
-def _child_sub(child: ChildRun, facts: Facts) -> str:
+def _child_sub(child: ChildRun, facts: GraphFacts) -> str:
     state = states.run_state(child.status, last_activity_at=facts.now, now=facts.now)
     lasted = ((child.completed_at or facts.now) - child.started_at).total_seconds()
     return f"Child run, {state.word.lower()}{' in' if child.completed_at else ' for'} {exact_words(lasted)}"
 
 
-def _question_sub(question: CheckpointValue, facts: Facts) -> str:
+def _question_sub(question: CheckpointValue, facts: GraphFacts) -> str:
     state = states.question_state(
         state=question.state, option_id=question.option_id, is_overdue=question.is_overdue(facts.now)
     )
@@ -373,5 +377,5 @@ def _question_sub(question: CheckpointValue, facts: Facts) -> str:
     return f"{said}: “{reason}”" if reason else said
 
 
-def _name(actor_id: str, facts: Facts) -> str:
+def _name(actor_id: str, facts: GraphFacts) -> str:
     return facts.names.get(actor_id, "")

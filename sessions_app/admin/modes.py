@@ -14,7 +14,7 @@ from sessions_app.admin import showing
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.presets import PRESETS, Preset, read_preferences
 from sessions_app.engine.state import Preferences
-from sessions_app.services.speech import Reply
+from sessions_app.services.moves.speech import Reply
 from teams_app.admin.parts import counted
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine.program import Autonomy, RiskPolicy
@@ -40,7 +40,7 @@ class PreferencesForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class ModeChoice:
     """The value is empty where choosing it would leave things as they are."""
 
     value: str
@@ -64,8 +64,8 @@ class ModeForm:
     title: str
     says: str
     presets: tuple[PresetChoice, ...]
-    autonomies: tuple[Choice, ...]
-    risk_policies: tuple[Choice, ...]
+    autonomies: tuple[ModeChoice, ...]
+    risk_policies: tuple[ModeChoice, ...]
     is_open: bool
 
 
@@ -136,7 +136,7 @@ def _preset_choice(preset: Preset, preferences: Preferences, waives: int) -> Pre
     )
 
 
-def _choices(offered: Iterable[StrEnum], current: StrEnum) -> tuple[Choice, ...]:
+def _choices(offered: Iterable[StrEnum], current: StrEnum) -> tuple[ModeChoice, ...]:
     """What is so already comes first."""
-    others = (Choice(value=each.value, label=showing.words(each)) for each in offered if each is not current)
-    return (Choice(value="", label=f"{showing.words(current)} (now)"), *others)
+    others = (ModeChoice(value=each.value, label=showing.words(each)) for each in offered if each is not current)
+    return (ModeChoice(value="", label=f"{showing.words(current)} (now)"), *others)

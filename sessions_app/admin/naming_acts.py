@@ -8,12 +8,12 @@ from django import forms
 
 from sessions_app.admin import naming, pages, showing
 from sessions_app.models import Run, WorkSession
-from sessions_app.services import naming as service
+from sessions_app.services.people import naming as service
 from teams_app.admin.pages import Act, Done, Order
 from teams_app.engine.actors import Permission
 
 
-class NameForm(forms.Form):
+class RenameForm(forms.Form):
     name = forms.CharField(
         max_length=service.MAX_NAME_CHARACTERS,
         widget=forms.TextInput(attrs={"size": 60}),
@@ -50,7 +50,7 @@ RENAME_RUN = Act(
     question="What its agent was told as the goal stays as it was said.",
     needs=Permission.STEER_RUNS,
     run=_rename_run,
-    form=NameForm,
+    form=RenameForm,
     initial=_name_of_run,
 )
 RENAME_SESSION = Act(
@@ -59,6 +59,6 @@ RENAME_SESSION = Act(
     question="The session keeps its runs, its ticket and its branch.",
     needs=Permission.STEER_RUNS,
     run=_rename_session,
-    form=NameForm,
+    form=RenameForm,
     initial=_name_of_session,
 )

@@ -11,7 +11,7 @@ _ITEM_CHARACTERS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class ShownPlaces:
     """`loops` are titles; `items` what each round of a loop is about, as far as the run knows them."""
 
     numbers: Mapping[str, int] = field(default_factory=dict)
@@ -31,13 +31,13 @@ class Places:
         return items[int(number)] if number.isdigit() and int(number) < len(items) else ""
 
 
-def places_of(*, program: Program, state: Snapshot | None) -> Places:
+def places_of(*, program: Program, state: Snapshot | None) -> ShownPlaces:
     """`state` is the run's where it stands now: the list that a loop goes through is in its variables."""
     items = [item for activity in program.activities for item in walk_items(activity.body)]
     loops = [item for item in items if isinstance(item, Loop)]
     steps = [item.id for item in items if isinstance(item, Step)]
     variables = state.variables if state else {}
-    return Places(
+    return ShownPlaces(
         # Ids of steps are unique in an activity; where two activities share one, a number would be of either.
         numbers={id_: number for number, id_ in enumerate(steps, start=1)} if len(set(steps)) == len(steps) else {},
         loops={loop.id: loop.title or loop.id for loop in loops},

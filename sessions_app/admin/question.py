@@ -54,7 +54,7 @@ class Glance:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class ShownChange:
     """“Added to the notes: Rollback, Afterwards”."""
 
     verb: str
@@ -114,7 +114,7 @@ def glances(value: CheckpointValue, evidence: Evidence, now: datetime) -> list[G
     return shown[:4]
 
 
-def changes(evidence: Evidence) -> tuple[list[Changed], list[str]]:
+def changes(evidence: Evidence) -> tuple[list[ShownChange], list[str]]:
     """What is new since the question was sent back, and the headings of the notes that were not there."""
     if not evidence.same or evidence.brought_before:
         return [], []
@@ -122,9 +122,11 @@ def changes(evidence: Evidence) -> tuple[list[Changed], list[str]]:
     new = [name for name in now if name and name not in before]
     other = [name for name in now if name in before and now[name] != before[name]]
     found = [
-        Changed(verb="Added", where="the notes", names=tuple(new)),
-        Changed(verb="Changed", where="the notes", names=tuple(name or "their beginning" for name in other)),
-        Changed(verb="Removed", where="the notes", names=tuple(name for name in before if name and name not in now)),
+        ShownChange(verb="Added", where="the notes", names=tuple(new)),
+        ShownChange(verb="Changed", where="the notes", names=tuple(name or "their beginning" for name in other)),
+        ShownChange(
+            verb="Removed", where="the notes", names=tuple(name for name in before if name and name not in now)
+        ),
         *_file_changes(evidence),
     ]
     return [each for each in found if each.names], new
@@ -279,16 +281,18 @@ def _sections(brought: Sequence[OutputValue]) -> dict[str, str]:
     return {name: text.strip() for name, text in found.items() if name or text.strip()}
 
 
-def _file_changes(evidence: Evidence) -> list[Changed]:
+def _file_changes(evidence: Evidence) -> list[ShownChange]:
     now, before = _files(evidence.brought), _files(evidence.before)
     return [
-        Changed(verb="Added", where="the files", names=tuple(name for name in now if name not in before)[:_MOST_NAMED]),
-        Changed(
+        ShownChange(
+            verb="Added", where="the files", names=tuple(name for name in now if name not in before)[:_MOST_NAMED]
+        ),
+        ShownChange(
             verb="Changed",
             where="the files",
             names=tuple(name for name in now if name in before and now[name] != before[name])[:_MOST_NAMED],
         ),
-        Changed(
+        ShownChange(
             verb="Removed", where="the files", names=tuple(name for name in before if name not in now)[:_MOST_NAMED]
         ),
     ]

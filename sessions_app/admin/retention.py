@@ -8,19 +8,19 @@ from django.core.exceptions import BadRequest
 
 from sessions_app.admin import showing
 from sessions_app.admin.bulk import RowsField, each_row
-from sessions_app.engine.expiry import MAX_IDLE_DAYS, Rule
+from sessions_app.engine.expiry import MAX_IDLE_DAYS, ExpiryRule
 from sessions_app.models import Retention
 from sessions_app.selectors.heads import session_of_run
-from sessions_app.services import deletion, retention
+from sessions_app.services.expiry import deletion, retention
 from teams_app.admin.pages import Act, Done, Order, StudioAdmin
 from teams_app.engine.actors import Permission
 
 
-class ReasonForm(forms.Form):
+class HoldForm(forms.Form):
     reason = forms.CharField(max_length=deletion.MAX_REASON_CHARACTERS)
 
 
-class RowsHoldForm(ReasonForm):
+class RowsHoldForm(HoldForm):
     rows = RowsField(required=False)
 
 
@@ -32,7 +32,7 @@ class RuleForm(forms.Form):
     archives = forms.BooleanField(required=False, help_text="A bundle is made before a session is deleted.")
 
 
-class WorkflowForm(forms.Form):
+class WorkflowRetentionForm(forms.Form):
     workflow = forms.CharField(max_length=128, required=False, widget=forms.HiddenInput)
 
 
@@ -73,7 +73,7 @@ def _delete(order: Order) -> Done:
 
 
 def _set_rule(order: Order) -> Done:
-    rule = Rule(idle_days=order.values["idle_days"], archives=order.values["archives"])
+    rule = ExpiryRule(idle_days=order.values["idle_days"], archives=order.values["archives"])
     workflow_id = order.values["workflow"].strip()
     retention.set_retention(actor=order.actor, workflow_id=workflow_id, rule=rule, now=order.now)
     return Done(message="The rule holds from now on.")
@@ -96,7 +96,7 @@ HOLD_SESSION = Act(
     question="Nothing deletes the session until somebody lets it go.",
     needs=Permission.STEER_RUNS,
     run=_hold,
-    form=ReasonForm,
+    form=HoldForm,
 )
 _HOLDS = "Nothing deletes the sessions until somebody lets them go."
 HOLD_SESSIONS = Act(
@@ -135,7 +135,7 @@ DELETE_SESSION = Act(
     ),
     needs=Permission.MANAGE_TEAM,
     run=_delete,
-    form=ReasonForm,
+    form=HoldForm,
     is_stop=True,
 )
 SET_RULE = Act(
@@ -154,7 +154,7 @@ REMOVE_RULE = Act(
     question="The rule for all sessions, or that of the server, holds instead.",
     needs=Permission.MANAGE_TEAM,
     run=_remove_rule,
-    form=WorkflowForm,
+    form=WorkflowRetentionForm,
     initial=lambda row: {"workflow": row.workflow_id},
     is_stop=True,
 )

@@ -13,7 +13,7 @@ from django.utils import timezone
 from sessions_app.admin import naming, pages, showing, sorting, states, view_acts
 from sessions_app.engine.run_query import MAX_QUERY_CHARACTERS, RunQuery, RunSort, ViewedList, read_query
 from sessions_app.selectors import run_list
-from sessions_app.selectors.run_list import RunCounts, RunRow
+from sessions_app.selectors.run_list import ListedRun, RunCounts
 from teams_app import selectors
 from teams_app.admin.pages import words_of
 from teams_app.admin.parts import State, Tab
@@ -29,7 +29,7 @@ _TABS = (("Open", "status:open"), ("Waiting", "status:waiting"), ("Stuck", "stat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRun:
-    row: RunRow
+    row: ListedRun
     id: UUID
     public_id: str
     name: str
@@ -54,7 +54,7 @@ def context_of(*, request: HttpRequest, actor: Actor, session_id: UUID | None) -
         query = read_query(text=text, now=now)
     except InvalidInputError as wrong:
         refusal = words_of(wrong)
-    found: Page[RunRow] = Page(items=())
+    found: Page[ListedRun] = Page(items=())
     if not refusal:
         found = pages.from_position(
             request,
@@ -92,7 +92,7 @@ def text_of(request: HttpRequest) -> str:
     return " ".join(" ".join(parts).replace("\x00", "").split())[: 2 * MAX_QUERY_CHARACTERS]
 
 
-def shown_rows(actor: Actor, rows: Iterable[RunRow], now: datetime) -> list[ShownRun]:
+def shown_rows(actor: Actor, rows: Iterable[ListedRun], now: datetime) -> list[ShownRun]:
     """With the names of who began them, in one query."""
     found = list(rows)
     ids = {row.run.created_by for row in found}
@@ -100,7 +100,7 @@ def shown_rows(actor: Actor, rows: Iterable[RunRow], now: datetime) -> list[Show
     return [_shown(row, names, now) for row in found]
 
 
-def _shown(row: RunRow, names: dict[str, str], now: datetime) -> ShownRun:
+def _shown(row: ListedRun, names: dict[str, str], now: datetime) -> ShownRun:
     run = row.run
     name = naming.run_name(
         goal=run.goal, name=run.name, session_title=row.session_title, workflow_title=run.workflow_title

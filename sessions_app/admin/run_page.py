@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from sessions_app.admin import drawer, graph as drawn, naming, showing, states
-from sessions_app.admin.graph import Facts, View
+from sessions_app.admin.graph import GraphFacts, View
 from sessions_app.admin.places import places_of
 from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.log import NodeKind
@@ -25,7 +25,7 @@ _LONGEST_START = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class RunStretch:
     kind: str
     x: float
     width: float
@@ -35,7 +35,7 @@ class Stretch:
 class Spent:
     """Where the time of the preferred way went: stretches of a bar, and their sums in words."""
 
-    stretches: Sequence[Stretch]
+    stretches: Sequence[RunStretch]
     sums: Sequence[tuple[str, str, float]]
     total_s: float
 
@@ -125,7 +125,7 @@ def gap_rows(graph: Graph) -> list[tuple[showing.ShownGap, bool, str]]:
     ]
 
 
-def spent(graph: Graph, facts: Facts) -> Spent | None:
+def spent(graph: Graph, facts: GraphFacts) -> Spent | None:
     """Of the way to the tip: what each step took, by what it waited for."""
     way = _way(graph)
     if len(way) < 2:
@@ -144,21 +144,21 @@ def spent(graph: Graph, facts: Facts) -> Spent | None:
     return Spent(stretches=_bar(lengths, total), sums=[each for each in sums if each[2] >= 1], total_s=total)
 
 
-def _bar(lengths: Sequence[tuple[str, float]], total: float) -> list[Stretch]:
+def _bar(lengths: Sequence[tuple[str, float]], total: float) -> list[RunStretch]:
     """Neighbours of one kind are one stretch; what would be thinner than a pixel is left out."""
-    found: list[Stretch] = []
+    found: list[RunStretch] = []
     x = 0.0
     for kind, seconds in lengths:
         width = _WIDTH * seconds / total
         if found and found[-1].kind == kind:
-            found[-1] = Stretch(kind=kind, x=found[-1].x, width=round(x + width - found[-1].x, 1))
+            found[-1] = RunStretch(kind=kind, x=found[-1].x, width=round(x + width - found[-1].x, 1))
         elif width >= 1:
-            found.append(Stretch(kind=kind, x=round(x, 1), width=round(width, 1)))
+            found.append(RunStretch(kind=kind, x=round(x, 1), width=round(width, 1)))
         x += width
     return found
 
 
-def _kind(node: GraphNode, end: datetime, facts: Facts) -> str:
+def _kind(node: GraphNode, end: datetime, facts: GraphFacts) -> str:
     if node.id in facts.questions or drawn.waits_for_person(node):
         return "wait"
     if node.kind is NodeKind.BLOCKED_ATTEMPT:
@@ -180,7 +180,7 @@ def _tip(graph: Graph) -> GraphNode:
     return next((node for node in graph.nodes if node.id == graph.run.tip_node_id), graph.nodes[-1])
 
 
-def _drawer(actor: Actor, graph: Graph, view: View, *, part: str, facts: Facts) -> drawer.Drawer | None:
+def _drawer(actor: Actor, graph: Graph, view: View, *, part: str, facts: GraphFacts) -> drawer.Drawer | None:
     node = graph.chosen
     if node is None:
         return None

@@ -12,7 +12,7 @@ from sessions_app.admin import pages, run_lists, showing, sorting, states, view_
 from sessions_app.engine.run_query import RunQuery, RunSort, RunWord, ViewedList, read_query
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.values import SessionValue
-from sessions_app.selectors.run_order import Order
+from sessions_app.selectors.run_order import RunOrder
 from sessions_app.selectors.sessions import SessionFilters, list_sessions
 from teams_app.admin.pages import words_of
 from teams_app.admin.parts import State, Tab
@@ -103,8 +103,8 @@ def _filters(query: RunQuery) -> SessionFilters:
     )
 
 
-def _order(query: RunQuery) -> Order:
-    return Order(sort=query.sort, is_reversed=query.is_reversed)
+def _order(query: RunQuery) -> RunOrder:
+    return RunOrder(sort=query.sort, is_reversed=query.is_reversed)
 
 
 def _status(word: RunWord | None) -> RunStatus | None:

@@ -6,9 +6,9 @@ import msgspec
 from rest_framework.views import APIView
 
 from sessions_app.api.answers import Moment
-from sessions_app.engine.expiry import MAX_IDLE_DAYS, Rule
+from sessions_app.engine.expiry import MAX_IDLE_DAYS, ExpiryRule
 from sessions_app.selectors import retention as retention_read
-from sessions_app.services import deletion, retention
+from sessions_app.services.expiry import deletion, retention
 from teams_app.api.endpoints import Call, Shape, operation, read_id
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text
@@ -42,7 +42,7 @@ class RuleAnswer(Shape, frozen=True):
     archives: bool
 
     @staticmethod
-    def of(workflow_id: str, rule: Rule) -> "RuleAnswer":
+    def of(workflow_id: str, rule: ExpiryRule) -> "RuleAnswer":
         return RuleAnswer(workflow=workflow_id, idle_days=rule.idle_days, archives=rule.archives)
 
 
@@ -71,7 +71,7 @@ class RetentionView(APIView):
 
     @operation(summary="Set how long sessions are kept. For owners")
     def put(self, *, call: Call, body: RuleBody) -> RuleAnswer:
-        rule = Rule(idle_days=body.idle_days, archives=body.archives)
+        rule = ExpiryRule(idle_days=body.idle_days, archives=body.archives)
         done = retention.set_retention(actor=call.actor, workflow_id=body.workflow, rule=rule, now=call.now)
         return RuleAnswer.of(body.workflow, done)
 

@@ -5,6 +5,7 @@ import re
 from uuid import UUID
 
 import msgspec
+import orjson
 from rest_framework.views import APIView
 
 from sessions_app.api.answers import (
@@ -31,11 +32,15 @@ from sessions_app.api.bodies import (
     StopBody,
     TreeQuery,
 )
+from sessions_app.engine.submissions import Submission
+from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors import nodes, records, runs as runs_read
 from sessions_app.selectors.runs import RunFilters
-from sessions_app.services import gaps, runs, stops
-from sessions_app.services.beginning import start_run
-from sessions_app.services.speech import house_speech
+from sessions_app.services.moves import runs
+from sessions_app.services.moves.beginning import start_run
+from sessions_app.services.moves.repeated import beside
+from sessions_app.services.moves.speech import Reply, house_speech
+from sessions_app.services.people import gaps, stops
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix
@@ -93,7 +98,7 @@ class ContinuationView(APIView):
             entropy=os.urandom,
             speech=house_speech(),
         )
-        return msgspec.Raw(reply.data)
+        return _replied(call, reply, TokenKind.ACK, body.ack_token, body.submission())
 
 
 class RehydrationView(APIView):
@@ -105,7 +110,7 @@ class RehydrationView(APIView):
         return msgspec.Raw(reply.data)
 
 
-class CheckpointView(APIView):
+class BookmarkView(APIView):
     @operation(summary="Record work at a step without finishing it", answer=ReplyAnswer)
     def post(self, *, call: Call, body: CheckpointBody) -> msgspec.Raw:
         reply = runs.bookmark_run(
@@ -117,7 +122,7 @@ class CheckpointView(APIView):
             entropy=os.urandom,
             speech=house_speech(),
         )
-        return msgspec.Raw(reply.data)
+        return _replied(call, reply, TokenKind.CHECKPOINT, body.checkpoint_token, body.submission())
 
 
 class RunView(APIView):
@@ -218,6 +223,12 @@ class ResumptionView(APIView):
     @operation(summary="Let a paused run go on; a signed-in person only", status=204)
     def post(self, *, call: Call, run: str) -> None:
         stops.resume_run(actor=call.actor, run_id=_run(run), now=call.now, entropy=os.urandom)
+
+
+def _replied(call: Call, reply: Reply, kind: TokenKind, token: str, submission: Submission) -> msgspec.Raw:
+    """As it was recorded, with a word on content that was not."""
+    more = beside(actor=call.actor, reply=reply, kind=kind, token=token, submission=submission)
+    return msgspec.Raw(orjson.dumps({**reply.value, **more}) if more else reply.data)
 
 
 def _run(text: str) -> UUID:

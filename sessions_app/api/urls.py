@@ -22,7 +22,7 @@ urlpatterns = [
     path("runs", runs.RunsView.as_view()),
     path("runs/continue", runs.ContinuationView.as_view()),
     path("runs/rehydrate", runs.RehydrationView.as_view()),
-    path("runs/checkpoint", runs.CheckpointView.as_view()),
+    path("runs/checkpoint", runs.BookmarkView.as_view()),
     path("runs/<str:run>", runs.RunView.as_view()),
     path("runs/<str:run>/version", watching.RunVersionView.as_view()),
     path("runs/<str:run>/stream", watching.RunStreamView.as_view()),

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from sessions_app.engine.bundle_reader import EventPart, Part, Sealed, SessionEnd, SnapshotPart, refuse
+from sessions_app.engine.bundle_reader import EventPart, Part, SealedBundle, SessionEnd, SnapshotPart, refuse
 from sessions_app.engine.bundles import (
     BundleContentInvalidError,
     BundledSession,
@@ -22,7 +22,7 @@ from sessions_app.engine.bundles import (
     Preamble,
 )
 from sessions_app.engine.log import ENVELOPE_VERSION, MAX_DEDUPE_CHARACTERS, EventKind, Head, NodeKind
-from sessions_app.engine.projections import NodeView, RunView, SessionView, fold, output_body
+from sessions_app.engine.projections import ProjectedNode, ProjectedRun, ProjectedSession, fold, output_body
 from sessions_app.engine.prompts import title_of
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.state import Snapshot, snapshot_bytes, snapshot_from_bytes
@@ -38,7 +38,7 @@ _NO_NOTES = {"payloadKind": "notes", "notesMarkdown": ""}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stood:
+class StoodNode:
     """What a node has to say of the snapshot that it stands for. `titles` are what is pending there, by program."""
 
     pending: str
@@ -54,14 +54,14 @@ class ExaminedSession:
     session_id: UUID
     head: BundledSession
     dialects: Mapping[UUID, Dialect]
-    view: SessionView = field(default_factory=SessionView)
-    snapshots: dict[str, Stood] = field(default_factory=dict)
+    view: ProjectedSession = field(default_factory=ProjectedSession)
+    snapshots: dict[str, StoodNode] = field(default_factory=dict)
     parents: set[UUID] = field(default_factory=set)
     at: Head = field(default_factory=Head)
     first_ms: int = 0
     last_ms: int = 0
 
-    def title_at(self, run: RunView, node: NodeView) -> str:
+    def title_at(self, run: ProjectedRun, node: ProjectedNode) -> str:
         return self.snapshots[node.snapshot].titles[run.workflow_hash]
 
 
@@ -70,7 +70,7 @@ class Examined:
     preamble: Preamble
     pinned: tuple[str, ...]
     sessions: tuple[ExaminedSession, ...]
-    seal: Sealed
+    seal: SealedBundle
 
     @property
     def leads_outside(self) -> bool:
@@ -96,12 +96,12 @@ class _Examination:
 
     def examine(self, parts: Iterable[Part]) -> Examined:
         preamble: Preamble | None = None
-        seal: Sealed | None = None
+        seal: SealedBundle | None = None
         for part in parts:
             match part:
                 case Preamble():
                     preamble = part
-                case Sealed():
+                case SealedBundle():
                     seal = part
                 case _:
                     self._take(part)
@@ -125,7 +125,7 @@ class _Examination:
             case SessionEnd():
                 self._close(self.sessions[-1])
 
-    def _stood(self, part: SnapshotPart) -> Stood:
+    def _stood(self, part: SnapshotPart) -> StoodNode:
         try:
             snapshot = snapshot_from_bytes(part.data)
             same = snapshot_bytes(snapshot) == part.data
@@ -133,7 +133,7 @@ class _Examination:
             _cannot_be(f"The snapshot {part.digest} is not a state of a run.", cause=error)
         if not same:
             _cannot_be(f"The snapshot {part.digest} is not a state of a run as it is written here.")
-        return Stood(
+        return StoodNode(
             pending=snapshot.position.pending,
             preferences=snapshot.preferences.as_json(),
             blocked=snapshot.blocked is not None,
@@ -198,7 +198,7 @@ class _Examination:
         if kind is EventKind.NODE_CREATED:
             self._node(session, run, event)
 
-    def _begun(self, session: ExaminedSession, run: RunView) -> None:
+    def _begun(self, session: ExaminedSession, run: ProjectedRun) -> None:
         if run.workflow_hash not in self.programs:
             raise BundleMissingPinnedWorkflowError(
                 f"The bundle does not have the program {run.workflow_hash[:80]}.",
@@ -208,7 +208,7 @@ class _Examination:
         if run.run_id not in session.dialects:
             _cannot_be("The bundle does not say how a run is driven.")
 
-    def _node(self, session: ExaminedSession, run: RunView | None, event: Mapping[str, Any]) -> None:
+    def _node(self, session: ExaminedSession, run: ProjectedRun | None, event: Mapping[str, Any]) -> None:
         node_id = from_text(Prefix.NODE, event["scope"]["nodeId"])
         node = run.nodes.get(node_id) if run is not None and node_id is not None else None
         if run is None or node is None or event["data"]["workflowHash"] != run.workflow_hash:

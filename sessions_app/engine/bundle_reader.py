@@ -19,6 +19,7 @@ from sessions_app.engine.bundles import (
     SCHEMA_VERSION,
     BundledContent,
     BundledSession,
+    BundleEntry,
     BundleIntegrityFailedError,
     BundleInvalidFormatError,
     BundleManifestOrderInvalidError,
@@ -26,7 +27,6 @@ from sessions_app.engine.bundles import (
     BundleTooLargeError,
     BundleUnsupportedVersionError,
     Digests,
-    Entry,
     ListDigest,
     PinnedWorkflow,
     Preamble,
@@ -71,7 +71,7 @@ class SessionEnd:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
+class SealedBundle:
     """The signature holds: `signer` is the public key, `signature` names these very bytes."""
 
     signer: str
@@ -79,7 +79,7 @@ class Sealed:
     size_bytes: int
 
 
-Part = Preamble | PinnedWorkflow | BundledSession | SnapshotPart | EventPart | SessionEnd | Sealed
+Part = Preamble | PinnedWorkflow | BundledSession | SnapshotPart | EventPart | SessionEnd | SealedBundle
 
 
 def read_bundle(*, read_line: ReadLine, max_bytes: int = MAX_BUNDLE_BYTES) -> Iterator[Part]:
@@ -199,7 +199,7 @@ class _Reader:
 
     def _manifest(self) -> None:
         self._expect(_MANIFEST)
-        told = [self._shaped(self._value(body), Entry) for body in self._items(b"]},")]
+        told = [self._shaped(self._value(body), BundleEntry) for body in self._items(b"]},")]
         found = self.digests.entries
         if [entry.path for entry in told] != [entry.path for entry in found]:
             raise BundleManifestOrderInvalidError(
@@ -209,7 +209,7 @@ class _Reader:
         if wrong is not None:
             raise _damaged(wrong)
 
-    def _signature(self) -> Sealed:
+    def _signature(self) -> SealedBundle:
         message = self.digests.message()
         line = self.lines.next()[:-1]
         if not (line.startswith(b'"signature":') and line.endswith(b"}}")):
@@ -221,7 +221,7 @@ class _Reader:
             refuse("Something follows the end of the bundle.")
         if not signatures.is_signed_by(public=signature.public_key, signature=signature.value, message=message):
             raise BundleSignatureInvalidError("The signature is not of this bundle.", suggestion=_ASK_AGAIN)
-        return Sealed(
+        return SealedBundle(
             signer=signature.public_key, signature=signature.value, size_bytes=self.digests.size + len(line) + 1
         )
 

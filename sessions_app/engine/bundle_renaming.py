@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from sessions_app.engine.decisions import derive_id
-from sessions_app.engine.projections import SessionView
+from sessions_app.engine.projections import ProjectedSession
 from teams_app.engine.ids import Prefix, from_text, to_text
 from workflows_app.engine import canonical
 
@@ -90,7 +90,7 @@ class Renaming:
         return text if old is None else to_text(Prefix(prefix), self.id(old))
 
 
-def renaming_for(*, salt: bytes, sessions: Mapping[UUID, UUID], views: list[SessionView]) -> Renaming:
+def renaming_for(*, salt: bytes, sessions: Mapping[UUID, UUID], views: list[ProjectedSession]) -> Renaming:
     """`sessions` are the new ids of the sessions. An agent of a run is named by both, so that it is found again."""
     renaming = Renaming(salt=salt, fixed=dict(sessions))
     holders = {

@@ -155,7 +155,7 @@ class BundledContent(_Record, frozen=True, kw_only=True):
     document: str | None = None
 
 
-class Entry(_Record, frozen=True, kw_only=True):
+class BundleEntry(_Record, frozen=True, kw_only=True):
     path: str
     sha256: str
     bytes: int
@@ -189,7 +189,7 @@ class Digests:
     """The manifest while it grows, and the digest of every byte so far."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[BundleEntry] = []
         self.whole = hashlib.sha256(_SIGNED)
         self.size = 0
 
@@ -198,7 +198,7 @@ class Digests:
         self.size += len(line)
 
     def add(self, path: str, data: bytes) -> None:
-        self.entries.append(Entry(path=path, sha256=canonical.digest(data), bytes=len(data)))
+        self.entries.append(BundleEntry(path=path, sha256=canonical.digest(data), bytes=len(data)))
 
     def message(self) -> bytes:
         """What is signed."""
@@ -221,9 +221,9 @@ class ListDigest:
         self._hash.update(item)
         self._bytes += len(item)
 
-    def entry(self, path: str) -> Entry:
+    def entry(self, path: str) -> BundleEntry:
         self._hash.update(b"]")
-        return Entry(path=path, sha256=f"sha256:{self._hash.hexdigest()}", bytes=self._bytes + 1)
+        return BundleEntry(path=path, sha256=f"sha256:{self._hash.hexdigest()}", bytes=self._bytes + 1)
 
 
 def write_bundle(
@@ -306,9 +306,9 @@ def _event_records(part: SessionPart, digests: Digests) -> Iterator[bytes]:
     digests.entries.append(whole.entry(events_path(part.head.session_id)))
 
 
-def snapshot_entry(session_id: str, digest: str, size: int) -> Entry:
+def snapshot_entry(session_id: str, digest: str, size: int) -> BundleEntry:
     """A snapshot is named by its digest, so the manifest repeats it."""
-    return Entry(path=f"sessions/{session_id}/snapshots/{digest}", sha256=digest, bytes=size)
+    return BundleEntry(path=f"sessions/{session_id}/snapshots/{digest}", sha256=digest, bytes=size)
 
 
 def events_path(session_id: str) -> str:

@@ -18,7 +18,7 @@ _WORDS = re.compile(r"\s+|\S+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class ComparedPart:
     """A stretch of text; `is_own` marks what the other side does not have."""
 
     text: str
@@ -69,22 +69,22 @@ class WordComparison:
     def __init__(self, *, most_pairs: int = MOST_PAIRS) -> None:
         self._left = most_pairs
 
-    def difference(self, one: str, other: str) -> tuple[list[Part], list[Part]]:
+    def difference(self, one: str, other: str) -> tuple[list[ComparedPart], list[ComparedPart]]:
         first, second = _WORDS.findall(one), _WORDS.findall(other)
         pairs = len(first) * len(second)
         if one == other or pairs > self._left or max(len(first), len(second)) > 2 * MOST_WORDS:
             is_own = one != other
-            return [Part(text=one, is_own=is_own)], [Part(text=other, is_own=is_own)]
+            return [ComparedPart(text=one, is_own=is_own)], [ComparedPart(text=other, is_own=is_own)]
         self._left -= pairs
         return _compared(first, second)
 
 
-def _compared(first: list[str], second: list[str]) -> tuple[list[Part], list[Part]]:
-    parts: tuple[list[Part], list[Part]] = ([], [])
+def _compared(first: list[str], second: list[str]) -> tuple[list[ComparedPart], list[ComparedPart]]:
+    parts: tuple[list[ComparedPart], list[ComparedPart]] = ([], [])
     for kind, a, a_end, b, b_end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
         for side, words in ((0, first[a:a_end]), (1, second[b:b_end])):
             if words:
-                parts[side].append(Part(text="".join(words), is_own=kind != "equal"))
+                parts[side].append(ComparedPart(text="".join(words), is_own=kind != "equal"))
     return parts
 
 

@@ -11,7 +11,7 @@ WARNED_BEFORE = timedelta(days=7)
 MAX_IDLE_DAYS = 3650
 
 
-class Verdict(StrEnum):
+class ExpiryVerdict(StrEnum):
     """Kept: a rule says for ever. Waits: a question for a person is open. Warn and warned: it goes after the notice."""
 
     ACTIVE = "active"
@@ -24,7 +24,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class ExpiryRule:
     """`idle_days` None is for ever. `archives` keeps a bundle of what is deleted."""
 
     idle_days: int | None
@@ -35,10 +35,10 @@ class Rule:
 class Rules:
     """Of a team: its own, and those of workflows, which go before it."""
 
-    of_team: Rule
-    of_workflows: Mapping[str, Rule]
+    of_team: ExpiryRule
+    of_workflows: Mapping[str, ExpiryRule]
 
-    def among(self, workflow_ids: Sequence[str]) -> tuple[Rule, ...]:
+    def among(self, workflow_ids: Sequence[str]) -> tuple[ExpiryRule, ...]:
         return tuple(self.of_workflows.get(each, self.of_team) for each in workflow_ids) or (self.of_team,)
 
     @property
@@ -64,7 +64,7 @@ class Known:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
     known: Known
-    verdict: Verdict
+    verdict: ExpiryVerdict
     archives: bool
     idle_days: int | None
 
@@ -77,24 +77,24 @@ def judge(*, known: Known, rules: Rules, now: datetime) -> Judged:
     return Judged(known=known, verdict=_verdict(known, days, now), archives=archives, idle_days=days)
 
 
-def _verdict(known: Known, days: int | None, now: datetime) -> Verdict:
+def _verdict(known: Known, days: int | None, now: datetime) -> ExpiryVerdict:
     if known.held:
-        return Verdict.HELD
+        return ExpiryVerdict.HELD
     if days is None:
-        return Verdict.KEPT
+        return ExpiryVerdict.KEPT
     over = known.last_activity_at + timedelta(days=days)
     if known.unfinished and not known.waits:
         return _unfinished(known, over, now)
     if now < over:
-        return Verdict.ACTIVE
-    return Verdict.WAITS if known.waits else Verdict.EXPIRED
+        return ExpiryVerdict.ACTIVE
+    return ExpiryVerdict.WAITS if known.waits else ExpiryVerdict.EXPIRED
 
 
-def _unfinished(known: Known, over: datetime, now: datetime) -> Verdict:
+def _unfinished(known: Known, over: datetime, now: datetime) -> ExpiryVerdict:
     # A warning from before somebody last worked in it is none.
     warned = known.warned_at if known.warned_at is not None and known.warned_at > known.last_activity_at else None
     if now < over - WARNED_BEFORE:
-        return Verdict.ACTIVE
+        return ExpiryVerdict.ACTIVE
     if warned is None:
-        return Verdict.WARN
-    return Verdict.EXPIRED if now >= max(over, warned + WARNED_BEFORE) else Verdict.WARNED
+        return ExpiryVerdict.WARN
+    return ExpiryVerdict.EXPIRED if now >= max(over, warned + WARNED_BEFORE) else ExpiryVerdict.WARNED

@@ -10,7 +10,7 @@ LONGEST_CHAIN = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
+class LanePoint:
     """A node as far as its place is concerned. `is_aside` marks a bookmark: it hangs on its branch and leads nowhere.
 
     `is_plain` marks one that needs no look of its own; `loop` and `round` say which loop it is in, if any.
@@ -25,7 +25,7 @@ class Point:
 
 
 @dataclass(slots=True, kw_only=True)
-class Branch:
+class LaneBranch:
     """A way from a fork to its end. `base` is the node it leaves from; the first branch has none."""
 
     points: list[UUID] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class LaneLine:
     """A row: one point, or several that are folded away (`folded` has all of them, in the order of the run)."""
 
     point: UUID
@@ -51,13 +51,13 @@ class Line:
 class Lanes:
     """`lines` from the first to the last; `branches` by the points in them, the preferred first."""
 
-    lines: tuple[Line, ...]
-    branches: tuple[Branch, ...]
+    lines: tuple[LaneLine, ...]
+    branches: tuple[LaneBranch, ...]
     branch_of: Mapping[UUID, int]
     forks: Mapping[UUID, int]
 
 
-def lay_lanes(*, points: Sequence[Point], tip: UUID, unfolded: AbstractSet[UUID] | None = frozenset()) -> Lanes:
+def lay_lanes(*, points: Sequence[LanePoint], tip: UUID, unfolded: AbstractSet[UUID] | None = frozenset()) -> Lanes:
     """`points` in the order in which they were made. `unfolded` names lines that are shown in full, None all of them."""
     by_id = {point.id: point for point in points}
     children = _children(points, by_id)
@@ -70,7 +70,7 @@ def lay_lanes(*, points: Sequence[Point], tip: UUID, unfolded: AbstractSet[UUID]
     return Lanes(lines=lines, branches=tuple(branches), branch_of=branch_of, forks=forks)
 
 
-def _children(points: Iterable[Point], by_id: Mapping[UUID, Point]) -> dict[UUID, list[UUID]]:
+def _children(points: Iterable[LanePoint], by_id: Mapping[UUID, LanePoint]) -> dict[UUID, list[UUID]]:
     found: dict[UUID, list[UUID]] = {}
     for point in points:
         if point.parent in by_id and not point.is_aside and point.parent is not None:
@@ -78,7 +78,7 @@ def _children(points: Iterable[Point], by_id: Mapping[UUID, Point]) -> dict[UUID
     return found
 
 
-def _way(tip: UUID, by_id: Mapping[UUID, Point]) -> set[UUID]:
+def _way(tip: UUID, by_id: Mapping[UUID, LanePoint]) -> set[UUID]:
     way: set[UUID] = set()
     at: UUID | None = tip
     while at in by_id and at not in way and at is not None:
@@ -88,10 +88,10 @@ def _way(tip: UUID, by_id: Mapping[UUID, Point]) -> set[UUID]:
 
 
 def _branches(
-    points: Sequence[Point], children: Mapping[UUID, list[UUID]], on_way: AbstractSet[UUID]
-) -> tuple[list[Branch], dict[UUID, int]]:
+    points: Sequence[LanePoint], children: Mapping[UUID, list[UUID]], on_way: AbstractSet[UUID]
+) -> tuple[list[LaneBranch], dict[UUID, int]]:
     """The child that leads to the tip goes on in its parent's branch; where none does, the one made last."""
-    branches: list[Branch] = []
+    branches: list[LaneBranch] = []
     branch_of: dict[UUID, int] = {}
     for point in points:
         parent = point.parent if point.parent in branch_of else None
@@ -100,7 +100,7 @@ def _branches(
             branch_of[point.id] = branch_of[parent]
         else:
             branch_of[point.id] = len(branches)
-            branches.append(Branch(base=parent))
+            branches.append(LaneBranch(base=parent))
         if not point.is_aside or not goes_on:
             branches[branch_of[point.id]].points.append(point.id)
     return branches, branch_of
@@ -111,14 +111,14 @@ def _straight_on(following: Sequence[UUID], on_way: AbstractSet[UUID]) -> UUID:
 
 
 def _folded(
-    points: Sequence[Point],
-    branches: Sequence[Branch],
+    points: Sequence[LanePoint],
+    branches: Sequence[LaneBranch],
     stops: AbstractSet[UUID | None],
     unfolded: AbstractSet[UUID] | None,
-) -> Iterator[Line]:
+) -> Iterator[LaneLine]:
     """Of each branch the plain stretches: rounds of one loop, and chains that are long. The rest are lines of their own."""
     hidden: set[UUID] = set()
-    heads: dict[UUID, Line] = {}
+    heads: dict[UUID, LaneLine] = {}
     if unfolded is not None:
         by_id = {point.id: point for point in points}
         for branch in branches:
@@ -131,12 +131,12 @@ def _folded(
         if point.id in heads:
             yield heads[point.id]
         elif point.id not in hidden:
-            yield Line(point=point.id)
+            yield LaneLine(point=point.id)
 
 
-def _stretches(points: Sequence[Point], stops: AbstractSet[UUID | None]) -> Iterator[list[Point]]:
+def _stretches(points: Sequence[LanePoint], stops: AbstractSet[UUID | None]) -> Iterator[list[LanePoint]]:
     """Runs of plain points of one loop, or of none."""
-    stretch: list[Point] = []
+    stretch: list[LanePoint] = []
     for point in points:
         is_plain = point.is_plain and point.id not in stops
         if stretch and (not is_plain or point.loop != stretch[0].loop):
@@ -148,16 +148,16 @@ def _stretches(points: Sequence[Point], stops: AbstractSet[UUID | None]) -> Iter
         yield stretch
 
 
-def _fold(stretch: Sequence[Point]) -> Line | None:
+def _fold(stretch: Sequence[LanePoint]) -> LaneLine | None:
     """The last of them stands for all: newest first, it is where one looks."""
     rounds = len({point.round for point in stretch}) if stretch[0].loop else 0
     if rounds < 2 and len(stretch) <= LONGEST_CHAIN:
         return None
     ids = tuple(point.id for point in stretch)
-    return Line(point=ids[-1], folded=ids, loop=stretch[0].loop if rounds > 1 else "", rounds=rounds)
+    return LaneLine(point=ids[-1], folded=ids, loop=stretch[0].loop if rounds > 1 else "", rounds=rounds)
 
 
-def _allocate(branches: Sequence[Branch], lines: Sequence[Line]) -> None:
+def _allocate(branches: Sequence[LaneBranch], lines: Sequence[LaneLine]) -> None:
     """The branch that leads to the tip is in the first lane; a lane that is free again is used again."""
     rows: dict[UUID, int] = {}
     for row, line in enumerate(lines):

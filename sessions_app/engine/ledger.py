@@ -28,7 +28,7 @@ class EntryKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class LedgerLine:
     """`session_id` is the team's where the ledger is that of the installation."""
 
     team_id: UUID
@@ -42,18 +42,18 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedEntry:
-    entry: Entry
+    entry: LedgerLine
     digest: str
     seal: str
 
 
-def enter(keys: SealKeys, entry: Entry, *, after: str) -> SealedEntry:
+def enter(keys: SealKeys, entry: LedgerLine, *, after: str) -> SealedEntry:
     """`after` is the digest of the line before."""
     digest = entry_digest(entry, after=after)
     return SealedEntry(entry=entry, digest=digest, seal=seal(keys, Domain.LEDGER, entry.team_id.hex, digest))
 
 
-def entry_digest(entry: Entry, *, after: str) -> str:
+def entry_digest(entry: LedgerLine, *, after: str) -> str:
     told = [entry.team_id.hex, entry.number, entry.kind.value, entry.session_id.hex]
     head = [entry.head.next_index, entry.head.digest]
     return canonical.digest(orjson.dumps([after, *told, *head, entry.reason, entry.entered_us]))

@@ -167,7 +167,7 @@ class HealthReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class LogFault:
     index: int
     reason: HealthReason
     message: str
@@ -185,26 +185,26 @@ class StoredEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verification:
-    faults: tuple[Fault, ...] = field(default=())
+class ChainVerification:
+    faults: tuple[LogFault, ...] = field(default=())
     head: Head = field(default_factory=Head)
 
 
-def verify_chain(events: Iterable[StoredEvent]) -> Verification:
+def verify_chain(events: Iterable[StoredEvent]) -> ChainVerification:
     """Walk a session's events in order; every fault is told, the walk goes on after each."""
-    faults: list[Fault] = []
+    faults: list[LogFault] = []
     head = Head()
     for event in events:
         faults.extend(_faults(event, head))
         head = Head(next_index=event.index + 1, digest=event.digest)
-    return Verification(faults=tuple(faults), head=head)
+    return ChainVerification(faults=tuple(faults), head=head)
 
 
-def _faults(event: StoredEvent, head: Head) -> list[Fault]:
-    found: list[Fault] = []
+def _faults(event: StoredEvent, head: Head) -> list[LogFault]:
+    found: list[LogFault] = []
 
     def fault(reason: HealthReason, message: str) -> None:
-        found.append(Fault(index=event.index, reason=reason, message=message))
+        found.append(LogFault(index=event.index, reason=reason, message=message))
 
     if event.index != head.next_index:
         fault(HealthReason.NON_CONTIGUOUS_INDICES, f"Event {event.index} stands where {head.next_index} is expected.")

@@ -19,7 +19,7 @@ from workflows_app.engine.walks import Position
 MAX_NAMED = 20
 
 
-class WarningCode(StrEnum):
+class ManifestWarningCode(StrEnum):
     STEP_MANIFEST_ABSENT = "step_manifest_absent"
     STEPS_MISSING = "steps_missing"
     STEPS_UNEXPECTED = "steps_unexpected"
@@ -40,7 +40,7 @@ class WarningCode(StrEnum):
 class ManifestWarning:
     """`message` says what to do; `details` hold the same as data."""
 
-    code: WarningCode
+    code: ManifestWarningCode
     message: str
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -114,7 +114,7 @@ def check_step_manifest(
             f"No step_manifest came for {activity_id!r}, the activity that is left. "
             "Send one entry with step_id and output for each step that you did."
         )
-        return (_warning(WarningCode.STEP_MANIFEST_ABSENT, message, activity=activity_id),)
+        return (_warning(ManifestWarningCode.STEP_MANIFEST_ABSENT, message, activity=activity_id),)
     due = _due(program, activity, variables, skipped)
     return (
         *_missing(activity_id, due, manifest),
@@ -132,7 +132,7 @@ def check_activity_manifest(
         return ()
     if not manifest:
         message = "The activity_manifest is empty. List the activities done so far, or leave it out."
-        return (_warning(WarningCode.ACTIVITY_MANIFEST_EMPTY, message),)
+        return (_warning(ManifestWarningCode.ACTIVITY_MANIFEST_EMPTY, message),)
     return tuple(warning for claim in manifest for warning in _of_activity(program, claim))
 
 
@@ -158,7 +158,9 @@ def check_transition(
         f"{target!r} is not a direct transition from {current!r}, which leads to {_named(leads_to)}. "
         "Go on if you are sure; otherwise enter one of those."
     )
-    return (_warning(WarningCode.TRANSITION_NOT_DIRECT, message, activity=current, target=target, leadsTo=leads_to),)
+    return (
+        _warning(ManifestWarningCode.TRANSITION_NOT_DIRECT, message, activity=current, target=target, leadsTo=leads_to),
+    )
 
 
 def _is_closed(program: Program, ways: Sequence[Way], variables: Mapping[str, Any]) -> bool:
@@ -188,7 +190,7 @@ def check_condition(
     if variables is None or any(_holds(program, way, variables) for way in claimed):
         return ()
     message = f"{claim!r} does not hold with the variables of this run. Check them before you go on to {target!r}."
-    return (_warning(WarningCode.CONDITION_DOES_NOT_HOLD, message, target=target, claim=claim),)
+    return (_warning(ManifestWarningCode.CONDITION_DOES_NOT_HOLD, message, target=target, claim=claim),)
 
 
 def check_version(*, pinned: str, published: str) -> tuple[ManifestWarning, ...]:
@@ -199,7 +201,7 @@ def check_version(*, pinned: str, published: str) -> tuple[ManifestWarning, ...]
         f"This run goes by version {pinned} of the workflow; {published} is published now. "
         "It stays with the version that it began with."
     )
-    return (_warning(WarningCode.VERSION_DRIFT, message, pinned=pinned, published=published),)
+    return (_warning(ManifestWarningCode.VERSION_DRIFT, message, pinned=pinned, published=published),)
 
 
 # Steps
@@ -235,7 +237,7 @@ def _missing(activity_id: str, due: Sequence[str], manifest: Sequence[ManifestEn
     missing = [step_id for step_id in due if step_id not in listed]
     if missing:
         message = f"The step_manifest of {activity_id!r} leaves out {_named(missing)}. Do them, or list what you did."
-        yield _warning(WarningCode.STEPS_MISSING, message, activity=activity_id, steps=missing[:MAX_NAMED])
+        yield _warning(ManifestWarningCode.STEPS_MISSING, message, activity=activity_id, steps=missing[:MAX_NAMED])
 
 
 def _unexpected(activity: Activity, manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarning]:
@@ -243,7 +245,7 @@ def _unexpected(activity: Activity, manifest: Sequence[ManifestEntry]) -> Iterat
     found = list(dict.fromkeys(claim.step_id for claim in manifest if claim.step_id not in known))
     if found:
         message = f"The step_manifest lists {_named(found)}, which {activity.id!r} does not have. Use its step ids."
-        yield _warning(WarningCode.STEPS_UNEXPECTED, message, activity=activity.id, steps=found[:MAX_NAMED])
+        yield _warning(ManifestWarningCode.STEPS_UNEXPECTED, message, activity=activity.id, steps=found[:MAX_NAMED])
 
 
 def _out_of_order(activity: Activity, manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarning]:
@@ -254,7 +256,7 @@ def _out_of_order(activity: Activity, manifest: Sequence[ManifestEntry]) -> Iter
     moved = [step_id for step_id in listed if place[step_id] not in kept]
     if moved:
         message = f"The step_manifest lists {_named(moved)} out of the order of {activity.id!r}."
-        yield _warning(WarningCode.STEPS_OUT_OF_ORDER, message, activity=activity.id, steps=moved[:MAX_NAMED])
+        yield _warning(ManifestWarningCode.STEPS_OUT_OF_ORDER, message, activity=activity.id, steps=moved[:MAX_NAMED])
 
 
 def _longest_ascending(places: Sequence[int]) -> frozenset[int]:
@@ -277,7 +279,7 @@ def _without_output(manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarni
     empty = list(dict.fromkeys(claim.step_id for claim in manifest if not claim.output.strip()))
     if empty:
         message = f"The step_manifest says nothing of what came of {_named(empty)}. Give each a line as its output."
-        yield _warning(WarningCode.STEP_OUTPUT_EMPTY, message, steps=empty[:MAX_NAMED])
+        yield _warning(ManifestWarningCode.STEP_OUTPUT_EMPTY, message, steps=empty[:MAX_NAMED])
 
 
 # Activities and transitions
@@ -287,10 +289,10 @@ def _of_activity(program: Program, claim: ActivityOutcome) -> Iterator[ManifestW
     activity = program.activity(claim.activity_id)
     if activity is None:
         message = f"The workflow has no activity {claim.activity_id!r}. Use the ids of its activities."
-        yield _warning(WarningCode.ACTIVITY_UNKNOWN, message, activity=claim.activity_id)
+        yield _warning(ManifestWarningCode.ACTIVITY_UNKNOWN, message, activity=claim.activity_id)
     if not claim.outcome.strip():
         message = f"The activity_manifest says no outcome of {claim.activity_id!r}. Say what came of it."
-        yield _warning(WarningCode.ACTIVITY_OUTCOME_EMPTY, message, activity=claim.activity_id)
+        yield _warning(ManifestWarningCode.ACTIVITY_OUTCOME_EMPTY, message, activity=claim.activity_id)
     if activity is None or not claim.transition_condition:
         return
     ways = ways_from(activity)
@@ -301,7 +303,7 @@ def _of_activity(program: Program, claim: ActivityOutcome) -> Iterator[ManifestW
             f"It has {_named(accepted)}."
         )
         yield _warning(
-            WarningCode.ACTIVITY_CONDITION_UNKNOWN,
+            ManifestWarningCode.ACTIVITY_CONDITION_UNKNOWN,
             message,
             activity=claim.activity_id,
             claim=claim.transition_condition,
@@ -314,7 +316,7 @@ def _of_first(program: Program, target: str) -> tuple[ManifestWarning, ...]:
     if not first or target == first or target in walker.end_names(program):
         return ()
     message = f"The first activity of this workflow is {first!r}, and {target!r} was entered. Begin with the first."
-    return (_warning(WarningCode.FIRST_ACTIVITY_OTHER, message, expected=first, target=target),)
+    return (_warning(ManifestWarningCode.FIRST_ACTIVITY_OTHER, message, expected=first, target=target),)
 
 
 def _holds(program: Program, way: Way, variables: Mapping[str, Any]) -> bool:
@@ -333,7 +335,7 @@ def _wrong_claim(current: str, target: str, claim: str, ways: Sequence[Way]) -> 
             f"No transition from {current!r} to {target!r} has the condition {claim!r}: there are {_named(accepted)}."
         )
     return _warning(
-        WarningCode.CONDITION_CLAIM_WRONG,
+        ManifestWarningCode.CONDITION_CLAIM_WRONG,
         f"{message} Claim the condition that you went by.",
         activity=current,
         target=target,
@@ -348,5 +350,5 @@ def _named(names: Iterable[str]) -> str:
     return ", ".join(listed[:MAX_NAMED]) + more
 
 
-def _warning(code: WarningCode, message: str, **details: Any) -> ManifestWarning:
+def _warning(code: ManifestWarningCode, message: str, **details: Any) -> ManifestWarning:
     return ManifestWarning(code=code, message=message, details=details)

@@ -24,7 +24,7 @@ _ACTIVE = frozenset(
 
 
 @dataclass(slots=True, kw_only=True)
-class NodeView:
+class ProjectedNode:
     node_id: UUID
     kind: NodeKind
     parent_id: UUID | None
@@ -103,7 +103,7 @@ class QuestionView:
 
 
 @dataclass(slots=True, kw_only=True)
-class RunView:
+class ProjectedRun:
     run_id: UUID
     workflow_id: str
     workflow_title: str
@@ -112,14 +112,14 @@ class RunView:
     started_ms: int
     last_activity_ms: int
     name: str = ""
-    nodes: dict[UUID, NodeView] = field(default_factory=dict)
+    nodes: dict[UUID, ProjectedNode] = field(default_factory=dict)
     outputs: list[OutputView] = field(default_factory=list)
     gaps: list[GapView] = field(default_factory=list)
     questions: dict[UUID, QuestionView] = field(default_factory=dict)
     capabilities: dict[str, str] = field(default_factory=dict)
 
     @property
-    def tip(self) -> NodeView | None:
+    def tip(self) -> ProjectedNode | None:
         """The leaf whose branch was last worked on; of equals the one made last. Bookmarks are no leaves."""
         steps = [node for node in self.nodes.values() if node.kind is not NodeKind.CHECKPOINT]
         parents = {node.parent_id for node in steps}
@@ -152,7 +152,7 @@ class RunView:
         here = tip is not None and question.request_id in tip.asked
         return CheckpointState.OPEN if here else CheckpointState.WITHDRAWN
 
-    def _activity(self, leaf: NodeView) -> int:
+    def _activity(self, leaf: ProjectedNode) -> int:
         latest = leaf.last_activity
         at = leaf.parent_id
         while at is not None and (node := self.nodes.get(at)) is not None:
@@ -171,14 +171,14 @@ class HandleView:
 
 
 @dataclass(slots=True, kw_only=True)
-class SessionView:
+class ProjectedSession:
     """`baseline` is None where the log does not tell it: sessions of an earlier release began without saying theirs."""
 
     title: str = ""
     baseline: Preferences | None = None
     event_count: int = 0
     observed: dict[ObservationKey, str] = field(default_factory=dict)
-    runs: dict[UUID, RunView] = field(default_factory=dict)
+    runs: dict[UUID, ProjectedRun] = field(default_factory=dict)
     outputs: list[OutputView] = field(default_factory=list)
     handles: dict[UUID, HandleView] = field(default_factory=dict)
 
@@ -189,15 +189,15 @@ class SessionView:
             yield from run.outputs
 
 
-def project(bodies: Iterable[bytes]) -> SessionView:
+def project(bodies: Iterable[bytes]) -> ProjectedSession:
     """Fold a session's events, in order, into what they amount to."""
-    view = SessionView()
+    view = ProjectedSession()
     for body in bodies:
         fold(view, orjson.loads(body))
     return view
 
 
-def fold(view: SessionView, event: Mapping[str, Any]) -> None:
+def fold(view: ProjectedSession, event: Mapping[str, Any]) -> None:
     """Take one more event, in order."""
     kind = EventKind(event["kind"])
     data = event["data"]
@@ -226,7 +226,7 @@ def fold(view: SessionView, event: Mapping[str, Any]) -> None:
             pass
 
 
-def _fold_name(view: SessionView, data: Mapping[str, Any]) -> None:
+def _fold_name(view: ProjectedSession, data: Mapping[str, Any]) -> None:
     run_id = from_text(Prefix.RUN, data.get("runId", ""))
     if run_id is None:
         view.title = data["title"]
@@ -234,9 +234,9 @@ def _fold_name(view: SessionView, data: Mapping[str, Any]) -> None:
         view.runs[run_id].name = data["title"]
 
 
-def _begun(event: Mapping[str, Any], run_id: UUID) -> RunView:
+def _begun(event: Mapping[str, Any], run_id: UUID) -> ProjectedRun:
     data = event["data"]
-    return RunView(
+    return ProjectedRun(
         run_id=run_id,
         workflow_id=data["workflowId"],
         workflow_title=data.get("title", ""),
@@ -247,7 +247,7 @@ def _begun(event: Mapping[str, Any], run_id: UUID) -> RunView:
     )
 
 
-def _fold_handle(view: SessionView, event: Mapping[str, Any], run_id: UUID) -> None:
+def _fold_handle(view: ProjectedSession, event: Mapping[str, Any], run_id: UUID) -> None:
     session_id = from_text(Prefix.SESSION, event["sessionId"])
     handle = handle_from(event["data"], session_id=session_id, run_id=run_id) if session_id else None
     if handle is not None:
@@ -256,7 +256,7 @@ def _fold_handle(view: SessionView, event: Mapping[str, Any], run_id: UUID) -> N
         )
 
 
-def _fold_run(run: RunView, kind: EventKind, event: Mapping[str, Any]) -> None:  # noqa: C901, PLR0912  one case for each kind
+def _fold_run(run: ProjectedRun, kind: EventKind, event: Mapping[str, Any]) -> None:  # noqa: C901, PLR0912  one case for each kind
     run.last_activity_ms = event["timestampMs"]
     node_id = _scope(event, "nodeId", Prefix.NODE)
     data = event["data"]
@@ -309,16 +309,16 @@ def _fold_run(run: RunView, kind: EventKind, event: Mapping[str, Any]) -> None: 
         run.nodes[node_id].last_activity = event["eventIndex"]
 
 
-def _fold_output(run: RunView, event: Mapping[str, Any]) -> None:
+def _fold_output(run: ProjectedRun, event: Mapping[str, Any]) -> None:
     output = _output(event, run_id=run.run_id, to_node_id=next(reversed(run.nodes), None))
     for earlier in run.outputs if output.supersedes else ():
         earlier.superseded = earlier.superseded or earlier.output_id == output.supersedes
     run.outputs.append(output)
 
 
-def _node(event: Mapping[str, Any], node_id: UUID) -> NodeView:
+def _node(event: Mapping[str, Any], node_id: UUID) -> ProjectedNode:
     data = event["data"]
-    return NodeView(
+    return ProjectedNode(
         node_id=node_id,
         kind=NodeKind(data["nodeKind"]),
         parent_id=from_text(Prefix.NODE, data["parentNodeId"] or ""),
@@ -339,7 +339,7 @@ def _asked(named: str | list[str]) -> frozenset[UUID]:
     return frozenset(request for request in found if request is not None)
 
 
-def _join(run: RunView, data: Mapping[str, Any]) -> None:
+def _join(run: ProjectedRun, data: Mapping[str, Any]) -> None:
     made = from_text(Prefix.NODE, data["toNodeId"])
     if made in run.nodes:
         run.nodes[made].edge_kind = data["edgeKind"]
@@ -371,7 +371,7 @@ def output_body(payload: Mapping[str, Any]) -> str:
     return canonical.canonical_bytes(payload["content"]).decode() if notes is None else str(notes)
 
 
-def _fold_question(run: RunView, event: Mapping[str, Any], node_id: UUID) -> None:
+def _fold_question(run: ProjectedRun, event: Mapping[str, Any], node_id: UUID) -> None:
     data = event["data"]
     replaced = run.questions.get(from_text(Prefix.CHECKPOINT, data.get("replaces", "")) or node_id)
     if replaced is not None and replaced.state in UNANSWERED:
@@ -382,7 +382,7 @@ def _fold_question(run: RunView, event: Mapping[str, Any], node_id: UUID) -> Non
     )
 
 
-def _fold_answer(run: RunView, event: Mapping[str, Any]) -> None:
+def _fold_answer(run: ProjectedRun, event: Mapping[str, Any]) -> None:
     """The first answer is the one that counts here; another one on another branch stands in the log."""
     data = event["data"]
     request_id = from_text(Prefix.CHECKPOINT, data["request"])
@@ -399,7 +399,7 @@ def _fold_answer(run: RunView, event: Mapping[str, Any]) -> None:
     question.to_node_id = from_text(Prefix.NODE, data["toNodeId"])
 
 
-def _fold_gap(run: RunView, event: Mapping[str, Any]) -> None:
+def _fold_gap(run: ProjectedRun, event: Mapping[str, Any]) -> None:
     data = event["data"]
     gap = GapView(
         gap_id=_named(data["gapId"]),

@@ -179,7 +179,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NotedSession:
+class NotesCandidate:
     """A session in which no workflow has begun: its notes, and the token to note more with."""
 
     session_id: UUID
@@ -198,7 +198,7 @@ class ResumeFacts:
     candidates: Sequence[Candidate]
     eligible: int
     is_bounded: bool
-    sessions: Sequence[NotedSession] = ()
+    sessions: Sequence[NotesCandidate] = ()
 
 
 def budgeted(entries: Sequence[RecapEntry], *, max_bytes: int = MAX_RECAP_BYTES, further_back: bool = False) -> Recap:

@@ -12,7 +12,7 @@ from teams_app.engine.seals import Domain, SealKeys, SealState, check, digest, s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Transition:
+class SealedTransition:
     """Events `first` to `last` of a session, written by one call. `attempts` are the digests of the replies kept for it."""
 
     session_id: UUID
@@ -40,7 +40,7 @@ class ReadSeal:
     attempts: tuple[str, ...]
 
 
-def seal_transition(keys: SealKeys, transition: Transition) -> str:
+def seal_transition(keys: SealKeys, transition: SealedTransition) -> str:
     text = seal(keys, Domain.TRANSITION, *transition.parts())
     return orjson.dumps([text, transition.first, transition.actor, *transition.attempts]).decode()
 
@@ -63,7 +63,7 @@ def read_seal(stored: str) -> ReadSeal | None:
     return ReadSeal(text=text, first=first, actor=actor, attempts=tuple(attempts))
 
 
-def check_transition(keys: SealKeys, read: ReadSeal, transition: Transition) -> SealState:
+def check_transition(keys: SealKeys, read: ReadSeal, transition: SealedTransition) -> SealState:
     return check(keys, read.text, Domain.TRANSITION, *transition.parts())
 
 

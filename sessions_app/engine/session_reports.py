@@ -7,7 +7,14 @@ from uuid import UUID
 
 from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.log import NodeKind
-from sessions_app.engine.projections import GapView, NodeView, OutputView, QuestionView, RunView, SessionView
+from sessions_app.engine.projections import (
+    GapView,
+    OutputView,
+    ProjectedNode,
+    ProjectedRun,
+    ProjectedSession,
+    QuestionView,
+)
 from sessions_app.engine.runs import OutputChannel
 from teams_app.engine import markdown
 from teams_app.engine.ids import Prefix, to_text
@@ -70,7 +77,7 @@ class SessionReport:
     runs: tuple[ReportedRun, ...]
 
 
-def report_session(*, session_id: UUID, view: SessionView, titles: Mapping[UUID, str]) -> SessionReport:
+def report_session(*, session_id: UUID, view: ProjectedSession, titles: Mapping[UUID, str]) -> SessionReport:
     """`titles` are what was pending at each node."""
     return SessionReport(
         title=view.title or "A session without a title",
@@ -82,7 +89,7 @@ def report_session(*, session_id: UUID, view: SessionView, titles: Mapping[UUID,
     )
 
 
-def _run(run: RunView, titles: Mapping[UUID, str]) -> ReportedRun:
+def _run(run: ProjectedRun, titles: Mapping[UUID, str]) -> ReportedRun:
     handed_in: dict[UUID | None, list[OutputView]] = {}
     for output in run.outputs:
         handed_in.setdefault(output.to_node_id, []).append(output)
@@ -100,7 +107,10 @@ def _run(run: RunView, titles: Mapping[UUID, str]) -> ReportedRun:
 
 
 def _step(
-    run: RunView, node: NodeView, titles: Mapping[UUID, str], handed_in: Mapping[UUID | None, list[OutputView]]
+    run: ProjectedRun,
+    node: ProjectedNode,
+    titles: Mapping[UUID, str],
+    handed_in: Mapping[UUID | None, list[OutputView]],
 ) -> ReportedStep:
     """What a node brought: the work that led to it, under the title of what was pending before."""
     before = titles.get(node.parent_id, "") if node.parent_id else ""
@@ -129,7 +139,7 @@ def _output(output: OutputView) -> ReportedOutput:
     )
 
 
-def _question(run: RunView, question: QuestionView) -> ReportedQuestion:
+def _question(run: ProjectedRun, question: QuestionView) -> ReportedQuestion:
     state = run.state_of(question)
     answer = ""
     if state is CheckpointState.ANSWERED:

@@ -10,7 +10,7 @@ import orjson
 
 from sessions_app.engine import seals
 from sessions_app.engine.log import EventKind, Head
-from sessions_app.engine.seals import ReadSeal, Transition
+from sessions_app.engine.seals import ReadSeal, SealedTransition
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.seals import SealKeys, SealState
 
@@ -91,7 +91,7 @@ def check_log(
 ) -> tuple[list[LogFinding], Told]:
     """The events must be whole by themselves: `verify_chain` comes first."""
     told = Told()
-    names = _Names()
+    names = _StoredNames()
     found = [finding for event in events for finding in _columns(session, event, names)]
     found.extend(_seals(keys, session, events, list(replies), told))
     found.extend(_head(keys, session))
@@ -107,7 +107,7 @@ def _head(keys: SealKeys, session: SessionRow) -> Iterator[LogFinding]:
     yield LogFinding(reason=_OF_STATE[state], message=f"The seal of the head: {state.value}.")
 
 
-class _Names:
+class _StoredNames:
     """Ids as bodies write them. The events of a session speak of few runs and nodes, and each is written once."""
 
     def __init__(self) -> None:
@@ -122,7 +122,7 @@ class _Names:
         return known
 
 
-def _columns(session: SessionRow, event: LogRow, names: _Names) -> Iterator[LogFinding]:
+def _columns(session: SessionRow, event: LogRow, names: _StoredNames) -> Iterator[LogFinding]:
     """What the table says beside the body."""
     envelope = orjson.loads(event.body)
     scope = envelope.get("scope", {})
@@ -185,7 +185,7 @@ def _transition(
         yield LogFinding(reason=LogReason.SEAL_BROKEN, message=message)
         return
     last = events[-1]
-    transition = Transition(
+    transition = SealedTransition(
         session_id=session.session_id,
         team_id=session.team_id,
         first=read.first,

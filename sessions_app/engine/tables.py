@@ -18,11 +18,11 @@ from sessions_app.engine.handles import Handle
 from sessions_app.engine.projections import (
     GapView,
     HandleView,
-    NodeView,
     OutputView,
+    ProjectedNode,
+    ProjectedRun,
+    ProjectedSession,
     QuestionView,
-    RunView,
-    SessionView,
 )
 from workflows_app.engine import canonical
 
@@ -194,7 +194,7 @@ class Table(Generic[Row]):
 
     name: str
     row: type[Row]
-    told: Callable[[SessionView], Iterator[Row]]
+    told: Callable[[ProjectedSession], Iterator[Row]]
     beside: Mapping[str, str | None] = field(default_factory=dict)
 
     @cached_property
@@ -271,7 +271,7 @@ def _maybe(unix_ms: int | None) -> datetime | None:
 # What the log tells
 
 
-def _runs(view: SessionView) -> Iterator[RunRow]:
+def _runs(view: ProjectedSession) -> Iterator[RunRow]:
     for run in view.runs.values():
         tip = run.tip
         if tip is not None:
@@ -292,13 +292,13 @@ def _runs(view: SessionView) -> Iterator[RunRow]:
             )
 
 
-def _nodes(view: SessionView) -> Iterator[NodeRow]:
+def _nodes(view: ProjectedSession) -> Iterator[NodeRow]:
     for run in view.runs.values():
         for node in run.nodes.values():
             yield node_row(run, node)
 
 
-def node_row(run: RunView, node: NodeView, *, title: str = "") -> NodeRow:
+def node_row(run: ProjectedRun, node: ProjectedNode, *, title: str = "") -> NodeRow:
     return NodeRow(
         id=node.node_id,
         run_id=run.run_id,
@@ -316,7 +316,7 @@ def node_row(run: RunView, node: NodeView, *, title: str = "") -> NodeRow:
     )
 
 
-def _outputs(view: SessionView) -> Iterator[OutputRow]:
+def _outputs(view: ProjectedSession) -> Iterator[OutputRow]:
     return (output_row(output, output.body) for output in view.every_output())
 
 
@@ -336,11 +336,11 @@ def output_row(output: OutputView, body: str) -> OutputRow:
     )
 
 
-def _gaps(view: SessionView) -> Iterator[GapRow]:
+def _gaps(view: ProjectedSession) -> Iterator[GapRow]:
     return (_gap(run, gap) for run in view.runs.values() for gap in run.gaps)
 
 
-def _gap(run: RunView, gap: GapView) -> GapRow:
+def _gap(run: ProjectedRun, gap: GapView) -> GapRow:
     return GapRow(
         id=gap.gap_id,
         run_id=run.run_id,
@@ -355,11 +355,11 @@ def _gap(run: RunView, gap: GapView) -> GapRow:
     )
 
 
-def _questions(view: SessionView) -> Iterator[QuestionRow]:
+def _questions(view: ProjectedSession) -> Iterator[QuestionRow]:
     return (_question(run, each) for run in view.runs.values() for each in run.questions.values())
 
 
-def _question(run: RunView, view: QuestionView) -> QuestionRow:
+def _question(run: ProjectedRun, view: QuestionView) -> QuestionRow:
     shown = view.shown
     return QuestionRow(
         id=view.request_id,
@@ -385,7 +385,7 @@ def _question(run: RunView, view: QuestionView) -> QuestionRow:
     )
 
 
-def _handles(view: SessionView) -> Iterator[HandleRow]:
+def _handles(view: ProjectedSession) -> Iterator[HandleRow]:
     return (_handle(each) for each in view.handles.values())
 
 

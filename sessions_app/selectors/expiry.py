@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from sessions_app.engine.checkpoints import Authority, CheckpointState
-from sessions_app.engine.expiry import WARNED_BEFORE, Judged, Known, Rule, Rules, judge
+from sessions_app.engine.expiry import WARNED_BEFORE, ExpiryRule, Judged, Known, Rules, judge
 from sessions_app.engine.runs import RunStatus
 from sessions_app.models import CheckpointRequest, ExpiryWarning, Handle, Hold, Retention, Run, WorkSession
 
@@ -18,10 +18,10 @@ _ENDED = frozenset({"complete", "complete_with_gaps", "rejected", "cancelled"})
 
 def rules_of(*, team_id: UUID) -> Rules:
     days = settings.SESSION_IDLE_DAYS or None
-    of_team = Rule(idle_days=days, archives=False)
-    of_workflows: dict[str, Rule] = {}
+    of_team = ExpiryRule(idle_days=days, archives=False)
+    of_workflows: dict[str, ExpiryRule] = {}
     for row in Retention.objects.filter(team_id=team_id):
-        rule = Rule(idle_days=row.idle_days, archives=row.archives)
+        rule = ExpiryRule(idle_days=row.idle_days, archives=row.archives)
         if row.workflow_id:
             of_workflows[row.workflow_id] = rule
         else:

@@ -11,7 +11,7 @@ import orjson
 from sessions_app.engine.checkpoints import Authority
 from sessions_app.engine.gates_passed import Given, Stood, asks_people, passed_gates
 from sessions_app.engine.log import EventKind
-from sessions_app.engine.projections import RunView, SessionView
+from sessions_app.engine.projections import ProjectedRun, ProjectedSession
 from sessions_app.engine.state import Snapshot, snapshot_from_bytes
 from sessions_app.models import Snapshot as SnapshotRow
 from sessions_app.selectors.stored_sessions import SessionTables
@@ -22,7 +22,7 @@ REASON = "gate_passed"
 _AT_ONCE = 500
 
 
-def gates_passed(stored: SessionTables, view: SessionView) -> Iterator[str]:
+def gates_passed(stored: SessionTables, view: ProjectedSession) -> Iterator[str]:
     """In words, one for each gate that a run is behind without an answer of a person. Runs that ask nobody cost nothing."""
     for run in view.runs.values():
         program = load_program(run.workflow_hash)
@@ -34,7 +34,7 @@ def gates_passed(stored: SessionTables, view: SessionView) -> Iterator[str]:
             yield f"{name} is past {passed.gate!r} at {node}, and no person answered it there or waived it."
 
 
-def _nodes(run: RunView, team_id: UUID) -> Iterator[Stood]:
+def _nodes(run: ProjectedRun, team_id: UUID) -> Iterator[Stood]:
     """Bookmarks move nothing, and nothing goes on from them that does not go on from their parents."""
     states = _snapshots(run, team_id)
     for node in run.nodes.values():
@@ -43,7 +43,7 @@ def _nodes(run: RunView, team_id: UUID) -> Iterator[Stood]:
             yield Stood(node_id=node.node_id, parent_id=node.parent_id, snapshot=snapshot)
 
 
-def _snapshots(run: RunView, team_id: UUID) -> dict[str, Snapshot]:
+def _snapshots(run: ProjectedRun, team_id: UUID) -> dict[str, Snapshot]:
     digests = sorted({node.snapshot for node in run.nodes.values()})
     found: dict[str, Snapshot] = {}
     for start in range(0, len(digests), _AT_ONCE):
@@ -55,7 +55,7 @@ def _snapshots(run: RunView, team_id: UUID) -> dict[str, Snapshot]:
     return found
 
 
-def _answers(stored: SessionTables, run: RunView) -> Iterator[Given]:
+def _answers(stored: SessionTables, run: ProjectedRun) -> Iterator[Given]:
     """Each that the log tells of, also the second one of a question that is asked on two branches."""
     for row in stored.events:
         if row.kind == EventKind.CHECKPOINT_ANSWERED.value and row.run_id == run.run_id:
@@ -65,7 +65,7 @@ def _answers(stored: SessionTables, run: RunView) -> Iterator[Given]:
                 yield given
 
 
-def _to_a_question(run: RunView, data: dict[str, Any]) -> Given | None:
+def _to_a_question(run: ProjectedRun, data: dict[str, Any]) -> Given | None:
     request, made = from_text(Prefix.CHECKPOINT, data["request"]), from_text(Prefix.NODE, data.get("toNodeId", ""))
     question = run.questions.get(request) if request else None
     if question is None or made is None:
@@ -79,7 +79,7 @@ def _to_a_question(run: RunView, data: dict[str, Any]) -> Given | None:
     )
 
 
-def _by_tokens(run: RunView, row: Any, data: dict[str, Any]) -> Given | None:
+def _by_tokens(run: ProjectedRun, row: Any, data: dict[str, Any]) -> Given | None:
     """A person who acknowledged the step themselves was asked nothing: the next node of the log is what they made."""
     at = run.nodes.get(row.node_id)
     after = (node for node in run.nodes.values() if node.parent_id == row.node_id and node.event_index > row.index)

@@ -58,7 +58,7 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Child:
+class ChildHandle:
     """A run that another one waits for, with a holder of it."""
 
     handle: Handle
@@ -75,12 +75,12 @@ def read_holder(*, team_id: UUID, handle_id: UUID, nonce: bytes = b"") -> Holder
     return Holder(handle=_handle(row), standing=standing_of(row[_COUNT:]))
 
 
-def read_children(*, team_id: UUID, run_ids: Sequence[UUID]) -> tuple[Child, ...]:
+def read_children(*, team_id: UUID, run_ids: Sequence[UUID]) -> tuple[ChildHandle, ...]:
     if not run_ids:
         return ()
     rows = prepared_cursor().execute(_READ_CHILDREN, [team_id, list(run_ids)]).fetchall()
     return tuple(
-        Child(
+        ChildHandle(
             handle=_handle(row),
             workflow_id=row[_COUNT],
             next_event_index=row[_COUNT + 1],

@@ -11,8 +11,16 @@ from django.conf import settings
 
 from sessions_app.engine import seals, stored_log
 from sessions_app.engine.ledger import EntryKind
-from sessions_app.engine.log import EventKind, Fault, Head, HealthReason, StoredEvent, Verification, verify_chain
-from sessions_app.engine.projections import SessionView, project
+from sessions_app.engine.log import (
+    ChainVerification,
+    EventKind,
+    Head,
+    HealthReason,
+    LogFault,
+    StoredEvent,
+    verify_chain,
+)
+from sessions_app.engine.projections import ProjectedSession, project
 from sessions_app.engine.prompts import written_titles
 from sessions_app.engine.runs import DRIVES, Dialect, Drive, ObservationKey
 from sessions_app.engine.state import Preferences
@@ -102,11 +110,11 @@ def _event(row: Any) -> StoredEvent:
     return StoredEvent(index=row.index, kind=row.kind, dedupe=row.dedupe, body=bytes(row.body), digest=row.digest)
 
 
-def _from_fault(session_id: UUID, fault: Fault) -> Finding:
+def _from_fault(session_id: UUID, fault: LogFault) -> Finding:
     return Finding(session_id=session_id, reason=fault.reason.value, message=fault.message)
 
 
-def _head(stored: SessionTables, verification: Verification) -> Iterator[Finding]:
+def _head(stored: SessionTables, verification: ChainVerification) -> Iterator[Finding]:
     head = Head(next_index=stored.row.next_event_index, digest=stored.row.head_digest)
     if verification.head != head:
         message = f"The session says its log ends at {head}, and it ends at {verification.head}."
@@ -201,7 +209,7 @@ def _titles_of(workflow_hash: str) -> Mapping[str, frozenset[str]]:
 class _Judge:
     """Compares the rows of one session with what its log amounts to."""
 
-    def __init__(self, stored: SessionTables, view: SessionView, told: Told) -> None:
+    def __init__(self, stored: SessionTables, view: ProjectedSession, told: Told) -> None:
         self.stored = stored
         self.view = view
         self.told = told

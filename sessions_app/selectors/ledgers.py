@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from sessions_app.engine import ledger
-from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, Entry, EntryKind, SealedEntry
+from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, EntryKind, LedgerLine, SealedEntry
 from sessions_app.engine.log import Head
 from sessions_app.models import Ledger, LedgerEntry
 from sessions_app.selectors.integrity import Finding
@@ -79,7 +79,7 @@ def _entry(row: LedgerEntry, at: Head) -> Iterator[Finding]:
     if row.kind not in set(EntryKind):
         yield _finding(row.team_id, "ledger_changed", f"Entry {row.number} of the ledger is of no kind that there is.")
         return
-    entry = Entry(
+    entry = LedgerLine(
         team_id=row.team_id,
         number=row.number,
         kind=EntryKind(row.kind),

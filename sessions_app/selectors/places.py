@@ -32,7 +32,7 @@ Named = tuple[UUID, UUID]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class NodePlace:
     """`pending_key` is what is at hand at a node; of a run as a whole nothing is."""
 
     session_id: UUID
@@ -42,11 +42,11 @@ class Place:
     pending_key: str
 
 
-def places_of_nodes(*, nodes: Collection[Named]) -> dict[Named, Place]:
+def places_of_nodes(*, nodes: Collection[Named]) -> dict[Named, NodePlace]:
     return _places(_NODES, nodes)
 
 
-def places_of_runs(*, runs: Collection[Named]) -> dict[Named, Place]:
+def places_of_runs(*, runs: Collection[Named]) -> dict[Named, NodePlace]:
     return _places(_RUNS, runs)
 
 
@@ -63,9 +63,9 @@ def runs_among(*, actor: Actor, run_ids: Collection[UUID]) -> dict[UUID, UUID]:
     return dict(Run.objects.filter(pk__in=run_ids, team_id=actor.team_id).values_list("id", "session_id"))
 
 
-def _places(sql: str, asked: Collection[Named]) -> dict[Named, Place]:
+def _places(sql: str, asked: Collection[Named]) -> dict[Named, NodePlace]:
     return {
-        (row[0], row[1]): Place(
+        (row[0], row[1]): NodePlace(
             session_id=row[2], run_id=row[3], workflow_id=row[4], workflow_hash=row[5], pending_key=row[6]
         )
         for row in _rows(sql, asked)

@@ -16,7 +16,7 @@ from sessions_app.engine.values import RunValue
 from sessions_app.models import CheckpointRequest, Gap, Node, Run, WorkSession
 from sessions_app.selectors.found_words import runs_with_word
 from sessions_app.selectors.rows import run_value
-from sessions_app.selectors.run_order import Order
+from sessions_app.selectors.run_order import RunOrder
 from teams_app import selectors as teams
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.pages import Page, PageRequest, cut_page
@@ -45,7 +45,7 @@ SELECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
+class ListedRun:
     """`now_at` is the title of what is pending, `pending_key` its place; `waits` tells that a question of the run is open."""
 
     run: RunValue
@@ -87,13 +87,13 @@ def list_run_rows(
     now: datetime,
     idle_after: timedelta,
     session_id: UUID | None = None,
-) -> Page[RunRow]:
+) -> Page[ListedRun]:
     """One query, and one more for each word, and where an agent is named."""
     actor.require(Permission.READ_RUNS)
     rows = _asked(actor, query, now=now, idle_after=idle_after)
     if session_id is not None:
         rows = rows.filter(session_id=session_id)
-    order = Order(sort=query.sort, is_reversed=query.is_reversed)
+    order = RunOrder(sort=query.sort, is_reversed=query.is_reversed)
     return cut_page(
         rows=order.sorted(_shown(rows), after=page.after)[: page.limit + 1],
         limit=page.limit,
@@ -117,8 +117,8 @@ def _waits() -> Exists:
     return Exists(CheckpointRequest.objects.filter(run_id=OuterRef("pk"), state=CheckpointState.OPEN.value))
 
 
-def _run_row(row: Any) -> RunRow:
-    return RunRow(
+def _run_row(row: Any) -> ListedRun:
+    return ListedRun(
         run=run_value(row),
         session_title=row.of_session["title"],
         ticket=row.of_session["ticket"],

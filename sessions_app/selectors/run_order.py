@@ -34,7 +34,7 @@ _ORDERS: Mapping[RunSort, tuple[_Column, ...]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Order:
+class RunOrder:
     sort: RunSort
     is_reversed: bool = False
 

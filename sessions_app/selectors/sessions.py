@@ -14,12 +14,12 @@ from sessions_app.engine.values import SessionValue
 from sessions_app.models import Run, WorkSession
 from sessions_app.selectors.found_words import sessions_with_words
 from sessions_app.selectors.rows import session_value
-from sessions_app.selectors.run_order import Order
+from sessions_app.selectors.run_order import RunOrder
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.pages import Page, PageRequest, cut_page
 
-_LATEST = Order(sort=RunSort.CALL)
+_LATEST = RunOrder(sort=RunSort.CALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class SessionFilters:
 
 
 def list_sessions(
-    *, actor: Actor, filters: SessionFilters, page: PageRequest, order: Order = _LATEST
+    *, actor: Actor, filters: SessionFilters, page: PageRequest, order: RunOrder = _LATEST
 ) -> Page[SessionValue]:
     """The latest activity first, if no other order is asked for. Two queries."""
     actor.require(Permission.READ_RUNS)

@@ -117,7 +117,7 @@ def forget_old(*, actor: Actor, now: datetime) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Taken:
+class _TakenMail:
     """`tries` counts this one, and names it; `to` is empty when the mail is wanted no more."""
 
     row: NoticeMail
@@ -125,7 +125,7 @@ class _Taken:
     tries: int
 
 
-def _take(now: datetime) -> _Taken | None:
+def _take(now: datetime) -> _TakenMail | None:
     with transaction.atomic(durable=True):
         due = NoticeMail.objects.filter(next_try_at__lte=now).select_for_update(of=("self",), skip_locked=True)
         row = due.order_by("next_try_at", "id").first()
@@ -140,10 +140,10 @@ def _take(now: datetime) -> _Taken | None:
             kinds__contains=[row.kind],
         )
         to = wish.values_list("membership__person__email", flat=True).first() or ""
-    return _Taken(row=row, to=to, tries=row.tries)
+    return _TakenMail(row=row, to=to, tries=row.tries)
 
 
-def _send(taken: _Taken, now: datetime, fail: FailPoint) -> bool:
+def _send(taken: _TakenMail, now: datetime, fail: FailPoint) -> bool:
     """No transaction is open meanwhile: the mail server may be slow."""
     if not taken.to:
         _record(taken, state=DeliveryState.GIVEN_UP, next_try_at=None, failure=_LEFT)
@@ -168,7 +168,7 @@ def _send(taken: _Taken, now: datetime, fail: FailPoint) -> bool:
     return True
 
 
-def _record(taken: _Taken, *, state: DeliveryState, **columns: Any) -> None:
+def _record(taken: _TakenMail, *, state: DeliveryState, **columns: Any) -> None:
     """The word of a try that was given up, because another worker took the mail since, does not count."""
     with transaction.atomic(durable=True):
         mine = NoticeMail.objects.filter(pk=taken.row.pk, tries=taken.tries, next_try_at__isnull=False)

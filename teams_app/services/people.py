@@ -15,7 +15,7 @@ _PASSWORD_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class PersonAccount:
     """`password` is there once, when the account was made."""
 
     person_id: UUID
@@ -23,15 +23,15 @@ class Account:
     password: str | None
 
 
-def find_or_create_account(*, username: str, now: datetime) -> Account:
+def find_or_create_account(*, username: str, now: datetime) -> PersonAccount:
     """For a service that is already in a transaction. Two at once end with one account: the name is unique."""
     name = read_username(username)
     found = Person.objects.filter(username=name).first()
     if found is not None:
-        return Account(person_id=found.pk, username=name, password=None)
+        return PersonAccount(person_id=found.pk, username=name, password=None)
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     person, created = Person.objects.get_or_create(
         username=name,
         defaults={"id": new_id(now=now), "password": make_password(password), "created_at": now},
     )
-    return Account(person_id=person.pk, username=name, password=password if created else None)
+    return PersonAccount(person_id=person.pk, username=name, password=password if created else None)

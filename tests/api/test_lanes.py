@@ -9,7 +9,7 @@ import pytest
 from teams_app.engine.errors import RateLimitedError
 from workrail_site import lanes as lanes_module
 from workrail_site.errors import ServiceUnavailableError
-from workrail_site.lanes import Lanes
+from workrail_site.lanes import ThreadLanes
 
 
 class Gate:
@@ -52,7 +52,7 @@ def asked(lanes, party, work):
 
 def test_one_party_never_holds_the_last_thread_and_another_finds_it(gate):
     async def play():
-        lanes = Lanes(threads=4, name="t")
+        lanes = ThreadLanes(threads=4, name="t")
         flood = [asked(lanes, "flood", gate.work("flood")) for _ in range(20)]
         await until(lambda: len(gate.began) == 3)
         other = asked(lanes, "other", gate.work("other"))
@@ -65,7 +65,7 @@ def test_one_party_never_holds_the_last_thread_and_another_finds_it(gate):
 
 def test_while_another_is_there_a_party_holds_a_quarter_of_the_threads(gate):
     async def play():
-        lanes = Lanes(threads=4, name="t")
+        lanes = ThreadLanes(threads=4, name="t")
         await lanes.run("other", lambda: None)
         flood = [asked(lanes, "flood", gate.work("flood")) for _ in range(20)]
         await asyncio.sleep(0)
@@ -87,7 +87,7 @@ def test_a_flood_rests_between_its_turns_while_another_is_there_and_only_then(mo
     began = []
 
     async def play():
-        lanes = Lanes(threads=4, name="t")
+        lanes = ThreadLanes(threads=4, name="t")
         if is_contested:
             await lanes.run("other", lambda: None)
         flood = [asked(lanes, "flood", partial(began.append, "flood")) for _ in range(20)]
@@ -107,7 +107,7 @@ def test_a_flood_goes_on_when_it_has_rested_and_its_last_turns_are_not_held_up(m
     monkeypatch.setattr(lanes_module, "LONGEST_REST_SECONDS", 0.001)
 
     async def play():
-        lanes = Lanes(threads=2, name="t")
+        lanes = ThreadLanes(threads=2, name="t")
         await lanes.run("other", lambda: None)
         return await asyncio.gather(*(lanes.run("flood", lambda: 1) for _ in range(30)))
 
@@ -116,7 +116,7 @@ def test_a_flood_goes_on_when_it_has_rested_and_its_last_turns_are_not_held_up(m
 
 def test_those_who_wait_are_taken_in_turns(gate):
     async def play():
-        lanes = Lanes(threads=1, name="t")
+        lanes = ThreadLanes(threads=1, name="t")
         first = asked(lanes, "flood", gate.work("first"))
         await until(lambda: gate.began)
         flood = [asked(lanes, "flood", gate.work("flood")) for _ in range(5)]
@@ -131,7 +131,7 @@ def test_those_who_wait_are_taken_in_turns(gate):
 
 def test_what_is_too_much_for_a_party_is_refused_and_others_still_wait_their_turn(gate):
     async def play():
-        lanes = Lanes(threads=1, name="t", most_waiting=3)
+        lanes = ThreadLanes(threads=1, name="t", most_waiting=3)
         crowd = [asked(lanes, "flood", gate.work("flood")) for _ in range(4)]
         await until(lambda: gate.began)
         with pytest.raises(RateLimitedError) as refused:
@@ -152,7 +152,7 @@ def test_so_many_parties_that_all_is_too_much_are_told_so(gate, monkeypatch):
     monkeypatch.setattr(lanes_module, "MOST_WAITING_OF_ALL", 3)
 
     async def play():
-        lanes = Lanes(threads=1, name="t")
+        lanes = ThreadLanes(threads=1, name="t")
         crowd = [asked(lanes, f"party {number}", gate.work("x")) for number in range(4)]
         await until(lambda: gate.began)
         with pytest.raises(ServiceUnavailableError):
@@ -165,7 +165,7 @@ def test_so_many_parties_that_all_is_too_much_are_told_so(gate, monkeypatch):
 
 def test_who_leaves_the_queue_holds_no_place_and_work_that_began_keeps_its_thread(gate):
     async def play():
-        lanes = Lanes(threads=1, name="t", most_waiting=1)
+        lanes = ThreadLanes(threads=1, name="t", most_waiting=1)
         at_work = asked(lanes, "a", gate.work("at work"))
         await until(lambda: gate.began)
         waiting = asked(lanes, "a", gate.work("never"))
@@ -185,7 +185,7 @@ def test_who_leaves_the_queue_holds_no_place_and_work_that_began_keeps_its_threa
 
 def test_an_error_of_the_work_is_the_callers_and_frees_the_thread():
     async def play():
-        lanes = Lanes(threads=1, name="t")
+        lanes = ThreadLanes(threads=1, name="t")
         for _ in range(3):
             with pytest.raises(ZeroDivisionError):
                 await lanes.run("a", lambda: 1 // 0)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from workrail_site.environment import BadEnvironmentError, Environment
+from workrail_site.environment import BadEnvironmentError, SiteEnvironment
 from workrail_site.servers import celery_url, read_postgres_url, read_redis_url
 
 ROOT = Path(__file__).parents[2]
@@ -225,11 +225,11 @@ def test_celery_gets_the_same_redis_in_its_own_spelling(redis_url, expected):
 @pytest.mark.parametrize("value", ["yes", "no", "on", "TRUE", "2", "y"])
 def test_a_flag_is_true_or_false_and_nothing_else(value):
     with pytest.raises(BadEnvironmentError, match="Write true or false"):
-        Environment({"X": value}).flag("X")
+        SiteEnvironment({"X": value}).flag("X")
 
 
 def test_values_are_read_with_their_types():
-    environment = Environment({"A": "true", "B": " 7 ", "C": "x, y ,", "D": "", "E": TOKEN_KEY.rstrip("=")})
+    environment = SiteEnvironment({"A": "true", "B": " 7 ", "C": "x, y ,", "D": "", "E": TOKEN_KEY.rstrip("=")})
 
     assert environment.flag("A") is True
     assert environment.integer("B", default=1) == 7

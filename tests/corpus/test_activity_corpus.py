@@ -10,7 +10,7 @@ from workflows_app.engine.activities.documents import read_document
 from workflows_app.engine.activities.references import find_resource, find_skill
 from workflows_app.engine.problems import ProblemCode, Severity
 from workflows_app.engine.program import Gate, Loop, Step, program_bytes, program_from_bytes, walk_items, workflow_hash
-from workflows_app.engine.simulate import Outcome, simulate
+from workflows_app.engine.simulate import SimulatedOutcome, simulate
 from workflows_app.engine.source import Library, Origin, Strictness
 
 CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
@@ -224,4 +224,4 @@ def test_every_program_can_be_walked_until_it_ends_or_says_what_it_needs(generat
     program = compile_corpus(generation, name).program
     simulation = simulate(program=program, variables={}, answers={}, max_steps=400)
     assert simulation.path
-    assert simulation.outcome in set(Outcome)
+    assert simulation.outcome in set(SimulatedOutcome)

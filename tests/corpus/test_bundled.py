@@ -56,14 +56,14 @@ def test_each_is_reached_by_an_id_that_the_library_alone_may_have(compiled):
 
 def test_each_folder_walks_to_its_end_and_the_rest_stops_only_for_an_answer(compiled):
     """Which answers lead the step workflows to their end is told in their own tests."""
-    from workflows_app.engine.simulate import Outcome, simulate
+    from workflows_app.engine.simulate import SimulatedOutcome, simulate
     from workflows_app.engine.source import SourceFormat
     from workflows_app.engine.walker import FailureKind
 
     for key, item in compiled.items():
         walked = simulate(program=item.program, variables=_lists(item.program), answers={}, max_steps=1_000)
         if item.source.format is SourceFormat.ACTIVITY_FOLDER or walked.failure is None:
-            assert walked.outcome is Outcome.COMPLETE, key
+            assert walked.outcome is SimulatedOutcome.COMPLETE, key
         else:
             assert (walked.failure.kind, bool(walked.failure.keys)) == (FailureKind.MAX_ITERATIONS, True), key
 

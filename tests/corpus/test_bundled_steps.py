@@ -29,7 +29,7 @@ from workflows_app.engine.program import (
     WorkflowKind,
     walk_items,
 )
-from workflows_app.engine.simulate import Outcome, Simulation, simulate
+from workflows_app.engine.simulate import SimulatedOutcome, Simulation, simulate
 from workflows_app.engine.source import Compilation, Library, Origin, Source, SourceFormat
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -254,7 +254,7 @@ def test_every_step_can_be_reached_and_every_path_ends(path: Path) -> None:
 
     runs = [run(program, variables) for variables in (EVERYTHING_ON, QUICK, EMPTY_LISTS)]
 
-    assert [simulation.outcome for simulation in runs] == [Outcome.COMPLETE] * 3
+    assert [simulation.outcome for simulation in runs] == [SimulatedOutcome.COMPLETE] * 3
     reached = {key.rpartition("::")[2] for simulation in runs for key in simulation.keys}
     assert reached == {item.id for item in items_of(program) if isinstance(item, (Step, Parallel))}
 
@@ -288,7 +288,7 @@ def test_a_rehearsal_that_never_passes_does_not_reach_the_live_database() -> Non
 
     simulation = simulate(program=program, variables={"liveRun": True, "phases": ["one"]}, answers={})
 
-    assert simulation.outcome is Outcome.BLOCKED
+    assert simulation.outcome is SimulatedOutcome.BLOCKED
     assert not any("run-phase" in key for key in simulation.keys)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from workflows_app.engine import walker
 from workflows_app.engine.compile import compile_source
-from workflows_app.engine.simulate import Outcome, simulate
+from workflows_app.engine.simulate import SimulatedOutcome, simulate
 from workflows_app.engine.source import Library, Origin, Source, SourceFormat, StepsSchema, Strictness
 from workflows_app.engine.walks import LOOP_CONTROL_KIND, FailureKind
 
@@ -87,7 +87,10 @@ def simulated(trace):
 
 
 def agrees(trace, found):
-    return list(found.keys) == trace["stepInstanceKeys"] and (found.outcome is Outcome.COMPLETE) == trace["complete"]
+    return (
+        list(found.keys) == trace["stepInstanceKeys"]
+        and (found.outcome is SimulatedOutcome.COMPLETE) == trace["complete"]
+    )
 
 
 def test_there_are_as_many_traces_as_the_corpus_tells_of():
@@ -138,7 +141,7 @@ def test_a_loop_that_the_original_skipped_is_run_and_nothing_else_differs(index)
     found = simulated(trace)
 
     added = [key for key in found.keys if key not in trace["stepInstanceKeys"]]
-    assert found.outcome is Outcome.COMPLETE
+    assert found.outcome is SimulatedOutcome.COMPLETE
     assert [key for key in found.keys if key not in added] == trace["stepInstanceKeys"]
     assert len({key.partition("@")[0] for key in added}) == 1
 

@@ -4,11 +4,11 @@ from uuid import UUID
 
 from hypothesis import given, strategies as st
 
-from sessions_app.engine.lanes import LONGEST_CHAIN, MOST_LANES, Point, lay_lanes
+from sessions_app.engine.lanes import LONGEST_CHAIN, MOST_LANES, LanePoint, lay_lanes
 
 
 def point(number, parent=None, **fields):
-    return Point(id=UUID(int=number), parent=None if parent is None else UUID(int=parent), **fields)
+    return LanePoint(id=UUID(int=number), parent=None if parent is None else UUID(int=parent), **fields)
 
 
 def lay(points, tip, **fields):

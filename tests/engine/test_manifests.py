@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 from sessions_app.engine.manifests import (
     ActivityOutcome,
     ManifestEntry,
-    WarningCode,
+    ManifestWarningCode,
     check_activity_manifest,
     check_condition,
     check_step_manifest,
@@ -55,7 +55,7 @@ def test_a_complete_manifest_in_order_is_in_order():
 def test_no_manifest_for_an_activity_with_steps_is_told():
     warnings = check_step_manifest(program=ABCD, activity_id="work", manifest=None)
 
-    assert codes(warnings) == [WarningCode.STEP_MANIFEST_ABSENT]
+    assert codes(warnings) == [ManifestWarningCode.STEP_MANIFEST_ABSENT]
     assert "'work'" in warnings[0].message
 
 
@@ -72,22 +72,22 @@ def test_an_activity_that_does_not_exist_owes_nothing():
 def test_missing_steps_are_named_together():
     (warning,) = steps_said(ABCD, "a", "c")
 
-    assert (warning.code, warning.details["steps"]) == (WarningCode.STEPS_MISSING, ["b", "d"])
+    assert (warning.code, warning.details["steps"]) == (ManifestWarningCode.STEPS_MISSING, ["b", "d"])
 
 
 def test_an_omission_does_not_make_the_steps_after_it_out_of_order():
     """In the original one left-out step made each later one a mismatch, because places were compared by number."""
-    assert codes(steps_said(ABCD, "b", "c", "d")) == [WarningCode.STEPS_MISSING]
+    assert codes(steps_said(ABCD, "b", "c", "d")) == [ManifestWarningCode.STEPS_MISSING]
 
 
 def test_an_unexpected_step_does_not_make_the_steps_after_it_out_of_order():
-    assert codes(steps_said(ABCD, "extra", "a", "b", "c", "d")) == [WarningCode.STEPS_UNEXPECTED]
+    assert codes(steps_said(ABCD, "extra", "a", "b", "c", "d")) == [ManifestWarningCode.STEPS_UNEXPECTED]
 
 
 def test_only_the_step_that_moved_is_told_to_be_out_of_order():
     (warning,) = steps_said(ABCD, "d", "a", "b", "c")
 
-    assert (warning.code, warning.details["steps"]) == (WarningCode.STEPS_OUT_OF_ORDER, ["d"])
+    assert (warning.code, warning.details["steps"]) == (ManifestWarningCode.STEPS_OUT_OF_ORDER, ["d"])
 
 
 def test_a_step_done_twice_is_in_order():
@@ -99,7 +99,7 @@ def test_an_empty_output_is_told():
 
     (warning,) = check_step_manifest(program=ABCD, activity_id="work", manifest=claims)
 
-    assert (warning.code, warning.details["steps"]) == (WarningCode.STEP_OUTPUT_EMPTY, ["d"])
+    assert (warning.code, warning.details["steps"]) == (ManifestWarningCode.STEP_OUTPUT_EMPTY, ["d"])
 
 
 def test_an_optional_step_is_not_missing():
@@ -117,7 +117,7 @@ def test_a_step_that_its_condition_skipped_is_not_missing():
 def test_a_conditional_step_is_missing_when_its_condition_holds():
     program = one_activity(step("a"), step("b", condition=APPROVED))
 
-    assert codes(steps_said(program, "a", variables={"approved": True})) == [WarningCode.STEPS_MISSING]
+    assert codes(steps_said(program, "a", variables={"approved": True})) == [ManifestWarningCode.STEPS_MISSING]
 
 
 def test_a_conditional_step_is_not_missing_when_nobody_knows_the_variables():
@@ -184,10 +184,10 @@ def test_an_activity_manifest_that_is_right_is_in_order():
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ([], WarningCode.ACTIVITY_MANIFEST_EMPTY),
-        ([claim("gone")], WarningCode.ACTIVITY_UNKNOWN),
-        ([claim(outcome=" ")], WarningCode.ACTIVITY_OUTCOME_EMPTY),
-        ([claim(condition="approved == 7")], WarningCode.ACTIVITY_CONDITION_UNKNOWN),
+        ([], ManifestWarningCode.ACTIVITY_MANIFEST_EMPTY),
+        ([claim("gone")], ManifestWarningCode.ACTIVITY_UNKNOWN),
+        ([claim(outcome=" ")], ManifestWarningCode.ACTIVITY_OUTCOME_EMPTY),
+        ([claim(condition="approved == 7")], ManifestWarningCode.ACTIVITY_CONDITION_UNKNOWN),
     ],
 )
 def test_what_is_wrong_with_an_activity_manifest_is_told(said, expected):
@@ -209,13 +209,13 @@ def test_a_transition_of_the_workflow_is_direct(current, target):
 def test_a_transition_that_the_workflow_does_not_have_is_told_with_those_it_has():
     (warning,) = transition("one", "somewhere")
 
-    assert (warning.code, warning.details["leadsTo"]) == (WarningCode.TRANSITION_NOT_DIRECT, ["two", "three"])
+    assert (warning.code, warning.details["leadsTo"]) == (ManifestWarningCode.TRANSITION_NOT_DIRECT, ["two", "three"])
 
 
 def test_the_first_activity_is_the_one_that_the_workflow_names():
     (warning,) = transition("", "two")
 
-    assert (warning.code, warning.details["expected"]) == (WarningCode.FIRST_ACTIVITY_OTHER, "one")
+    assert (warning.code, warning.details["expected"]) == (ManifestWarningCode.FIRST_ACTIVITY_OTHER, "one")
 
 
 def test_where_no_way_is_open_the_end_needs_no_declaring():
@@ -225,7 +225,7 @@ def test_where_no_way_is_open_the_end_needs_no_declaring():
         return check_transition(program=program, current="one", target="end-workflow", variables=variables)
 
     assert told({}) == ()
-    assert codes(told({"approved": True})) == [WarningCode.TRANSITION_NOT_DIRECT]
+    assert codes(told({"approved": True})) == [ManifestWarningCode.TRANSITION_NOT_DIRECT]
 
 
 def test_an_activity_without_transitions_leads_anywhere():
@@ -258,7 +258,7 @@ def test_the_names_of_the_end_are_one(name):
     program = chain({"to": "workflow-end", "condition": APPROVED}, {"to": "two", "isDefault": True})
 
     assert transition("one", name, program) == ()
-    assert codes(transition("one", name)) == [WarningCode.TRANSITION_NOT_DIRECT]
+    assert codes(transition("one", name)) == [ManifestWarningCode.TRANSITION_NOT_DIRECT]
 
 
 # Condition claims
@@ -305,13 +305,15 @@ def test_nothing_claimed_is_nothing_wrong():
 def test_a_claim_that_no_transition_has_is_told_with_those_there_are(said, target):
     (warning,) = condition(said, target=target)
 
-    assert warning.code is WarningCode.CONDITION_CLAIM_WRONG
+    assert warning.code is ManifestWarningCode.CONDITION_CLAIM_WRONG
     assert warning.details["claim"] == said
     assert warning.details["accepted"]
 
 
 def test_a_claim_that_does_not_hold_is_told_where_the_variables_are_known():
-    assert codes(condition("approved == true", variables={"approved": False})) == [WarningCode.CONDITION_DOES_NOT_HOLD]
+    assert codes(condition("approved == true", variables={"approved": False})) == [
+        ManifestWarningCode.CONDITION_DOES_NOT_HOLD
+    ]
     assert condition("approved == true", variables={"approved": True}) == ()
 
 
@@ -322,7 +324,10 @@ def test_a_claim_about_a_target_without_a_transition_is_left_to_the_check_of_tra
 def test_another_version_is_told_and_the_run_stays_with_its_own():
     (warning,) = check_version(pinned="1.0.0", published="2.0.0")
 
-    assert (warning.code, warning.details) == (WarningCode.VERSION_DRIFT, {"pinned": "1.0.0", "published": "2.0.0"})
+    assert (warning.code, warning.details) == (
+        ManifestWarningCode.VERSION_DRIFT,
+        {"pinned": "1.0.0", "published": "2.0.0"},
+    )
     assert check_version(pinned="1.0.0", published="1.0.0") == ()
     assert check_version(pinned="", published="1.0.0") == ()
 
@@ -391,7 +396,7 @@ def test_any_manifest_is_checked_and_told_briefly(listed):
     moved = [
         name
         for warning in warnings
-        if warning.code is WarningCode.STEPS_OUT_OF_ORDER
+        if warning.code is ManifestWarningCode.STEPS_OUT_OF_ORDER
         for name in warning.details["steps"]
     ]
     kept = [name for name in dict.fromkeys(listed) if name in "abcd" and name and name not in moved]

@@ -6,7 +6,7 @@ from tests.activity_folders import activity as activity_document, checkpoint, fo
 from tests.engine_play import activities, asking, built, do
 from tests.walking import CONTRACT, IS_ON, activity, loop, to
 from workflows_app.engine.program import Effect, LoopKind, Option, Variable, VariableType
-from workflows_app.engine.simulate import Outcome, simulate, wrong_answers
+from workflows_app.engine.simulate import SimulatedOutcome, simulate, wrong_answers
 from workflows_app.engine.walks import FailureKind
 
 
@@ -17,7 +17,7 @@ def walked(program, *, variables=None, answers=None, **options):
 def test_the_path_names_every_item_and_why_it_came():
     found = walked(built(do("a"), do("b", run_condition=IS_ON), do("c")))
 
-    assert (found.outcome, found.keys) == (Outcome.COMPLETE, ("a", "c"))
+    assert (found.outcome, found.keys) == (SimulatedOutcome.COMPLETE, ("a", "c"))
     assert [stop.title for stop in found.path] == ["Title of a", "Title of c"]
     assert [note.summary for note in found.path[1].why] == ["on == true is false.", "Next is c."]
 
@@ -56,7 +56,7 @@ def test_a_loop_that_only_counts_leaves_the_decision_to_the_one_around_it():
 def test_a_walk_that_cannot_go_on_is_blocked_and_says_why():
     found = walked(built(do("a"), loop("l", do("b"), kind=LoopKind.FOR_EACH, items=("files",))))
 
-    assert (found.outcome, found.keys) == (Outcome.BLOCKED, ("a",))
+    assert (found.outcome, found.keys) == (SimulatedOutcome.BLOCKED, ("a",))
     assert found.failure.kind is FailureKind.MISSING_CONTEXT
 
 
@@ -65,7 +65,7 @@ def test_a_walk_that_never_ends_is_cut():
 
     found = walked(program, max_steps=7)
 
-    assert (found.outcome, len(found.path)) == (Outcome.TOO_LONG, 7)
+    assert (found.outcome, len(found.path)) == (SimulatedOutcome.TOO_LONG, 7)
 
 
 def test_defaults_of_variables_are_in_the_context():
@@ -96,7 +96,7 @@ def gated(**fields):
 def test_a_checkpoint_takes_the_answer_else_its_default_else_its_first_option(fields, answers, keys):
     found = walked(gated(**fields), answers=answers)
 
-    assert (found.outcome, found.keys) == (Outcome.COMPLETE, keys)
+    assert (found.outcome, found.keys) == (SimulatedOutcome.COMPLETE, keys)
     assert (found.path[0].kind, found.path[0].title) == ("gate", "Name of way")
 
 

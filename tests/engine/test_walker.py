@@ -6,7 +6,7 @@ import pytest
 from tests.engine_play import activities, asking, built, do
 from tests.walking import CONTRACT, GO_ON, IS_ON, STOP, activity, loop, to, when
 from workflows_app.engine import walker
-from workflows_app.engine.program import Branch, Decision, Effect, LoopKind, Mode, Option
+from workflows_app.engine.program import Branch, DecisionPoint, Effect, LoopKind, Option, WorkflowMode
 from workflows_app.engine.walks import FailureKind, NoteKind
 
 
@@ -427,7 +427,7 @@ def test_the_first_transition_whose_condition_holds_is_taken():
 
 def test_the_branches_of_a_decision_are_asked_before_the_transitions():
     branch = Branch(id="b", label="B", condition=IS_ON, transition_to="two")
-    decision = Decision(id="d", name="D", branches=(branch,))
+    decision = DecisionPoint(id="d", name="D", branches=(branch,))
     program = activities(
         activity("one", do("a"), decisions=(decision,), transitions=(to("three", is_default=True),)),
         activity("two", do("b")),
@@ -440,7 +440,7 @@ def test_the_branches_of_a_decision_are_asked_before_the_transitions():
 
 def test_a_default_branch_comes_after_the_default_transition():
     branch = Branch(id="b", label="B", transition_to="two", is_default=True)
-    decision = Decision(id="d", name="D", branches=(branch,))
+    decision = DecisionPoint(id="d", name="D", branches=(branch,))
     program = activities(activity("one", do("a"), decisions=(decision,)), activity("two", do("b")))
 
     assert keys_of(program) == ["one@0::a", "two@0::b"]
@@ -511,7 +511,7 @@ def test_a_skipped_activity_is_passed_over_by_its_own_ways():
 
 
 def test_a_mode_skips_its_activities():
-    mode = Mode(id="quick", name="Quick", activation_variable="quick", skip_activities=("one",))
+    mode = WorkflowMode(id="quick", name="Quick", activation_variable="quick", skip_activities=("one",))
     program = activities(
         activity("one", do("a"), transitions=(to("two", is_default=True),)), activity("two", do("b")), modes=(mode,)
     )
@@ -521,7 +521,7 @@ def test_a_mode_skips_its_activities():
 
 
 def test_skipped_activities_that_lead_to_each_other_end_in_a_failure():
-    mode = Mode(id="none", name="None", activation_variable="none", skip_activities=("one", "two"))
+    mode = WorkflowMode(id="none", name="None", activation_variable="none", skip_activities=("one", "two"))
     program = activities(
         activity("one", do("a"), transitions=(to("two", is_default=True),)),
         activity("two", do("b"), transitions=(to("one", is_default=True),)),

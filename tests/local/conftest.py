@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from workrail_site.local.places import CHECKOUT, Places
-from workrail_site.local.processes import Program
+from workrail_site.local.processes import LocalProgram
 
 PATIENCE_SECONDS = 60
 
@@ -68,7 +68,7 @@ def python_program(tmp_path, clean_environ):
 
     def make(code, *, name="child", **options):
         command = [sys.executable, "-c", code]
-        return Program(name=name, command=command, environ=clean_environ, folder=tmp_path, **options)
+        return LocalProgram(name=name, command=command, environ=clean_environ, folder=tmp_path, **options)
 
     return make
 

@@ -1,7 +1,7 @@
 import pytest
 
 from workrail_site.local import checks
-from workrail_site.local.checks import Stage, planned_checks, read_arguments
+from workrail_site.local.checks import CheckStage, planned_checks, read_arguments
 from workrail_site.local.venvs import Environment
 
 _TOOLS = ("ruff", "mypy", "lint-imports", "python")
@@ -66,14 +66,14 @@ def test_an_unknown_stage_is_refused(capsys):
 def test_arguments_go_to_pytest():
     stages, for_pytest = read_arguments(["tests/engine", "-k", "loop", "--only", "tests"])
 
-    assert stages == {Stage.TESTS}
+    assert stages == {CheckStage.TESTS}
     assert for_pytest == ["tests/engine", "-k", "loop"]
 
 
 @pytest.mark.parametrize("argument", ["-n0", "-n", "--pdb", "--numprocesses"])
 def test_two_processes_are_the_default_that_an_argument_replaces(environment, places, argument):
-    (default,) = planned_checks(frozenset({Stage.TESTS}), [], environment=environment, places=places)
-    (asked,) = planned_checks(frozenset({Stage.TESTS}), [argument], environment=environment, places=places)
+    (default,) = planned_checks(frozenset({CheckStage.TESTS}), [], environment=environment, places=places)
+    (asked,) = planned_checks(frozenset({CheckStage.TESTS}), [argument], environment=environment, places=places)
 
     assert default.command[-2:] == ("-n", "2")
     assert asked.command[-1] == argument

@@ -2,7 +2,7 @@ import signal
 
 import pytest
 
-from workrail_site.local.claim import Holder, claimed, current_holder
+from workrail_site.local.claim import ClaimHolder, claimed, current_holder
 from workrail_site.local.problems import SetupProblem
 
 _HOLD = """
@@ -74,7 +74,7 @@ def test_a_command_that_uses_the_data_is_named_to_the_next(path):
 
 def test_addresses_with_passwords_are_for_their_owner_only(path):
     with claimed(path, command="up") as claim:
-        claim.write(Holder(pid=1, command="up", database_url="postgresql://user:password@host/db"))
+        claim.write(ClaimHolder(pid=1, command="up", database_url="postgresql://user:password@host/db"))
 
         assert path.stat().st_mode & 0o077 == 0
 

@@ -1,12 +1,12 @@
 import json
 
-from workrail_site.local.outcome import Outcome, read_outcome
+from workrail_site.local.outcome import CommandOutcome, read_outcome
 from workrail_site.local.screen import first_screen, later_screen, secrets_only
 
-_FIRST = Outcome(
+_FIRST = CommandOutcome(
     created=True, team="First team", username="owner", password="pass-word", key="wr_key_abc", studio_path="/studio/"
 )
-_LATER = Outcome(created=False, team="First team", username="owner", studio_path="/studio/")
+_LATER = CommandOutcome(created=False, team="First team", username="owner", studio_path="/studio/")
 _URL = "http://127.0.0.1:8000"
 
 

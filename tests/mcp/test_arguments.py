@@ -10,9 +10,9 @@ from tests.cast import NOW
 
 @given(texts=st.lists(st.text(max_size=300), min_size=1, max_size=5), room=st.integers(60, 400))
 def test_the_pieces_of_documents_make_the_whole_and_every_page_goes_on(texts, room):
-    from workrail_site.dialects.rail.library import Document, cut_documents
+    from workrail_site.dialects.rail.library import LibraryDocument, cut_documents
 
-    documents = [Document(path=str(place), text=text) for place, text in enumerate(texts)]
+    documents = [LibraryDocument(path=str(place), text=text) for place, text in enumerate(texts)]
     found, position, pages = dict.fromkeys(map(str, range(len(texts))), ""), "0:0", 0
     while position is not None:
         index, begin = map(int, position.split(":"))

@@ -97,10 +97,10 @@ async def sent_by(serve, body, headers):
 
 def both_answers(sdk_server, body, headers):
     """Ours, and what the SDK would have said."""
-    from workrail_site.mcp.endpoint import Endpoint
+    from workrail_site.mcp.endpoint import McpEndpoint
 
     async def run():
-        endpoint = Endpoint(sdk_server[0], workers=sdk_server[1], max_body_bytes=100_000)
+        endpoint = McpEndpoint(sdk_server[0], workers=sdk_server[1], max_body_bytes=100_000)
         async with endpoint.run():
             ours = await sent_by(endpoint, body, headers)
             theirs = await sent_by(endpoint._stateless.handle_request, body, headers)

@@ -10,7 +10,7 @@ from tests import run_cast
 from tests.mcp_play import HANDSHAKE, MODERN
 from tests.step_documents import step
 from workflows_app.services.bundled import load_bundled
-from workrail_site.dialects.offers.addresses import Address, Shelf, read_address
+from workrail_site.dialects.offers.addresses import Address, OfferShelf, read_address
 
 pytestmark = pytest.mark.django_db(transaction=True)
 DIALECTS = ("rail", "navigation", "session", "orchestrator", "lookup")
@@ -26,9 +26,9 @@ def ask(wire, desk):
     return send
 
 
-@pytest.mark.parametrize("shelf", Shelf)
+@pytest.mark.parametrize("shelf", OfferShelf)
 def test_an_address_reads_back_as_it_was_written(shelf):
-    item = "meta/04 a" if shelf in {Shelf.SKILL, Shelf.RESOURCE, Shelf.TEMPLATE} else ""
+    item = "meta/04 a" if shelf in {OfferShelf.SKILL, OfferShelf.RESOURCE, OfferShelf.TEMPLATE} else ""
     address = Address(shelf=shelf, name="team.sample", item=item)
 
     assert read_address(address.as_uri()) == address

@@ -26,10 +26,10 @@ from workflows_app.engine.program import (
     Effect,
     Loop,
     LoopKind,
-    Mode as ProgramMode,
     Operator,
     Option,
     Transition,
+    WorkflowMode as ProgramMode,
 )
 
 PROFILE = settings(derandomize=True, database=None, deadline=None, max_examples=400)

@@ -11,7 +11,7 @@ import time_machine
 from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 
-from sessions_app.engine.expiry import Rule, Verdict
+from sessions_app.engine.expiry import ExpiryRule, ExpiryVerdict
 from sessions_app.engine.tokens import TokenUnknownNodeError
 from sessions_app.models import (
     Announcement,
@@ -26,7 +26,8 @@ from sessions_app.models import (
 )
 from sessions_app.selectors.bundle_jobs import stored_pieces
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import collection, deletion, expiry, ledger, retention, upkeep
+from sessions_app.services.expiry import collection, deletion, expiring, retention
+from sessions_app.services.upkeep import ledger, tables
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.models import AuditEntry
@@ -67,11 +68,11 @@ def done(desk, **fields):
 
 
 def expire(now=LATE, **fields):
-    return expiry.expire_sessions(actor=SYSTEM, now=now, most=100, **fields)
+    return expiring.expire_sessions(actor=SYSTEM, now=now, most=100, **fields)
 
 
 def verdicts(now=LATE):
-    return {each.known.root: each.verdict for each in expiry.foresee_expiry(actor=SYSTEM, now=now)}
+    return {each.known.root: each.verdict for each in expiring.foresee_expiry(actor=SYSTEM, now=now)}
 
 
 def left():
@@ -113,7 +114,7 @@ def test_unfinished_work_is_told_of_a_week_before_it_goes(desk):
     expire(NOW + timedelta(days=54))
     assert [each.kind for each in Announcement.objects.exclude(kind="run_started")] == ["session_expiring"]
     assert expire(NOW + timedelta(days=60)).deleted == 0
-    assert verdicts(NOW + timedelta(days=60))[session_id(value)] is Verdict.WARNED
+    assert verdicts(NOW + timedelta(days=60))[session_id(value)] is ExpiryVerdict.WARNED
     assert expire(NOW + timedelta(days=61)).deleted == 1
 
 
@@ -128,13 +129,13 @@ def test_whoever_works_in_it_after_the_warning_starts_the_time_anew(desk):
     expire(NOW + timedelta(days=55))
     advanced(desk.agent, value, now=NOW + timedelta(days=56))
     assert verdicts(NOW + timedelta(days=70)) == {}
-    assert expire(NOW + timedelta(days=110)).verdicts == {Verdict.WARN: 1}
+    assert expire(NOW + timedelta(days=110)).verdicts == {ExpiryVerdict.WARN: 1}
 
 
 def test_what_is_held_or_waits_for_a_person_stays(desk):
     held, asked = session_id(done(desk)), at_question(desk, human=True)
     retention.hold_session(actor=desk.person, session_id=held, reason="An audit", now=NOW)
-    assert verdicts() == {held: Verdict.HELD, session_id(asked): Verdict.WAITS}
+    assert verdicts() == {held: ExpiryVerdict.HELD, session_id(asked): ExpiryVerdict.WAITS}
     assert expire().deleted == 0
     retention.let_go(actor=desk.person, session_id=held, now=LATE)
     assert expire().deleted == 1
@@ -146,11 +147,11 @@ def test_rules_are_a_teams_own_and_those_of_a_workflow_go_before(desk):
     short, long = done(desk), done(desk, workflow_id="team.other")
     week = NOW + timedelta(days=8)
     assert verdicts(week) == {}
-    retention.set_retention(actor=desk.owner, workflow_id="", rule=Rule(idle_days=7, archives=False), now=NOW)
+    retention.set_retention(actor=desk.owner, workflow_id="", rule=ExpiryRule(idle_days=7, archives=False), now=NOW)
     retention.set_retention(
-        actor=desk.owner, workflow_id="team.other", rule=Rule(idle_days=None, archives=False), now=NOW
+        actor=desk.owner, workflow_id="team.other", rule=ExpiryRule(idle_days=None, archives=False), now=NOW
     )
-    assert verdicts(week) == {session_id(short): Verdict.EXPIRED, session_id(long): Verdict.KEPT}
+    assert verdicts(week) == {session_id(short): ExpiryVerdict.EXPIRED, session_id(long): ExpiryVerdict.KEPT}
     assert expire(week).deleted == 1
     retention.remove_retention(actor=desk.owner, workflow_id="team.other", now=NOW)
     assert expire(week).deleted == 1
@@ -175,7 +176,7 @@ def test_a_child_goes_with_its_parent_and_not_before(desk):
 
 
 def test_an_archive_is_kept_and_can_be_imported(desk):
-    retention.set_retention(actor=desk.owner, workflow_id="", rule=Rule(idle_days=60, archives=True), now=NOW)
+    retention.set_retention(actor=desk.owner, workflow_id="", rule=ExpiryRule(idle_days=60, archives=True), now=NOW)
     value = done(desk)
     assert expire().deleted == 1
     job = BundleJob.objects.get()
@@ -190,7 +191,7 @@ def test_an_archive_is_kept_and_can_be_imported(desk):
 
 def test_an_owner_deletes_a_session_for_privacy_with_its_archives(desk):
     value = done(desk)
-    from sessions_app.services.bundle_jobs import ask_to_export
+    from sessions_app.services.bundles.bundle_jobs import ask_to_export
 
     ask_to_export(actor=desk.person, session_id=session_id(value), now=NOW)
     for actor in (desk.agent, desk.person, desk.viewer, SYSTEM):
@@ -211,7 +212,7 @@ def test_an_owner_deletes_a_session_for_privacy_with_its_archives(desk):
 
 def test_rules_are_an_owners_and_holds_not_an_agents_nor_a_viewers(desk):
     value = done(desk)
-    rule = Rule(idle_days=3, archives=False)
+    rule = ExpiryRule(idle_days=3, archives=False)
     for actor in (desk.agent, desk.person, desk.viewer):
         with pytest.raises(ForbiddenError):
             retention.set_retention(actor=actor, workflow_id="", rule=rule, now=NOW)
@@ -235,7 +236,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize("seed", [pytest.param(n, marks=[] if n < 3 else [pytest.mark.slow]) for n in range(20)])
 def test_a_run_of_expiry_that_dies_anywhere_leaves_every_session_whole_or_gone(desk, seed):
     chance = random.Random(seed)
-    retention.set_retention(actor=desk.owner, workflow_id="", rule=Rule(idle_days=60, archives=True), now=NOW)
+    retention.set_retention(actor=desk.owner, workflow_id="", rule=ExpiryRule(idle_days=60, archives=True), now=NOW)
     for number in range(3):
         done(desk, workflow_id=f"team.w{number}")
     ledger.enter_sessions(actor=SYSTEM, now=NOW)
@@ -316,15 +317,15 @@ def test_a_snapshot_that_a_call_is_about_to_stand_for_is_not_collected(desk, hir
 
 
 def test_partitions_of_months_without_a_session_are_dropped(desk):
-    upkeep.ensure_partitions(actor=SYSTEM, today=NOW.date())
+    tables.ensure_partitions(actor=SYSTEM, today=NOW.date())
     done(desk)
     years = NOW + timedelta(days=400)
-    assert upkeep.drop_empty_partitions(actor=SYSTEM, today=years.date()) == tuple(
+    assert tables.drop_empty_partitions(actor=SYSTEM, today=years.date()) == tuple(
         f"sessions_app_event_{month}" for month in ("2026_12", "2027_01", "2027_02")
     )
     expire(years)
-    assert upkeep.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ("sessions_app_event_2026_11",)
-    assert upkeep.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ()
+    assert tables.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ("sessions_app_event_2026_11",)
+    assert tables.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ()
 
 
 def test_a_dry_run_says_what_would_go_and_deletes_nothing(desk):
@@ -353,8 +354,8 @@ def _other_months():
     """Partitions are made for good; those of other months are gone when the next test looks."""
     yield
     empty_tables(connection)
-    upkeep.drop_empty_partitions(actor=SYSTEM, today=(NOW + timedelta(days=4000)).date())
-    upkeep.ensure_partitions(actor=SYSTEM, today=NOW.date())
+    tables.drop_empty_partitions(actor=SYSTEM, today=(NOW + timedelta(days=4000)).date())
+    tables.ensure_partitions(actor=SYSTEM, today=NOW.date())
 
 
 @pytest.mark.usefixtures("_other_months")
@@ -363,7 +364,7 @@ def test_the_default_partition_never_fills_on_whatever_day_the_schedule_last_ran
     workflow_id = run_cast.published(desk, *plain_steps(1))
     for day in range(0, 400, 50):
         made_on = NOW + timedelta(days=day)
-        upkeep.ensure_partitions(actor=SYSTEM, today=made_on.date())
+        tables.ensure_partitions(actor=SYSTEM, today=made_on.date())
         for later in (0, 49, 80):
             run_cast.start(desk, workflow_id, now=made_on + timedelta(days=later))
     assert in_default() == 0
@@ -372,12 +373,12 @@ def test_the_default_partition_never_fills_on_whatever_day_the_schedule_last_ran
 @pytest.mark.usefixtures("_other_months")
 def test_a_session_of_a_month_that_is_long_over_is_taken_in_beside_the_default_partition(desk):
     old = NOW - timedelta(days=900)
-    upkeep.ensure_partitions(actor=SYSTEM, today=old.date())
+    tables.ensure_partitions(actor=SYSTEM, today=old.date())
     data = export(
         desk.person, session_id(run_cast.start(desk, run_cast.published(desk, *plain_steps(1)), now=old).value)
     )
     empty_tables(connection)
-    upkeep.drop_empty_partitions(actor=SYSTEM, today=NOW.date())
+    tables.drop_empty_partitions(actor=SYSTEM, today=NOW.date())
     desk = run_cast.make_desk()
     assert not take_in(desk.owner, data).renamed
     assert in_default() == 0

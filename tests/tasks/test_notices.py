@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import hmac
 import json
+import os
 import random
 from datetime import timedelta
 
@@ -12,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Announcement, CheckpointRequest
-from sessions_app.services import notices
+from sessions_app.services.people import notices, stops
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError
 from teams_app.engine.ids import Prefix, to_text
@@ -23,7 +24,7 @@ from tests import run_cast
 from tests.checkpoint_cast import SOON, answer, at_question, only_row, rows
 from tests.handover_cast import entered, handed, question, two_activities
 from tests.notice_board import NoticeBoard
-from tests.run_cast import advanced, assert_healthy, begin
+from tests.run_cast import advanced, assert_healthy, begin, run_id
 from tests.step_documents import step
 from tests.workflow_cast import NOW
 
@@ -263,6 +264,24 @@ def test_a_run_is_told_of_when_it_comes_to_a_state_and_not_while_it_stays(desk):
 
     told = list(Announcement.objects.order_by("at", "kind").values_list("kind", flat=True))
     assert sorted(told) == ["run_blocked", "run_completed", "run_started"]
+
+
+def told_of(value):
+    rows = Announcement.objects.filter(run_id=run_id(value)).order_by("at", "id")
+    return [kind for kind in rows.values_list("kind", flat=True) if kind != "run_started"]
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_whoever_waits_pauses_and_cancels_is_told_of(desk):
+    waits = at_question(desk, human=True)
+    assert sorted(told_of(waits)) == ["checkpoint_asked", "run_waiting"]
+
+    value = begin(desk, step("first-step"), step("next-step"), workflow_id="team.other")
+    by_person = {"actor": desk.person, "run_id": run_id(value), "entropy": os.urandom}
+    stops.pause_run(**by_person, reason="Lunch.", now=SOON)
+    stops.resume_run(**by_person, now=SOON + timedelta(minutes=1))
+    stops.cancel_run(**by_person, reason="Not needed.", now=SOON + timedelta(minutes=2))
+    assert told_of(value) == ["run_paused", "run_cancelled"]
 
 
 @pytest.mark.usefixtures("_no_worker")

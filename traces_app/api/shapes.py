@@ -10,7 +10,7 @@ from sessions_app.engine.runs import Dialect
 from teams_app.api.endpoints import Shape
 from teams_app.engine.ids import Prefix, to_text
 from traces_app.engine.calls import TraceCall, TraceOutcome
-from traces_app.engine.timeline import Gap, Lane, Span, Timeline
+from traces_app.engine.timeline import Lane, Span, Timeline, TimelineGap
 
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
@@ -97,7 +97,7 @@ class GapAnswer(Shape, frozen=True):
     ended_at: Moment
 
     @staticmethod
-    def of(gap: Gap) -> "GapAnswer":
+    def of(gap: TimelineGap) -> "GapAnswer":
         return GapAnswer(started_at=gap.started_at, ended_at=gap.ended_at)
 
 

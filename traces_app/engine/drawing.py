@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from traces_app.engine.timeline import Gap, Lane, Span, Timeline
+from traces_app.engine.timeline import Lane, Span, Timeline, TimelineGap
 
 WIDTH = 960
 _LEFT = 8
@@ -19,7 +19,7 @@ _TICKS = 6
 _DRAWN_SPANS = 1_000
 
 
-class Mark(StrEnum):
+class DrawnMark(StrEnum):
     CALLS = "calls"
     WARNED = "warned"
     REFUSED = "refused"
@@ -28,10 +28,10 @@ class Mark(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
+class DrawnBar:
     """`words` stand in the bar when they fit; `title` is said when one points at it, and read aloud."""
 
-    mark: Mark
+    mark: DrawnMark
     x: str
     y: str
     width: str
@@ -52,7 +52,7 @@ class Words:
 class Drawing:
     width: int
     height: int
-    bars: Sequence[Bar]
+    bars: Sequence[DrawnBar]
     names: Sequence[Words]
     ticks: Sequence[Words]
 
@@ -95,17 +95,17 @@ class _Scale:
         return timedelta(seconds=self.whole * part)
 
 
-def _bars(scale: _Scale, row: int, lane: Lane) -> Iterator[Bar]:
+def _bars(scale: _Scale, row: int, lane: Lane) -> Iterator[DrawnBar]:
     for gap in lane.gaps[-_DRAWN_SPANS:]:
-        yield _bar(scale, row, gap, Mark.GAP, words=told(gap.duration), title=f"No call for {told(gap.duration)}")
+        yield _bar(scale, row, gap, DrawnMark.GAP, words=told(gap.duration), title=f"No call for {told(gap.duration)}")
     for span in lane.spans[-_DRAWN_SPANS:]:
         yield _bar(scale, row, span, _mark(span), words=span.label, title=_title(span))
 
 
-def _bar(scale: _Scale, row: int, part: Span | Gap, mark: Mark, *, words: str, title: str) -> Bar:
+def _bar(scale: _Scale, row: int, part: Span | TimelineGap, mark: DrawnMark, *, words: str, title: str) -> DrawnBar:
     x = scale.x(part.started_at)
     width = max(scale.x(part.ended_at) - x, _THINNEST)
-    return Bar(
+    return DrawnBar(
         mark=mark,
         x=f"{x:.1f}",
         y=f"{row * _LANE_HEIGHT + _BAR_TOP}",
@@ -116,13 +116,13 @@ def _bar(scale: _Scale, row: int, part: Span | Gap, mark: Mark, *, words: str, t
     )
 
 
-def _mark(span: Span) -> Mark:
+def _mark(span: Span) -> DrawnMark:
     """The worst that happened in it."""
     if span.failures:
-        return Mark.FAILED
+        return DrawnMark.FAILED
     if span.refusals:
-        return Mark.REFUSED
-    return Mark.WARNED if span.warnings else Mark.CALLS
+        return DrawnMark.REFUSED
+    return DrawnMark.WARNED if span.warnings else DrawnMark.CALLS
 
 
 def _title(span: Span) -> str:

@@ -19,7 +19,7 @@ _RUN_ID_NAMES = ("runId", "run_id", "run")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class CallFacts:
     """What is named is only what the caller wrote; whose it is, nobody has looked up yet."""
 
     session_id: UUID | None = None
@@ -31,14 +31,14 @@ class Facts:
     warnings: Sequence[Mapping[str, str]] = ()
 
 
-def facts_of(*, arguments: Mapping[str, Any], reply: Mapping[str, Any] | None, keyring: Keyring) -> Facts:
+def facts_of(*, arguments: Mapping[str, Any], reply: Mapping[str, Any] | None, keyring: Keyring) -> CallFacts:
     """Ids in a reply are ours. Of the arguments a token that verifies names a node, and so does a node's id."""
     told = reply or {}
     tokens = _tokens_in(arguments, keyring)
     node_id = next((tokens[kind] for kind in _OF_NODES if kind in tokens), None)
     inner = told.get("session")
     where: Mapping[str, Any] = inner if isinstance(inner, Mapping) else told
-    return Facts(
+    return CallFacts(
         session_id=_first_id(Prefix.SESSION, where, _SESSION_ID_NAMES),
         run_id=_first_id(Prefix.RUN, where, _RUN_ID_NAMES),
         node_id=node_id or _id(Prefix.NODE, arguments.get("node")),

@@ -31,7 +31,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
+class TimelineGap:
     started_at: datetime
     ended_at: datetime
 
@@ -47,7 +47,7 @@ class Lane:
     run_id: UUID | None
     workflow_id: str
     spans: Sequence[Span]
-    gaps: Sequence[Gap]
+    gaps: Sequence[TimelineGap]
     calls: int
     warnings: int
     refusals: int
@@ -119,13 +119,13 @@ def _span(label: str, calls: Sequence[TraceCall]) -> Span:
     )
 
 
-def _gaps(calls: Sequence[TraceCall]) -> Iterator[Gap]:
+def _gaps(calls: Sequence[TraceCall]) -> Iterator[TimelineGap]:
     """Measured from the end of the last call that was under way: calls of one run may overlap."""
     ended_at = calls[0].ended_at
     for before, call in pairwise(calls):
         ended_at = max(ended_at, before.ended_at)
         if call.started_at - ended_at >= GAP:
-            yield Gap(started_at=ended_at, ended_at=call.started_at)
+            yield TimelineGap(started_at=ended_at, ended_at=call.started_at)
 
 
 def _warnings(calls: Sequence[TraceCall]) -> int:

@@ -32,13 +32,13 @@ DELETE FROM traces_app_traceevent WHERE id IN (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class KeptTraces:
     made: tuple[str, ...]
     dropped: tuple[str, ...]
     deleted_calls: int
 
 
-def keep_traces(*, actor: Actor, now: datetime) -> Kept:
+def keep_traces(*, actor: Actor, now: datetime) -> KeptTraces:
     """What is older than WORKRAIL_TRACE_DAYS goes: whole months with their partition, single calls one by one."""
     if actor.kind is not ActorKind.SYSTEM:
         raise ForbiddenError(
@@ -49,7 +49,7 @@ def keep_traces(*, actor: Actor, now: datetime) -> Kept:
     today = now.astimezone(UTC).date()
     made = tuple(name for name, month in _months_ahead(today) if name not in known and _make(name, month))
     dropped = tuple(name for name in known if _is_over(name, cutoff) and _drop(name))
-    return Kept(made=made, dropped=dropped, deleted_calls=_delete(_id_at(cutoff)))
+    return KeptTraces(made=made, dropped=dropped, deleted_calls=_delete(_id_at(cutoff)))
 
 
 def forget_sessions(*, actor: Actor, session_ids: Sequence[UUID]) -> int:

@@ -12,14 +12,14 @@ import orjson
 from django.db import transaction
 
 from sessions_app.engine.runs import Dialect
-from sessions_app.selectors.places import Named, Place, known_sessions, places_of_nodes, places_of_runs
+from sessions_app.selectors.places import Named, NodePlace, known_sessions, places_of_nodes, places_of_runs
 from sessions_app.selectors.standings import prepared_cursor
-from sessions_app.services.keys import current_keys
+from sessions_app.services.store.signing_keys import current_keys
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import uuid7
 from traces_app.engine.calls import outcome_of
-from traces_app.engine.facts import Facts, agent_name, facts_of, read_warnings
+from traces_app.engine.facts import CallFacts, agent_name, facts_of, read_warnings
 from traces_app.engine.redaction import redact_arguments
 from workflows_app.engine.program import Family
 from workflows_app.selectors.programs import load_program
@@ -103,12 +103,12 @@ def write_calls(*, calls: Sequence[MadeCall]) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Places:
-    nodes: Mapping[Named, Place]
-    runs: Mapping[Named, Place]
+    nodes: Mapping[Named, NodePlace]
+    runs: Mapping[Named, NodePlace]
     sessions: Collection[Named]
 
     @staticmethod
-    def of(calls: Sequence[MadeCall], facts: Sequence[Facts]) -> "_Places":
+    def of(calls: Sequence[MadeCall], facts: Sequence[CallFacts]) -> "_Places":
         """At most three questions for all calls together; calls that name nothing ask none."""
         pairs = [(call.actor.team_id, one) for call, one in zip(calls, facts, strict=True)]
         return _Places(
@@ -121,18 +121,18 @@ class _Places:
             ),
         )
 
-    def place(self, team_id: UUID, facts: Facts) -> Place | None:
+    def place(self, team_id: UUID, facts: CallFacts) -> NodePlace | None:
         if facts.node_id is not None:
             return self.nodes.get((team_id, facts.node_id))
         run_id = _run_of(facts)
         return None if run_id is None else self.runs.get((team_id, run_id))
 
-    def session(self, team_id: UUID, facts: Facts) -> UUID | None:
+    def session(self, team_id: UUID, facts: CallFacts) -> UUID | None:
         named = facts.named_session_id
         return facts.session_id or (named if named is not None and (team_id, named) in self.sessions else None)
 
 
-def _run_of(facts: Facts) -> UUID | None:
+def _run_of(facts: CallFacts) -> UUID | None:
     return facts.run_id or facts.named_run_id
 
 
@@ -146,7 +146,7 @@ def _told(reply: Mapping[str, Any] | bytes | None) -> Mapping[str, Any] | None:
     return told if isinstance(told, dict) else None
 
 
-def _with_notes(facts: Facts, noted: Noted | None) -> Facts:
+def _with_notes(facts: CallFacts, noted: Noted | None) -> CallFacts:
     if noted is None:
         return facts
     return replace(
@@ -158,7 +158,7 @@ def _with_notes(facts: Facts, noted: Noted | None) -> Facts:
     )
 
 
-def _row(call: MadeCall, facts: Facts, places: _Places) -> tuple[Any, ...]:
+def _row(call: MadeCall, facts: CallFacts, places: _Places) -> tuple[Any, ...]:
     """In the order of the columns."""
     actor = call.actor
     place = places.place(actor.team_id, facts)
@@ -187,7 +187,7 @@ def _row(call: MadeCall, facts: Facts, places: _Places) -> tuple[Any, ...]:
     )
 
 
-def _activity_of(place: Place | None) -> str:
+def _activity_of(place: NodePlace | None) -> str:
     """The outermost round of a key is the visit of an activity, in programs that have several."""
     if place is None or "@" not in place.pending_key:
         return ""

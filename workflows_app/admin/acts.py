@@ -49,7 +49,7 @@ class ForkForm(WorkflowForm):
     )
 
 
-class NewForm(forms.Form):
+class NewWorkflowForm(forms.Form):
     title = forms.CharField(max_length=TITLE_CHARACTERS, help_text="What people and agents find it by.")
     new_id = forms.CharField(
         max_length=MAX_ID_CHARS, label="Id", help_text="A namespace of your own, a dot, a name: team.review."
@@ -246,7 +246,7 @@ NEW = Act(
     question="It begins as a draft with two steps, which you change. Nothing runs until it is published.",
     needs=Permission.EDIT_WORKFLOWS,
     run=_new,
-    form=NewForm,
+    form=NewWorkflowForm,
     on_row=False,
     is_main=True,
 )

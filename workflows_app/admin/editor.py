@@ -12,7 +12,7 @@ from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.admin import source_view, words
 from workflows_app.admin.drafts import Draft, first_of, source_of
 from workflows_app.engine.program import Program
-from workflows_app.engine.simulate import Outcome, Simulation
+from workflows_app.engine.simulate import SimulatedOutcome, Simulation
 from workflows_app.engine.trial import deciding_variables, questions_of
 from workflows_app.models import Revision, Workflow
 from workflows_app.services.editing import look_at, try_out
@@ -20,14 +20,14 @@ from workflows_app.services.editing import look_at, try_out
 _MOST_STOPS = 200
 _VARIABLE, _OPTION = "var-", "opt-"
 _OUTCOMES = {
-    Outcome.COMPLETE: "the end",
-    Outcome.BLOCKED: "it cannot go on",
-    Outcome.TOO_LONG: "it does not end",
+    SimulatedOutcome.COMPLETE: "the end",
+    SimulatedOutcome.BLOCKED: "it cannot go on",
+    SimulatedOutcome.TOO_LONG: "it does not end",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tab:
+class EditorTab:
     path: str
     is_here: bool
     is_changed: bool
@@ -72,13 +72,13 @@ def page_of(
     }
 
 
-def _tabs(draft: Draft, problems: list[words.ShownProblem]) -> list[Tab]:
+def _tabs(draft: Draft, problems: list[words.ShownProblem]) -> list[EditorTab]:
     wrong: dict[str, int] = {}
     for each in problems:
         wrong[each.file] = wrong.get(each.file, 0) + each.is_error
     paths = sorted({*draft.files, draft.path}, key=lambda path: (path.count("/"), path))
     return [
-        Tab(path=path, is_here=path == draft.path, is_changed=path in draft.changed, errors=wrong.get(path, 0))
+        EditorTab(path=path, is_here=path == draft.path, is_changed=path in draft.changed, errors=wrong.get(path, 0))
         for path in paths
     ]
 
@@ -109,7 +109,7 @@ def _line_of(lines: list[str], item_id: str) -> int | None:
     return None
 
 
-def _rough_stages(draft: Draft) -> list[words.Stage]:
+def _rough_stages(draft: Draft) -> list[words.WorkflowStage]:
     """While it does not compile: what the document says of its steps, as far as it can be read."""
     try:
         document = json.loads(draft.text)
@@ -119,8 +119,8 @@ def _rough_stages(draft: Draft) -> list[words.Stage]:
     return list(_rough(steps, 0)) if isinstance(steps, list) else []
 
 
-def _rough(steps: list[Any], depth: int) -> list[words.Stage]:
-    found: list[words.Stage] = []
+def _rough(steps: list[Any], depth: int) -> list[words.WorkflowStage]:
+    found: list[words.WorkflowStage] = []
     for step in steps:
         if not isinstance(step, dict):
             continue
@@ -129,7 +129,7 @@ def _rough(steps: list[Any], depth: int) -> list[words.Stage]:
         asks = isinstance(step.get("requireConfirmation"), dict | bool) and step.get("requireConfirmation")
         shape = "loop" if isinstance(body, list) else "question" if asks else "step"
         title = str(step.get("title") or step_id)
-        found.append(words.Stage(item_id=step_id, activity="", title=title, sub="", shape=shape, depth=depth))
+        found.append(words.WorkflowStage(item_id=step_id, activity="", title=title, sub="", shape=shape, depth=depth))
         if isinstance(body, list) and depth < 8:
             found += _rough(body, depth + 1)
     return found

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from teams_app.engine.times import length_words
-from workflows_app.admin.words import Stage
+from workflows_app.admin.words import WorkflowStage
 
 _ROW, _HEAD, _BOX = 54, 36, 40
 _LEFT, _INDENT, _RIGHT = 84, 16, 490
@@ -35,8 +35,8 @@ class Seen(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    stage: Stage
+class _FlowPlace:
+    stage: WorkflowStage
     y: int
     height: int
     # The row after the last one that a group holds.
@@ -52,7 +52,7 @@ class _Place:
 
 
 def draw_flow(
-    *, stages: Sequence[Stage], ways: Mapping[str, Sequence[str]], seen: Mapping[str, Seen], label: str
+    *, stages: Sequence[WorkflowStage], ways: Mapping[str, Sequence[str]], seen: Mapping[str, Seen], label: str
 ) -> SafeString | None:
     """`ways` are the activities to which an activity leads. None where so many steps would be no picture."""
     if not stages or len(stages) > _MOST_STAGES:
@@ -72,17 +72,17 @@ def draw_flow(
     return mark_safe("".join(parts))  # noqa: S308  each part is escaped where it is made
 
 
-def _places(stages: Sequence[Stage]) -> list[_Place]:
+def _places(stages: Sequence[WorkflowStage]) -> list[_FlowPlace]:
     found, y = [], 24
     for at, stage in enumerate(stages):
         height = _HEAD if stage.is_group else _ROW
         end = next((n for n in range(at + 1, len(stages)) if stages[n].depth <= stage.depth), len(stages))
-        found.append(_Place(stage=stage, y=y, height=height, end=end))
+        found.append(_FlowPlace(stage=stage, y=y, height=height, end=end))
         y += height + (10 if not stage.is_group and end < len(stages) and stages[end].depth < stage.depth else 0)
     return found
 
 
-def _groups(places: Sequence[_Place]) -> Iterator[SafeString]:
+def _groups(places: Sequence[_FlowPlace]) -> Iterator[SafeString]:
     for place in places:
         if not place.stage.is_group:
             continue
@@ -101,11 +101,11 @@ def _groups(places: Sequence[_Place]) -> Iterator[SafeString]:
         )
 
 
-def _told(stage: Stage) -> str:
+def _told(stage: WorkflowStage) -> str:
     return f"{stage.title}: {stage.sub}" if stage.sub else stage.title
 
 
-def _arrows(places: Sequence[_Place]) -> Iterator[SafeString]:
+def _arrows(places: Sequence[_FlowPlace]) -> Iterator[SafeString]:
     """From each step to the one below it, unless an activity ends between them: its ways say where it goes on."""
     boxes = [place for place in places if not place.stage.is_group]
     for one, other in pairwise(boxes):
@@ -119,7 +119,7 @@ def _arrows(places: Sequence[_Place]) -> Iterator[SafeString]:
         yield format_html('<path class="flow-arrow" d="M{} {}V{}m-3-4 3 4 3-4"/>', x, begin, end)
 
 
-def _ways(places: Sequence[_Place], ways: Mapping[str, Sequence[str]]) -> Iterator[SafeString]:
+def _ways(places: Sequence[_FlowPlace], ways: Mapping[str, Sequence[str]]) -> Iterator[SafeString]:
     """Dashed at the side, each on a line of its own as far as there is room."""
     heads = {place.stage.item_id: place for place in places if place.stage.is_group and place.stage.depth == 0}
     number = 0
@@ -139,7 +139,7 @@ def _ways(places: Sequence[_Place], ways: Mapping[str, Sequence[str]]) -> Iterat
             )
 
 
-def _box(place: _Place, seen: Seen | None) -> SafeString:
+def _box(place: _FlowPlace, seen: Seen | None) -> SafeString:
     stage, y = place.stage, place.middle
     now = seen.now if seen else 0
     top = y - _BOX // 2
@@ -172,7 +172,7 @@ def _mark(shape: str, x: int, y: int) -> SafeString:
     )
 
 
-def _sub(stage: Stage, x: int, y: int, *, characters: int) -> SafeString:
+def _sub(stage: WorkflowStage, x: int, y: int, *, characters: int) -> SafeString:
     if not stage.sub:
         return SafeString("")
     return format_html('<text class="flow-sub" x="{}" y="{}">{}</text>', x, y, _cut(stage.sub, characters))

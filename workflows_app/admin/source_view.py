@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workflows_app.admin.words import ShownProblem
 from workflows_app.engine.places import line_at, lines_of_json, replacement
-from workflows_app.engine.problems import Problem
+from workflows_app.engine.problems import WorkflowProblem
 
 MOST_LINES = 5_000
 
@@ -21,7 +21,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class SourceLine:
     number: int
     pieces: tuple[Piece, ...]
     problems: tuple[ShownProblem, ...] = ()
@@ -41,19 +41,19 @@ def text_of(data: bytes) -> str | None:
         return None
 
 
-def lines_of(*, path: str, text: str, problems: Iterable[ShownProblem] = ()) -> list[Line]:
+def lines_of(*, path: str, text: str, problems: Iterable[ShownProblem] = ()) -> list[SourceLine]:
     told: dict[int, list[ShownProblem]] = {}
     for each in problems:
         if each.line is not None and each.file == path:
             told.setdefault(each.line, []).append(each)
     pieces = _json_pieces if path.endswith(".json") else _plain_pieces if path.endswith(".md") else _key_pieces
     return [
-        Line(number=number, pieces=tuple(pieces(line)), problems=tuple(told.get(number, ())))
+        SourceLine(number=number, pieces=tuple(pieces(line)), problems=tuple(told.get(number, ())))
         for number, line in enumerate(text.splitlines()[:MOST_LINES], 1)
     ]
 
 
-def placed(*, problems: Iterable[Problem], files: Mapping[str, bytes], first: str) -> list[ShownProblem]:
+def placed(*, problems: Iterable[WorkflowProblem], files: Mapping[str, bytes], first: str) -> list[ShownProblem]:
     """Each with the file and the line where its author finds it. What names no file is of the first one."""
     texts = {path: text_of(data) or "" for path, data in files.items()}
     indexes = {path: lines_of_json(text) for path, text in texts.items() if path.endswith(".json")}
@@ -61,7 +61,7 @@ def placed(*, problems: Iterable[Problem], files: Mapping[str, bytes], first: st
 
 
 def _placed(
-    problem: Problem, texts: Mapping[str, str], indexes: Mapping[str, Mapping[str, int]], first: str
+    problem: WorkflowProblem, texts: Mapping[str, str], indexes: Mapping[str, Mapping[str, int]], first: str
 ) -> ShownProblem:
     file = problem.file if problem.file in texts else first
     line = problem.line
@@ -74,7 +74,7 @@ def _placed(
     return ShownProblem(problem=problem, file=file, line=line, wrong=wrong, right=right)
 
 
-def _word_line(problem: Problem, text: str) -> int | None:
+def _word_line(problem: WorkflowProblem, text: str) -> int | None:
     """In other formats: the first line that holds the last name of the place."""
     name = re.split(r"[.\[]", problem.path.rstrip("]"))[-1]
     if not name or name.isdigit():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from teams_app.admin.parts import State
 from workflows_app.engine import conditions
-from workflows_app.engine.problems import Problem, Severity
+from workflows_app.engine.problems import Severity, WorkflowProblem
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
@@ -41,7 +41,7 @@ _FIELDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class WorkflowStage:
     """One line of an outline. `depth` is 0 at the top; `is_group` holds those that follow it."""
 
     item_id: str
@@ -57,7 +57,7 @@ class Stage:
 class ShownProblem:
     """`line` is in the file that is named; `wrong` and `right` are there when one word can be changed for another."""
 
-    problem: Problem
+    problem: WorkflowProblem
     file: str
     line: int | None
     wrong: str = ""
@@ -88,12 +88,12 @@ def family_of(family: Family) -> str:
     return _FAMILIES[family]
 
 
-def stages_of(program: Program) -> Iterator[Stage]:
+def stages_of(program: Program) -> Iterator[WorkflowStage]:
     is_folder = program.family is Family.ACTIVITIES
     for activity in program.activities:
         if is_folder:
             first = "first" if activity.id == program.initial_activity else _leads_to(activity)
-            yield Stage(
+            yield WorkflowStage(
                 item_id=activity.id,
                 activity=activity.id,
                 title=activity.title,
@@ -110,10 +110,10 @@ def _leads_to(activity: Activity) -> str:
     return f"then {' or '.join(ways)}" if ways else "the end"
 
 
-def _stages(activity: Activity, items: tuple[Item, ...], *, depth: int) -> Iterator[Stage]:
+def _stages(activity: Activity, items: tuple[Item, ...], *, depth: int) -> Iterator[WorkflowStage]:
     for item in items:
         title, sub, shape = _told(activity, item)
-        yield Stage(
+        yield WorkflowStage(
             item_id=item.id,
             activity=activity.id,
             title=title,

@@ -290,7 +290,7 @@ def _views(request: HttpRequest) -> list[Tab]:
 
 
 def _flow(
-    program: Program, stages: Sequence[words.Stage], seen: Mapping[str, Any], revision: Revision
+    program: Program, stages: Sequence[words.WorkflowStage], seen: Mapping[str, Any], revision: Revision
 ) -> SafeString | None:
     ways = {activity.id: [way.to for way in activity.transitions] for activity in program.activities}
     return draw_flow(

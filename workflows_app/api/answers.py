@@ -9,7 +9,7 @@ import msgspec
 from teams_app.api.endpoints import Shape
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, to_text
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Family, WorkflowKind
 from workflows_app.engine.source import Origin, SourceFormat, StepsSchema, Strictness
 from workflows_app.engine.values import (
@@ -18,7 +18,7 @@ from workflows_app.engine.values import (
     Checked,
     FileDiff,
     IdStatus,
-    Imported,
+    ImportedWorkflow,
     ProgramDiff,
     Publication,
     RevisionValue,
@@ -44,7 +44,7 @@ class ProblemAnswer(Shape, frozen=True):
     suggestion: str
 
     @staticmethod
-    def of(value: Problem) -> "ProblemAnswer":
+    def of(value: WorkflowProblem) -> "ProblemAnswer":
         return ProblemAnswer(
             code=value.code,
             severity=value.severity,
@@ -225,7 +225,7 @@ class ImportedAnswer(Shape, frozen=True):
     ignored: list[str]
 
     @staticmethod
-    def of(value: Imported) -> "ImportedAnswer":
+    def of(value: ImportedWorkflow) -> "ImportedAnswer":
         return ImportedAnswer(
             workflows=[SavedAnswer.of(saved) for saved in value.workflows], ignored=list(value.ignored)
         )

@@ -8,11 +8,11 @@ from rest_framework.views import APIView
 from teams_app.api.endpoints import Call, Shape, operation
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.program import Attachment
-from workflows_app.engine.simulate import Outcome, Simulation
+from workflows_app.engine.simulate import SimulatedOutcome, Simulation
 from workflows_app.engine.values import AliasValue
 from workflows_app.engine.walks import FailureKind
 from workflows_app.selectors import extensions, sources
-from workflows_app.selectors.handed_out import AttachmentText, Held, list_attachments, read_attachment
+from workflows_app.selectors.handed_out import AttachmentText, HandedOut, list_attachments, read_attachment
 from workflows_app.services.editing import MAX_ROUNDS, try_out
 
 
@@ -99,7 +99,7 @@ class FailureAnswer(Shape, frozen=True):
 
 
 class SimulationAnswer(Shape, frozen=True):
-    outcome: Outcome
+    outcome: SimulatedOutcome
     path: list[StopAnswer]
     variables: dict[str, Any]
     failure: FailureAnswer | None
@@ -156,9 +156,10 @@ class SimulationView(APIView):
         return SimulationAnswer.of(walked)
 
 
-def _held(word: str) -> Held:
-    if word not in {each.value for each in Held}:
+def _held(word: str) -> HandedOut:
+    if word not in {each.value for each in HandedOut}:
         raise NotFoundError(
-            "There is nothing at this address.", suggestion=f"A workflow has: {', '.join(each.value for each in Held)}."
+            "There is nothing at this address.",
+            suggestion=f"A workflow has: {', '.join(each.value for each in HandedOut)}.",
         )
-    return Held(word)
+    return HandedOut(word)

@@ -18,12 +18,11 @@ from workflows_app.engine.program import (
     Checkpoint,
     Compare,
     Condition,
-    Decision,
+    DecisionPoint,
     Effect,
     Gate,
     Item,
     Loop,
-    Mode,
     Not,
     Operator,
     Option,
@@ -34,6 +33,7 @@ from workflows_app.engine.program import (
     Trigger,
     Truthy,
     Variable,
+    WorkflowMode,
 )
 
 _OPERATORS = {
@@ -301,7 +301,7 @@ def _effect(effect: Effect | None) -> dict[str, Any] | None:
     return _told(said) | dict(effect.extra)
 
 
-def _decision(decision: Decision) -> dict[str, Any]:
+def _decision(decision: DecisionPoint) -> dict[str, Any]:
     branches = [
         {
             "id": branch.id,
@@ -349,7 +349,7 @@ def _variable(variable: Variable) -> dict[str, Any]:
     }
 
 
-def _mode(mode: Mode) -> dict[str, Any]:
+def _mode(mode: WorkflowMode) -> dict[str, Any]:
     said = {
         "description": mode.description,
         "recognition": list(mode.recognition),

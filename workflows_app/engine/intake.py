@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterable, Mapping
 
 from workflows_app.engine.archives import Meter, read_archive
-from workflows_app.engine.problems import Problem, ProblemCode, sorted_problems
+from workflows_app.engine.problems import ProblemCode, WorkflowProblem, sorted_problems
 from workflows_app.engine.safe_paths import RefusedError, checked_path, same_file, shown_path
 
 Files = dict[str, bytes]
-Problems = tuple[Problem, ...]
+Problems = tuple[WorkflowProblem, ...]
 
 # What systems leave behind without being asked.
 _NOISE = re.compile(r"(?:^|/)(?:__MACOSX/.*|\._[^/]*|\.DS_Store|Thumbs\.db|desktop\.ini)\Z", re.DOTALL)
@@ -40,7 +40,7 @@ def _gathered(pairs: Iterable[tuple[str, bytes]]) -> tuple[Files, Problems]:
     """All wrong paths are told at once; too many bytes or files end the reading."""
     meter = Meter()
     kept: Files = {}
-    problems: list[Problem] = []
+    problems: list[WorkflowProblem] = []
     for path, data in pairs:
         meter.count()
         meter.admit(path, len(data))
@@ -59,10 +59,10 @@ def _keep(kept: Files, path: str, data: bytes) -> None:
     kept[path] = data
 
 
-def _clashes(files: Files) -> list[Problem]:
+def _clashes(files: Files) -> list[WorkflowProblem]:
     """Files that are also folders, on this system or another. Two names that some system takes for one are two here."""
     first = {same_file(path): path for path in sorted(files, reverse=True)}
-    problems: list[Problem] = []
+    problems: list[WorkflowProblem] = []
     for path in sorted(files):
         segments = same_file(path).split("/")
         folders = ("/".join(segments[:depth]) for depth in range(1, len(segments)))
@@ -72,8 +72,8 @@ def _clashes(files: Files) -> list[Problem]:
     return problems
 
 
-def _clash(path: str, message: str) -> Problem:
-    return Problem(code=ProblemCode.DUPLICATE_PATH, message=message, file=shown_path(path))
+def _clash(path: str, message: str) -> WorkflowProblem:
+    return WorkflowProblem(code=ProblemCode.DUPLICATE_PATH, message=message, file=shown_path(path))
 
 
 def _unwrapped(files: Files) -> Files:

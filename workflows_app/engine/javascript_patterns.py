@@ -54,7 +54,7 @@ def translate(pattern: str, *, flags: str = "") -> Translated:
     prefix, sticky = _prefix(flags)
     inline = "".join(_INLINE_FLAGS.findall(pattern))
     folds = not _EXPLICIT_LINE_END.search(pattern)
-    writer = _Writer(dot="." if folds or "s" in prefix or "s" in inline else _NOT_LINE_END)
+    writer = _PatternWriter(dot="." if folds or "s" in prefix or "s" in inline else _NOT_LINE_END)
     leading = _INLINE_FLAGS.match(pattern)
     start = leading.end() if leading and leading.group().endswith(")") else 0
     head, body = pattern[:start], pattern[start:]
@@ -153,7 +153,7 @@ def _brackets(text: str, position: int) -> Iterable[tuple[int, str]]:
         position += 1
 
 
-class _Writer:
+class _PatternWriter:
     """Writes one pattern in RE2's spelling, character by character."""
 
     def __init__(self, *, dot: str) -> None:

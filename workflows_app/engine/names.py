@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.source import Origin
 
 RESERVED_NAMESPACE = "wr"
@@ -28,7 +28,7 @@ def is_legacy(workflow_id: str) -> bool:
     return len(workflow_id) <= MAX_ID_CHARS and _LEGACY.fullmatch(workflow_id) is not None
 
 
-def check_id(*, workflow_id: str, origin: Origin) -> tuple[Problem, ...]:
+def check_id(*, workflow_id: str, origin: Origin) -> tuple[WorkflowProblem, ...]:
     """A legacy id is a warning (none for the bundled library, whose `meta` has its name by contract); all else an error."""
     rename = suggested_id(workflow_id=workflow_id, origin=origin)
     if is_legacy(workflow_id):
@@ -73,5 +73,7 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= MAX_ID_CHARS else f"{text[:MAX_ID_CHARS]}…")
 
 
-def _problem(code: ProblemCode, message: str, rename: str, *, severity: Severity = Severity.ERROR) -> Problem:
-    return Problem(code=code, message=message, severity=severity, path="id", suggestion=f"Rename it to {rename!r}.")
+def _problem(code: ProblemCode, message: str, rename: str, *, severity: Severity = Severity.ERROR) -> WorkflowProblem:
+    return WorkflowProblem(
+        code=code, message=message, severity=severity, path="id", suggestion=f"Rename it to {rename!r}."
+    )

@@ -11,14 +11,14 @@ _MEANT = re.compile(r"Did you mean '([^'\n]{1,80})'\?")
 
 def lines_of_json(text: str) -> Mapping[str, int]:
     """The line, from 1, of each key and each item by its path: `steps[2].prompt`. Reads what it can of a broken text."""
-    reader = _Reader()
+    reader = _PlaceReader()
     for piece in _PIECE.findall(text):
         reader.take(piece)
     return reader.lines
 
 
 @dataclass(slots=True)
-class _Reader:
+class _PlaceReader:
     """`path` is of the object or list that is open; `around` are those around it, each with its kind and how far it is."""
 
     lines: dict[str, int] = field(default_factory=dict)

@@ -85,7 +85,7 @@ class ProblemCode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class WorkflowProblem:
     """`path` is a JSON path into the document (`steps[2].prompt`), `file` and `line` where the author wrote it."""
 
     code: ProblemCode
@@ -114,7 +114,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"Known: {shown}{', …' if len(candidates) > 8 else ''}."
 
 
-def sorted_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def sorted_problems(problems: Iterable[WorkflowProblem]) -> tuple[WorkflowProblem, ...]:
     """Errors first, then by place, so that the same document always reports in the same order."""
     unique = dict.fromkeys(problems)
     return tuple(

@@ -423,7 +423,7 @@ class Branch(_Node, frozen=True, kw_only=True):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Decision(_Node, frozen=True, kw_only=True):
+class DecisionPoint(_Node, frozen=True, kw_only=True):
     id: str
     name: str
     branches: tuple[Branch, ...]
@@ -455,7 +455,7 @@ class Activity(_Node, frozen=True, kw_only=True):
     primary_skill: str = ""
     supporting_skills: tuple[str, ...] = ()
     checkpoints: tuple[Checkpoint, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    decisions: tuple[DecisionPoint, ...] = ()
     transitions: tuple[Transition, ...] = ()
     triggers: tuple[Trigger, ...] = ()
     entry_actions: tuple[Action, ...] = ()
@@ -490,7 +490,7 @@ class Variable(_Node, frozen=True, kw_only=True):
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-class Mode(_Node, frozen=True, kw_only=True):
+class WorkflowMode(_Node, frozen=True, kw_only=True):
     id: str
     name: str
     activation_variable: str
@@ -602,7 +602,7 @@ class Program(_Node, frozen=True, kw_only=True):
     guidance: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     variables: tuple[Variable, ...] = ()
-    modes: tuple[Mode, ...] = ()
+    modes: tuple[WorkflowMode, ...] = ()
     roles: tuple[RoleDefinition, ...] = ()
     artifact_locations: dict[str, ArtifactLocation] = msgspec.field(default_factory=dict)
     recommended_autonomy: Autonomy | None = None

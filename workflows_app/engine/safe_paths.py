@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from workflows_app.engine.problems import Problem, ProblemCode
+from workflows_app.engine.problems import ProblemCode, WorkflowProblem
 
 MAX_PATH_CHARS = 512
 MAX_SEGMENT_BYTES = 255
@@ -18,7 +18,7 @@ class RefusedError(Exception):
 
     def __init__(self, code: ProblemCode, message: str, *, path: str = "", suggestion: str = "") -> None:
         super().__init__(message)
-        self.problem = Problem(code=code, message=message, file=shown_path(path), suggestion=suggestion)
+        self.problem = WorkflowProblem(code=code, message=message, file=shown_path(path), suggestion=suggestion)
 
 
 def checked_path(path: str) -> str:

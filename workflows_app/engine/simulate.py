@@ -15,14 +15,14 @@ _ANSWER: Mapping[str, type] = {"context": dict, "artifacts": list, "option": str
 _ANSWER_WORDS = {"context": "an object of variables", "artifacts": "a list", "option": "the id of an option"}
 
 
-class Outcome(StrEnum):
+class SimulatedOutcome(StrEnum):
     COMPLETE = "complete"
     BLOCKED = "blocked"
     TOO_LONG = "too_long"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stop:
+class SimulatedStop:
     """One item on the path: `answer` is what the simulation handed in for it."""
 
     key: str
@@ -35,8 +35,8 @@ class Stop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Simulation:
-    outcome: Outcome
-    path: tuple[Stop, ...]
+    outcome: SimulatedOutcome
+    path: tuple[SimulatedStop, ...]
     variables: Mapping[str, Any]
     failure: Failure | None = None
 
@@ -61,13 +61,13 @@ def simulate(
     context = {**_defaults(program), **variables}
     walk = walker.start(program=program, variables=context)
     context |= walk.assigned
-    path: list[Stop] = []
+    path: list[SimulatedStop] = []
     while walk.failure is None and not walk.position.complete:
         if len(path) >= max_steps:
-            return Simulation(outcome=Outcome.TOO_LONG, path=tuple(path), variables=context)
+            return Simulation(outcome=SimulatedOutcome.TOO_LONG, path=tuple(path), variables=context)
         stop, walk, context = _step(program, walk, context, answers, loop_rounds)
         path.append(stop)
-    outcome = Outcome.COMPLETE if walk.failure is None else Outcome.BLOCKED
+    outcome = SimulatedOutcome.COMPLETE if walk.failure is None else SimulatedOutcome.BLOCKED
     return Simulation(outcome=outcome, path=tuple(path), variables=context, failure=walk.failure)
 
 
@@ -113,7 +113,7 @@ def _step(
     context: dict[str, Any],
     answers: Mapping[str, Mapping[str, Any]],
     loop_rounds: int,
-) -> tuple[Stop, Walk, dict[str, Any]]:
+) -> tuple[SimulatedStop, Walk, dict[str, Any]]:
     position = walk.position
     item = walker.item_at(program, position)
     activity = program.activity(position.activity)
@@ -129,7 +129,7 @@ def _step(
         position = walker.skip(position, effect.skip_activities)
     context = _merged(context, answer.get("context") or {})
     artifacts = tuple(answer.get("artifacts") or ()) or _loop_control(activity, position, loop_rounds)
-    stop = Stop(
+    stop = SimulatedStop(
         key=position.pending,
         kind=item.__struct_config__.tag if isinstance(item.__struct_config__.tag, str) else "",
         title=_title(activity, item),

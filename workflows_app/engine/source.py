@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from workflows_app.engine.problems import Problem, Severity
+from workflows_app.engine.problems import Severity, WorkflowProblem
 from workflows_app.engine.program import Contract, Program
 
 
@@ -72,7 +72,7 @@ class ContentKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Content:
+class SourceContent:
     """The content behind an `Attachment` of the program: `document` is parsed (skills, rules), `text` is as authored."""
 
     kind: ContentKind
@@ -87,13 +87,13 @@ class Compilation:
 
     program: Program | None
     workflow_id: str
-    problems: tuple[Problem, ...]
-    contents: tuple[Content, ...] = ()
+    problems: tuple[WorkflowProblem, ...]
+    contents: tuple[SourceContent, ...] = ()
 
     @property
-    def errors(self) -> tuple[Problem, ...]:
+    def errors(self) -> tuple[WorkflowProblem, ...]:
         return tuple(problem for problem in self.problems if problem.severity is Severity.ERROR)
 
     @property
-    def warnings(self) -> tuple[Problem, ...]:
+    def warnings(self) -> tuple[WorkflowProblem, ...]:
         return tuple(problem for problem in self.problems if problem.severity is Severity.WARNING)

@@ -13,7 +13,7 @@ _PARTS = frozenset({"context", "artifacts", "option"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class TrialQuestion:
     """A question of the workflow, by the id under which it is answered, with its options: id and label."""
 
     item_id: str
@@ -21,9 +21,9 @@ class Question:
     options: tuple[tuple[str, str], ...]
 
 
-def questions_of(program: Program) -> tuple[Question, ...]:
+def questions_of(program: Program) -> tuple[TrialQuestion, ...]:
     return tuple(
-        Question(
+        TrialQuestion(
             item_id=gate.id,
             title=checkpoint.name or checkpoint.id,
             options=tuple((option.id, option.label or option.id) for option in checkpoint.options),

@@ -13,7 +13,7 @@ from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.conditions import describe, evaluate
 from workflows_app.engine.contracts import MAX_ISSUE_BYTES, check_instance
 from workflows_app.engine.patterns import BadPatternError, compile_pattern
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import (
     AllRules,
     AnyRule,
@@ -51,7 +51,7 @@ def requirements(validation: Validation | None) -> tuple[str, ...]:
     return tuple(fit_bytes(_describe(rule), max_bytes=MAX_ISSUE_BYTES) for rule in rules[:MAX_REQUIREMENTS])
 
 
-def lint(validation: Validation | None, path: str, *, prompt: str = "") -> tuple[Problem, ...]:
+def lint(validation: Validation | None, path: str, *, prompt: str = "") -> tuple[WorkflowProblem, ...]:
     """Warnings for rules that notes pass without evidence of any work."""
     if validation is None:
         return ()
@@ -249,8 +249,8 @@ def _weak_text(value: str, prompt: str) -> str:
     return ""
 
 
-def _gameable(reason: str, path: str) -> Problem:
-    return Problem(
+def _gameable(reason: str, path: str) -> WorkflowProblem:
+    return WorkflowProblem(
         code=ProblemCode.GAMEABLE_VALIDATION,
         message=reason,
         severity=Severity.WARNING,

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from workflows_app.engine.problems import Problem
+from workflows_app.engine.problems import WorkflowProblem
 from workflows_app.engine.program import Contract, Family, Program, WorkflowKind
 from workflows_app.engine.source import Origin, SourceFormat, StepsSchema, Strictness
 
@@ -63,7 +63,7 @@ class RevisionValue:
     version: str
     source_digest: str
     workflow_hash: str | None
-    problems: tuple[Problem, ...]
+    problems: tuple[WorkflowProblem, ...]
     message: str
     author_name: str
     created_at: datetime
@@ -101,7 +101,7 @@ class WorkflowDetail:
     revision: RevisionValue
     published: RevisionValue | None
     aliases: tuple[str, ...]
-    warnings: tuple[Problem, ...]
+    warnings: tuple[WorkflowProblem, ...]
     source: SourceFiles | None = None
     program: Program | None = None
     history: tuple[RevisionValue, ...] = ()
@@ -120,7 +120,7 @@ class Published:
     title: str
     version: str
     bundled: bool
-    warnings: tuple[Problem, ...]
+    warnings: tuple[WorkflowProblem, ...]
 
 
 class Change(StrEnum):
@@ -190,7 +190,7 @@ class Checked:
 
     workflow_id: str
     workflow_hash: str | None
-    problems: tuple[Problem, ...]
+    problems: tuple[WorkflowProblem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +208,7 @@ class Saved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class ImportedWorkflow:
     """`ignored` are files that belong to no workflow."""
 
     workflows: tuple[Saved, ...]
@@ -232,11 +232,11 @@ class Loaded:
     revised: tuple[str, ...]
     retired: tuple[str, ...]
     unchanged: int
-    broken: Mapping[str, tuple[Problem, ...]]
+    broken: Mapping[str, tuple[WorkflowProblem, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class ExportedWorkflow:
     filename: str
     media_type: str
     data: bytes

@@ -24,10 +24,10 @@ from workflows_app.engine.program import (
     Item,
     Loop,
     LoopKind,
-    Mode,
     Parallel,
     Program,
     Step,
+    WorkflowMode,
 )
 from workflows_app.engine.walks import LOOP_CONTROL_KIND, Failure, FailureKind, Frame, Note, NoteKind, Position, Walk
 
@@ -603,7 +603,7 @@ class _Walker:
                     found.setdefault(name, value)
         return found
 
-    def _active_modes(self) -> Iterator[Mode]:
+    def _active_modes(self) -> Iterator[WorkflowMode]:
         for mode in self.program.modes:
             path = tuple(mode.activation_variable.split("."))
             if conditions.lookup(path, variables=self.variables) is True:

@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from workflows_app.engine.intake import normalise_paths, unpack
 from workflows_app.engine.packing import authored_id, by_folder, split_workflows
-from workflows_app.engine.problems import Problem, Severity
+from workflows_app.engine.problems import Severity, WorkflowProblem
 from workflows_app.engine.source import Origin, Source, Strictness
 from workflows_app.selectors.bundled import BUNDLED_ROOT, read_bundled, read_folder
 from workflows_app.selectors.library import with_sources
@@ -20,7 +20,7 @@ class FileResult:
     """`compiled` is None for what could not be read as a workflow at all."""
 
     place: str
-    problems: tuple[Problem, ...]
+    problems: tuple[WorkflowProblem, ...]
     compiled: Compiled | None = None
 
     @property
@@ -64,7 +64,7 @@ def compile_paths(*, paths: Sequence[Path], origin: Origin, strictness: Strictne
     return FileResults(results=(*refused, *results), ignored=tuple(ignored))
 
 
-def read_path(path: Path) -> tuple[dict[str, bytes], tuple[Problem, ...]]:
+def read_path(path: Path) -> tuple[dict[str, bytes], tuple[WorkflowProblem, ...]]:
     """The files at a path, when none of them is refused."""
     if path.is_dir():
         return normalise_paths(files=read_folder(path))

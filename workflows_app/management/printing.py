@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from workflows_app.engine.outline_text import outline_lines
-from workflows_app.engine.problems import Problem
+from workflows_app.engine.problems import WorkflowProblem
 from workflows_app.engine.simulate import Simulation
 from workflows_app.engine.values import Saved, WorkflowDetail, WorkflowDiff, WorkflowValue
 
 _INDENT = "  "
 
 
-def problem_line(problem: Problem, *, place: str) -> str:
+def problem_line(problem: WorkflowProblem, *, place: str) -> str:
     where = ":".join(part for part in (place, problem.file, str(problem.line or "")) if part)
     path = f" {problem.path}" if problem.path else ""
     hint = f" {problem.suggestion}" if problem.suggestion else ""

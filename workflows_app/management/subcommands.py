@@ -13,9 +13,9 @@ from teams_app import selectors as teams
 from teams_app.engine.actors import NO_TEAM, Actor, Door, system_actor
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
 from workflows_app.engine.json_schemas import SCHEMAS
-from workflows_app.engine.problems import Problem, Severity
+from workflows_app.engine.problems import Severity, WorkflowProblem
 from workflows_app.engine.program import Program, WorkflowKind
-from workflows_app.engine.simulate import Outcome, simulate, wrong_answers
+from workflows_app.engine.simulate import SimulatedOutcome, simulate, wrong_answers
 from workflows_app.engine.source import Origin, Strictness
 from workflows_app.engine.values import Include, Saved, WorkflowState, WorkflowValue
 from workflows_app.management import printing
@@ -139,7 +139,7 @@ def simulate_command(options: Options) -> Report:
         max_steps=options["max_steps"],
         loop_rounds=options["rounds"],
     )
-    failed = simulation.outcome is not Outcome.COMPLETE
+    failed = simulation.outcome is not SimulatedOutcome.COMPLETE
     return Report(lines=printing.simulation_lines(simulation), data=simulation, failed=failed)
 
 
@@ -203,7 +203,7 @@ def _checked(found: FileResults, *, failed: bool) -> Report:
     return Report(lines=[*lines, f"{sound} of {len(results)} workflows compile"], data=data, failed=failed)
 
 
-def _refused(path: str, problems: tuple[Problem, ...]) -> Report:
+def _refused(path: str, problems: tuple[WorkflowProblem, ...]) -> Report:
     lines = [printing.problem_line(problem, place=path) for problem in problems]
     return Report(lines=lines, data=[problem.as_json() for problem in problems], failed=True)
 

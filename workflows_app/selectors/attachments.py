@@ -5,7 +5,7 @@ from uuid import UUID
 
 from teams_app.engine.actors import Actor, Permission
 from workflows_app.engine.program import Attachment, Program
-from workflows_app.engine.source import Content, ContentKind
+from workflows_app.engine.source import ContentKind, SourceContent
 from workflows_app.models import Revision, Workflow
 from workflows_app.selectors.programs import load_content, load_program
 from workflows_app.selectors.workflows import visible_workflows
@@ -39,7 +39,7 @@ def list_attached(*, actor: Actor, kind: ContentKind) -> tuple[Attached, ...]:
     return tuple(Attached(attachment=things[place], used_by=tuple(used)) for place, used in sorted(found.items()))
 
 
-def read_attached(*, actor: Actor, kind: ContentKind, digest: str) -> tuple[Attached, Content] | None:
+def read_attached(*, actor: Actor, kind: ContentKind, digest: str) -> tuple[Attached, SourceContent] | None:
     """None for what no workflow of the team attaches."""
     found = next((each for each in list_attached(actor=actor, kind=kind) if each.attachment.digest == digest), None)
     return None if found is None else (found, load_content(digest))

@@ -3,18 +3,18 @@
 from teams_app.engine.actors import Actor
 from workflows_app.engine.packing import pack_zip
 from workflows_app.engine.source import SourceFormat
-from workflows_app.engine.values import Exported
+from workflows_app.engine.values import ExportedWorkflow
 from workflows_app.selectors.sources import read_source
 
 
-def export_workflow(*, actor: Actor, workflow_id: str, number: int | None = None) -> Exported:
+def export_workflow(*, actor: Actor, workflow_id: str, number: int | None = None) -> ExportedWorkflow:
     """One JSON document for a workflow of steps, a zip for a folder; of the latest revision when no number is given."""
     source = read_source(actor=actor, workflow_id=workflow_id, number=number)
     match source.format:
         case SourceFormat.STEPS_JSON:
             data = next(iter(source.files.values()))
-            return Exported(filename=f"{source.workflow_id}.json", media_type="application/json", data=data)
+            return ExportedWorkflow(filename=f"{source.workflow_id}.json", media_type="application/json", data=data)
         case SourceFormat.ACTIVITY_FOLDER:
-            return Exported(
+            return ExportedWorkflow(
                 filename=f"{source.workflow_id}.zip", media_type="application/zip", data=pack_zip(source.files)
             )

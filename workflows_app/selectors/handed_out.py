@@ -12,7 +12,7 @@ from workflows_app.selectors.catalog import list_published, read_published
 from workflows_app.selectors.programs import load_content
 
 
-class Held(StrEnum):
+class HandedOut(StrEnum):
     """What a workflow holds beside its steps."""
 
     SKILLS = "skills"
@@ -26,17 +26,17 @@ class AttachmentText:
     text: str
 
 
-def list_attachments(*, actor: Actor, workflow_id: str, held: Held) -> tuple[Attachment, ...]:
+def list_attachments(*, actor: Actor, workflow_id: str, held: HandedOut) -> tuple[Attachment, ...]:
     """Those of the published program."""
     return _held(read_published(actor=actor, workflow_id=workflow_id), held)
 
 
-def read_attachment(*, actor: Actor, workflow_id: str, held: Held, name: str) -> AttachmentText:
+def read_attachment(*, actor: Actor, workflow_id: str, held: HandedOut, name: str) -> AttachmentText:
     """By its name, or its number where it has one. Raises NotFoundError with those that there are."""
     program = read_published(actor=actor, workflow_id=workflow_id)
-    found = find_skill(program=program, reference=name) if held is Held.SKILLS else None
+    found = find_skill(program=program, reference=name) if held is HandedOut.SKILLS else None
     found = found or _by_number_or_name(_held(program, held), name)
-    if found is None and held is Held.SKILLS:
+    if found is None and held is HandedOut.SKILLS:
         found = _shared_skill(actor, program, name)
     if found is None:
         known = sorted(f"{item.index} ({item.id})" if item.index else item.id for item in _held(program, held))
@@ -47,13 +47,13 @@ def read_attachment(*, actor: Actor, workflow_id: str, held: Held, name: str) ->
     return AttachmentText(attachment=found, text=load_content(found.digest).text)
 
 
-def _held(program: Program, held: Held) -> tuple[Attachment, ...]:
+def _held(program: Program, held: HandedOut) -> tuple[Attachment, ...]:
     match held:
-        case Held.SKILLS:
+        case HandedOut.SKILLS:
             return program.skills
-        case Held.RESOURCES:
+        case HandedOut.RESOURCES:
             return program.resources
-        case Held.TEMPLATES:
+        case HandedOut.TEMPLATES:
             return program.templates
         case _:
             assert_never(held)

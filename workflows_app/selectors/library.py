@@ -39,7 +39,7 @@ def library_for(*, actor: Actor, source_format: SourceFormat, workflow_id: str) 
     }
     files = files_of_all(chosen.values())
     members = {member_id: files[revision_id] for member_id, revision_id in chosen.items()}
-    names = _Names(within=workflow_id, aliases=_aliases(actor))
+    names = _LibraryNames(within=workflow_id, aliases=_aliases(actor))
     library = Library(
         contracts=_contracts(actor.team_id),
         bindings=_bindings(actor.team_id, workflow_id),
@@ -65,7 +65,7 @@ def with_sources(
     A folder that arrives goes before one that is there: they were written together. A routine never does. The workflow
     `within` knows its siblings in its own namespace by their bare names as well.
     """
-    near = _Names(within=within, aliases={})
+    near = _LibraryNames(within=within, aliases={})
     sources = {**near.nearby(sources), **sources}
     folders = {key: source.files for key, source in sources.items() if source.format is SourceFormat.ACTIVITY_FOLDER}
     documents = {key: source.files for key, source in sources.items() if source.format is SourceFormat.STEPS_JSON}
@@ -109,7 +109,7 @@ def _is_wanted(row: Workflow, source_format: SourceFormat) -> bool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Names:
+class _LibraryNames:
     """Under which names besides their ids the members of a library are known to the workflow `within`."""
 
     within: str
@@ -131,7 +131,7 @@ class _Names:
         return name if dot and own == namespace != RESERVED_NAMESPACE else ""
 
 
-def _routines(members: Mapping[str, _Files], names: _Names) -> dict[str, Any]:
+def _routines(members: Mapping[str, _Files], names: _LibraryNames) -> dict[str, Any]:
     """The bundled ones have their names to themselves."""
     return _parsed(names.aliased(members)) | _parsed(names.nearby(members)) | _parsed(members)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.outlines import FirstStep, OutlineItem, first_step, outline
-from workflows_app.engine.problems import Problem
+from workflows_app.engine.problems import WorkflowProblem
 from workflows_app.engine.program import Program
 from workflows_app.engine.values import RevisionValue, WorkflowValue
 from workflows_app.models import Revision, Variant
@@ -30,7 +30,7 @@ class WorkflowPreview:
     program: Program | None
     first: FirstStep | None
     outline: tuple[OutlineItem, ...] | None
-    warnings: tuple[Problem, ...]
+    warnings: tuple[WorkflowProblem, ...]
 
 
 def preview_workflow(*, actor: Actor, workflow_id: str) -> WorkflowPreview:

@@ -9,7 +9,7 @@ from django.db.models.functions import Concat
 
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.program import Program, program_from_bytes
-from workflows_app.engine.source import Content, ContentKind
+from workflows_app.engine.source import ContentKind, SourceContent
 from workflows_app.models import Content as ContentRow, Program as ProgramRow, ProgramContent
 from workflows_app.selectors.cache import ByteBoundedCache, CacheInfo
 
@@ -18,7 +18,7 @@ PROGRAM_CACHE_BYTES = 32 * 1024 * 1024
 CONTENT_CACHE_BYTES = 16 * 1024 * 1024
 
 _programs: ByteBoundedCache[str, Program] = ByteBoundedCache(max_bytes=PROGRAM_CACHE_BYTES)
-_contents: ByteBoundedCache[str, Content] = ByteBoundedCache(max_bytes=CONTENT_CACHE_BYTES)
+_contents: ByteBoundedCache[str, SourceContent] = ByteBoundedCache(max_bytes=CONTENT_CACHE_BYTES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ def attached_contents(workflow_hash: str) -> tuple[StoredContent, ...]:
     )
 
 
-def load_content(digest: str) -> Content:
+def load_content(digest: str) -> SourceContent:
     """The skill, resource, template or rules behind an attachment's digest, as `load_program` loads."""
     found = _contents.get(digest)
     if found is not None:
@@ -112,6 +112,6 @@ def clear_caches() -> None:
     _contents.clear()
 
 
-def _content(row: ContentRow) -> Content:
+def _content(row: ContentRow) -> SourceContent:
     document = None if row.document is None else msgspec.json.decode(bytes(row.document))
-    return Content(kind=ContentKind(row.kind), digest=row.digest, text=row.text, document=document)
+    return SourceContent(kind=ContentKind(row.kind), digest=row.digest, text=row.text, document=document)

@@ -15,17 +15,17 @@ _MOST = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
+class LatestPublication:
     workflow_hash: str
     version: str
 
 
-_Entry = tuple[datetime, Publication | None]
+_Entry = tuple[datetime, LatestPublication | None]
 _remembered: OrderedDict[tuple[UUID, str], _Entry] = OrderedDict()
 _lock = threading.Lock()
 
 
-def published_lately(*, actor: Actor, workflow_id: str, now: datetime) -> Publication | None:
+def published_lately(*, actor: Actor, workflow_id: str, now: datetime) -> LatestPublication | None:
     """As it was at most `REMEMBERED_FOR` before `now`; None where nothing is published under the id."""
     key = (actor.team_id, workflow_id)
     found = _remembered.get(key)
@@ -46,9 +46,9 @@ def forget_publications() -> None:
         _remembered.clear()
 
 
-def _read(actor: Actor, workflow_id: str) -> Publication | None:
+def _read(actor: Actor, workflow_id: str) -> LatestPublication | None:
     try:
         published = find_published(actor=actor, workflow_id=workflow_id)
     except (NotFoundError, PreconditionFailedError):
         return None
-    return Publication(workflow_hash=published.workflow_hash, version=published.version)
+    return LatestPublication(workflow_hash=published.workflow_hash, version=published.version)

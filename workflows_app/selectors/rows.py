@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workflows_app.engine.names import is_namespaced
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Family, WorkflowKind
 from workflows_app.engine.source import Origin, SourceFormat, StepsSchema, Strictness
 from workflows_app.engine.values import IdStatus, RevisionValue, WorkflowState, WorkflowValue
@@ -53,8 +53,8 @@ def revision_value(row: Revision, *, workflow_id: str) -> RevisionValue:
     )
 
 
-def problem_value(item: Mapping[str, Any]) -> Problem:
-    return Problem(
+def problem_value(item: Mapping[str, Any]) -> WorkflowProblem:
+    return WorkflowProblem(
         code=ProblemCode(item["code"]),
         message=item["message"],
         severity=Severity(item["severity"]),

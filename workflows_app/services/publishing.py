@@ -8,7 +8,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import PreconditionFailedError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
-from workflows_app.engine.problems import Problem
+from workflows_app.engine.problems import WorkflowProblem
 from workflows_app.engine.values import Publication, WorkflowState, WorkflowValue
 from workflows_app.models import Revision, Workflow
 from workflows_app.selectors.programs import load_program
@@ -72,7 +72,7 @@ def _publish(row: Workflow, revision: Revision, now: datetime) -> None:
     published_is(row, revision=revision, program=load_program(revision.program_id), now=now)
 
 
-def _require_bindings_to_fit(row: Workflow, broken: dict[str, tuple[Problem, ...]]) -> None:
+def _require_bindings_to_fit(row: Workflow, broken: dict[str, tuple[WorkflowProblem, ...]]) -> None:
     if row.workflow_id in broken:
         raise PreconditionFailedError(
             f"{row.workflow_id!r} does not compile with the routines that your team has bound to its slots.",

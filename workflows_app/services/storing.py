@@ -11,9 +11,9 @@ from teams_app.services import storage
 from teams_app.services.ids import new_id
 from workflows_app.engine import canonical
 from workflows_app.engine.packing import source_digest
-from workflows_app.engine.problems import Problem
+from workflows_app.engine.problems import WorkflowProblem
 from workflows_app.engine.program import Family, Program, WorkflowKind, program_bytes
-from workflows_app.engine.source import Content, SourceFormat
+from workflows_app.engine.source import SourceContent, SourceFormat
 from workflows_app.engine.values import WorkflowState
 from workflows_app.models import (
     MESSAGE_CHARACTERS,
@@ -120,7 +120,7 @@ def retired_is(row: Workflow, *, now: datetime) -> None:
     row.save(update_fields=["published", "state", "updated_at"])
 
 
-def store_program(*, program: Program, workflow_hash: str, contents: Iterable[Content], now: datetime) -> None:
+def store_program(*, program: Program, workflow_hash: str, contents: Iterable[SourceContent], now: datetime) -> None:
     """Two that store the same program at once end with one row: the hash is the key."""
     row = ProgramRow(pk=workflow_hash, data=program_bytes(program), compiler=program.compiler, created_at=now)
     ProgramRow.objects.bulk_create([row], ignore_conflicts=True)
@@ -153,7 +153,7 @@ def _store_files(revision: Revision, files: Iterable[tuple[str, bytes]], now: da
     )
 
 
-def _content_row(content: Content, now: datetime) -> ContentRow:
+def _content_row(content: SourceContent, now: datetime) -> ContentRow:
     document = None if content.document is None else msgspec.json.encode(content.document)
     return ContentRow(
         id=new_id(now=now), digest=content.digest, kind=content.kind.value, text=content.text, document=document
@@ -181,7 +181,7 @@ def _family(source_format: SourceFormat) -> Family:
             return Family.ACTIVITIES
 
 
-def _storable(problem: Problem) -> dict[str, object]:
+def _storable(problem: WorkflowProblem) -> dict[str, object]:
     """A message may quote what Postgres cannot hold."""
     return {
         key: value.replace("\x00", "\\u0000").encode("utf-8", "backslashreplace").decode()

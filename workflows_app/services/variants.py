@@ -6,7 +6,7 @@ from uuid import UUID
 
 from teams_app.engine.actors import Door, system_actor
 from teams_app.services.ids import new_id
-from workflows_app.engine.problems import Problem
+from workflows_app.engine.problems import WorkflowProblem
 from workflows_app.engine.program import ExtensionPoint
 from workflows_app.engine.source import Origin, Source, SourceFormat, StepsSchema, Strictness
 from workflows_app.models import Binding, Revision, Variant, Workflow
@@ -16,10 +16,12 @@ from workflows_app.services.compiling import Compiled, compile_for
 from workflows_app.services.storing import store_program
 
 
-def refresh_variants(*, team_id: UUID, rows: Iterable[Workflow], now: datetime) -> dict[str, tuple[Problem, ...]]:
+def refresh_variants(
+    *, team_id: UUID, rows: Iterable[Workflow], now: datetime
+) -> dict[str, tuple[WorkflowProblem, ...]]:
     """Inside the caller's transaction. Gives the problems of those that do not compile so; they keep what they had."""
     bindings = list(Binding.objects.filter(team_id=team_id).order_by("workflow_id"))
-    broken: dict[str, tuple[Problem, ...]] = {}
+    broken: dict[str, tuple[WorkflowProblem, ...]] = {}
     for row in rows:
         if row.published is None:
             continue

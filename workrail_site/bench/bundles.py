@@ -15,19 +15,19 @@ from django.utils import timezone
 
 from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.sessions import read_session
-from sessions_app.services import runs
-from sessions_app.services.beginning import Beginning, start_run
-from sessions_app.services.bundles import export_session, import_bundle
+from sessions_app.services.bundles.files import export_session, import_bundle
+from sessions_app.services.moves import runs
+from sessions_app.services.moves.beginning import Beginning, start_run
 from teams_app.engine.actors import ActorKind, Role
 from teams_app.engine.ids import Prefix, from_text
-from workrail_site.bench.stage import NOTES, Stage
+from workrail_site.bench.stage import NOTES, BenchStage
 from workrail_site.dialects.rail.replies import RAIL
 
 _MEBIBYTE = 1024 * 1024
 _FORGET, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
-def bundle_report(*, stage: Stage, events: int) -> str:
+def bundle_report(*, stage: BenchStage, events: int) -> str:
     session_id, count = _long_session(stage, events)
     author = replace(stage.actor, kind=ActorKind.PERSON, role=Role.OWNER, scopes=frozenset())
     with tempfile.TemporaryFile() as file:
@@ -50,7 +50,7 @@ def bundle_report(*, stage: Stage, events: int) -> str:
     )
 
 
-def _long_session(stage: Stage, events: int) -> tuple[UUID, int]:
+def _long_session(stage: BenchStage, events: int) -> tuple[UUID, int]:
     """Advanced until its log is so long. A run that is at its end is followed by another one in the same session."""
     now = timezone.now()
     value = _begun(stage, now)
@@ -66,12 +66,12 @@ def _long_session(stage: Stage, events: int) -> tuple[UUID, int]:
     return session_id, count
 
 
-def _begun(stage: Stage, now: datetime, session_id: UUID | None = None) -> dict[str, Any]:
+def _begun(stage: BenchStage, now: datetime, session_id: UUID | None = None) -> dict[str, Any]:
     beginning = Beginning(workflow_id=stage.workflow_id, goal="Leave as a file", session_id=session_id)
     return start_run(actor=stage.actor, beginning=beginning, now=now, entropy=os.urandom, speech=RAIL).value
 
 
-def _advanced(stage: Stage, now: datetime, value: dict[str, Any]) -> dict[str, Any]:
+def _advanced(stage: BenchStage, now: datetime, value: dict[str, Any]) -> dict[str, Any]:
     return runs.advance_run(
         actor=stage.actor,
         state_token=value["stateToken"],

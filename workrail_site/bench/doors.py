@@ -19,7 +19,7 @@ from urllib.request import urlopen
 from workrail_site.bench.figures import Figure
 from workrail_site.bench.processor_time import processor_seconds
 from workrail_site.bench.service import activity_after, manifest, offers
-from workrail_site.bench.stage import LOOP_ID, NOTES, Stage
+from workrail_site.bench.stage import LOOP_ID, NOTES, BenchStage
 
 _STATE = re.compile(rb'\\?"stateToken\\?": ?\\?"(st\.v1\.[0-9a-z]+)')
 _ACK = re.compile(rb'\\?"ackToken\\?": ?\\?"(ack\.v1\.[0-9a-z]+)')
@@ -37,30 +37,30 @@ class Ask:
     counts: bool = True
 
 
-class Door(ABC):
+class BenchDoor(ABC):
     """How one door is asked to begin, and to go on from an answer."""
 
     name: str
     headers: ClassVar[Mapping[str, str]] = {}
 
     @abstractmethod
-    def begin(self, stage: Stage) -> Ask: ...
+    def begin(self, stage: BenchStage) -> Ask: ...
 
     @abstractmethod
     def go_on(self, answer: bytes) -> Ask: ...
 
 
-class RestDoor(Door):
+class RestDoor(BenchDoor):
     name = "advance by REST"
 
-    def begin(self, stage: Stage) -> Ask:
+    def begin(self, stage: BenchStage) -> Ask:
         return Ask(path="/api/v1/runs", body=_beginning(stage))
 
     def go_on(self, answer: bytes) -> Ask:
         return Ask(path="/api/v1/runs/continue", body=_advance(answer))
 
 
-class McpDoor(Door):
+class McpDoor(BenchDoor):
     """The rail's tools."""
 
     name = "advance by MCP"
@@ -70,7 +70,7 @@ class McpDoor(Door):
     }
     path = "/mcp/rail"
 
-    def begin(self, stage: Stage) -> Ask:
+    def begin(self, stage: BenchStage) -> Ask:
         return self._ask("start_workflow", _beginning(stage))
 
     def go_on(self, answer: bytes) -> Ask:
@@ -86,7 +86,7 @@ class NavigationDoor(McpDoor):
     name = "complete_step by MCP"
     path = "/mcp/navigation"
 
-    def begin(self, stage: Stage) -> Ask:
+    def begin(self, stage: BenchStage) -> Ask:
         return self._ask("nav_start", {"workflow_id": stage.workflow_id})
 
     def go_on(self, answer: bytes) -> Ask:
@@ -104,7 +104,7 @@ class SessionDoor(McpDoor):
     name = "next_activity by MCP"
     path = "/mcp/session"
 
-    def begin(self, stage: Stage) -> Ask:
+    def begin(self, stage: BenchStage) -> Ask:
         return self._ask("start_session", {"workflow_id": stage.activities_id})
 
     def go_on(self, answer: bytes) -> Ask:
@@ -141,7 +141,7 @@ def web_server(environment: dict[str, str], *, workers: int = 1, threads: int = 
         server.wait(timeout=30)
 
 
-def measure_door(*, stage: Stage, server: Server, door: Door, clients: int, seconds: float) -> Figure:
+def measure_door(*, stage: BenchStage, server: Server, door: BenchDoor, clients: int, seconds: float) -> Figure:
     """`cpu_us` is that of the web server."""
     used = processor_seconds(server.pid)
     latencies, elapsed = asyncio.run(_clients(stage, door, clients, seconds))
@@ -156,13 +156,13 @@ def measure_door(*, stage: Stage, server: Server, door: Door, clients: int, seco
     )
 
 
-def ratio_in_turns(*, stage: Stage, door: Door, base: Door, calls: int) -> float:
+def ratio_in_turns(*, stage: BenchStage, door: BenchDoor, base: BenchDoor, calls: int) -> float:
     """What a call at one door takes over what one at the other takes, at the median."""
     times = asyncio.run(_in_turns(stage, (door, base), calls))
     return statistics.median(times[0]) / statistics.median(times[1])
 
 
-async def _in_turns(stage: Stage, doors: tuple[Door, Door], calls: int) -> tuple[list[float], ...]:
+async def _in_turns(stage: BenchStage, doors: tuple[BenchDoor, BenchDoor], calls: int) -> tuple[list[float], ...]:
     clients = [await _Client.begun(stage, door) for door in doors]
     for client in clients:
         for _ in range(_WARM_CALLS):
@@ -176,7 +176,7 @@ async def _in_turns(stage: Stage, doors: tuple[Door, Door], calls: int) -> tuple
     return found
 
 
-async def _clients(stage: Stage, door: Door, clients: int, seconds: float) -> tuple[list[float], float]:
+async def _clients(stage: BenchStage, door: BenchDoor, clients: int, seconds: float) -> tuple[list[float], float]:
     connections = [await _Client.begun(stage, door) for _ in range(clients)]
     begun = time.perf_counter()
     until = begun + seconds
@@ -184,7 +184,7 @@ async def _clients(stage: Stage, door: Door, clients: int, seconds: float) -> tu
     return [ms for latencies in results for ms in latencies], time.perf_counter() - begun
 
 
-async def open_client(stage: Stage, door: Door, *, begins: bool = True) -> "_Client":
+async def open_client(stage: BenchStage, door: BenchDoor, *, begins: bool = True) -> "_Client":
     if begins:
         return await _Client.begun(stage, door)
     return _Client(stage, door, await asyncio.open_connection("127.0.0.1", _PORT))
@@ -193,14 +193,16 @@ async def open_client(stage: Stage, door: Door, *, begins: bool = True) -> "_Cli
 class _Client:
     """One connection that is kept, one run that goes on and on."""
 
-    def __init__(self, stage: Stage, door: Door, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]) -> None:
+    def __init__(
+        self, stage: BenchStage, door: BenchDoor, streams: tuple[asyncio.StreamReader, asyncio.StreamWriter]
+    ) -> None:
         self._stage = stage
         self._door = door
         self._reader, self._writer = streams
         self._answer = b""
 
     @classmethod
-    async def begun(cls, stage: Stage, door: Door) -> "_Client":
+    async def begun(cls, stage: BenchStage, door: BenchDoor) -> "_Client":
         client = cls(stage, door, await asyncio.open_connection("127.0.0.1", _PORT))
         await client.call(door.begin(stage))
         return client
@@ -254,7 +256,7 @@ class _Client:
         return b"".join(parts)
 
 
-def _beginning(stage: Stage) -> dict[str, Any]:
+def _beginning(stage: BenchStage) -> dict[str, Any]:
     return {"workflowId": stage.workflow_id, "goal": "Measure"}
 
 

@@ -16,9 +16,9 @@ from teams_app.services.teams import found_team
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.services.publishing import publish_revision
 from workflows_app.services.workflows import create_workflow
-from workrail_site.bench.doors import Ask, Door, open_client
+from workrail_site.bench.doors import Ask, BenchDoor, open_client
 from workrail_site.bench.figures import Figure
-from workrail_site.bench.stage import Stage, endless_document
+from workrail_site.bench.stage import BenchStage, endless_document
 
 _PAUSE_SECONDS = 0.02
 
@@ -33,7 +33,7 @@ class Noise:
         return ", ".join(f"{count} times {status}" for status, count in sorted(self.statuses.items()))
 
 
-def second_team(stage: Stage) -> Stage:
+def second_team(stage: BenchStage) -> BenchStage:
     """Another team with the same workflow and a key of its own."""
     now = timezone.now()
     owner = replace(stage.owner, team_id=found_team(actor=stage.owner, name="Neighbours", now=now).id)
@@ -45,7 +45,7 @@ def second_team(stage: Stage) -> Stage:
 
 
 def measure_neighbours(
-    *, quiet: Stage, loud: Stage, door: Door, clients: int, seconds: float
+    *, quiet: BenchStage, loud: BenchStage, door: BenchDoor, clients: int, seconds: float
 ) -> tuple[Sequence[Figure], Noise]:
     """The quiet team's calls without and with the flood, which comes from another process: it must not hold up the clock."""
     alone = asyncio.run(_walk(quiet, door, seconds))
@@ -62,7 +62,7 @@ def measure_neighbours(
     return figures, Noise(statuses=statuses)
 
 
-def _flooded(loud: Stage, door: Door, clients: int, seconds: float) -> dict[int, int]:
+def _flooded(loud: BenchStage, door: BenchDoor, clients: int, seconds: float) -> dict[int, int]:
     async def all_at_once() -> None:
         until = time.perf_counter() + seconds
         await asyncio.gather(*(_flood(loud, door.begin(loud), door, until, statuses) for _ in range(clients)))
@@ -72,7 +72,7 @@ def _flooded(loud: Stage, door: Door, clients: int, seconds: float) -> dict[int,
     return statuses
 
 
-async def _walk(stage: Stage, door: Door, seconds: float) -> list[float]:
+async def _walk(stage: BenchStage, door: BenchDoor, seconds: float) -> list[float]:
     """As an agent does, with a pause after each answer."""
     client = await open_client(stage, door)
     latencies = []
@@ -84,7 +84,7 @@ async def _walk(stage: Stage, door: Door, seconds: float) -> list[float]:
     return latencies
 
 
-async def _flood(stage: Stage, ask: Ask, door: Door, until: float, statuses: dict[int, int]) -> None:
+async def _flood(stage: BenchStage, ask: Ask, door: BenchDoor, until: float, statuses: dict[int, int]) -> None:
     """The same request over and over, whatever is answered."""
     client = await open_client(stage, door, begins=False)
     while time.perf_counter() < until:

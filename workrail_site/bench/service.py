@@ -16,13 +16,13 @@ from sessions_app.engine.decisions import EnterActivity
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.submissions import Submission
-from sessions_app.services.beginning import Beginning, start_run
-from sessions_app.services.handles import Wish, begin as begin_session
-from sessions_app.services.handover import Call, enter_activity
-from sessions_app.services.navigation import steer_run
-from sessions_app.services.runs import advance_run
+from sessions_app.services.moves.beginning import Beginning, start_run
+from sessions_app.services.moves.handed_over import HandoverCall, enter_activity
+from sessions_app.services.moves.runs import advance_run
+from sessions_app.services.moves.session_tokens import Wish, begin as begin_session
+from sessions_app.services.moves.steered import steer_run
 from workrail_site.bench.figures import Figure
-from workrail_site.bench.stage import ACTIVITIES, LOOP_ID, NOTES, Stage, activity_steps
+from workrail_site.bench.stage import ACTIVITIES, LOOP_ID, NOTES, BenchStage, activity_steps
 from workrail_site.dialects.activities.speech import ACTIVITIES as HANDED_OVER
 from workrail_site.dialects.navigation.situations import NAVIGATION
 from workrail_site.dialects.rail.replies import RAIL
@@ -32,13 +32,13 @@ _WARM_CALLS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walk:
+class BenchWalk:
     """A way to take a run on. `prepare` leads to where `step` may be measured, and is not."""
 
     name: str
-    begin: Callable[[Stage], dict[str, Any]]
-    step: Callable[[Stage, dict[str, Any]], dict[str, Any]]
-    prepare: Callable[[Stage, dict[str, Any]], dict[str, Any]] = lambda _stage, value: value
+    begin: Callable[[BenchStage], dict[str, Any]]
+    step: Callable[[BenchStage, dict[str, Any]], dict[str, Any]]
+    prepare: Callable[[BenchStage, dict[str, Any]], dict[str, Any]] = lambda _stage, value: value
 
 
 @dataclass(slots=True)
@@ -47,16 +47,16 @@ class _Tally:
     latencies_ms: list[float] = field(default_factory=list)
 
 
-def advancing() -> Walk:
-    return Walk(name="advance in process", begin=begin, step=advance)
+def advancing() -> BenchWalk:
+    return BenchWalk(name="advance in process", begin=begin, step=advance)
 
 
-def steering() -> Walk:
+def steering() -> BenchWalk:
     """The same workflow by hand: its steps are measured, the beginning of a round of its loop is not."""
-    return Walk(name="complete_step in process", begin=_begin_by_hand, step=_complete, prepare=_go_round)
+    return BenchWalk(name="complete_step in process", begin=_begin_by_hand, step=_complete, prepare=_go_round)
 
 
-def measure_service(*, stage: Stage, walk: Walk, clients: int, seconds: float) -> Figure:
+def measure_service(*, stage: BenchStage, walk: BenchWalk, clients: int, seconds: float) -> Figure:
     tallies = [_Tally() for _ in range(clients)]
     ready = threading.Barrier(clients + 1)
     stop = threading.Event()
@@ -80,17 +80,17 @@ def measure_service(*, stage: Stage, walk: Walk, clients: int, seconds: float) -
     )
 
 
-def handing() -> Walk:
+def handing() -> BenchWalk:
     """From one activity to the next, with a manifest of the steps of the one that is left."""
-    return Walk(name="next_activity in process", begin=_begin_session, step=_enter_next)
+    return BenchWalk(name="next_activity in process", begin=_begin_session, step=_enter_next)
 
 
-def begin(stage: Stage) -> dict[str, Any]:
+def begin(stage: BenchStage) -> dict[str, Any]:
     beginning = Beginning(workflow_id=stage.workflow_id, goal="Measure")
     return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=RAIL).value
 
 
-def advance(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
+def advance(stage: BenchStage, value: dict[str, Any]) -> dict[str, Any]:
     tokens = value["nextCall"]["params"]
     reply = advance_run(
         actor=stage.actor,
@@ -104,7 +104,7 @@ def advance(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
     return reply.value
 
 
-def age_ratio(*, stage: Stage, events: int, calls: int) -> float:
+def age_ratio(*, stage: BenchStage, events: int, calls: int) -> float:
     """What an advance takes in a session of so many events, over what one takes at event 5; measured in turns."""
     old = begin(stage)
     for _ in range(events // EVENTS_PER_ADVANCE):
@@ -118,7 +118,7 @@ def age_ratio(*, stage: Stage, events: int, calls: int) -> float:
     return statistics.median(times["old"]) / statistics.median(times["young"])
 
 
-def ratio_in_turns(*, stage: Stage, walk: Walk, base: Walk, calls: int) -> float:
+def ratio_in_turns(*, stage: BenchStage, walk: BenchWalk, base: BenchWalk, calls: int) -> float:
     """What a step of one walk takes over what one of the other takes, at the median."""
     walks = (walk, base)
     values = [each.begin(stage) for each in walks]
@@ -131,13 +131,13 @@ def ratio_in_turns(*, stage: Stage, walk: Walk, base: Walk, calls: int) -> float
     return statistics.median(times[0]) / statistics.median(times[1])
 
 
-def _timed(stage: Stage, walk: Walk, value: dict[str, Any]) -> tuple[dict[str, Any], float]:
+def _timed(stage: BenchStage, walk: BenchWalk, value: dict[str, Any]) -> tuple[dict[str, Any], float]:
     begun = time.perf_counter()
     following = walk.step(stage, value)
     return following, time.perf_counter() - begun
 
 
-def _work(stage: Stage, walk: Walk, tally: _Tally, ready: threading.Barrier, stop: threading.Event) -> None:
+def _work(stage: BenchStage, walk: BenchWalk, tally: _Tally, ready: threading.Barrier, stop: threading.Event) -> None:
     try:
         value = walk.begin(stage)
         for _ in range(_WARM_CALLS):
@@ -151,23 +151,23 @@ def _work(stage: Stage, walk: Walk, tally: _Tally, ready: threading.Barrier, sto
         connection.close()
 
 
-def _begin_by_hand(stage: Stage) -> dict[str, Any]:
+def _begin_by_hand(stage: BenchStage) -> dict[str, Any]:
     beginning = Beginning(workflow_id=stage.workflow_id, dialect=Dialect.NAVIGATION)
     return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=RAIL).value
 
 
-def _complete(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
+def _complete(stage: BenchStage, value: dict[str, Any]) -> dict[str, Any]:
     step = next(offer for offer in offers(value) if offer["action"] == "complete_step")
     return _steer(stage, value, CompleteStep(step_id=step["step"]))
 
 
-def _go_round(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
+def _go_round(stage: BenchStage, value: dict[str, Any]) -> dict[str, Any]:
     if any(offer["action"] == "complete_step" for offer in offers(value)):
         return value
     return _steer(stage, value, AdvanceLoop(loop_id=LOOP_ID))
 
 
-def _steer(stage: Stage, value: dict[str, Any], action: Action) -> dict[str, Any]:
+def _steer(stage: BenchStage, value: dict[str, Any], action: Action) -> dict[str, Any]:
     following = steer_run(
         actor=stage.actor,
         state_token=value["state"],
@@ -181,14 +181,14 @@ def _steer(stage: Stage, value: dict[str, Any], action: Action) -> dict[str, Any
     return following
 
 
-def _begin_session(stage: Stage) -> dict[str, Any]:
+def _begin_session(stage: BenchStage) -> dict[str, Any]:
     wish = Wish(dialect=Dialect.SESSION, workflow_id=stage.activities_id)
     begun = begin_session(actor=stage.actor, wish=wish, now=timezone.now(), entropy=os.urandom)
     return {"session_token": begun.held.token, "activity_id": ""}
 
 
-def _enter_next(stage: Stage, value: dict[str, Any]) -> dict[str, Any]:
-    call = Call(
+def _enter_next(stage: BenchStage, value: dict[str, Any]) -> dict[str, Any]:
+    call = HandoverCall(
         actor=stage.actor,
         dialect=Dialect.SESSION,
         token=value["session_token"],

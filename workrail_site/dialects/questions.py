@@ -8,16 +8,16 @@ from django.conf import settings
 from sessions_app.engine.checkpoints import Authority
 from sessions_app.engine.state import Snapshot
 from sessions_app.selectors.checkpoints import CheckpointValue
-from workrail_site.mcp.eliciting import Question
+from workrail_site.mcp.eliciting import ElicitedQuestion
 from workrail_site.studio_addresses import question_address
 
 
-def as_question(asked: CheckpointValue) -> Question | None:
+def as_question(asked: CheckpointValue) -> ElicitedQuestion | None:
     """None where only a signed-in person answers and nobody could open the page for it."""
     human = asked.authority is Authority.HUMAN
     if human and not settings.PUBLIC_URL:
         return None
-    return Question(
+    return ElicitedQuestion(
         key=f"checkpoint-{asked.checkpoint_id}",
         name=asked.checkpoint_id,
         title=asked.title or asked.checkpoint_id,

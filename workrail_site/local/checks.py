@@ -21,7 +21,7 @@ _APPS = ("workrail_site", "teams_app", "workflows_app", "sessions_app", "traces_
 _PROCESSES = "2"
 
 
-class Stage(StrEnum):
+class CheckStage(StrEnum):
     LINT = "lint"
     TYPES = "types"
     IMPORTS = "imports"
@@ -31,13 +31,13 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    stage: Stage
+    stage: CheckStage
     name: str
     command: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class CheckFinding:
     check: Check
     exit_code: int
     seconds: float
@@ -51,23 +51,23 @@ class Finding:
         return f"  {self.check.name:<12} {verdict:<12} {self.seconds:6.1f} s"
 
 
-def read_arguments(arguments: Sequence[str]) -> tuple[frozenset[Stage], list[str]]:
+def read_arguments(arguments: Sequence[str]) -> tuple[frozenset[CheckStage], list[str]]:
     """The stages that are wanted, and what belongs to pytest."""
     parser = argparse.ArgumentParser(
         prog="./workrail test", allow_abbrev=False, epilog="Everything else goes to pytest."
     )
-    parser.add_argument("--only", choices=[stage.value for stage in Stage], action="append", default=[])
+    parser.add_argument("--only", choices=[stage.value for stage in CheckStage], action="append", default=[])
     found, rest = parser.parse_known_args(arguments)
-    return frozenset(Stage(name) for name in found.only) or frozenset(Stage), rest
+    return frozenset(CheckStage(name) for name in found.only) or frozenset(CheckStage), rest
 
 
 def run(arguments: Sequence[str], *, places: Places, environment: Environment) -> int:
     """Returns the exit code of the first check that failed. The tests run only when all before them passed."""
     stages, for_pytest = read_arguments(arguments[1:])
     with _tool_environ(stages, places) as environ:
-        findings: list[Finding] = []
+        findings: list[CheckFinding] = []
         for each in planned_checks(stages, for_pytest, environment=environment, places=places):
-            if each.stage is Stage.TESTS and not all(finding.is_good for finding in findings):
+            if each.stage is CheckStage.TESTS and not all(finding.is_good for finding in findings):
                 break
             findings.append(_run(each, environ=environ, places=places))
     print("\n" + "\n".join(finding.as_line() for finding in findings), flush=True)
@@ -75,28 +75,30 @@ def run(arguments: Sequence[str], *, places: Places, environment: Environment) -
 
 
 def planned_checks(
-    stages: frozenset[Stage], for_pytest: Sequence[str], *, environment: Environment, places: Places
+    stages: frozenset[CheckStage], for_pytest: Sequence[str], *, environment: Environment, places: Places
 ) -> list[Check]:
-    return [each for stage in Stage if stage in stages for each in _checks_of(stage, for_pytest, environment, places)]
+    return [
+        each for stage in CheckStage if stage in stages for each in _checks_of(stage, for_pytest, environment, places)
+    ]
 
 
-def _checks_of(stage: Stage, for_pytest: Sequence[str], environment: Environment, places: Places) -> list[Check]:
+def _checks_of(stage: CheckStage, for_pytest: Sequence[str], environment: Environment, places: Places) -> list[Check]:
     ruff, python = environment.tool("ruff"), str(environment.python)
     match stage:
-        case Stage.LINT:
+        case CheckStage.LINT:
             return [
                 Check(stage=stage, name="lint", command=(ruff, "check", ".", "workrail")),
                 Check(stage=stage, name="format", command=(ruff, "format", "--check", "--quiet", ".", "workrail")),
             ]
-        case Stage.TYPES:
+        case CheckStage.TYPES:
             return [Check(stage=stage, name="types", command=(environment.tool("mypy"), *_APPS))]
-        case Stage.IMPORTS:
+        case CheckStage.IMPORTS:
             command = (environment.tool("lint-imports"), *_import_cache(places))
             return [Check(stage=stage, name="imports", command=command)]
-        case Stage.MIGRATIONS:
+        case CheckStage.MIGRATIONS:
             arguments = ("manage.py", "makemigrations", "--check", "--dry-run")
             return [Check(stage=stage, name="migrations", command=(python, *arguments))]
-        case Stage.TESTS:
+        case CheckStage.TESTS:
             flags = (*_parallel(for_pytest), *for_pytest)
             return [Check(stage=stage, name="tests", command=(python, "-m", "pytest", *flags))]
         case _:
@@ -110,10 +112,10 @@ def _parallel(for_pytest: Sequence[str]) -> list[str]:
 
 
 @contextlib.contextmanager
-def _tool_environ(stages: frozenset[Stage], places: Places) -> Iterator[dict[str, str]]:
+def _tool_environ(stages: frozenset[CheckStage], places: Places) -> Iterator[dict[str, str]]:
     """One pair of servers serves the migrations check and the tests; the other checks need none."""
     environ = {**os.environ, **_caches(places)}
-    if not stages & {Stage.MIGRATIONS, Stage.TESTS}:
+    if not stages & {CheckStage.MIGRATIONS, CheckStage.TESTS}:
         yield environ
         return
     account = server_account()
@@ -137,8 +139,8 @@ def _import_cache(places: Places) -> tuple[str, ...]:
     return () if is_writable(places.checkout) else ("--cache-dir", str(places.home / "cache" / "imports"))
 
 
-def _run(each: Check, *, environ: Mapping[str, str], places: Places) -> Finding:
+def _run(each: Check, *, environ: Mapping[str, str], places: Places) -> CheckFinding:
     print(f"\n== {each.name}: {' '.join(each.command)}", flush=True)
     started_at = time.monotonic()
     exit_code = run_in_foreground(each.command, environ=environ, folder=places.checkout)
-    return Finding(check=each, exit_code=exit_code, seconds=time.monotonic() - started_at)
+    return CheckFinding(check=each, exit_code=exit_code, seconds=time.monotonic() - started_at)

@@ -13,7 +13,7 @@ from workrail_site.local.problems import SetupProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class ClaimHolder:
     """Who uses the data, for whoever comes second."""
 
     pid: int
@@ -27,9 +27,9 @@ class Holder:
 class Claim:
     file: IO[str]
     # Who held it last, if that one did not give it back: it was killed, and may have left things behind.
-    killed: Holder | None
+    killed: ClaimHolder | None
 
-    def write(self, holder: Holder) -> None:
+    def write(self, holder: ClaimHolder) -> None:
         self.file.seek(0)
         self.file.truncate()
         json.dump(asdict(holder), self.file)
@@ -45,7 +45,7 @@ def claimed(path: Path, *, command: str) -> Iterator[Claim]:
         except BlockingIOError:
             raise _taken(read_holder(path), path) from None
         claim = Claim(file=file, killed=read_holder(path))
-        claim.write(Holder(pid=os.getpid(), command=command))
+        claim.write(ClaimHolder(pid=os.getpid(), command=command))
         try:
             yield claim
         finally:
@@ -54,14 +54,14 @@ def claimed(path: Path, *, command: str) -> Iterator[Claim]:
             file.truncate()
 
 
-def read_holder(path: Path) -> Holder | None:
+def read_holder(path: Path) -> ClaimHolder | None:
     try:
-        return Holder(**json.loads(path.read_text()))
+        return ClaimHolder(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError):
         return None
 
 
-def current_holder(path: Path) -> Holder | None:
+def current_holder(path: Path) -> ClaimHolder | None:
     """Who holds the lock now; None when nobody does."""
     try:
         with path.open() as file:
@@ -69,11 +69,11 @@ def current_holder(path: Path) -> Holder | None:
     except FileNotFoundError:
         return None
     except BlockingIOError:
-        return read_holder(path) or Holder(pid=0, command="another command")
+        return read_holder(path) or ClaimHolder(pid=0, command="another command")
     return None
 
 
-def _taken(holder: Holder | None, path: Path) -> SetupProblem:
+def _taken(holder: ClaimHolder | None, path: Path) -> SetupProblem:
     elsewhere = "WORKRAIL_HOME=~/another ./workrail up --port 8001 starts a second one on data of its own"
     if holder is None:
         return SetupProblem(

@@ -16,9 +16,9 @@ import psycopg
 import redis
 
 from workrail_site.local import postgres_server
-from workrail_site.local.claim import Holder, claimed, current_holder, read_holder
+from workrail_site.local.claim import ClaimHolder, claimed, current_holder, read_holder
 from workrail_site.local.environs import application_environ
-from workrail_site.local.keys import Keys, new_keys, read_keys
+from workrail_site.local.keys import LocalKeys, new_keys, read_keys
 from workrail_site.local.places import Places, is_writable
 from workrail_site.local.ports import is_free
 from workrail_site.local.problems import SetupProblem
@@ -33,16 +33,16 @@ _PORT = 8000
 _TIMEOUT_SECONDS = 5
 
 
-class Verdict(StrEnum):
+class DoctorVerdict(StrEnum):
     OK = "ok"
     NOTE = "note"
     BROKEN = "broken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class DoctorFinding:
     subject: str
-    verdict: Verdict
+    verdict: DoctorVerdict
     text: str
     next_move: str = ""
 
@@ -51,19 +51,19 @@ class Finding:
         return f"{line}\n{'':<23}next: {self.next_move}" if self.next_move else line
 
 
-def ok(subject: str, text: str) -> Finding:
-    return Finding(subject=subject, verdict=Verdict.OK, text=text)
+def ok(subject: str, text: str) -> DoctorFinding:
+    return DoctorFinding(subject=subject, verdict=DoctorVerdict.OK, text=text)
 
 
-def note(subject: str, text: str, *, next_move: str = "") -> Finding:
-    return Finding(subject=subject, verdict=Verdict.NOTE, text=text, next_move=next_move)
+def note(subject: str, text: str, *, next_move: str = "") -> DoctorFinding:
+    return DoctorFinding(subject=subject, verdict=DoctorVerdict.NOTE, text=text, next_move=next_move)
 
 
-def broken(subject: str, text: str, *, next_move: str) -> Finding:
-    return Finding(subject=subject, verdict=Verdict.BROKEN, text=text, next_move=next_move)
+def broken(subject: str, text: str, *, next_move: str) -> DoctorFinding:
+    return DoctorFinding(subject=subject, verdict=DoctorVerdict.BROKEN, text=text, next_move=next_move)
 
 
-def from_problem(subject: str, problem: SetupProblem) -> Finding:
+def from_problem(subject: str, problem: SetupProblem) -> DoctorFinding:
     return broken(subject, problem.message, next_move=problem.next_move)
 
 
@@ -76,10 +76,12 @@ def run(arguments: Sequence[str], *, places: Places, environment: Environment) -
     for finding in findings(places=places, environment=environment, port=options.port, environ=os.environ):
         print(finding.as_text(), flush=True)
         verdicts.add(finding.verdict)
-    return 1 if Verdict.BROKEN in verdicts else 0
+    return 1 if DoctorVerdict.BROKEN in verdicts else 0
 
 
-def findings(*, places: Places, environment: Environment, port: int, environ: Mapping[str, str]) -> Iterator[Finding]:
+def findings(
+    *, places: Places, environment: Environment, port: int, environ: Mapping[str, str]
+) -> Iterator[DoctorFinding]:
     holder = current_holder(places.claim)
     yield look_at_environment(environment)
     yield look_at_home(places.home)
@@ -90,19 +92,19 @@ def findings(*, places: Places, environment: Environment, port: int, environ: Ma
     yield from _look_at_servers(places, environment, holder, environ)
 
 
-def look_at_environment(environment: Environment) -> Finding:
+def look_at_environment(environment: Environment) -> DoctorFinding:
     stamp = read_stamp(environment)
     lock = f", locks/{stamp.lock}.txt" if stamp else ""
     return ok("environment", f"Python {platform.python_version()} in {environment.folder}{lock}")
 
 
-def look_at_home(home: Path) -> Finding:
+def look_at_home(home: Path) -> DoctorFinding:
     if not is_writable(home):
         return broken("home", f"{home} cannot be written", next_move="WORKRAIL_HOME=~/workrail ./workrail up")
     return ok("home", str(home)) if home.exists() else note("home", f"{home} is made by the first ./workrail up")
 
 
-def look_at_disk(home: Path, *, needed_bytes: int = _ENOUGH_DISK_BYTES) -> Finding:
+def look_at_disk(home: Path, *, needed_bytes: int = _ENOUGH_DISK_BYTES) -> DoctorFinding:
     nearest = next(path for path in (home, *home.parents) if path.exists())
     free = shutil.disk_usage(nearest).free
     text = f"{free / 1024**3:.1f} GiB free"
@@ -111,7 +113,7 @@ def look_at_disk(home: Path, *, needed_bytes: int = _ENOUGH_DISK_BYTES) -> Findi
     return ok("disk", text)
 
 
-def look_at_keys(places: Places, environ: Mapping[str, str]) -> Finding:
+def look_at_keys(places: Places, environ: Mapping[str, str]) -> DoctorFinding:
     named = environ.get("WORKRAIL_SECRET_KEY", "").strip()
     if named:
         return _judge_secret(named, "WORKRAIL_SECRET_KEY")
@@ -125,14 +127,14 @@ def look_at_keys(places: Places, environ: Mapping[str, str]) -> Finding:
         return from_problem("keys", problem)
 
 
-def _judge_secret(secret: str, source: str) -> Finding:
+def _judge_secret(secret: str, source: str) -> DoctorFinding:
     if len(secret) >= _SECRET_CHARACTERS and len(set(secret)) >= _SECRET_VARIETY:
         return ok("keys", source)
     make = "python3 -c 'import secrets; print(secrets.token_urlsafe(48))'"
     return broken("keys", f"the secret key of {source} is weak", next_move=f"make one with: {make}")
 
 
-def look_at_run(places: Places, holder: Holder | None) -> Finding:
+def look_at_run(places: Places, holder: ClaimHolder | None) -> DoctorFinding:
     left = read_holder(places.claim) if holder is None else None
     if holder is not None:
         return ok("run", f"./workrail {holder.command} is running (process {holder.pid}) {holder.url}".rstrip())
@@ -141,7 +143,7 @@ def look_at_run(places: Places, holder: Holder | None) -> Finding:
     return ok("run", "nothing is running")
 
 
-def look_at_port(holder: Holder | None, port: int) -> Finding:
+def look_at_port(holder: ClaimHolder | None, port: int) -> DoctorFinding:
     if holder is not None and holder.url:
         host, own_port = holder.url.removeprefix("http://").rsplit(":", 1)
         answer = ask_readiness(host.strip("[]"), int(own_port))
@@ -154,8 +156,8 @@ def look_at_port(holder: Holder | None, port: int) -> Finding:
 
 
 def _look_at_servers(
-    places: Places, environment: Environment, holder: Holder | None, environ: Mapping[str, str]
-) -> Iterator[Finding]:
+    places: Places, environment: Environment, holder: ClaimHolder | None, environ: Mapping[str, str]
+) -> Iterator[DoctorFinding]:
     try:
         with _addresses(places, holder, environ) as addresses:
             if addresses is None:
@@ -163,14 +165,14 @@ def _look_at_servers(
                 return
             reached = [look_at_postgres(addresses.database_url), look_at_redis(addresses.redis_url)]
             yield from reached
-            if all(each.verdict is Verdict.OK for each in reached):
+            if all(each.verdict is DoctorVerdict.OK for each in reached):
                 yield _look_at_migrations(addresses, places, environment, environ)
     except SetupProblem as problem:
         yield from_problem("servers", problem)
 
 
 @contextlib.contextmanager
-def _addresses(places: Places, holder: Holder | None, environ: Mapping[str, str]) -> Iterator[Addresses | None]:
+def _addresses(places: Places, holder: ClaimHolder | None, environ: Mapping[str, str]) -> Iterator[Addresses | None]:
     """Those of a running `up`, the named ones, or embedded ones started for the occasion; None before a first run."""
     named = named_addresses(environ)
     if named.database_url and named.redis_url:
@@ -194,7 +196,7 @@ def _has_data(storage: Storage) -> bool:
     return storage.postgres.exists()
 
 
-def look_at_postgres(url: str) -> Finding:
+def look_at_postgres(url: str) -> DoctorFinding:
     try:
         with psycopg.connect(url, connect_timeout=_TIMEOUT_SECONDS) as connection:
             version = connection.info.server_version // 10000
@@ -204,7 +206,7 @@ def look_at_postgres(url: str) -> Finding:
     return ok("postgres", f"PostgreSQL {version} answers")
 
 
-def look_at_redis(url: str) -> Finding:
+def look_at_redis(url: str) -> DoctorFinding:
     try:
         with redis.Redis.from_url(url, socket_connect_timeout=_TIMEOUT_SECONDS) as client:
             client.ping()
@@ -215,7 +217,7 @@ def look_at_redis(url: str) -> Finding:
 
 def _look_at_migrations(
     addresses: Addresses, places: Places, environment: Environment, environ: Mapping[str, str]
-) -> Finding:
+) -> DoctorFinding:
     variables = application_environ(environ, places=places, keys=_keys(places), addresses=addresses)
     command = [str(environment.python), str(places.checkout / "manage.py"), "migrate", "--check"]
     answer = subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
@@ -229,5 +231,5 @@ def _look_at_migrations(
     return broken("migrations", "some are not applied", next_move="./workrail up applies them (or ./workrail migrate)")
 
 
-def _keys(places: Places) -> Keys:
+def _keys(places: Places) -> LocalKeys:
     return read_keys(places.keys) if places.keys.exists() else new_keys()

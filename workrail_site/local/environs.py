@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from workrail_site.local.keys import Keys
+from workrail_site.local.keys import LocalKeys
 from workrail_site.local.places import Places
 from workrail_site.local.servers import Addresses
 
@@ -13,7 +13,7 @@ _EVERY_INTERFACE = frozenset({"0.0.0.0", "::", ""})
 
 
 def application_environ(
-    environ: Mapping[str, str], *, places: Places, keys: Keys, addresses: Addresses
+    environ: Mapping[str, str], *, places: Places, keys: LocalKeys, addresses: Addresses
 ) -> dict[str, str]:
     defaults = {"WORKRAIL_ENV": "development", "DJANGO_SETTINGS_MODULE": "workrail_site.settings", **keys.as_environ()}
     forced = {

@@ -14,7 +14,7 @@ _TOKEN_KEY_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class LocalKeys:
     secret_key: str
     token_key: str
     token_key_previous: str = ""
@@ -28,20 +28,20 @@ class Keys:
         return {name: value for name, value in values.items() if value}
 
 
-def ensure_keys(path: Path) -> Keys:
+def ensure_keys(path: Path) -> LocalKeys:
     if not path.exists():
         _write(path, new_keys())
     return read_keys(path)
 
 
-def new_keys() -> Keys:
+def new_keys() -> LocalKeys:
     token_key = base64.urlsafe_b64encode(secrets.token_bytes(_TOKEN_KEY_BYTES)).decode()
-    return Keys(secret_key=secrets.token_urlsafe(_SECRET_KEY_BYTES), token_key=token_key)
+    return LocalKeys(secret_key=secrets.token_urlsafe(_SECRET_KEY_BYTES), token_key=token_key)
 
 
-def read_keys(path: Path) -> Keys:
+def read_keys(path: Path) -> LocalKeys:
     try:
-        return Keys(**json.loads(path.read_text()))
+        return LocalKeys(**json.loads(path.read_text()))
     except (ValueError, TypeError) as error:
         raise SetupProblem(
             f"{path} does not hold the keys of this installation ({error}).",
@@ -49,7 +49,7 @@ def read_keys(path: Path) -> Keys:
         ) from error
 
 
-def _write(path: Path, keys: Keys) -> None:
+def _write(path: Path, keys: LocalKeys) -> None:
     """Whole or not at all, and never readable by others, not even for a moment."""
     unfinished = path.with_name(f"{path.name}.new")
     unfinished.unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 import os
 
-from workrail_site.local.claim import Holder, claimed, current_holder
+from workrail_site.local.claim import ClaimHolder, claimed, current_holder
 from workrail_site.local.environs import application_environ
 from workrail_site.local.foreground import run_in_foreground
 from workrail_site.local.keys import ensure_keys
@@ -37,7 +37,7 @@ def addresses_at_hand(arguments: list[str], places: Places) -> Addresses | None:
     return _addresses_of_up(current_holder(places.claim), named)
 
 
-def _addresses_of_up(holder: Holder | None, named: Addresses) -> Addresses | None:
+def _addresses_of_up(holder: ClaimHolder | None, named: Addresses) -> Addresses | None:
     if holder is None or not holder.database_url:
         return None
     return Addresses(

@@ -7,7 +7,7 @@ _MARKER = "workrail-prepared "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CommandOutcome:
     """The password and the key exist only here and on the screen; empty unless this was the first run."""
 
     created: bool
@@ -21,7 +21,7 @@ class Outcome:
         return _MARKER + json.dumps(asdict(self))
 
 
-def read_outcome(line: str) -> Outcome | None:
+def read_outcome(line: str) -> CommandOutcome | None:
     if not line.startswith(_MARKER):
         return None
-    return Outcome(**json.loads(line.removeprefix(_MARKER)))
+    return CommandOutcome(**json.loads(line.removeprefix(_MARKER)))

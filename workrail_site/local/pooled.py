@@ -11,7 +11,7 @@ from pathlib import Path
 from workrail_site.local.accounts import give, server_account
 from workrail_site.local.postgres_server import APP_ROLE, ROLE, UPKEEP_ROLE
 from workrail_site.local.problems import SetupProblem
-from workrail_site.local.processes import Child, Program, describe_end, ignore_line, start
+from workrail_site.local.processes import Child, LocalProgram, describe_end, ignore_line, start
 
 ASKED_FOR = "WORKRAIL_TESTS_POOLED"
 PORT = 6432
@@ -59,7 +59,7 @@ def start_pool(sockets: Path) -> Child:
     for path in (folder, *folder.iterdir()):
         give(account, path)
     command = [_program(), str(folder / "config")]
-    program = Program(name="pgbouncer", command=command, environ=os.environ, folder=Path("/"), account=account)
+    program = LocalProgram(name="pgbouncer", command=command, environ=os.environ, folder=Path("/"), account=account)
     child = start(program, sink=ignore_line)
     deadline = time.monotonic() + _START_SECONDS
     while not (sockets / f".s.PGSQL.{PORT}").exists():

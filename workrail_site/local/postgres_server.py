@@ -13,7 +13,7 @@ from urllib.parse import quote
 from workrail_site.local.accounts import Account, give, nameless_prefix, run_as
 from workrail_site.local.binaries import PostgresPrograms
 from workrail_site.local.problems import SetupProblem
-from workrail_site.local.processes import Child, LineSink, Program, describe_end, guarded, start
+from workrail_site.local.processes import Child, LineSink, LocalProgram, describe_end, guarded, start
 
 DATABASE = "workrail"
 ROLE = "workrail"
@@ -176,7 +176,7 @@ def _initdb_command(cluster: Cluster, target: Path) -> list[str]:
 def start_postgres(cluster: Cluster, *, environ: Mapping[str, str], sink: LineSink) -> Child:
     settings = _ALWAYS | (_DURABLE if cluster.is_durable else _FLEETING)
     settings |= {"unix_socket_directories": str(cluster.sockets)}
-    program = Program(
+    program = LocalProgram(
         name="postgres",
         command=[cluster.programs.program("postgres"), "-D", str(cluster.data), *_as_flags(settings)],
         environ={name: value for name, value in environ.items() if not name.startswith("PG")},

@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from workrail_site.local.outcome import Outcome, read_outcome
+from workrail_site.local.outcome import CommandOutcome, read_outcome
 from workrail_site.local.places import Places
 from workrail_site.local.problems import SetupProblem
-from workrail_site.local.processes import Child, LineSink, Program, start, stop_together
+from workrail_site.local.processes import Child, LineSink, LocalProgram, start, stop_together
 
 _GRACE_SECONDS = 25
 
@@ -15,7 +15,7 @@ _GRACE_SECONDS = 25
 class _Listener:
     def __init__(self, sink: LineSink) -> None:
         self._sink = sink
-        self.outcome: Outcome | None = None
+        self.outcome: CommandOutcome | None = None
 
     def __call__(self, name: str, line: str) -> None:
         found = read_outcome(line)
@@ -30,7 +30,7 @@ class Preparation:
     child: Child
     listener: _Listener
 
-    def wait(self) -> Outcome:
+    def wait(self) -> CommandOutcome:
         self.child.process.wait()
         lines = self.child.last_lines()
         if self.listener.outcome is None:
@@ -45,7 +45,7 @@ class Preparation:
 def preparing(python: str, *, environ: Mapping[str, str], places: Places, sink: LineSink) -> Iterator[Preparation]:
     listener = _Listener(sink)
     command = [python, "-m", "workrail_site.local.prepare"]
-    child = start(Program(name="prepare", command=command, environ=environ, folder=places.checkout), sink=listener)
+    child = start(LocalProgram(name="prepare", command=command, environ=environ, folder=places.checkout), sink=listener)
     try:
         yield Preparation(child=child, listener=listener)
     finally:

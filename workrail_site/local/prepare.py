@@ -10,7 +10,7 @@ import django
 from django.core.management import call_command, get_commands
 from django.urls import NoReverseMatch, reverse
 
-from workrail_site.local.outcome import Outcome
+from workrail_site.local.outcome import CommandOutcome
 
 _STUDIO_NAMES = ("studio:index", "admin:index")
 
@@ -27,11 +27,11 @@ def main() -> None:
     print(_first_run().as_line())
 
 
-def _first_run() -> Outcome:
+def _first_run() -> CommandOutcome:
     printed = io.StringIO()
     call_command("first_run", stdout=printed)
     told = json.loads(printed.getvalue().strip().splitlines()[-1])
-    return Outcome(
+    return CommandOutcome(
         created=told["created"],
         team=told["team"],
         username=told["username"],

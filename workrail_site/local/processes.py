@@ -49,7 +49,7 @@ class Child:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class LocalProgram:
     """What to run. The stop signal is also what the kernel sends when the starter is killed, unless another one is named."""
 
     name: str
@@ -61,7 +61,7 @@ class Program:
     account: Account | None = None
 
 
-def start(program: Program, *, sink: LineSink) -> Child:
+def start(program: LocalProgram, *, sink: LineSink) -> Child:
     """Call from the main thread only: the kernel's parent-death signal follows the thread that forked."""
     process = subprocess.Popen(
         [*_guarded(program), *program.command[1:]],
@@ -79,7 +79,7 @@ def start(program: Program, *, sink: LineSink) -> Child:
     return Child(name=program.name, process=process, stop_signal=program.stop_signal, pump=pump, tail=tail)
 
 
-def _guarded(program: Program) -> list[str]:
+def _guarded(program: LocalProgram) -> list[str]:
     executable = shutil.which(program.command[0], path=program.environ.get("PATH"))
     if executable is None:
         raise SetupProblem(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from workrail_site.local.environs import with_defaults
 from workrail_site.local.places import Places
-from workrail_site.local.processes import Program
+from workrail_site.local.processes import LocalProgram
 
 # Celery would repeat the checks that ran with the migrations. Fewer malloc arenas: less memory for the same work.
 _THRIFT = {"SKIP_CHECKS": "1", "MALLOC_ARENA_MAX": "2"}
@@ -13,18 +13,18 @@ _THRIFT = {"SKIP_CHECKS": "1", "MALLOC_ARENA_MAX": "2"}
 _CALM = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser"}
 
 
-def web_program(python: str, *, host: str, port: int, environ: Mapping[str, str], places: Places) -> Program:
+def web_program(python: str, *, host: str, port: int, environ: Mapping[str, str], places: Places) -> LocalProgram:
     flags = f"--interface asgi --host {host} --port {port} --workers 1 --no-ws --log-level warning"
     return _program("web", [python, "-m", "granian", *flags.split(), "workrail_site.asgi:application"], environ, places)
 
 
-def worker_program(python: str, *, environ: Mapping[str, str], places: Places) -> Program:
+def worker_program(python: str, *, environ: Mapping[str, str], places: Places) -> LocalProgram:
     flags = "--pool threads --concurrency 2 --loglevel INFO --without-gossip --without-mingle --without-heartbeat"
     command = [*_celery(python), "worker", *flags.split()]
     return _program("worker", command, with_defaults(environ, _CALM), places, death_signal=signal.SIGKILL)
 
 
-def beat_program(python: str, *, environ: Mapping[str, str], places: Places) -> Program:
+def beat_program(python: str, *, environ: Mapping[str, str], places: Places) -> LocalProgram:
     flags = ["--loglevel", "WARNING", "--pidfile=", "--schedule", str(places.beat_schedule)]
     return _program("beat", [*_celery(python), "beat", *flags], environ, places, death_signal=signal.SIGKILL)
 
@@ -40,9 +40,9 @@ def _program(
     places: Places,
     *,
     death_signal: signal.Signals | None = None,
-) -> Program:
+) -> LocalProgram:
     """Whoever is asked to end while its broker goes as well, as when the starter is killed, waits long for the broker."""
-    return Program(
+    return LocalProgram(
         name=name,
         command=command,
         environ=with_defaults(environ, _THRIFT),

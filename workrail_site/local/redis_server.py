@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from workrail_site.local.problems import SetupProblem
-from workrail_site.local.processes import Child, LineSink, Program, describe_end, start
+from workrail_site.local.processes import Child, LineSink, LocalProgram, describe_end, start
 
 _START_SECONDS = 30
 _POLL_SECONDS = 0.01
@@ -40,7 +40,8 @@ def start_redis(
     flags = [text for name, value in settings.items() for text in (f"--{name}", value)]
     command = [str(program), *flags]
     return start(
-        Program(name="valkey", command=command, environ=environ, folder=data, stop_signal=signal.SIGTERM), sink=sink
+        LocalProgram(name="valkey", command=command, environ=environ, folder=data, stop_signal=signal.SIGTERM),
+        sink=sink,
     )
 
 

@@ -1,13 +1,13 @@
 """What `up` says when everything runs: where to go, what to keep, what to try."""
 
 from teams_app.engine.client_kit import ClientName, setup_for
-from workrail_site.local.outcome import Outcome
+from workrail_site.local.outcome import CommandOutcome
 
 MCP_PATH = "/mcp/rail"
 _SHOWN = (ClientName.CLAUDE_CODE, ClientName.CURSOR)
 
 
-def first_screen(outcome: Outcome, *, url: str) -> str:
+def first_screen(outcome: CommandOutcome, *, url: str) -> str:
     return "\n".join(
         [
             "",
@@ -28,7 +28,7 @@ def first_screen(outcome: Outcome, *, url: str) -> str:
     )
 
 
-def later_screen(outcome: Outcome, *, url: str) -> str:
+def later_screen(outcome: CommandOutcome, *, url: str) -> str:
     return "\n".join(
         [
             "",
@@ -43,7 +43,7 @@ def later_screen(outcome: Outcome, *, url: str) -> str:
     )
 
 
-def secrets_only(outcome: Outcome) -> str:
+def secrets_only(outcome: CommandOutcome) -> str:
     """For a first run that fails after the account was made: what was made is not shown again."""
     return (
         "  The account and the key were made before this went wrong. They are shown once: keep them.\n"

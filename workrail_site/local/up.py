@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from functools import partial
 
 from workrail_site.local import disk, migration_mark, screen
-from workrail_site.local.claim import Claim, Holder, claimed
+from workrail_site.local.claim import Claim, ClaimHolder, claimed
 from workrail_site.local.environs import allowed_hosts, application_environ, bracketed, reachable_host
 from workrail_site.local.interrupts import Interrupts, interrupts
 from workrail_site.local.keys import ensure_keys
 from workrail_site.local.log_stream import LogStream
 from workrail_site.local.named_servers import refuse_unreachable
-from workrail_site.local.outcome import Outcome
+from workrail_site.local.outcome import CommandOutcome
 from workrail_site.local.places import Places, prepare_home
 from workrail_site.local.ports import refuse_taken_port
 from workrail_site.local.preparation import preparing
 from workrail_site.local.problems import SetupProblem
-from workrail_site.local.processes import Child, Program, describe_end, first_ended, start, stop_together
+from workrail_site.local.processes import Child, LocalProgram, describe_end, first_ended, start, stop_together
 from workrail_site.local.programs import beat_program, web_program, worker_program
 from workrail_site.local.readiness import Readiness, ask_readiness, public_name
 from workrail_site.local.reset import delete_data
@@ -123,7 +123,7 @@ def _serve(up: _Up) -> None:
             _watch(up, running, children, programs)
 
 
-def _clear_the_way(up: _Up, killed: Holder | None) -> None:
+def _clear_the_way(up: _Up, killed: ClaimHolder | None) -> None:
     if killed is not None:
         say(f"the last run (process {killed.pid}) was killed; its data is kept, carrying on from there")
     if up.options.reset:
@@ -151,7 +151,7 @@ def _announce_servers(storage: Storage) -> None:
 def _write_holder(claim: Claim, running: Running, options: Options) -> None:
     addresses = running.addresses
     claim.write(
-        Holder(
+        ClaimHolder(
             pid=os.getpid(),
             command="up",
             url=options.url,
@@ -161,7 +161,7 @@ def _write_holder(claim: Claim, running: Running, options: Options) -> None:
     )
 
 
-def _start_application(up: _Up, storage: Storage, running: Running, children: list[Child]) -> list[Program]:
+def _start_application(up: _Up, storage: Storage, running: Running, children: list[Child]) -> list[LocalProgram]:
     """Fills `children` as they start, so that whatever was started ends, wherever this stops."""
     environ = _environ(up, running)
     web, *others = _programs(up, environ, running)
@@ -188,7 +188,7 @@ def _environ(up: _Up, running: Running) -> dict[str, str]:
     return environ | {"WORKRAIL_ALLOWED_HOSTS": allowed_hosts(os.environ, host=up.options.host)}
 
 
-def _programs(up: _Up, environ: Mapping[str, str], running: Running) -> list[Program]:
+def _programs(up: _Up, environ: Mapping[str, str], running: Running) -> list[LocalProgram]:
     """Each with the role of the database that it needs: none of them is the owner."""
     for_requests = {**environ, "DATABASE_URL": url_of_requests(os.environ, running.addresses)}
     web = web_program(up.python, host=up.options.host, port=up.options.port, environ=for_requests, places=up.places)
@@ -210,7 +210,7 @@ def _ended_together(signals: Interrupts) -> Iterator[list[Child]]:
 
 
 @contextlib.contextmanager
-def _shown_in_any_case(outcome: Outcome, *, url: str) -> Iterator[Callable[[], None]]:
+def _shown_in_any_case(outcome: CommandOutcome, *, url: str) -> Iterator[Callable[[], None]]:
     """What a first run made is shown once; a failure before the screen must not swallow it."""
     shown = threading.Event()
 
@@ -241,7 +241,7 @@ def _wait_until_ready(options: Options, environ: Mapping[str, str], children: Se
         answer = ask_readiness(reachable_host(options.host), options.port, name=name)
 
 
-def _watch(up: _Up, running: Running, children: list[Child], programs: Sequence[Program]) -> None:
+def _watch(up: _Up, running: Running, children: list[Child], programs: Sequence[LocalProgram]) -> None:
     """Until Ctrl-C, which arrives as an exception. What dies is started again."""
     supervisor, now_s = Supervisor(), time.monotonic()
     for place, program in enumerate(programs):

@@ -36,30 +36,37 @@ _TYPE = "resultType"
 class ToolReply:
     """The same in words, for the model, and as JSON. No fact that must be obeyed or sent back stands in only one.
 
-    `meta` is for the client's own code: many clients keep it from their model, so nothing stands in it alone.
+    `meta` is for the client's own code: many clients keep it from their model, so nothing stands in it alone. `data` is
+    the value as it was written for the record, where it was: then it is not written again.
     """
 
     text: str
     value: dict[str, Any]
     meta: Mapping[str, Any] = field(default_factory=dict)
+    data: bytes = b""
 
     def telling(self, *, hidden: Sequence[str]) -> "ToolReply":
         """With a word in both forms on what was taken out of the arguments before anything of them was kept."""
         if not hidden:
             return self
         text = f"{self.text}\n\n[REDACTED: {', '.join(hidden)} held what looks like a secret; it is kept as [redacted]]"
-        return replace(self, text=text, value={**self.value, REDACTED: list(hidden)})
+        return replace(self, text=text, value={**self.value, REDACTED: list(hidden)}, data=b"")
 
 
-def result_of(reply: ToolReply, *, text_only: bool) -> dict[str, Any]:
-    """The text comes first. A form that clients would refuse for its length is cut, and both forms say that one was."""
+def result_of(reply: ToolReply, *, text_only: bool, written: bool = False) -> dict[str, Any]:
+    """The text comes first. A form that clients would refuse for its length is cut, and both forms say that one was.
+
+    `written`: the result is to be written as JSON next, for which its value is put in as it is written already.
+    """
+    data = reply.data or orjson.dumps(reply.value)
     cut_text = _is_long(reply.text.encode("utf-8"))
-    cut_value = _is_long(orjson.dumps(reply.value))
+    cut_value = _is_long(data)
     text = _cut(reply.text) if cut_text else reply.text
     result = _result(f"{text}{_JSON_LEFT_OUT}" if cut_value and not cut_text else text)
     if not text_only:
         value = _shortened(reply.value) if cut_value else reply.value
-        result["structuredContent"] = _marked(value, text=cut_text, json=cut_value) if cut_text or cut_value else value
+        whole = orjson.Fragment(data) if written else value
+        result["structuredContent"] = _marked(value, text=cut_text, json=cut_value) if cut_text or cut_value else whole
     if reply.meta:
         result["_meta"] = dict(reply.meta)
     return result

@@ -57,7 +57,7 @@ _USUAL_SCOPES = " ".join(scope.value for scope in USUAL_SCOPES)
 Headers = Mapping[str, str]
 
 
-class Door:
+class AdmittingDoor:
     def __init__(self, application: AsgiApplication, *, workers: Workers) -> None:
         self._application = application
         self._workers = workers

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class ElicitedQuestion:
     """`url` is where a signed-in person answers; empty where the user of the client does."""
 
     key: str
@@ -43,13 +43,15 @@ class Question:
 class Asking(Protocol):
     """What a dialect knows of its questions, and does with their answers. `given` are the arguments of the call."""
 
-    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, Question | None]:
+    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, ElicitedQuestion | None]:
         """The reply, or what has come of it since it was recorded, with the question that it puts."""
         ...
 
-    def answered(self, reply: ToolReply, given: Mapping[str, Any], question: Question, option_id: str) -> ToolReply: ...
+    def answered(
+        self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion, option_id: str
+    ) -> ToolReply: ...
 
-    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: Question) -> ToolReply: ...
+    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion) -> ToolReply: ...
 
 
 def may_ask(context: _Context) -> bool:
@@ -93,7 +95,7 @@ class Conversation:
         except Exception as error:  # noqa: BLE001  the outermost: a defect is logged and answered in words that tell nothing
             return refused(refusal_of(error))
 
-    async def _put(self, question: Question, reply: ToolReply, given: Mapping[str, Any]) -> Any:
+    async def _put(self, question: ElicitedQuestion, reply: ToolReply, given: Mapping[str, Any]) -> Any:
         """To the user, unless a person has answered already."""
         if question.url:
             told = await self._run(partial(self._asking.told_again, reply, given, question))
@@ -101,7 +103,7 @@ class Conversation:
                 return self._told(told)
         return self._asked(question) or self._told(reply)
 
-    def _asked(self, question: Question) -> mcp_types.InputRequiredResult | None:
+    def _asked(self, question: ElicitedQuestion) -> mcp_types.InputRequiredResult | None:
         """What the client is to ask; None when it has no way of that kind."""
         capability = _capability(self._context)
         if capability is None:
@@ -117,7 +119,9 @@ class Conversation:
         request = mcp_types.ElicitRequest(params=_by_address(question) if question.url else _by_form(question))
         return mcp_types.InputRequiredResult(input_requests={question.key: request})
 
-    async def _after(self, reply: ToolReply, given: Mapping[str, Any], question: Question, said: Any) -> ToolReply:
+    async def _after(
+        self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion, said: Any
+    ) -> ToolReply:
         """A user who declines leaves the question to the conversation, where it stands in the text."""
         if not isinstance(said, mcp_types.ElicitResult) or said.action != "accept":
             return reply
@@ -146,22 +150,22 @@ async def _wait_as_asked(refusal: WorkrailError) -> None:
     await anyio.sleep(left_ms / 1000)
 
 
-def _by_form(question: Question) -> mcp_types.ElicitRequestFormParams:
+def _by_form(question: ElicitedQuestion) -> mcp_types.ElicitRequestFormParams:
     choices = [{"const": option_id, "title": label} for option_id, label in question.options]
     answer = {"type": "string", "title": question.title, "oneOf": choices}
     schema = {"type": "object", "properties": {_ANSWER: answer}, "required": [_ANSWER]}
     return mcp_types.ElicitRequestFormParams(message=question.message, requested_schema=schema)
 
 
-def _by_address(question: Question) -> mcp_types.ElicitRequestURLParams:
+def _by_address(question: ElicitedQuestion) -> mcp_types.ElicitRequestURLParams:
     return mcp_types.ElicitRequestURLParams(message=_who(question), url=question.url)
 
 
-def _elsewhere(question: Question) -> MCPError:
+def _elsewhere(question: ElicitedQuestion) -> MCPError:
     asked = {"mode": "url", "elicitationId": question.key, "url": question.url, "message": _who(question)}
     message = f"{_who(question)} Answer it at {question.url}, then repeat the same call."
     return MCPError(code=mcp_types.URL_ELICITATION_REQUIRED, message=message, data={"elicitations": [asked]})
 
 
-def _who(question: Question) -> str:
+def _who(question: ElicitedQuestion) -> str:
     return f"A signed-in person answers this: {question.message}"

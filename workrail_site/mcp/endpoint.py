@@ -19,7 +19,7 @@ _FAREWELL = "DELETE"
 _METHODS = ("POST", _FAREWELL)
 
 
-class Endpoint:
+class McpEndpoint:
     """No MCP session is ever held. It would hold nothing that a call needs: who calls is in the key, where the work stands
     is in the tokens. So there is none to run out, to be lost with a process, or to be used up by somebody else.
 

@@ -10,8 +10,8 @@ from django.conf import settings
 from teams_app.engine.errors import NotFoundError
 from traces_app.services.recording import close_recorder
 from workrail_site.bodies import Receive, Scope
-from workrail_site.mcp.door import Door
-from workrail_site.mcp.endpoint import Endpoint
+from workrail_site.mcp.door import AdmittingDoor
+from workrail_site.mcp.endpoint import McpEndpoint
 from workrail_site.mcp.toolsets import DialectServer, all_servers
 from workrail_site.mcp.workers import Workers
 from workrail_site.oauth import addresses
@@ -30,10 +30,10 @@ class Mounts:
     def __init__(self, servers: Mapping[str, DialectServer], *, threads: int, max_body_bytes: int) -> None:
         self._workers = Workers(threads=threads)
         self._endpoints = {
-            name: Endpoint(server, workers=self._workers, max_body_bytes=max_body_bytes)
+            name: McpEndpoint(server, workers=self._workers, max_body_bytes=max_body_bytes)
             for name, server in servers.items()
         }
-        self._door = Door(self._serve, workers=self._workers)
+        self._door = AdmittingDoor(self._serve, workers=self._workers)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

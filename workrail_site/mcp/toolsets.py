@@ -54,9 +54,10 @@ class Hints:
     declares: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Of a tool that changes nothing, that is all there is to say: the other hints are of those that do."""
-        changes = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": self.idempotent}
-        return {**({"readOnlyHint": True} if self.read_only else changes), "openWorldHint": False}
+        """What is not as a client takes it to be when nothing is said."""
+        if self.read_only:
+            return {"readOnlyHint": True}
+        return {"destructiveHint": False, **({"idempotentHint": True} if self.idempotent else {})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +72,10 @@ class Tool:
     # Other names that an argument is known by; they are read, and not advertised.
     renamed: Mapping[str, str] = field(default_factory=dict)
 
-    def call(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def call(self, given: Mapping[str, Any], *, written: bool = False) -> dict[str, Any]:
         """In a worker's thread. Every refusal and every defect becomes a result or a protocol error."""
         try:
-            return result_of(self.reply(given), text_only=caller().text_only)
+            return result_of(self.reply(given), text_only=caller().text_only, written=written)
         except Exception as error:  # noqa: BLE001  the outermost: a defect is logged and answered in words that tell nothing
             return refused(refusal_of(error))
 
@@ -94,12 +95,11 @@ class Tool:
         return reply
 
     def declaration(self) -> dict[str, Any]:
-        """As `tools/list` prints it. A tool has an output schema only where its contract asks for it: some clients hold even
-        a refusal against one.
+        """As `tools/list` prints it, in as few words as do. A tool has an output schema only where its contract asks for it:
+        some clients hold even a refusal against one.
         """
         return {
             "name": self.name,
-            "title": self.hints.title,
             "description": self.description,
             "inputSchema": dict(self.schema) if self.hints.bounds else advertised(self.schema),
             "annotations": self.hints.as_json(),
@@ -190,13 +190,13 @@ class DialectServer:
         return call_tool
 
     def _answer_as_bytes(self, tool: Tool, given: Mapping[str, Any]) -> bytes:
-        return result_bytes(self.answer(tool, given, as_faults=True))
+        return result_bytes(self.answer(tool, given, as_faults=True, written=True))
 
-    def answer(self, tool: Tool, given: Mapping[str, Any], *, as_faults: bool) -> dict[str, Any]:
+    def answer(self, tool: Tool, given: Mapping[str, Any], *, as_faults: bool, written: bool = False) -> dict[str, Any]:
         """The result of a call. Where the dialect has errors of its own, and the revision has room for them, a refusal is one."""
         if self.faults is None or not as_faults:
-            return tool.call(given)
-        return result_of(reply_or_fault(tool, self.faults, given), text_only=caller().text_only)
+            return tool.call(given, written=written)
+        return result_of(reply_or_fault(tool, self.faults, given), text_only=caller().text_only, written=written)
 
     def _schema_of(self, name: str) -> Mapping[str, Any] | None:
         tool = self._tools.get(name)

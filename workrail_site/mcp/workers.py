@@ -9,7 +9,7 @@ from typing import TypeVar
 from django.db import close_old_connections, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from workrail_site.lanes import Lanes
+from workrail_site.lanes import ThreadLanes
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ class _Thread(threading.local):
 
 class Workers:
     def __init__(self, *, threads: int) -> None:
-        self._lanes = Lanes(threads=threads, name="mcp")
+        self._lanes = ThreadLanes(threads=threads, name="mcp")
         self._thread = _Thread()
         self._connections: set[BaseDatabaseWrapper] = set()
 

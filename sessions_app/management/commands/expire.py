@@ -6,12 +6,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from sessions_app.engine.expiry import Verdict
-from sessions_app.services.expiry import expire_sessions, foresee_expiry
+from sessions_app.engine.expiry import ExpiryVerdict
+from sessions_app.services.expiry.expiring import expire_sessions, foresee_expiry
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.ids import Prefix, to_text
 
-_TOLD = frozenset({Verdict.EXPIRED, Verdict.WARN, Verdict.WARNED, Verdict.HELD, Verdict.WAITS})
+_TOLD = frozenset(
+    {ExpiryVerdict.EXPIRED, ExpiryVerdict.WARN, ExpiryVerdict.WARNED, ExpiryVerdict.HELD, ExpiryVerdict.WAITS}
+)
 
 
 class Command(BaseCommand):

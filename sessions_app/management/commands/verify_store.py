@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from sessions_app.engine.anchors import AnchorUnreadableError
 from sessions_app.selectors.integrity import Finding, verify_session
-from sessions_app.services.anchors import verify_anchor
-from sessions_app.services.verification import Checked, verify_all
+from sessions_app.services.upkeep.anchors import verify_anchor
+from sessions_app.services.upkeep.verification import CheckedStore, verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.ids import Prefix, from_text
 
@@ -33,7 +33,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         broken = 0
-        checked = Checked(sessions=1)
+        checked = CheckedStore(sessions=1)
         for finding in self._findings(options, checked):
             broken += 1
             self.stdout.write(str(finding))
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         if broken:
             raise SystemExit(1)
 
-    def _findings(self, options: dict[str, Any], checked: Checked) -> Iterable[Finding]:
+    def _findings(self, options: dict[str, Any], checked: CheckedStore) -> Iterable[Finding]:
         if options["session"]:
             return verify_session(_read_session(options["session"]))
         if options["anchor"]:
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         actor = system_actor(team_id=NO_TEAM, door=Door.CLI)
         return verify_all(actor=actor, since=since, progress=lambda so_far: self._tell(checked, so_far))
 
-    def _tell(self, checked: Checked, so_far: Checked) -> None:
+    def _tell(self, checked: CheckedStore, so_far: CheckedStore) -> None:
         checked.sessions, checked.events = so_far.sessions, so_far.events
         if self.stderr.isatty():
             self.stderr.write(f"{so_far.sessions} sessions, {so_far.events} events, {so_far.findings} broken promises")

@@ -14,7 +14,7 @@ from workflows_app.engine.activities.parts import (
     read_transitions,
     read_triggers,
 )
-from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Activity, Transition, Variable
 
@@ -39,7 +39,7 @@ class ReadActivity:
 
 
 def read_activity(
-    shape: Shape, *, activity_id: str, around: Surroundings, inherited: Inherited, artifact_prefix: str
+    shape: FolderShape, *, activity_id: str, around: Surroundings, inherited: Inherited, artifact_prefix: str
 ) -> ReadActivity:
     """`artifact_prefix` is the number in the file's name. Variables that only this activity writes may be declared in it."""
     shape.raw("id")
@@ -83,7 +83,7 @@ def read_activity(
     return ReadActivity(activity=activity, variables=variables)
 
 
-def _skills(shape: Shape, around: Surroundings) -> tuple[str, tuple[str, ...]]:
+def _skills(shape: FolderShape, around: Surroundings) -> tuple[str, tuple[str, ...]]:
     """The primary skill, and the supporting ones with the techniques that newer activities have in their stead."""
     primary, supporting = "", _required(shape, "techniques", around)
     if isinstance(shape.raw("skills"), list):
@@ -97,14 +97,14 @@ def _skills(shape: Shape, around: Surroundings) -> tuple[str, tuple[str, ...]]:
     return primary, supporting
 
 
-def _required(shape: Shape, key: str, around: Surroundings) -> tuple[str, ...]:
+def _required(shape: FolderShape, key: str, around: Surroundings) -> tuple[str, ...]:
     references = tuple(around.skill_named(reference) for reference in shape.texts(key))
     for index, reference in enumerate(references):
         around.skills.require(reference, at=shape, key=f"{key}[{index}]", home=around.home)
     return references
 
 
-def _variables(shape: Shape) -> tuple[tuple[Variable, ...], dict[str, Any]]:
+def _variables(shape: FolderShape) -> tuple[tuple[Variable, ...], dict[str, Any]]:
     """Newer activities declare what they write, and say what they read."""
     declared = shape.shape("variables")
     if declared is None:
@@ -115,7 +115,7 @@ def _variables(shape: Shape) -> tuple[tuple[Variable, ...], dict[str, Any]]:
     return variables, {"variables": {"reads": list(reads)}} if reads else {}
 
 
-def _exits(shape: Shape, targets: Mapping[str, Any]) -> tuple[Transition, ...]:
+def _exits(shape: FolderShape, targets: Mapping[str, Any]) -> tuple[Transition, ...]:
     """Newer activities name their exits and leave it to the workflow's graph where these lead; nowhere is the end."""
     found = []
     for number, item in enumerate(shape.shapes("exits"), 1):
@@ -132,7 +132,7 @@ def _exits(shape: Shape, targets: Mapping[str, Any]) -> tuple[Transition, ...]:
     return tuple(found)
 
 
-def _estimate(shape: Shape) -> str:
+def _estimate(shape: FolderShape) -> str:
     estimate = shape.text("estimatedTime")
     if estimate and _ESTIMATE.fullmatch(estimate) is None:
         message = f"{estimate[:40]!r} is not a time like '10-20m' or '1h'."

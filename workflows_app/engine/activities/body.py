@@ -22,7 +22,7 @@ from workflows_app.engine.activities.parts import (
     unique_by_id,
 )
 from workflows_app.engine.activities.prompts import step_prompt
-from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.activities.skills import Skills
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Checkpoint, Condition, Gate, Item, Loop, LoopKind, Step
@@ -62,19 +62,19 @@ class _Draft:
     """
 
     item: Step | Loop | Gate
-    shape: Shape
+    shape: FolderShape
     names: str = ""
     repeats: tuple[str, ...] = ()
     body: list["_Draft"] = field(default_factory=list)
 
 
-def read_body(shape: Shape, *, around: Surroundings) -> tuple[tuple[Item, ...], tuple[Checkpoint, ...]]:
+def read_body(shape: FolderShape, *, around: Surroundings) -> tuple[tuple[Item, ...], tuple[Checkpoint, ...]]:
     """The body of the activity and all checkpoints that it declares."""
-    return _Reader(shape, around).read()
+    return _BodyReader(shape, around).read()
 
 
-class _Reader:
-    def __init__(self, activity: Shape, around: Surroundings) -> None:
+class _BodyReader:
+    def __init__(self, activity: FolderShape, around: Surroundings) -> None:
         self._activity = activity
         self._around = around
         self._checkpoints: dict[str, Checkpoint] = {}
@@ -94,10 +94,10 @@ class _Reader:
 
     # Reading
 
-    def _drafts(self, shape: Shape) -> list[_Draft]:
+    def _drafts(self, shape: FolderShape) -> list[_Draft]:
         return [self._draft(item, number) for number, item in enumerate(shape.shapes("steps"), 1)]
 
-    def _draft(self, shape: Shape, number: int) -> _Draft:
+    def _draft(self, shape: FolderShape, number: int) -> _Draft:
         kind = shape.choice("kind", list(StepKind), default="")
         if not kind:
             return self._step(shape, number, inline=False)
@@ -111,7 +111,7 @@ class _Reader:
             case _ as unreachable:
                 assert_never(unreachable)
 
-    def _step(self, shape: Shape, number: int, *, inline: bool) -> _Draft:
+    def _step(self, shape: FolderShape, number: int, *, inline: bool) -> _Draft:
         use = read_skill_use(shape)
         derived = use.name.rpartition("::")[2].rpartition("/")[2] if inline else ""
         step_id = shape.id(default=derived or f"step-{number}", required=not derived)
@@ -146,13 +146,13 @@ class _Reader:
         )
         return _Draft(item=step, shape=shape, names=checkpoint)
 
-    def _summary(self, shape: Shape, skill: str) -> str:
+    def _summary(self, shape: FolderShape, skill: str) -> str:
         if not skill:
             return ""
         held = self._around.skills.require(skill, at=shape, key="skill", home=self._around.home)
         return "" if held is None else held.attachment.summary
 
-    def _gate(self, shape: Shape, number: int) -> _Draft:
+    def _gate(self, shape: FolderShape, number: int) -> _Draft:
         # Older files tell the instances of a checkpoint in a loop apart by what follows `#`; here every round is its own.
         shape = self._completed(shape)
         checkpoint_id = shape.id(default=f"checkpoint-{number}", until="#")
@@ -162,7 +162,7 @@ class _Reader:
         self._checkpoints[checkpoint.id] = checkpoint
         return _Draft(item=Gate(id=checkpoint.id, checkpoint=checkpoint.id), shape=shape, names=checkpoint.id)
 
-    def _completed(self, shape: Shape) -> Shape:
+    def _completed(self, shape: FolderShape) -> FolderShape:
         """A checkpoint that refers to a fragment of the workflow has what the fragment says and it does not."""
         reference = shape.text("ref")
         if not reference:
@@ -176,7 +176,7 @@ class _Reader:
         # The one mistake is told; that its message and options are missing follows from it.
         return shape.over({"message": reference, "options": [{"id": "unknown", "label": reference}]})
 
-    def _loop(self, shape: Shape, number: int, type_key: str) -> _Draft:
+    def _loop(self, shape: FolderShape, number: int, type_key: str) -> _Draft:
         loop_id = shape.id(default=f"loop-{number}")
         if not shape.has(type_key):
             shape.problem(ProblemCode.MISSING_KEY, type_key, f"The key {type_key!r} is missing.")
@@ -288,13 +288,13 @@ class _Reader:
             unused = f"{name}.{self._numbers[name] + 1}"
         return unused
 
-    def _renamed(self, shape: Shape, name: str, *taken: Collection[str]) -> str:
+    def _renamed(self, shape: FolderShape, name: str, *taken: Collection[str]) -> str:
         unused = self._unused(name, *taken)
         shape.warn(ProblemCode.DUPLICATE_ID, "id", f"The id {name!r} stands twice; this one is called {unused!r}.")
         return unused
 
 
-def _declared(shape: Shape, number: int) -> Checkpoint:
+def _declared(shape: FolderShape, number: int) -> Checkpoint:
     return read_checkpoint(shape, checkpoint_id=shape.id(default=f"checkpoint-{number}"))
 
 
@@ -305,7 +305,7 @@ def _loops(drafts: list[_Draft]) -> Iterator[_Draft]:
             yield from _loops(draft.body)
 
 
-def _loop_conditions(shape: Shape, kind: LoopKind) -> tuple[Condition | None, Condition | None]:
+def _loop_conditions(shape: FolderShape, kind: LoopKind) -> tuple[Condition | None, Condition | None]:
     """Whether to go on, and whether to begin at all. Over a list, both keys can only mean the latter."""
     if kind is LoopKind.FOR_EACH:
         return None, shape.condition("condition", "when")

@@ -7,10 +7,10 @@ from typing import Any
 
 from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER
 from workflows_app.engine.activities.fragments import FragmentIndex
-from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.activities.value_types import is_of_type
 from workflows_app.engine.problems import ProblemCode
-from workflows_app.engine.program import ArtifactLocation, Mode, RoleDefinition, Variable, VariableType
+from workflows_app.engine.program import ArtifactLocation, RoleDefinition, Variable, VariableType, WorkflowMode
 
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
@@ -30,7 +30,7 @@ class Definition:
     rules: tuple[str, ...]
     inherited_rules: tuple[str, ...]
     variables: tuple[Variable, ...]
-    modes: tuple[Mode, ...]
+    modes: tuple[WorkflowMode, ...]
     roles: tuple[RoleDefinition, ...]
     artifact_locations: dict[str, ArtifactLocation]
     primary_skill: str
@@ -43,7 +43,7 @@ class Definition:
     extra: dict[str, Any]
 
 
-def read_definition(shape: Shape, *, fragments: FragmentIndex) -> Definition:
+def read_definition(shape: FolderShape, *, fragments: FragmentIndex) -> Definition:
     shape.raw("$schema")
     _check_fragments(shape)
     rules, inherited_rules = _rules(shape, fragments)
@@ -82,14 +82,14 @@ def activities_folder(named: Any) -> str:
     return folder or ACTIVITIES_FOLDER
 
 
-def read_version(shape: Shape) -> str:
+def read_version(shape: FolderShape) -> str:
     version = shape.text("version", required=True)
     if version and _VERSION.fullmatch(version) is None:
         shape.warn(ProblemCode.BAD_VALUE, "version", f"{version[:40]!r} is not a version like '1.0.0'.")
     return version
 
 
-def read_variables(shape: Shape, key: str) -> tuple[Variable, ...]:
+def read_variables(shape: FolderShape, key: str) -> tuple[Variable, ...]:
     kept: dict[str, Variable] = {}
     for item in shape.shapes(key):
         variable = _variable(item)
@@ -100,7 +100,7 @@ def read_variables(shape: Shape, key: str) -> tuple[Variable, ...]:
     return tuple(kept.values())
 
 
-def _variable(shape: Shape) -> Variable:
+def _variable(shape: FolderShape) -> Variable:
     if not shape.has("type"):
         shape.problem(ProblemCode.MISSING_KEY, "type", "The key 'type' is missing.")
     kind = VariableType(shape.choice("type", list(VariableType), default=VariableType.STRING))
@@ -118,7 +118,7 @@ def _variable(shape: Shape) -> Variable:
     )
 
 
-def _check_fragments(shape: Shape) -> None:
+def _check_fragments(shape: FolderShape) -> None:
     """Fragments are read where something refers to them; here only their form is."""
     fragments = shape.shape("fragments")
     if fragments is None:
@@ -133,7 +133,7 @@ def _check_fragments(shape: Shape) -> None:
     fragments.extra()
 
 
-def _rules(shape: Shape, fragments: FragmentIndex) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _rules(shape: FolderShape, fragments: FragmentIndex) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The workflow's rules, and those that each activity inherits where rules are parted by whom they are for."""
     if not isinstance(shape.raw("rules"), dict):
         return tuple(_rule_texts(shape, "rules", fragments)), ()
@@ -143,7 +143,7 @@ def _rules(shape: Shape, fragments: FragmentIndex) -> tuple[tuple[str, ...], tup
     return (*own, *both), (*inherited, *both)
 
 
-def _rule_texts(shape: Shape, key: str, fragments: FragmentIndex) -> Iterator[str]:
+def _rule_texts(shape: FolderShape, key: str, fragments: FragmentIndex) -> Iterator[str]:
     """Rules as written, and in the place of `{ref: name}` those of that fragment."""
     value = shape.raw(key)
     items = value if isinstance(value, list) else []
@@ -164,7 +164,7 @@ def _rule_texts(shape: Shape, key: str, fragments: FragmentIndex) -> Iterator[st
             shape.problem(ProblemCode.UNKNOWN_REF, f"{key}[{index}]", message)
 
 
-def _tell_missing(shape: Shape, place: str, reference: str, fragments: FragmentIndex) -> None:
+def _tell_missing(shape: FolderShape, place: str, reference: str, fragments: FragmentIndex) -> None:
     """What another workflow keeps may come later, as its skills may; a name that should be here is a mistake."""
     absent = fragments.absent_owner(reference)
     if absent:
@@ -176,7 +176,7 @@ def _tell_missing(shape: Shape, place: str, reference: str, fragments: FragmentI
     shape.problem(ProblemCode.UNKNOWN_REF, place, message, suggestion=hint)
 
 
-def _skills(shape: Shape) -> tuple[str, tuple[str, ...]]:
+def _skills(shape: FolderShape) -> tuple[str, tuple[str, ...]]:
     """A list in the second generation, `{primary, supporting}` in the third."""
     if isinstance(shape.raw("skills"), list):
         return "", shape.texts("skills")
@@ -189,7 +189,7 @@ def _skills(shape: Shape) -> tuple[str, tuple[str, ...]]:
     return primary, tuple(skill for skill in listed if skill)
 
 
-def _closing_texts(shape: Shape | None, key: str, *, last: bool = False) -> tuple[str, ...]:
+def _closing_texts(shape: FolderShape | None, key: str, *, last: bool = False) -> tuple[str, ...]:
     if shape is None:
         return ()
     texts = shape.texts(key)
@@ -198,7 +198,7 @@ def _closing_texts(shape: Shape | None, key: str, *, last: bool = False) -> tupl
     return texts
 
 
-def _roles(shape: Shape) -> tuple[RoleDefinition, ...]:
+def _roles(shape: FolderShape) -> tuple[RoleDefinition, ...]:
     model = shape.shape("executionModel")
     if model is None:
         return ()
@@ -207,15 +207,15 @@ def _roles(shape: Shape) -> tuple[RoleDefinition, ...]:
     return roles
 
 
-def _role(shape: Shape, number: int) -> RoleDefinition:
+def _role(shape: FolderShape, number: int) -> RoleDefinition:
     return RoleDefinition(
         id=shape.id(default=f"role-{number}"), description=shape.text("description", required=True), extra=shape.extra()
     )
 
 
-def _mode(shape: Shape, number: int) -> Mode:
+def _mode(shape: FolderShape, number: int) -> WorkflowMode:
     mode_id = shape.id(default=f"mode-{number}")
-    return Mode(
+    return WorkflowMode(
         id=mode_id,
         name=shape.text("name", required=True, default=mode_id),
         activation_variable=shape.text("activationVariable", required=True),
@@ -228,7 +228,7 @@ def _mode(shape: Shape, number: int) -> Mode:
     )
 
 
-def _locations(shape: Shape) -> Iterable[tuple[str, ArtifactLocation]]:
+def _locations(shape: FolderShape) -> Iterable[tuple[str, ArtifactLocation]]:
     """A path, or an object with one."""
     places = shape.inner(shape.mapping("artifactLocations"), "artifactLocations")
     for name, value in sorted(shape.mapping("artifactLocations").items()):
@@ -238,7 +238,7 @@ def _locations(shape: Shape) -> Iterable[tuple[str, ArtifactLocation]]:
             yield name, ArtifactLocation(path=places.text(name, required=True))
 
 
-def _location(shape: Shape) -> ArtifactLocation:
+def _location(shape: FolderShape) -> ArtifactLocation:
     return ArtifactLocation(
         path=shape.text("path", required=True),
         description=shape.text("description"),

@@ -13,7 +13,7 @@ import toon_format
 
 from workflows_app.engine import canonical
 from workflows_app.engine.activities.yaml_values import BadYamlError, loads_yaml
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.source import Strictness
 
 MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
@@ -37,7 +37,7 @@ _REASONS = {
     "lone_surrogate": ProblemCode.BAD_CHARACTER,
 }
 
-Problems = tuple[Problem, ...]
+Problems = tuple[WorkflowProblem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +135,7 @@ def _value(text: str, file: str, strictness: Strictness) -> tuple[Any, Problems]
 
 def _told_twice(doubled: list[tuple[str, int | None]], file: str) -> Problems:
     return tuple(
-        Problem(
+        WorkflowProblem(
             code=ProblemCode.DUPLICATE_KEY,
             message=f"The key {key[:80]!r} stands twice in one object; the last one counts.",
             severity=Severity.WARNING,
@@ -188,14 +188,14 @@ def _toon_refusal(error: toon_format.ToonDecodeError) -> _UnreadableError:
 
 def _lenient_places(text: str, file: str) -> Problems:
     """One warning for each place that strict reading refuses: each is mended so that the next one comes to light."""
-    warnings: list[Problem] = []
+    warnings: list[WorkflowProblem] = []
     lines = text.split("\n")
     for _ in range(_MAX_LENIENT_PLACES):
         try:
             toon_format.loads("\n".join(lines))
         except toon_format.ToonDecodeError as error:
             message = f"Read although it is not strict TOON: {error.msg}."
-            warning = Problem(
+            warning = WorkflowProblem(
                 code=ProblemCode.LENIENT_TOON,
                 message=message,
                 severity=Severity.WARNING,
@@ -258,13 +258,17 @@ def _front_matter(text: str, file: str) -> tuple[dict[str, Any], Problems]:
     return meta, ()
 
 
-def _bad_front_matter(message: str, file: str, line: int | None) -> Problem:
-    return Problem(code=ProblemCode.BAD_FRONT_MATTER, message=message, severity=Severity.WARNING, file=file, line=line)
+def _bad_front_matter(message: str, file: str, line: int | None) -> WorkflowProblem:
+    return WorkflowProblem(
+        code=ProblemCode.BAD_FRONT_MATTER, message=message, severity=Severity.WARNING, file=file, line=line
+    )
 
 
-def _problem(error: _UnreadableError, file: str) -> Problem:
-    return Problem(code=error.code, message=error.message, file=file, line=error.line, suggestion=error.suggestion)
+def _problem(error: _UnreadableError, file: str) -> WorkflowProblem:
+    return WorkflowProblem(
+        code=error.code, message=error.message, file=file, line=error.line, suggestion=error.suggestion
+    )
 
 
-def as_warning(problem: Problem) -> Problem:
+def as_warning(problem: WorkflowProblem) -> WorkflowProblem:
     return replace(problem, severity=Severity.WARNING)

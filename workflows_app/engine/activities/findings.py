@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean, sorted_problems
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, did_you_mean, sorted_problems
 from workflows_app.engine.source import Strictness
 
 # A folder that is wrong in more places than this is not helped by a longer list.
@@ -13,10 +13,10 @@ SHOWN_CHARS = 80
 _MAX_COMPARED = 40_000
 
 
-class Findings:
+class FolderFindings:
     def __init__(self, *, strictness: Strictness) -> None:
         self.strictness = strictness
-        self._problems: list[Problem] = []
+        self._problems: list[WorkflowProblem] = []
         self._counts = dict.fromkeys(Severity, 0)
         self._comparisons = _MAX_COMPARED
 
@@ -29,12 +29,12 @@ class Findings:
     def has_errors(self) -> bool:
         return self._counts[Severity.ERROR] > 0
 
-    def add(self, problem: Problem) -> None:
+    def add(self, problem: WorkflowProblem) -> None:
         self._counts[problem.severity] += 1
         if self._counts[problem.severity] <= MAX_PER_SEVERITY:
             self._problems.append(problem)
 
-    def take(self, problems: Iterable[Problem]) -> None:
+    def take(self, problems: Iterable[WorkflowProblem]) -> None:
         for problem in problems:
             self.add(problem)
 
@@ -46,13 +46,13 @@ class Findings:
         self._comparisons -= len(names) + 1
         return did_you_mean(word[:SHOWN_CHARS], names)
 
-    def listed(self) -> tuple[Problem, ...]:
+    def listed(self) -> tuple[WorkflowProblem, ...]:
         """The problems in their order, and one more for each severity of which there are more than are kept."""
         untold = [_untold(severity, count) for severity, count in self._counts.items() if count > MAX_PER_SEVERITY]
         return sorted_problems([*self._problems, *untold])
 
 
-def _untold(severity: Severity, count: int) -> Problem:
+def _untold(severity: Severity, count: int) -> WorkflowProblem:
     kind = "errors" if severity is Severity.ERROR else "warnings"
     message = f"{count} {kind} were found; {MAX_PER_SEVERITY} are listed."
-    return Problem(code=ProblemCode.TOO_LARGE, severity=severity, message=message)
+    return WorkflowProblem(code=ProblemCode.TOO_LARGE, severity=severity, message=message)

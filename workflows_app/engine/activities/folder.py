@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from workflows_app.engine.activities.documents import MARKDOWN, STRUCTURED, suffix_of
-from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, did_you_mean
 from workflows_app.engine.safe_paths import same_file, shown_path
 
 ACTIVITIES_FOLDER = "activities"
@@ -23,7 +23,7 @@ _RESOURCES = "resources"
 _LEGACY_RESOURCES = "guides"
 
 
-class Part(StrEnum):
+class FolderPart(StrEnum):
     WORKFLOW = "workflow"
     RULES = "rules"
     ACTIVITY = "activity"
@@ -36,21 +36,21 @@ class Part(StrEnum):
 
 
 _FOLDERS = {
-    "skills": Part.SKILL,
-    "techniques": Part.TECHNIQUE,
-    _RESOURCES: Part.RESOURCE,
-    _LEGACY_RESOURCES: Part.RESOURCE,
-    "templates": Part.TEMPLATE,
+    "skills": FolderPart.SKILL,
+    "techniques": FolderPart.TECHNIQUE,
+    _RESOURCES: FolderPart.RESOURCE,
+    _LEGACY_RESOURCES: FolderPart.RESOURCE,
+    "templates": FolderPart.TEMPLATE,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class FolderEntry:
     """`file` is the path as problems name it, `path` that inside the folder, `place` that inside the folder of its part;
     `index` is the NN of the name as written.
     """
 
-    part: Part
+    part: FolderPart
     file: str
     path: str
     place: str
@@ -68,15 +68,15 @@ class Folder:
     """The files of one workflow by their part, each part in order. `owner` is the workflow's id."""
 
     owner: str
-    entries: tuple[Entry, ...]
-    problems: tuple[Problem, ...]
+    entries: tuple[FolderEntry, ...]
+    problems: tuple[WorkflowProblem, ...]
 
-    def of(self, *parts: Part) -> Iterator[Entry]:
+    def of(self, *parts: FolderPart) -> Iterator[FolderEntry]:
         return (entry for entry in self.entries if entry.part in parts)
 
-    def named(self, file_name: str) -> Entry | None:
+    def named(self, file_name: str) -> FolderEntry | None:
         """The activity whose file has this name, with or without its ending; one below the activities by its path there."""
-        entries = self.of(Part.ACTIVITY, Part.LENT_ACTIVITY)
+        entries = self.of(FolderPart.ACTIVITY, FolderPart.LENT_ACTIVITY)
         return next((e for e in entries if file_name in {e.place, e.place.removesuffix(e.suffix)}), None)
 
 
@@ -91,14 +91,14 @@ def sort_files(
     """`entry` is the file that describes the workflow, `prefix` what stands before the paths in problems: nothing for the
     workflow itself, `meta/` for another folder.
     """
-    folders = {**_FOLDERS, activities_folder: Part.ACTIVITY}
+    folders = {**_FOLDERS, activities_folder: FolderPart.ACTIVITY}
     if any(path.startswith(f"{_RESOURCES}/") for path in files):
         del folders[_LEGACY_RESOURCES]
-    entries: list[Entry] = []
-    problems: list[Problem] = []
+    entries: list[FolderEntry] = []
+    problems: list[WorkflowProblem] = []
     for path, data in sorted(files.items()):
         found = _sorted_in(path, data, prefix, entry, folders)
-        if isinstance(found, Entry):
+        if isinstance(found, FolderEntry):
             entries.append(found)
         elif found is not None:
             problems.append(found)
@@ -106,12 +106,12 @@ def sort_files(
     return Folder(owner=owner, entries=tuple(sorted(entries, key=_order)), problems=tuple(problems))
 
 
-def _twins(files: Mapping[str, bytes], prefix: str) -> Iterator[Problem]:
+def _twins(files: Mapping[str, bytes], prefix: str) -> Iterator[WorkflowProblem]:
     first: dict[str, str] = {}
     for path in sorted(files):
         earlier = first.setdefault(same_file(path), path)
         if earlier != path:
-            yield Problem(
+            yield WorkflowProblem(
                 code=ProblemCode.DUPLICATE_PATH,
                 message=f"On some systems this is the same file as {shown_path(earlier)}; both are read here.",
                 severity=Severity.WARNING,
@@ -125,11 +125,11 @@ def order_of_index(index: str) -> int:
 
 
 def _sorted_in(
-    path: str, data: bytes, prefix: str, entry: str | None, folders: Mapping[str, Part]
-) -> Entry | Problem | None:
+    path: str, data: bytes, prefix: str, entry: str | None, folders: Mapping[str, FolderPart]
+) -> FolderEntry | WorkflowProblem | None:
     name = path.rpartition("/")[2]
     part, rest = _part_at(path, folders)
-    if _DOCUMENTATION.fullmatch(name) and (part, name) != (Part.RESOURCE, _RESOURCE_NAME):
+    if _DOCUMENTATION.fullmatch(name) and (part, name) != (FolderPart.RESOURCE, _RESOURCE_NAME):
         return None
     if "/" not in path:
         return _at_top(path, data, prefix, entry)
@@ -142,12 +142,12 @@ def _sorted_in(
     if reason:
         return _ignored(prefix, path, reason, "")
     index, stem = _split_name(part, rest)
-    if part is Part.ACTIVITY and "/" in rest:
-        part = Part.LENT_ACTIVITY
-    return Entry(part=part, file=f"{prefix}{path}", path=path, place=rest, index=index, name=stem, data=data)
+    if part is FolderPart.ACTIVITY and "/" in rest:
+        part = FolderPart.LENT_ACTIVITY
+    return FolderEntry(part=part, file=f"{prefix}{path}", path=path, place=rest, index=index, name=stem, data=data)
 
 
-def _part_at(path: str, folders: Mapping[str, Part]) -> tuple[Part | None, str]:
+def _part_at(path: str, folders: Mapping[str, FolderPart]) -> tuple[FolderPart | None, str]:
     """The part of the folder that the file is in, and its path there."""
     for folder, part in folders.items():
         if path.startswith(f"{folder}/"):
@@ -155,42 +155,46 @@ def _part_at(path: str, folders: Mapping[str, Part]) -> tuple[Part | None, str]:
     return None, ""
 
 
-def _at_top(path: str, data: bytes, prefix: str, entry: str | None) -> Entry | Problem | None:
+def _at_top(path: str, data: bytes, prefix: str, entry: str | None) -> FolderEntry | WorkflowProblem | None:
     stem = PurePosixPath(path).stem
     if path == entry:
-        return Entry(part=Part.WORKFLOW, file=f"{prefix}{path}", path=path, place=path, index="", name=stem, data=data)
+        return FolderEntry(
+            part=FolderPart.WORKFLOW, file=f"{prefix}{path}", path=path, place=path, index="", name=stem, data=data
+        )
     if suffix_of(path) not in STRUCTURED:
         return None
     if stem == _RULES_STEM:
-        return Entry(part=Part.RULES, file=f"{prefix}{path}", path=path, place=path, index="", name=stem, data=data)
+        return FolderEntry(
+            part=FolderPart.RULES, file=f"{prefix}{path}", path=path, place=path, index="", name=stem, data=data
+        )
     reason = f"The workflow is described by {entry}." if entry else "A workflow is described by workflow.toon."
     return _ignored(prefix, path, reason, "")
 
 
-def _refusal(part: Part, rest: str) -> str:
+def _refusal(part: FolderPart, rest: str) -> str:
     """Why a file in a known folder is not one of its kind; empty when it is."""
     endings = _ENDINGS[part]
-    if "/" in rest and part not in {Part.TECHNIQUE, Part.ACTIVITY}:
+    if "/" in rest and part not in {FolderPart.TECHNIQUE, FolderPart.ACTIVITY}:
         return "Files in folders below this one are not read."
     if endings and suffix_of(rest) not in endings:
         return f"Only {', '.join(endings)} files are read here."
-    if part in {Part.ACTIVITY, Part.SKILL} and _INDEXED.fullmatch(PurePosixPath(rest).stem) is None:
+    if part in {FolderPart.ACTIVITY, FolderPart.SKILL} and _INDEXED.fullmatch(PurePosixPath(rest).stem) is None:
         return "The name must be a number, a hyphen and the id, as in `01-plan.toon`."
     return ""
 
 
-_ENDINGS: dict[Part, tuple[str, ...]] = {
-    Part.ACTIVITY: STRUCTURED,
-    Part.LENT_ACTIVITY: STRUCTURED,
-    Part.SKILL: (*STRUCTURED, MARKDOWN),
-    Part.TECHNIQUE: (MARKDOWN,),
-    Part.RESOURCE: (*STRUCTURED, MARKDOWN),
-    Part.TEMPLATE: (),
+_ENDINGS: dict[FolderPart, tuple[str, ...]] = {
+    FolderPart.ACTIVITY: STRUCTURED,
+    FolderPart.LENT_ACTIVITY: STRUCTURED,
+    FolderPart.SKILL: (*STRUCTURED, MARKDOWN),
+    FolderPart.TECHNIQUE: (MARKDOWN,),
+    FolderPart.RESOURCE: (*STRUCTURED, MARKDOWN),
+    FolderPart.TEMPLATE: (),
 }
 
 
-def _split_name(part: Part, rest: str) -> tuple[str, str]:
-    if part is Part.TECHNIQUE:
+def _split_name(part: FolderPart, rest: str) -> tuple[str, str]:
+    if part is FolderPart.TECHNIQUE:
         segments = rest.removesuffix(MARKDOWN).split("/")
         if len(segments) > 1 and segments[-1] == TECHNIQUE_CONTRACT:
             segments.pop()
@@ -200,8 +204,8 @@ def _split_name(part: Part, rest: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", stem)
 
 
-def _ignored(prefix: str, path: str, reason: str, suggestion: str) -> Problem:
-    return Problem(
+def _ignored(prefix: str, path: str, reason: str, suggestion: str) -> WorkflowProblem:
+    return WorkflowProblem(
         code=ProblemCode.UNKNOWN_FILE,
         message=f"The file is not read. {reason}",
         severity=Severity.WARNING,
@@ -210,7 +214,7 @@ def _ignored(prefix: str, path: str, reason: str, suggestion: str) -> Problem:
     )
 
 
-def _order(entry: Entry) -> tuple[str, int, int, str, str]:
+def _order(entry: FolderEntry) -> tuple[str, int, int, str, str]:
     """By number; of two files with one number TOON comes before YAML, and Markdown last."""
     form = STRUCTURED.index(entry.suffix) if entry.suffix in STRUCTURED else len(STRUCTURED)
     return (entry.part, order_of_index(entry.index), form, entry.name, entry.path)

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 
 from workflows_app.engine.program import Attachment
-from workflows_app.engine.source import Content
+from workflows_app.engine.source import SourceContent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldDocuments:
     attachment: Attachment
-    content: Content
+    content: SourceContent
     file: str

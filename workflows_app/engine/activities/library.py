@@ -7,7 +7,7 @@ from workflows_app.engine.activities.definition import activities_folder
 from workflows_app.engine.activities.documents import read_document
 from workflows_app.engine.activities.folder import Folder, sort_files
 from workflows_app.engine.activities.fragments import Fragments, fragments_of
-from workflows_app.engine.activities.skills import Shelf
+from workflows_app.engine.activities.skills import SkillFolder
 from workflows_app.engine.packing import entry_file
 from workflows_app.engine.source import Library, Source, SourceFormat, Strictness
 
@@ -17,7 +17,7 @@ class Neighbours:
         self._library = library
         self._strictness = strictness
         self._folders: dict[str, Folder] = {}
-        self._shelves: dict[str, Shelf] = {}
+        self._shelves: dict[str, SkillFolder] = {}
         self._documents: dict[str, Mapping[str, Any]] = {}
         self._fragments: dict[str, Fragments] = {}
 
@@ -34,12 +34,12 @@ class Neighbours:
             )
         return self._folders[owner]
 
-    def shelf(self, owner: str) -> Shelf | None:
+    def shelf(self, owner: str) -> SkillFolder | None:
         folder = self.folder(owner)
         if folder is None:
             return None
         if owner not in self._shelves:
-            self._shelves[owner] = Shelf(folder, strictness=self._strictness)
+            self._shelves[owner] = SkillFolder(folder, strictness=self._strictness)
         return self._shelves[owner]
 
     def fragments(self, owner: str) -> Fragments | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from workflows_app.engine import conditions, placeholders
 from workflows_app.engine.activities import value_types
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import (
     Activity,
     Branch,
@@ -31,7 +31,7 @@ Hint = Callable[[str, Iterable[str]], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
+class LintPlaces:
     """Where the parts of the program were authored: the workflow's own file, and that of each activity. `loose` is how bad
     it is when a way leads nowhere: older readers let it pass.
     """
@@ -42,7 +42,7 @@ class Places:
     loose: Severity
 
 
-def lint(*, program: Program, places: Places, workflow_ids: frozenset[str]) -> Iterator[Problem]:
+def lint(*, program: Program, places: LintPlaces, workflow_ids: frozenset[str]) -> Iterator[WorkflowProblem]:
     """`workflow_ids` are the workflows that are known to exist; where none are given, none are missed."""
     yield from _unreachable(program, places)
     yield from _undeclared(program, places)
@@ -84,7 +84,7 @@ def _ways(activity: Activity) -> Iterator[tuple[str, str]]:
                 )
 
 
-def _unreachable(program: Program, places: Places) -> Iterator[Problem]:
+def _unreachable(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
     if not leads_on(program):
         return
     by_id = {activity.id: activity for activity in program.activities}
@@ -103,13 +103,13 @@ def _unreachable(program: Program, places: Places) -> Iterator[Problem]:
             yield _warning(ProblemCode.UNREACHABLE, message, places.activities[activity.id])
 
 
-def _targets(activity: Activity, known: Collection[str], places: Places) -> Iterator[Problem]:
+def _targets(activity: Activity, known: Collection[str], places: LintPlaces) -> Iterator[WorkflowProblem]:
     file = places.activities[activity.id]
     for target, path in _ways(activity):
         if target not in known and target not in TERMINAL_TARGETS:
             message = f"This leads to {target[:80]!r}, which is no activity of the workflow."
             hint = places.hint(target, known)
-            yield Problem(
+            yield WorkflowProblem(
                 code=ProblemCode.DANGLING_TRANSITION,
                 message=message,
                 severity=_how_bad(activity, path, places),
@@ -124,7 +124,7 @@ def _targets(activity: Activity, known: Collection[str], places: Places) -> Iter
             yield from _unknown_activities(skipped, known, file, path, places.hint)
 
 
-def _how_bad(activity: Activity, path: str, places: Places) -> Severity:
+def _how_bad(activity: Activity, path: str, places: LintPlaces) -> Severity:
     """The branches of the oldest decisions name steps, which nobody can be sent to. A borrowed activity leads on as it does
     at home; who borrows it cannot mend that.
     """
@@ -132,7 +132,7 @@ def _how_bad(activity: Activity, path: str, places: Places) -> Severity:
     return Severity.WARNING if told_only else places.loose
 
 
-def _modes(program: Program, places: Places) -> Iterator[Problem]:
+def _modes(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
     known = frozenset(activity.id for activity in program.activities)
     for index, mode in enumerate(program.modes):
         path = f"modes[{index}].skipActivities"
@@ -141,7 +141,7 @@ def _modes(program: Program, places: Places) -> Iterator[Problem]:
 
 def _unknown_activities(
     names: tuple[str, ...], known: Collection[str], file: str, path: str, hint_at: Hint
-) -> Iterator[Problem]:
+) -> Iterator[WorkflowProblem]:
     for index, name in enumerate(names):
         if name not in known:
             message = f"{name[:80]!r} is no activity of the workflow."
@@ -149,7 +149,9 @@ def _unknown_activities(
             yield _warning(ProblemCode.UNKNOWN_ACTIVITY, message, file, path=f"{path}[{index}]", suggestion=hint)
 
 
-def _triggers(program: Program, activity: Activity, workflow_ids: frozenset[str], places: Places) -> Iterator[Problem]:
+def _triggers(
+    program: Program, activity: Activity, workflow_ids: frozenset[str], places: LintPlaces
+) -> Iterator[WorkflowProblem]:
     file = places.activities[activity.id]
     known = workflow_ids | {program.id}
     for trigger in _all_triggers(activity):
@@ -166,14 +168,14 @@ def _all_triggers(activity: Activity) -> Iterator[Trigger]:
             yield from item.triggers
 
 
-def _decisions(activity: Activity, file: str) -> Iterator[Problem]:
+def _decisions(activity: Activity, file: str) -> Iterator[WorkflowProblem]:
     for index, decision in enumerate(activity.decisions):
         if not any(branch.is_default for branch in decision.branches):
             message = f"The decision {decision.id!r} has no default branch for when no condition holds."
             yield _warning(ProblemCode.MISSING_KEY, message, file, path=f"decisions[{index}].branches")
 
 
-def _no_default(activity: Activity, file: str) -> Iterator[Problem]:
+def _no_default(activity: Activity, file: str) -> Iterator[WorkflowProblem]:
     branches = [branch for decision in activity.decisions for branch in decision.branches]
     ways: list[Transition | Branch] = [*activity.transitions, *branches]
     if activity.transitions and not any(way.is_default or way.condition is None for way in ways):
@@ -182,7 +184,7 @@ def _no_default(activity: Activity, file: str) -> Iterator[Problem]:
         yield _warning(ProblemCode.MISSING_KEY, message, file, path="transitions", suggestion=advice)
 
 
-def _checkpoint(checkpoint: Checkpoint, file: str, hint_at: Hint) -> Iterator[Problem]:
+def _checkpoint(checkpoint: Checkpoint, file: str, hint_at: Hint) -> Iterator[WorkflowProblem]:
     path = f"checkpoints.{checkpoint.id}"
     options = [option.id for option in checkpoint.options]
     if not options:
@@ -197,7 +199,7 @@ def _checkpoint(checkpoint: Checkpoint, file: str, hint_at: Hint) -> Iterator[Pr
         yield _warning(ProblemCode.UNKNOWN_OPTION, message, file, path=f"{path}.defaultOption", suggestion=hint)
 
 
-def _loop(loop: Loop, file: str) -> Iterator[Problem]:
+def _loop(loop: Loop, file: str) -> Iterator[WorkflowProblem]:
     path = f"loops.{loop.id}"
     if loop.loops is LoopKind.FOR_EACH and not loop.items:
         message = f"The loop {loop.id!r} has no `over`: there is no list to go through."
@@ -210,7 +212,7 @@ def _loop(loop: Loop, file: str) -> Iterator[Problem]:
         yield _warning(ProblemCode.BAD_LOOP, message, file, path=path)
 
 
-def _twins(activity: Activity, file: str) -> Iterator[Problem]:
+def _twins(activity: Activity, file: str) -> Iterator[WorkflowProblem]:
     """Steps inside and outside a loop may share an id; an agent that speaks of one does not say which."""
     counted = Counter(item.id for item in walk_items(activity.body))
     for name in sorted(name for name, times in counted.items() if times > 1):
@@ -220,7 +222,7 @@ def _twins(activity: Activity, file: str) -> Iterator[Problem]:
         yield _warning(ProblemCode.DUPLICATE_ID, message, file)
 
 
-def _undeclared(program: Program, places: Places) -> Iterator[Problem]:
+def _undeclared(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
     """Each name once, at the first place that uses it."""
     declared = {variable.name for variable in program.variables}
     told: set[str] = set()
@@ -233,7 +235,7 @@ def _undeclared(program: Program, places: Places) -> Iterator[Problem]:
             yield _warning(ProblemCode.UNDECLARED_VARIABLE, message, file, suggestion=hint)
 
 
-def _used_variables(program: Program, places: Places) -> Iterator[tuple[str, str, str]]:
+def _used_variables(program: Program, places: LintPlaces) -> Iterator[tuple[str, str, str]]:
     for mode in program.modes:
         for name in (mode.activation_variable, *sorted(mode.defaults)):
             yield name, f"mode {mode.id!r}", places.workflow
@@ -263,5 +265,7 @@ def _loops(activity: Activity) -> Iterator[Loop]:
     return (item for item in walk_items(activity.body) if isinstance(item, Loop))
 
 
-def _warning(code: ProblemCode, message: str, file: str, *, path: str = "", suggestion: str = "") -> Problem:
-    return Problem(code=code, message=message, severity=Severity.WARNING, file=file, path=path, suggestion=suggestion)
+def _warning(code: ProblemCode, message: str, file: str, *, path: str = "", suggestion: str = "") -> WorkflowProblem:
+    return WorkflowProblem(
+        code=code, message=message, severity=Severity.WARNING, file=file, path=path, suggestion=suggestion
+    )

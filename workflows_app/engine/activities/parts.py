@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from workflows_app.engine import names
-from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import (
     Action,
@@ -13,7 +13,7 @@ from workflows_app.engine.program import (
     Artifact,
     Branch,
     Checkpoint,
-    Decision,
+    DecisionPoint,
     Effect,
     Option,
     Transition,
@@ -23,18 +23,18 @@ from workflows_app.engine.program import (
 AUTHORITIES = ("relayed", "human")
 
 _EFFECTS = ("setVariable", "transitionTo", "skipActivities")
-_Part = TypeVar("_Part", Option, Decision, Branch, Artifact, Checkpoint)
+_Part = TypeVar("_Part", Option, DecisionPoint, Branch, Artifact, Checkpoint)
 
 
-def read_actions(shape: Shape, key: str) -> tuple[Action, ...]:
+def read_actions(shape: FolderShape, key: str) -> tuple[Action, ...]:
     return tuple(_action(item) for item in shape.shapes(key))
 
 
-def read_triggers(shape: Shape, *, own: str, known: Collection[str]) -> tuple[Trigger, ...]:
+def read_triggers(shape: FolderShape, *, own: str, known: Collection[str]) -> tuple[Trigger, ...]:
     """One object in the first generation, a list since. `own` is the workflow, `known` are all that there are."""
     key = "triggers"
     value = shape.raw(key)
-    items: Iterable[Shape] = [shape.inner(value, key)] if isinstance(value, dict) else shape.shapes(key)
+    items: Iterable[FolderShape] = [shape.inner(value, key)] if isinstance(value, dict) else shape.shapes(key)
     return tuple(_trigger(item, own, known) for item in items)
 
 
@@ -47,7 +47,7 @@ class SkillUse:
     outputs: dict[str, Any] = field(default_factory=dict)
 
 
-def read_skill_use(shape: Shape) -> SkillUse:
+def read_skill_use(shape: FolderShape) -> SkillUse:
     """`skill` with `skill_args`; in the newest form `technique`, a name or a name with inputs and outputs."""
     technique = shape.raw("technique")
     if isinstance(technique, dict):
@@ -63,7 +63,7 @@ def read_skill_use(shape: Shape) -> SkillUse:
     return SkillUse(name=name, arguments=shape.mapping("skill_args"))
 
 
-def read_checkpoint(shape: Shape, *, checkpoint_id: str) -> Checkpoint:
+def read_checkpoint(shape: FolderShape, *, checkpoint_id: str) -> Checkpoint:
     """A declared checkpoint, or the body of a step that is one: those have no name, and their gate may be a `when` line."""
     authority = shape.choice("authority", AUTHORITIES, default="relayed")
     return Checkpoint(
@@ -82,22 +82,22 @@ def read_checkpoint(shape: Shape, *, checkpoint_id: str) -> Checkpoint:
     )
 
 
-def read_decisions(shape: Shape) -> tuple[Decision, ...]:
+def read_decisions(shape: FolderShape) -> tuple[DecisionPoint, ...]:
     found = [_decision(item, number) for number, item in enumerate(shape.shapes("decisions"), 1)]
     return unique_by_id(shape, "decisions", found)
 
 
-def read_transitions(shape: Shape) -> tuple[Transition, ...]:
+def read_transitions(shape: FolderShape) -> tuple[Transition, ...]:
     found = (_transition(item) for item in shape.shapes("transitions"))
     return tuple(transition for transition in found if transition.to)
 
 
-def read_artifacts(shape: Shape) -> tuple[Artifact, ...]:
+def read_artifacts(shape: FolderShape) -> tuple[Artifact, ...]:
     found = [_artifact(item, number) for number, item in enumerate(shape.shapes("artifacts"), 1)]
     return unique_by_id(shape, "artifacts", found)
 
 
-def unique_by_id(shape: Shape, key: str, parts: list[_Part]) -> tuple[_Part, ...]:
+def unique_by_id(shape: FolderShape, key: str, parts: list[_Part]) -> tuple[_Part, ...]:
     """The parts whose id is the first of its kind. The others could never be chosen, so they are problems and left out."""
     kept: dict[str, _Part] = {}
     for index, part in enumerate(parts):
@@ -108,7 +108,7 @@ def unique_by_id(shape: Shape, key: str, parts: list[_Part]) -> tuple[_Part, ...
     return tuple(kept.values())
 
 
-def _action(shape: Shape) -> Action:
+def _action(shape: FolderShape) -> Action:
     if not shape.has("action"):
         shape.problem(ProblemCode.MISSING_KEY, "action", "The key 'action' is missing.")
     return Action(
@@ -123,7 +123,7 @@ def _action(shape: Shape) -> Action:
     )
 
 
-def _trigger(shape: Shape, own: str, known: Collection[str]) -> Trigger:
+def _trigger(shape: FolderShape, own: str, known: Collection[str]) -> Trigger:
     return Trigger(
         workflow=names.sibling_id(shape.text("workflow", required=True), own=own, known=known),
         description=shape.text("description"),
@@ -132,7 +132,7 @@ def _trigger(shape: Shape, own: str, known: Collection[str]) -> Trigger:
     )
 
 
-def _option(shape: Shape, number: int) -> Option:
+def _option(shape: FolderShape, number: int) -> Option:
     option_id = shape.id(default=f"option-{number}")
     effect = shape.shape("effect")
     return Option(
@@ -144,7 +144,7 @@ def _option(shape: Shape, number: int) -> Option:
     )
 
 
-def _effect(shape: Shape) -> Effect:
+def _effect(shape: FolderShape) -> Effect:
     return Effect(
         set_variable=shape.mapping("setVariable"),
         transition_to=shape.text("transitionTo"),
@@ -153,13 +153,13 @@ def _effect(shape: Shape) -> Effect:
     )
 
 
-def _decision(shape: Shape, number: int) -> Decision:
+def _decision(shape: FolderShape, number: int) -> DecisionPoint:
     decision_id = shape.id(default=f"decision-{number}")
     branches = unique_by_id(shape, "branches", [_branch(item, n) for n, item in enumerate(shape.shapes("branches"), 1)])
     if len(branches) < 2:
         message = f"A decision has at least 2 branches; this one has {len(branches)}."
         shape.problem(ProblemCode.TOO_SHORT, "branches", message)
-    return Decision(
+    return DecisionPoint(
         id=decision_id,
         name=shape.text("name", required=True, default=decision_id),
         branches=branches,
@@ -168,7 +168,7 @@ def _decision(shape: Shape, number: int) -> Decision:
     )
 
 
-def _branch(shape: Shape, number: int) -> Branch:
+def _branch(shape: FolderShape, number: int) -> Branch:
     branch_id = shape.id(default=f"branch-{number}")
     return Branch(
         id=branch_id,
@@ -180,7 +180,7 @@ def _branch(shape: Shape, number: int) -> Branch:
     )
 
 
-def _transition(shape: Shape) -> Transition:
+def _transition(shape: FolderShape) -> Transition:
     return Transition(
         to=shape.text("to", required=True),
         condition=shape.condition("condition", "when"),
@@ -189,7 +189,7 @@ def _transition(shape: Shape) -> Transition:
     )
 
 
-def _artifact(shape: Shape, number: int) -> Artifact:
+def _artifact(shape: FolderShape, number: int) -> Artifact:
     artifact_id = shape.id(default=f"artifact-{number}")
     return Artifact(
         id=artifact_id,

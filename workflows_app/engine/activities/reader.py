@@ -8,18 +8,18 @@ from workflows_app.engine.activities.activity import Inherited, ReadActivity, re
 from workflows_app.engine.activities.body import Surroundings
 from workflows_app.engine.activities.definition import Definition, read_definition
 from workflows_app.engine.activities.documents import Document, as_warning, read_document
-from workflows_app.engine.activities.findings import Findings
-from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER, Entry, Folder, Part, sort_files
+from workflows_app.engine.activities.findings import FolderFindings
+from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER, Folder, FolderEntry, FolderPart, sort_files
 from workflows_app.engine.activities.fragments import FragmentIndex, fragments_of
-from workflows_app.engine.activities.held import Held
+from workflows_app.engine.activities.held import HeldDocuments
 from workflows_app.engine.activities.library import Neighbours
-from workflows_app.engine.activities.lint import Places, leads_on, lint
+from workflows_app.engine.activities.lint import LintPlaces, leads_on, lint
 from workflows_app.engine.activities.references import META, owner_named
 from workflows_app.engine.activities.resources import Resources, read_rules, read_templates
-from workflows_app.engine.activities.shape import Shape
-from workflows_app.engine.activities.skills import Shelf, Skills
+from workflows_app.engine.activities.shape import FolderShape
+from workflows_app.engine.activities.skills import SkillFolder, Skills
 from workflows_app.engine.packing import entry_file
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import (
     COMPILER_VERSION,
     ConditionMode,
@@ -29,7 +29,7 @@ from workflows_app.engine.program import (
     ProvenanceKind,
     Variable,
 )
-from workflows_app.engine.source import Compilation, Content, Library, Source
+from workflows_app.engine.source import Compilation, Library, Source, SourceContent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class _Authored:
     """The document of one activity before it is read. `home` is the folder it was borrowed from."""
 
     id: str
-    shape: Shape
+    shape: FolderShape
     artifact_prefix: str = ""
     home: str = ""
     source: str = ""
@@ -46,11 +46,11 @@ class _Authored:
 
 def compile_folder(*, source: Source, library: Library) -> Compilation:
     """The program of a workflow folder, or what is wrong with it. Reads any bytes and raises nothing."""
-    findings = Findings(strictness=source.strictness)
+    findings = FolderFindings(strictness=source.strictness)
     document = _entry(source, findings)
     if document is None:
         return Compilation(program=None, workflow_id="", problems=findings.listed())
-    shape = Shape(document.value, findings=findings, file=document.file)
+    shape = FolderShape(document.value, findings=findings, file=document.file)
     neighbours = Neighbours(library=library, strictness=source.strictness)
     fragments = FragmentIndex(own=shape.text("id"), held=fragments_of(document.value), of=neighbours.fragments)
     definition = read_definition(shape, fragments=fragments)
@@ -71,12 +71,12 @@ def compile_folder(*, source: Source, library: Library) -> Compilation:
     return compiler.compilation()
 
 
-def _entry(source: Source, findings: Findings) -> Document | None:
+def _entry(source: Source, findings: FolderFindings) -> Document | None:
     """The object that describes the workflow."""
     path = entry_file(source)
     if path is None:
         message = "The folder has no workflow.toon (or workflow.yaml) at its top."
-        findings.add(Problem(code=ProblemCode.NO_WORKFLOW, message=message))
+        findings.add(WorkflowProblem(code=ProblemCode.NO_WORKFLOW, message=message))
         return None
     document, problems = read_document(data=source.files[path], file=path, strictness=source.strictness)
     findings.take(problems)
@@ -98,9 +98,9 @@ class _Compiler:
         library: Library,
         neighbours: Neighbours,
         fragments: FragmentIndex,
-        shape: Shape,
+        shape: FolderShape,
         definition: Definition,
-        findings: Findings,
+        findings: FolderFindings,
     ) -> None:
         self._source = source
         self._library = library
@@ -115,7 +115,7 @@ class _Compiler:
             entry=shape.file,
             activities_folder=definition.activities_folder,
         )
-        shelf = Shelf(self._folder, strictness=source.strictness)
+        shelf = SkillFolder(self._folder, strictness=source.strictness)
         self._skills = Skills(own=shelf, shelf_of=self._neighbours.shelf, findings=findings)
         self._provenance: list[Provenance] = []
         self._unread: set[str] = set()
@@ -127,7 +127,7 @@ class _Compiler:
         skills, resources, templates = self._attached()
         rules = self._rules()
         program = self._program(read, skills, resources, templates, rules)
-        places = Places(
+        places = LintPlaces(
             workflow=self._shape.file,
             activities={one.id: one.shape.file for one in authored.values()},
             hint=self._findings.hint,
@@ -150,7 +150,7 @@ class _Compiler:
     def _activities(self) -> dict[str, _Authored]:
         """By id: those of the folder by their number, then those that the workflow lists and the folder lacks."""
         found: dict[str, _Authored] = {}
-        for entry in self._folder.of(Part.ACTIVITY):
+        for entry in self._folder.of(FolderPart.ACTIVITY):
             self._keep(found, self._from_file(entry, home=""))
         for index, listed in enumerate(self._definition.listed):
             place = f"activities[{index}]"
@@ -162,19 +162,19 @@ class _Compiler:
             else:
                 self._shape.problem(ProblemCode.WRONG_TYPE, place, "An activity is an object or the name of a file.")
         self._tell_lent(found)
-        if not found and not any(self._folder.of(Part.ACTIVITY)) and not self._definition.listed:
+        if not found and not any(self._folder.of(FolderPart.ACTIVITY)) and not self._definition.listed:
             message = "The workflow has no activity."
             self._shape.problem(ProblemCode.MISSING_KEY, "activities", message, severity=Severity.ERROR)
         return found
 
     def _tell_lent(self, found: dict[str, _Authored]) -> None:
         taken = {authored.source for authored in found.values()}
-        for entry in self._folder.of(Part.LENT_ACTIVITY):
+        for entry in self._folder.of(FolderPart.LENT_ACTIVITY):
             if entry.file not in taken:
                 message = "The activity is no part of this workflow; others may list it as one of theirs."
                 hint = f"List {entry.place[:80]!r} under `activities` where it belongs to this one."
                 self._findings.add(
-                    Problem(
+                    WorkflowProblem(
                         code=ProblemCode.UNKNOWN_FILE,
                         message=message,
                         severity=Severity.WARNING,
@@ -183,7 +183,7 @@ class _Compiler:
                     ),
                 )
 
-    def _from_file(self, entry: Entry, *, home: str) -> _Authored | None:
+    def _from_file(self, entry: FolderEntry, *, home: str) -> _Authored | None:
         document, problems = read_document(data=entry.data, file=entry.file, strictness=self._source.strictness)
         self._findings.take(problems)
         if document is None:
@@ -193,7 +193,7 @@ class _Compiler:
             self._unread.add(entry.name)
             self._findings.add(_no_object(entry.file, "An activity"))
             return None
-        shape = Shape(document.value, findings=self._findings, file=entry.file)
+        shape = FolderShape(document.value, findings=self._findings, file=entry.file)
         activity_id = shape.id(default=entry.name)
         if activity_id != entry.name:
             message = f"The file is called {entry.name[:80]!r}; references go by the id, which is {activity_id!r}."
@@ -224,7 +224,7 @@ class _Compiler:
             hint = self._findings.hint(reference.rpartition("/")[2], _file_names(folder or self._folder))
             self._shape.problem(ProblemCode.UNKNOWN_ACTIVITY, place, message, severity=Severity.ERROR, suggestion=hint)
             return
-        if not home and entry.part is Part.ACTIVITY:
+        if not home and entry.part is FolderPart.ACTIVITY:
             return
         authored = self._from_file(entry, home=home)
         if authored is None or authored.id in found:
@@ -237,7 +237,7 @@ class _Compiler:
                 ),
             )
 
-    def _listed_file(self, reference: str) -> tuple[str, Entry | None]:
+    def _listed_file(self, reference: str) -> tuple[str, FolderEntry | None]:
         """The workflow that a listed file is borrowed from, empty for this one, and the file."""
         activities = f"{self._definition.activities_folder}/"
         own = self._folder.named(reference.removeprefix("./").removeprefix(activities))
@@ -282,7 +282,7 @@ class _Compiler:
 
     # What agents read
 
-    def _attached(self) -> tuple[tuple[Held, ...], tuple[Held, ...], tuple[Held, ...]]:
+    def _attached(self) -> tuple[tuple[HeldDocuments, ...], tuple[HeldDocuments, ...], tuple[HeldDocuments, ...]]:
         """Skills, resources, templates."""
         resources = Resources(
             own=self._folder,
@@ -302,7 +302,7 @@ class _Compiler:
                 resources.refer(mode.resource, file=self._shape.file, path=f"modes[{index}].resource")
         return skills, resources.close(), read_templates(folder=self._folder, findings=self._findings)
 
-    def _rules(self) -> Content | None:
+    def _rules(self) -> SourceContent | None:
         """The folder's own rules, else those that meta has for all."""
         own, problems = read_rules(folder=self._folder, strictness=self._source.strictness)
         self._findings.take(
@@ -325,10 +325,10 @@ class _Compiler:
     def _program(
         self,
         read: list[ReadActivity],
-        skills: tuple[Held, ...],
-        resources: tuple[Held, ...],
-        templates: tuple[Held, ...],
-        rules: Content | None,
+        skills: tuple[HeldDocuments, ...],
+        resources: tuple[HeldDocuments, ...],
+        templates: tuple[HeldDocuments, ...],
+        rules: SourceContent | None,
     ) -> Program:
         definition = self._definition
         program = Program(
@@ -385,16 +385,16 @@ def _variables(definition: Definition, read: list[ReadActivity]) -> tuple[Variab
     return tuple(declared.values())
 
 
-def _unique(contents: list[Content]) -> tuple[Content, ...]:
-    kept: dict[tuple[str, str], Content] = {}
+def _unique(contents: list[SourceContent]) -> tuple[SourceContent, ...]:
+    kept: dict[tuple[str, str], SourceContent] = {}
     for content in contents:
         kept.setdefault((content.kind, content.digest), content)
     return tuple(kept[key] for key in sorted(kept))
 
 
 def _file_names(folder: Folder) -> Iterator[str]:
-    return (entry.place for entry in folder.of(Part.ACTIVITY, Part.LENT_ACTIVITY))
+    return (entry.place for entry in folder.of(FolderPart.ACTIVITY, FolderPart.LENT_ACTIVITY))
 
 
-def _no_object(file: str, what: str) -> Problem:
-    return Problem(code=ProblemCode.WRONG_TYPE, message=f"{what} is an object with keys.", file=file)
+def _no_object(file: str, what: str) -> WorkflowProblem:
+    return WorkflowProblem(code=ProblemCode.WRONG_TYPE, message=f"{what} is an object with keys.", file=file)

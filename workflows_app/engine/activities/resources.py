@@ -10,28 +10,33 @@ from workflows_app.engine.activities.documents import (
     read_document,
     read_markdown,
 )
-from workflows_app.engine.activities.findings import Findings
-from workflows_app.engine.activities.folder import Entry, Folder, Part
-from workflows_app.engine.activities.held import Held
+from workflows_app.engine.activities.findings import FolderFindings
+from workflows_app.engine.activities.folder import Folder, FolderEntry, FolderPart
+from workflows_app.engine.activities.held import HeldDocuments
 from workflows_app.engine.activities.references import resource_candidates, resource_keys, wanted_keys
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Attachment
-from workflows_app.engine.source import Content, ContentKind, Strictness
+from workflows_app.engine.source import ContentKind, SourceContent, Strictness
 
 
 class Resources:
     """The resources of the workflow, and those of other folders that something in it refers to."""
 
     def __init__(
-        self, *, own: Folder, folder_of: Callable[[str], Folder | None], findings: Findings, strictness: Strictness
+        self,
+        *,
+        own: Folder,
+        folder_of: Callable[[str], Folder | None],
+        findings: FolderFindings,
+        strictness: Strictness,
     ) -> None:
         self._own = own
         self._folder_of = folder_of
         self._findings = findings
         self._strictness = strictness
-        self._read: dict[str, dict[str, tuple[Held | None, tuple[Problem, ...]]]] = {}
-        self._index: dict[str, dict[str, Held]] = {}
-        self._referred: dict[tuple[str, str], Held] = {}
+        self._read: dict[str, dict[str, tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]]] = {}
+        self._index: dict[str, dict[str, HeldDocuments]] = {}
+        self._referred: dict[tuple[str, str], HeldDocuments] = {}
 
     def refer(self, reference: str, *, file: str, path: str, home: str = "", told: bool = True) -> None:
         """Note that something refers to a resource; one that leads nowhere is a warning, where it is to be told."""
@@ -43,20 +48,20 @@ class Resources:
         if not told:
             return
         self._findings.add(
-            Problem(
+            WorkflowProblem(
                 code=ProblemCode.UNKNOWN_RESOURCE,
                 message=f"No resource {reference[:80]!r} is in this workflow or where the reference points.",
                 severity=Severity.WARNING,
                 file=file,
                 path=path,
-                suggestion=self._findings.hint(reference, (entry.name for entry in self._own.of(Part.RESOURCE))),
+                suggestion=self._findings.hint(reference, (entry.name for entry in self._own.of(FolderPart.RESOURCE))),
             ),
         )
 
-    def close(self) -> tuple[Held, ...]:
+    def close(self) -> tuple[HeldDocuments, ...]:
         """Every resource that belongs into the program, in order; tells what was wrong with the files."""
         indexes: dict[str, str] = {}
-        for entry in self._own.of(Part.RESOURCE):
+        for entry in self._own.of(FolderPart.RESOURCE):
             held, problems = self._shelf(self._own)[entry.file]
             self._findings.take(as_warning(problem) for problem in problems)
             earlier = indexes.setdefault(_key(entry.index), entry.file) if entry.index else entry.file
@@ -68,7 +73,7 @@ class Resources:
         found = (self._referred.get((owner, file)) for owner in owners for file in self._read[owner])
         return tuple(held for held in found if held is not None)
 
-    def _find(self, owner: str, name: str) -> Held | None:
+    def _find(self, owner: str, name: str) -> HeldDocuments | None:
         folder = self._own if owner == self._own.owner else self._folder_of(owner)
         if folder is None:
             return None
@@ -76,11 +81,13 @@ class Resources:
             self._index[owner] = self._indexed(folder)
         return next((self._index[owner][key] for key in wanted_keys(name) if key in self._index[owner]), None)
 
-    def _indexed(self, folder: Folder) -> dict[str, Held]:
+    def _indexed(self, folder: Folder) -> dict[str, HeldDocuments]:
         """Every key that a resource answers to; of two that answer to one, the first in the folder does."""
-        index: dict[str, Held] = {}
+        index: dict[str, HeldDocuments] = {}
         shelf = self._shelf(folder)
-        readable = [(entry, held) for entry in folder.of(Part.RESOURCE) if (held := shelf[entry.file][0]) is not None]
+        readable = [
+            (entry, held) for entry in folder.of(FolderPart.RESOURCE) if (held := shelf[entry.file][0]) is not None
+        ]
         for entry, held in readable:
             for key in resource_keys(index=entry.index, name=entry.name):
                 index.setdefault(key, held)
@@ -88,17 +95,17 @@ class Resources:
             index.setdefault(held.attachment.id, held)
         return index
 
-    def _shelf(self, folder: Folder) -> dict[str, tuple[Held | None, tuple[Problem, ...]]]:
+    def _shelf(self, folder: Folder) -> dict[str, tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]]:
         if folder.owner not in self._read:
-            entries = folder.of(Part.RESOURCE)
+            entries = folder.of(FolderPart.RESOURCE)
             self._read[folder.owner] = {entry.file: _read(entry, folder.owner, self._strictness) for entry in entries}
         return self._read[folder.owner]
 
 
-def read_templates(*, folder: Folder, findings: Findings) -> tuple[Held, ...]:
+def read_templates(*, folder: Folder, findings: FolderFindings) -> tuple[HeldDocuments, ...]:
     """Templates are text of any kind, handed out as they are; those in Markdown may name themselves in front matter."""
     found = []
-    for entry in folder.of(Part.TEMPLATE):
+    for entry in folder.of(FolderPart.TEMPLATE):
         held, problems = _markdown(entry, folder.owner, kind=ContentKind.TEMPLATE)
         findings.take(as_warning(problem) for problem in problems)
         if held is not None:
@@ -106,38 +113,46 @@ def read_templates(*, folder: Folder, findings: Findings) -> tuple[Held, ...]:
     return tuple(found)
 
 
-def read_rules(*, folder: Folder, strictness: Strictness) -> tuple[Content | None, tuple[Problem, ...]]:
+def read_rules(*, folder: Folder, strictness: Strictness) -> tuple[SourceContent | None, tuple[WorkflowProblem, ...]]:
     """The rules for every workflow that the folder of `meta` gives."""
-    entry = next(folder.of(Part.RULES), None)
+    entry = next(folder.of(FolderPart.RULES), None)
     if entry is None:
         return None, ()
     document, problems = read_document(data=entry.data, file=entry.file, strictness=strictness)
     if document is None:
         return None, problems
-    content = Content(kind=ContentKind.RULES, digest=document.digest, text=document.text, document=document.value)
+    content = SourceContent(kind=ContentKind.RULES, digest=document.digest, text=document.text, document=document.value)
     return content, problems
 
 
-def _read(entry: Entry, owner: str, strictness: Strictness) -> tuple[Held | None, tuple[Problem, ...]]:
+def _read(
+    entry: FolderEntry, owner: str, strictness: Strictness
+) -> tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]:
     if entry.suffix not in STRUCTURED:
         return _markdown(entry, owner, kind=ContentKind.RESOURCE)
     document, problems = read_document(data=entry.data, file=entry.file, strictness=strictness)
     if document is None:
         return None, problems
     meta = document.value if isinstance(document.value, dict) else {}
-    content = Content(kind=ContentKind.RESOURCE, digest=document.digest, text=document.text, document=document.value)
+    content = SourceContent(
+        kind=ContentKind.RESOURCE, digest=document.digest, text=document.text, document=document.value
+    )
     return _held(entry, owner, content, meta), problems
 
 
-def _markdown(entry: Entry, owner: str, *, kind: ContentKind) -> tuple[Held | None, tuple[Problem, ...]]:
+def _markdown(
+    entry: FolderEntry, owner: str, *, kind: ContentKind
+) -> tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]:
     text, problems = read_markdown(data=entry.data, file=entry.file)
     if text is None:
         return None, problems
-    content = Content(kind=kind, digest=text.digest, text=text.text)
+    content = SourceContent(kind=kind, digest=text.digest, text=text.text)
     return _held(entry, owner, content, text.meta, heading=text.heading), problems
 
 
-def _held(entry: Entry, owner: str, content: Content, meta: Mapping[str, Any], *, heading: str = "") -> Held:
+def _held(
+    entry: FolderEntry, owner: str, content: SourceContent, meta: Mapping[str, Any], *, heading: str = ""
+) -> HeldDocuments:
     attachment = Attachment(
         id=_word(meta.get("id")) or entry.name,
         digest=content.digest,
@@ -148,7 +163,7 @@ def _held(entry: Entry, owner: str, content: Content, meta: Mapping[str, Any], *
         summary=_word(meta.get("description")) or _word(meta.get("purpose")),
         format="markdown" if entry.suffix == MARKDOWN else entry.suffix.removeprefix("."),
     )
-    return Held(attachment=attachment, content=content, file=entry.file)
+    return HeldDocuments(attachment=attachment, content=content, file=entry.file)
 
 
 def _key(index: str) -> str:
@@ -163,8 +178,8 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _same_index(entry: Entry, earlier: str) -> Problem:
-    return Problem(
+def _same_index(entry: FolderEntry, earlier: str) -> WorkflowProblem:
+    return WorkflowProblem(
         code=ProblemCode.DUPLICATE_ID,
         message=f"The index {entry.index!r} is that of {earlier}, which is the one that the index finds.",
         severity=Severity.WARNING,

@@ -6,19 +6,19 @@ from types import MappingProxyType
 from typing import Any
 
 from workflows_app.engine import conditions
-from workflows_app.engine.activities.findings import SHOWN_CHARS, Findings
+from workflows_app.engine.activities.findings import SHOWN_CHARS, FolderFindings
 from workflows_app.engine.canonical import MAX_SAFE_INTEGER, canonical_bytes
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import AllOf, Condition
 
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
-class Shape:
+class FolderShape:
     """An object at a path of a file. Every getter takes one key; `extra` closes it and tells of the keys not taken."""
 
-    def __init__(self, value: Mapping[str, Any], *, findings: Findings, file: str, path: str = "") -> None:
+    def __init__(self, value: Mapping[str, Any], *, findings: FolderFindings, file: str, path: str = "") -> None:
         self._value = value
         self._taken: set[str] = set()
         self.findings = findings
@@ -47,7 +47,7 @@ class Shape:
         self, code: ProblemCode, key: str, message: str, *, severity: Severity | None = None, suggestion: str = ""
     ) -> None:
         self.findings.add(
-            Problem(
+            WorkflowProblem(
                 code=code,
                 message=message,
                 severity=severity or self.findings.loose,
@@ -133,19 +133,19 @@ class Shape:
 
     # Objects within
 
-    def shape(self, key: str) -> "Shape | None":
+    def shape(self, key: str) -> "FolderShape | None":
         return self.inner(self.mapping(key), key) if self.has(key) else None
 
-    def inner(self, value: Mapping[str, Any], key: str) -> "Shape":
-        return Shape(value, findings=self.findings, file=self.file, path=self.at(key))
+    def inner(self, value: Mapping[str, Any], key: str) -> "FolderShape":
+        return FolderShape(value, findings=self.findings, file=self.file, path=self.at(key))
 
-    def over(self, beneath: Mapping[str, Any]) -> "Shape":
+    def over(self, beneath: Mapping[str, Any]) -> "FolderShape":
         """The same object with the values of another under it; keys taken so far stay taken."""
-        merged = Shape({**beneath, **self._value}, findings=self.findings, file=self.file, path=self.path)
+        merged = FolderShape({**beneath, **self._value}, findings=self.findings, file=self.file, path=self.path)
         merged._taken = set(self._taken)
         return merged
 
-    def shapes(self, key: str) -> "Iterator[Shape]":
+    def shapes(self, key: str) -> "Iterator[FolderShape]":
         """The objects of a list; anything else in it is a problem and left out."""
         for index, item in enumerate(self._list(key)):
             place = f"{key}[{index}]"

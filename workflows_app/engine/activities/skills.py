@@ -10,27 +10,27 @@ from workflows_app.engine.activities.documents import (
     read_document,
     read_markdown,
 )
-from workflows_app.engine.activities.findings import Findings
-from workflows_app.engine.activities.folder import TECHNIQUE_CONTRACT, Entry, Folder, Part, order_of_index
-from workflows_app.engine.activities.held import Held
+from workflows_app.engine.activities.findings import FolderFindings
+from workflows_app.engine.activities.folder import TECHNIQUE_CONTRACT, Folder, FolderEntry, FolderPart, order_of_index
+from workflows_app.engine.activities.held import HeldDocuments
 from workflows_app.engine.activities.references import META, group_candidates, skill_candidates
-from workflows_app.engine.activities.shape import Shape
+from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.activities.techniques import read_technique, rules_technique
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Attachment
-from workflows_app.engine.source import Content, ContentKind, Strictness
+from workflows_app.engine.source import ContentKind, SourceContent, Strictness
 
 
-class Shelf:
+class SkillFolder:
     """The skills of one folder. Each is read once, when it is first asked for."""
 
     def __init__(self, folder: Folder, *, strictness: Strictness) -> None:
         self.owner = folder.owner
         self._strictness = strictness
-        self._entries: dict[str, Entry] = {}
-        self._twins: list[Problem] = []
-        self._read: dict[str, tuple[Held | None, tuple[Problem, ...]]] = {}
-        for entry in folder.of(Part.SKILL, Part.TECHNIQUE):
+        self._entries: dict[str, FolderEntry] = {}
+        self._twins: list[WorkflowProblem] = []
+        self._read: dict[str, tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]] = {}
+        for entry in folder.of(FolderPart.SKILL, FolderPart.TECHNIQUE):
             kept = self._entries.setdefault(entry.name, entry)
             if kept is not entry:
                 self._twins.append(_twin(entry, kept))
@@ -44,36 +44,36 @@ class Shelf:
     def file_of(self, name: str) -> str:
         return self._entries[name].file
 
-    def get(self, name: str) -> Held | None:
+    def get(self, name: str) -> HeldDocuments | None:
         return self._look(name)[0]
 
-    def rules(self, name: str) -> Held | None:
+    def rules(self, name: str) -> HeldDocuments | None:
         """Some rules of a technique, as `technique::rule` or `technique::beginning-of-its-rules` asks for them."""
         base, colons, rule = name.rpartition("::")
         entry = self._entries.get(base) if colons else None
         held = self.get(base) if entry is not None and entry.suffix == MARKDOWN else None
         return None if held is None else rules_technique(of=held, name=name, rule=rule)
 
-    def all(self) -> Iterator[tuple[str, Held]]:
+    def all(self) -> Iterator[tuple[str, HeldDocuments]]:
         for name in self._entries:
             held = self.get(name)
             if held is not None:
                 yield name, held
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[WorkflowProblem]:
         """What was wrong with the files read so far, and with those that nobody will read."""
         yield from self._twins
         for _, problems in self._read.values():
             yield from problems
 
-    def _look(self, name: str) -> tuple[Held | None, tuple[Problem, ...]]:
+    def _look(self, name: str) -> tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]:
         if name not in self._entries:
             return None, ()
         if name not in self._read:
             self._read[name] = self._load(self._entries[name])
         return self._read[name]
 
-    def _load(self, entry: Entry) -> tuple[Held | None, tuple[Problem, ...]]:
+    def _load(self, entry: FolderEntry) -> tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]:
         if entry.suffix == MARKDOWN:
             text, problems = read_markdown(data=entry.data, file=entry.file)
             if text is None:
@@ -88,7 +88,7 @@ class Shelf:
         held, told = _skill(entry, document, document.value, self.owner, self._strictness)
         return held, (*problems, *told)
 
-    def _contracts(self, entry: Entry) -> list[str]:
+    def _contracts(self, entry: FolderEntry) -> list[str]:
         """The techniques whose inputs and rules this one inherits: those of its group and of the whole folder."""
         groups = entry.name.split("::")[:-1]
         names = [TECHNIQUE_CONTRACT, *("::".join(groups[: depth + 1]) for depth in range(len(groups)))]
@@ -98,12 +98,14 @@ class Shelf:
 class Skills:
     """All skills that a workflow can refer to, and which of them it did."""
 
-    def __init__(self, *, own: Shelf, shelf_of: Callable[[str], Shelf | None], findings: Findings) -> None:
+    def __init__(
+        self, *, own: SkillFolder, shelf_of: Callable[[str], SkillFolder | None], findings: FolderFindings
+    ) -> None:
         self._own = own
         self._shelf_of = shelf_of
         self._findings = findings
-        self._asked: dict[Shelf, None] = {}
-        self._others: dict[tuple[str, str], Held] = {}
+        self._asked: dict[SkillFolder, None] = {}
+        self._others: dict[tuple[str, str], HeldDocuments] = {}
 
     def named(self, reference: str, *, group: str, home: str = "") -> str:
         """A bare name is first that of a technique in the group which is called like the activity."""
@@ -112,7 +114,7 @@ class Skills:
         )
         return next((name for shelf, name in found if shelf is not None and shelf.has(name)), reference)
 
-    def find(self, reference: str, *, home: str = "") -> Held | None:
+    def find(self, reference: str, *, home: str = "") -> HeldDocuments | None:
         """The skill. What was asked of another folder becomes part of the program."""
         for shelf, name in self._places(reference, home):
             held = shelf.get(name)
@@ -122,7 +124,7 @@ class Skills:
                 return held
         return self._rules(reference, home)
 
-    def _rules(self, reference: str, home: str) -> Held | None:
+    def _rules(self, reference: str, home: str) -> HeldDocuments | None:
         for shelf, name in self._candidates(reference, home):
             held = shelf.rules(name)
             if held is not None:
@@ -130,7 +132,7 @@ class Skills:
                 return held
         return None
 
-    def require(self, reference: str, *, at: Shape, key: str, home: str = "") -> Held | None:
+    def require(self, reference: str, *, at: FolderShape, key: str, home: str = "") -> HeldDocuments | None:
         """As `find`; a reference that leads nowhere is a warning at its place, since the skill may come later."""
         held = self.find(reference, home=home)
         if held is None:
@@ -146,7 +148,7 @@ class Skills:
             at.warn(ProblemCode.UNKNOWN_SKILL, key, message, hint)
         return held
 
-    def close(self) -> tuple[Held, ...]:
+    def close(self) -> tuple[HeldDocuments, ...]:
         """Every skill that belongs into the program, in order; tells what was wrong with the files that were read.
 
         A file that cannot be read is a warning, as a skill that is missing is: the steps that name it say so as well.
@@ -159,14 +161,14 @@ class Skills:
             self._findings.take(as_warning(problem) for problem in shelf.problems())
         return tuple(sorted(held.values(), key=self._order))
 
-    def _places(self, reference: str, home: str) -> Iterator[tuple[Shelf, str]]:
+    def _places(self, reference: str, home: str) -> Iterator[tuple[SkillFolder, str]]:
         """The shelves that have a file of the name, in the order in which they count."""
         for shelf, name in self._candidates(reference, home):
             if shelf.has(name):
                 self._asked[shelf] = None
                 yield shelf, name
 
-    def _candidates(self, reference: str, home: str) -> Iterator[tuple[Shelf, str]]:
+    def _candidates(self, reference: str, home: str) -> Iterator[tuple[SkillFolder, str]]:
         first = reference.partition("::")[0]
         owners = (first,) if "::" in reference and self._shelf(first) else ()
         for owner, name in skill_candidates(reference, own=self._own.owner, home=home, owners=owners):
@@ -177,7 +179,7 @@ class Skills:
     def _broken(self, reference: str, home: str) -> str:
         return next((shelf.file_of(name) for shelf, name in self._places(reference, home)), "")
 
-    def _shelf(self, owner: str) -> Shelf | None:
+    def _shelf(self, owner: str) -> SkillFolder | None:
         return self._own if owner == self._own.owner else self._shelf_of(owner)
 
     def _names(self) -> Iterator[Iterable[str]]:
@@ -186,17 +188,17 @@ class Skills:
         if meta is not None:
             yield meta.names()
 
-    def _order(self, held: Held) -> tuple[bool, str, int, str]:
+    def _order(self, held: HeldDocuments) -> tuple[bool, str, int, str]:
         attachment = held.attachment
         foreign = attachment.owner != self._own.owner
         return (foreign, attachment.owner, order_of_index(attachment.index), attachment.id)
 
 
 def _skill(
-    entry: Entry, document: Document, value: Mapping[str, Any], owner: str, strictness: Strictness
-) -> tuple[Held, tuple[Problem, ...]]:
-    findings = Findings(strictness=strictness)
-    shape = Shape(value, findings=findings, file=entry.file)
+    entry: FolderEntry, document: Document, value: Mapping[str, Any], owner: str, strictness: Strictness
+) -> tuple[HeldDocuments, tuple[WorkflowProblem, ...]]:
+    findings = FolderFindings(strictness=strictness)
+    shape = FolderShape(value, findings=findings, file=entry.file)
     if shape.text("id", default=entry.name) != entry.name:
         message = f"The file is called {entry.name!r}; references go by that name."
         shape.warn(ProblemCode.CONFLICTING_KEYS, "id", message)
@@ -212,8 +214,8 @@ def _skill(
         format=entry.suffix.removeprefix("."),
         resources=_resources(value),
     )
-    content = Content(kind=ContentKind.SKILL, digest=document.digest, text=document.text, document=document.value)
-    return Held(attachment=attachment, content=content, file=entry.file), findings.listed()
+    content = SourceContent(kind=ContentKind.SKILL, digest=document.digest, text=document.text, document=document.value)
+    return HeldDocuments(attachment=attachment, content=content, file=entry.file), findings.listed()
 
 
 def _resources(value: Mapping[str, Any]) -> tuple[str, ...]:
@@ -229,12 +231,12 @@ def _word(value: Any) -> str:
     return str(value)
 
 
-def _no_object(entry: Entry) -> Problem:
-    return Problem(code=ProblemCode.WRONG_TYPE, message="A skill is an object with keys.", file=entry.file)
+def _no_object(entry: FolderEntry) -> WorkflowProblem:
+    return WorkflowProblem(code=ProblemCode.WRONG_TYPE, message="A skill is an object with keys.", file=entry.file)
 
 
-def _twin(entry: Entry, kept: Entry) -> Problem:
-    return Problem(
+def _twin(entry: FolderEntry, kept: FolderEntry) -> WorkflowProblem:
+    return WorkflowProblem(
         code=ProblemCode.DUPLICATE_ID,
         message=f"The skill {entry.name!r} is read from {kept.file}; this file is not read.",
         severity=Severity.WARNING,

@@ -8,10 +8,10 @@ from typing import Any
 
 from workflows_app.engine import canonical
 from workflows_app.engine.activities.documents import MARKDOWN, Markdown
-from workflows_app.engine.activities.folder import Entry
-from workflows_app.engine.activities.held import Held
+from workflows_app.engine.activities.folder import FolderEntry
+from workflows_app.engine.activities.held import HeldDocuments
 from workflows_app.engine.program import Attachment
-from workflows_app.engine.source import Content, ContentKind
+from workflows_app.engine.source import ContentKind, SourceContent
 
 _CAPABILITY = re.compile(r"^##[ \t]+Capability[ \t]*\n+([^\n#][^\n]*)", re.MULTILINE)
 _RULES = re.compile(r"^##[ \t]+Rules[ \t]*$(.*?)(?=^##?[ \t]|\Z)", re.MULTILINE | re.DOTALL)
@@ -20,7 +20,7 @@ _LINK = re.compile(r"\]\(([^()\s#]*resources/[^()\s#]+\.md)(?:#[^()\s]*)?\)")
 _MAX_LINKS = 200
 
 
-def read_technique(*, entry: Entry, text: Markdown, owner: str, contracts: Iterable[str]) -> Held:
+def read_technique(*, entry: FolderEntry, text: Markdown, owner: str, contracts: Iterable[str]) -> HeldDocuments:
     """`contracts` are the techniques whose inputs and rules this one inherits."""
     capability = _CAPABILITY.search(text.body)
     said = text.meta.get("metadata")
@@ -46,11 +46,11 @@ def read_technique(*, entry: Entry, text: Markdown, owner: str, contracts: Itera
         format=MARKDOWN.removeprefix("."),
         resources=tuple(dict.fromkeys((*_listed(meta), *_linked(text.body, entry.path, owner)))),
     )
-    content = Content(kind=ContentKind.SKILL, digest=digest, text=text.text, document=document)
-    return Held(attachment=attachment, content=content, file=entry.file)
+    content = SourceContent(kind=ContentKind.SKILL, digest=digest, text=text.text, document=document)
+    return HeldDocuments(attachment=attachment, content=content, file=entry.file)
 
 
-def rules_technique(*, of: Held, name: str, rule: str) -> Held | None:
+def rules_technique(*, of: HeldDocuments, name: str, rule: str) -> HeldDocuments | None:
     """A technique of nothing but the rules that are called `rule` or begin with it and a hyphen; None without any."""
     section = _RULES.search(of.content.text)
     found = _RULE.findall(section.group(1)) if section else []
@@ -71,7 +71,7 @@ def rules_technique(*, of: Held, name: str, rule: str) -> Held | None:
     return replace(
         of,
         attachment=_renamed(attachment, name, digest),
-        content=Content(kind=ContentKind.SKILL, digest=digest, text=f"{body}\n", document=document),
+        content=SourceContent(kind=ContentKind.SKILL, digest=digest, text=f"{body}\n", document=document),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import (
     Action,
     ActionKind,
@@ -35,7 +35,7 @@ def is_of_type(value: Any, kind: VariableType) -> bool:
     return isinstance(value, _TYPES[kind]) and (kind is VariableType.BOOLEAN or not isinstance(value, bool))
 
 
-def mismatches(program: Program, activity: Activity, file: str) -> Iterator[Problem]:
+def mismatches(program: Program, activity: Activity, file: str) -> Iterator[WorkflowProblem]:
     """Each variable once: a comparison that never holds, or always, is hardly meant."""
     types = {variable.name: variable.type for variable in program.variables}
     told: set[tuple[str, str]] = set()
@@ -44,7 +44,7 @@ def mismatches(program: Program, activity: Activity, file: str) -> Iterator[Prob
         if kind is None or value is None or is_of_type(value, kind) or (name, user) in told:
             continue
         told.add((name, user))
-        yield Problem(
+        yield WorkflowProblem(
             code=ProblemCode.BAD_VALUE,
             message=f"The variable {name[:80]!r} is of the type {kind.value!r}; {user} has {_shown(value)} for it.",
             severity=Severity.WARNING,

@@ -5,7 +5,7 @@ from typing import Any
 
 from workflows_app.engine.condition_readers.reading import Reading
 from workflows_app.engine.condition_readers.when import read_when
-from workflows_app.engine.problems import Problem, ProblemCode, did_you_mean
+from workflows_app.engine.problems import ProblemCode, WorkflowProblem, did_you_mean
 from workflows_app.engine.program import AllOf, AnyOf, Broken, Condition, ConditionMode, Not, Operator
 
 OPERATORS: Mapping[str, Operator] = {
@@ -31,7 +31,9 @@ _KEYS = {
 }
 
 
-def parse_activity_condition(value: Any, *, path: str, file: str = "") -> tuple[Condition | None, tuple[Problem, ...]]:
+def parse_activity_condition(
+    value: Any, *, path: str, file: str = ""
+) -> tuple[Condition | None, tuple[WorkflowProblem, ...]]:
     """The condition and what is wrong with it. Null says nothing and holds; a text is read as a `when` line."""
     if value is None:
         return None, ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workflows_app.engine.patterns import BadPatternError, compile_pattern
-from workflows_app.engine.problems import Problem, ProblemCode, Severity
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Broken, Compare, Condition, ConditionMode, Operator
 
 MAX_DEPTH = 32
@@ -24,7 +24,7 @@ class Reading:
 
     mode: ConditionMode
     file: str = ""
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[WorkflowProblem] = field(default_factory=list)
     parts: int = 0
 
     def error(self, code: ProblemCode, message: str, *, path: str, suggestion: str = "") -> Broken:
@@ -119,5 +119,7 @@ class Reading:
 
     def _report(self, severity: Severity, code: ProblemCode, message: str, *, path: str, suggestion: str) -> None:
         self.problems.append(
-            Problem(code=code, message=message, severity=severity, path=path, file=self.file, suggestion=suggestion)
+            WorkflowProblem(
+                code=code, message=message, severity=severity, path=path, file=self.file, suggestion=suggestion
+            )
         )

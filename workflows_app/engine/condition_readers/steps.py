@@ -3,7 +3,7 @@
 from typing import Any
 
 from workflows_app.engine.condition_readers.reading import Reading
-from workflows_app.engine.problems import Problem, ProblemCode, did_you_mean
+from workflows_app.engine.problems import ProblemCode, WorkflowProblem, did_you_mean
 from workflows_app.engine.program import AllOf, AnyOf, Broken, Condition, ConditionMode, Not, Operator, Truthy
 
 # When several stand in one object, the first of these is the one that counts.
@@ -14,7 +14,7 @@ _KEYS = frozenset({"var", *_LOGICAL, *(operator.value for operator in _OPERATORS
 
 def parse_steps_condition(
     value: Any, *, path: str, mode: ConditionMode
-) -> tuple[Condition | None, tuple[Problem, ...]]:
+) -> tuple[Condition | None, tuple[WorkflowProblem, ...]]:
     """The condition and what is wrong with it. Null and `{}` say nothing and hold; inside another condition they never do."""
     if value is None or value == {}:
         return None, ()

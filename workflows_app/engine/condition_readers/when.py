@@ -39,7 +39,7 @@ _HINTS = (
 _Token = tuple[str, Any]
 
 
-class _UnreadableError(Exception):
+class _UnreadableWhenError(Exception):
     def __init__(self, message: str, suggestion: str = "") -> None:
         super().__init__(message)
         self.message = message
@@ -53,7 +53,7 @@ def read_when(reading: Reading, text: str, *, path: str) -> Condition:
         return reading.error(ProblemCode.TOO_LONG, message, path=path)
     try:
         return _Parser(reading, _tokens(text), path=path).parse()
-    except _UnreadableError as error:
+    except _UnreadableWhenError as error:
         return reading.error(ProblemCode.BAD_CONDITION, error.message, path=path, suggestion=error.suggestion)
 
 
@@ -82,9 +82,9 @@ def _token(found: re.Match[str]) -> _Token:
     return ("value", _WORDS[word]) if word in _WORDS else ("word", word)
 
 
-def _unknown_text(rest: str) -> _UnreadableError:
+def _unknown_text(rest: str) -> _UnreadableWhenError:
     suggestion = next((hint for start, hint in _HINTS if rest.startswith(start)), "")
-    return _UnreadableError(f"The expression cannot be read at {rest[:20]!r}.", suggestion)
+    return _UnreadableWhenError(f"The expression cannot be read at {rest[:20]!r}.", suggestion)
 
 
 class _Parser:
@@ -96,7 +96,7 @@ class _Parser:
 
     def parse(self) -> Condition:
         if not self.tokens:
-            raise _UnreadableError("The expression is empty.", "Leave it out, or name a variable.")
+            raise _UnreadableWhenError("The expression is empty.", "Leave it out, or name a variable.")
         condition = self._group(depth=1)
         if self.position < len(self.tokens):
             raise _misplaced(self.tokens[self.position])
@@ -109,7 +109,7 @@ class _Parser:
         while self._peek() in {("sign", "&&"), ("sign", "||")}:
             sign = self._take()[1]
             if joint and sign != joint:
-                raise _UnreadableError(
+                raise _UnreadableWhenError(
                     "&& and || stand in one group.", "Put brackets around one of them: (a && b) || c."
                 )
             joint = sign
@@ -120,7 +120,7 @@ class _Parser:
 
     def _unary(self, *, depth: int) -> Condition:
         if depth > MAX_DEPTH:
-            raise _UnreadableError(f"The expression nests deeper than {MAX_DEPTH} levels.")
+            raise _UnreadableWhenError(f"The expression nests deeper than {MAX_DEPTH} levels.")
         if self._peek() == ("sign", "!"):
             self._take()
             return Not(condition=self._unary(depth=depth + 1))
@@ -128,7 +128,7 @@ class _Parser:
             self._take()
             inner = self._group(depth=depth + 1)
             if self._take() != ("sign", ")"):
-                raise _UnreadableError("A bracket is not closed.", "Add the missing ).")
+                raise _UnreadableWhenError("A bracket is not closed.", "Add the missing ).")
             return inner
         return self._test()
 
@@ -157,14 +157,14 @@ class _Parser:
     def _take(self) -> _Token:
         token = self._peek()
         if token is None:
-            raise _UnreadableError("The expression ends too early.")
+            raise _UnreadableWhenError("The expression ends too early.")
         self.position += 1
         return token
 
 
-def _misplaced(token: _Token) -> _UnreadableError:
+def _misplaced(token: _Token) -> _UnreadableWhenError:
     kind, value = token
     suggestion = {"and": "Write &&.", "or": "Write ||.", "not": "Write !."}.get(str(value), "")
     if kind == "value" and not suggestion:
         suggestion = "A variable stands on the left, a value on the right."
-    return _UnreadableError(f"{value!r} does not belong there.", suggestion)
+    return _UnreadableWhenError(f"{value!r} does not belong there.", suggestion)

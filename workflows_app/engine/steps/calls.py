@@ -12,13 +12,13 @@ from msgspec.structs import replace as changed
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Condition, Gate, Item, Loop, Parallel, Step
 from workflows_app.engine.steps import functions, gates, ordinary, prompts
-from workflows_app.engine.steps.scope import Build, Scope, both
+from workflows_app.engine.steps.scope import Build, StepScope, both
 
 _FIRST = ("askForFiles", "functionCalls")
 _LAST = ("outputContract", "output", "assessmentRefs", "validationCriteria", "audit", "verification")
 
 
-def shared(build: Build, caller: Scope, inner: Scope, raw: dict[str, Any], path: str) -> Scope:
+def shared(build: Build, caller: StepScope, inner: StepScope, raw: dict[str, Any], path: str) -> StepScope:
     """The routine's scope with what the caller gives to each of its steps."""
     shown_functions, _ = functions.used(build, caller, raw, path)
     return replace(
@@ -30,7 +30,9 @@ def shared(build: Build, caller: Scope, inner: Scope, raw: dict[str, Any], path:
     )
 
 
-def applied(build: Build, scope: Scope, raw: dict[str, Any], items: tuple[Item, ...], path: str) -> tuple[Item, ...]:
+def applied(
+    build: Build, scope: StepScope, raw: dict[str, Any], items: tuple[Item, ...], path: str
+) -> tuple[Item, ...]:
     """The routine's items under the caller's condition, with its wishes for the first and the last of them."""
     condition = build.condition(scope, raw.get("runCondition"), f"{path}.runCondition")
     bound = [_bound(item, condition, raw["title"]) for item in items]
@@ -50,7 +52,7 @@ def _bound(item: Item, condition: Condition | None, title: str) -> Item:
             return changed(item, run_condition=both(condition, item.run_condition), description=title)
 
 
-def _first(build: Build, scope: Scope, raw: dict[str, Any], item: Item, path: str) -> Item:
+def _first(build: Build, scope: StepScope, raw: dict[str, Any], item: Item, path: str) -> Item:
     if isinstance(item, Step):
         _, calls = functions.used(build, scope, raw, path)
         files = item.ask_for_files or raw.get("askForFiles", False)
@@ -59,7 +61,7 @@ def _first(build: Build, scope: Scope, raw: dict[str, Any], item: Item, path: st
     return item
 
 
-def _last(build: Build, scope: Scope, raw: dict[str, Any], item: Item, path: str) -> Item:
+def _last(build: Build, scope: StepScope, raw: dict[str, Any], item: Item, path: str) -> Item:
     if isinstance(item, Gate):
         return item
     asked = gates.confirmation(build, scope, raw, path)
@@ -70,7 +72,7 @@ def _last(build: Build, scope: Scope, raw: dict[str, Any], item: Item, path: str
     return _checked(raw, _gated(build, scope, raw, item, path))
 
 
-def _gated(build: Build, scope: Scope, raw: dict[str, Any], step: Step, path: str) -> Step:
+def _gated(build: Build, scope: StepScope, raw: dict[str, Any], step: Step, path: str) -> Step:
     gate = gates.of_step(build, scope, raw, path)
     step = changed(step, guidance=(*step.guidance, *gate.hints))
     if not gate.decides:
@@ -100,7 +102,7 @@ def _checked(raw: dict[str, Any], step: Step) -> Step:
     )
 
 
-def _report_no_place(scope: Scope, raw: dict[str, Any], keys: tuple[str, ...], verb: str, path: str) -> None:
+def _report_no_place(scope: StepScope, raw: dict[str, Any], keys: tuple[str, ...], verb: str, path: str) -> None:
     for key in keys:
         if key in raw:
             message = f"The routine {verb} with a loop or a parallel step, where `{key}` has no place."

@@ -13,14 +13,14 @@ from workflows_app.engine.program import (
     Reference,
 )
 from workflows_app.engine.steps.features import FEATURES
-from workflows_app.engine.steps.findings import Findings, shown
+from workflows_app.engine.steps.findings import StepFindings, shown
 from workflows_app.engine.steps.scope import Build
 
 _Entry = TypeVar("_Entry", Assessment, Reference)
-_Read = Callable[[Findings, dict[str, Any], str], _Entry]
+_Read = Callable[[StepFindings, dict[str, Any], str], _Entry]
 
 
-def features(findings: Findings, document: dict[str, Any]) -> tuple[str, ...]:
+def features(findings: StepFindings, document: dict[str, Any]) -> tuple[str, ...]:
     """The known features, in the order of their names."""
     given = document.get("features", ())
     for index, name in enumerate(given):
@@ -30,7 +30,7 @@ def features(findings: Findings, document: dict[str, Any]) -> tuple[str, ...]:
     return tuple(sorted({name for name in given if name in FEATURES}))
 
 
-def slots(build: Build, findings: Findings, document: dict[str, Any]) -> dict[str, str]:
+def slots(build: Build, findings: StepFindings, document: dict[str, Any]) -> dict[str, str]:
     """What each extension point of the document is bound to: the team's choice, else the author's default."""
     bound: dict[str, str] = {}
     for index, raw in enumerate(document.get("extensionPoints", ())):
@@ -47,7 +47,7 @@ def slots(build: Build, findings: Findings, document: dict[str, Any]) -> dict[st
     return bound
 
 
-def enter(build: Build, findings: Findings, document: dict[str, Any]) -> None:
+def enter(build: Build, findings: StepFindings, document: dict[str, Any]) -> None:
     """What the workflow itself declares for all its steps."""
     for name, need in document.get("capabilities", {}).items():
         build.capabilities[Capability(name)] = CapabilityNeed(need)
@@ -55,7 +55,7 @@ def enter(build: Build, findings: Findings, document: dict[str, Any]) -> None:
     _enter(findings, document, "references", _reference, build.references)
 
 
-def enter_routine(build: Build, findings: Findings, document: dict[str, Any]) -> None:
+def enter_routine(build: Build, findings: StepFindings, document: dict[str, Any]) -> None:
     """Add what a routine needs to what the workflow has. The same id with another meaning is an error."""
     _join(findings, document, "assessments", _assessment, build.assessments)
     _join(findings, document, "references", _reference, build.references)
@@ -63,7 +63,7 @@ def enter_routine(build: Build, findings: Findings, document: dict[str, Any]) ->
         _join_capability(build, findings, Capability(name), CapabilityNeed(need))
 
 
-def _check_bound(build: Build, findings: Findings, raw: dict[str, Any], bound: str, path: str) -> None:
+def _check_bound(build: Build, findings: StepFindings, raw: dict[str, Any], bound: str, path: str) -> None:
     routine = bound in build.routine_ids
     known = build.library.workflow_ids
     if known and not routine and bound not in known:
@@ -78,7 +78,7 @@ def _check_bound(build: Build, findings: Findings, raw: dict[str, Any], bound: s
 
 
 def _enter(
-    findings: Findings, document: dict[str, Any], key: str, read: _Read[_Entry], into: dict[str, _Entry]
+    findings: StepFindings, document: dict[str, Any], key: str, read: _Read[_Entry], into: dict[str, _Entry]
 ) -> None:
     for index, entry in _entries(findings, document, key, read):
         if entry.id in into:
@@ -87,7 +87,9 @@ def _enter(
         into.setdefault(entry.id, entry)
 
 
-def _join(findings: Findings, document: dict[str, Any], key: str, read: _Read[_Entry], into: dict[str, _Entry]) -> None:
+def _join(
+    findings: StepFindings, document: dict[str, Any], key: str, read: _Read[_Entry], into: dict[str, _Entry]
+) -> None:
     for index, entry in _entries(findings, document, key, read):
         if into.setdefault(entry.id, entry) != entry:
             message = f"{shown(entry.id)} means something else here than where it was first declared."
@@ -95,14 +97,14 @@ def _join(findings: Findings, document: dict[str, Any], key: str, read: _Read[_E
 
 
 def _entries(
-    findings: Findings, document: dict[str, Any], key: str, read: _Read[_Entry]
+    findings: StepFindings, document: dict[str, Any], key: str, read: _Read[_Entry]
 ) -> Iterator[tuple[int, _Entry]]:
     for index, raw in enumerate(document.get(key, ())):
         if raw:
             yield index, read(findings, raw, f"{key}[{index}]")
 
 
-def _join_capability(build: Build, findings: Findings, capability: Capability, need: CapabilityNeed) -> None:
+def _join_capability(build: Build, findings: StepFindings, capability: Capability, need: CapabilityNeed) -> None:
     """The workflow's word stands; a routine that requires what the workflow switches off cannot run in it."""
     own = build.capabilities.get(capability)
     if need is CapabilityNeed.REQUIRED and own is CapabilityNeed.DISABLED:
@@ -112,7 +114,7 @@ def _join_capability(build: Build, findings: Findings, capability: Capability, n
         build.capabilities[capability] = need
 
 
-def _assessment(findings: Findings, raw: dict[str, Any], path: str) -> Assessment:
+def _assessment(findings: StepFindings, raw: dict[str, Any], path: str) -> Assessment:
     dimensions: dict[str, Dimension] = {}
     for index, dimension in enumerate(raw["dimensions"]):
         if dimension["id"] in dimensions:
@@ -127,7 +129,7 @@ def _assessment(findings: Findings, raw: dict[str, Any], path: str) -> Assessmen
     return Assessment(id=raw["id"], purpose=raw["purpose"], dimensions=tuple(dimensions.values()))
 
 
-def _reference(_findings: Findings, raw: dict[str, Any], _path: str) -> Reference:
+def _reference(_findings: StepFindings, raw: dict[str, Any], _path: str) -> Reference:
     return Reference(
         id=raw["id"],
         title=raw["title"],

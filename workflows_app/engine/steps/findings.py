@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from workflows_app.engine.problems import Problem, ProblemCode, Severity, did_you_mean, sorted_problems
+from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, did_you_mean, sorted_problems
 
 # A document that is wrong in more places than this is not helped by a longer list.
 MAX_PER_SEVERITY = 200
@@ -13,19 +13,19 @@ MAX_SUGGESTIONS = 50
 MAX_CANDIDATES = 500
 
 
-class Findings:
+class StepFindings:
     """Collects problems. `inside` is the same list seen from a template: its places are told as the caller's."""
 
     __slots__ = ("_counts", "_label", "_place", "_problems")
 
     def __init__(self) -> None:
-        self._problems: list[Problem] = []
+        self._problems: list[WorkflowProblem] = []
         self._counts = dict.fromkeys(Severity, 0)
         self._place: str | None = None
         self._label = ""
 
-    def inside(self, *, place: str, label: str) -> "Findings":
-        view = Findings()
+    def inside(self, *, place: str, label: str) -> "StepFindings":
+        view = StepFindings()
         view._problems = self._problems
         view._counts = self._counts
         view._place = place if self._place is None else self._place
@@ -33,11 +33,11 @@ class Findings:
         return view
 
     def error(self, code: ProblemCode, path: str, message: str, suggestion: str = "") -> None:
-        self._add(Problem(code=code, path=path, message=message, suggestion=suggestion))
+        self._add(WorkflowProblem(code=code, path=path, message=message, suggestion=suggestion))
 
     def warn(self, code: ProblemCode, path: str, message: str, suggestion: str = "") -> None:
         severity = Severity.WARNING
-        self._add(Problem(code=code, path=path, message=message, suggestion=suggestion, severity=severity))
+        self._add(WorkflowProblem(code=code, path=path, message=message, suggestion=suggestion, severity=severity))
 
     def unknown(self, code: ProblemCode, path: str, message: str, *, word: str, known: Iterable[str]) -> None:
         """An error about a name that nothing has, with the nearest one that exists."""
@@ -46,7 +46,7 @@ class Findings:
             suggestion = did_you_mean(word[:SHOWN_CHARS], sorted(known)[:MAX_CANDIDATES])
         self.error(code, path, message, suggestion)
 
-    def take(self, problems: Iterable[Problem]) -> None:
+    def take(self, problems: Iterable[WorkflowProblem]) -> None:
         """Problems that another module found, with their places already in this document's terms."""
         for problem in problems:
             self._add(problem)
@@ -55,12 +55,12 @@ class Findings:
     def errors(self) -> int:
         return self._counts[Severity.ERROR]
 
-    def listed(self) -> tuple[Problem, ...]:
+    def listed(self) -> tuple[WorkflowProblem, ...]:
         """The problems in their order, and one more for each severity that has more than are kept."""
         untold = [_untold(severity, count) for severity, count in self._counts.items() if count > MAX_PER_SEVERITY]
         return sorted_problems([*self._problems, *untold])
 
-    def _add(self, problem: Problem) -> None:
+    def _add(self, problem: WorkflowProblem) -> None:
         self._counts[problem.severity] += 1
         if self._counts[problem.severity] > MAX_PER_SEVERITY:
             return
@@ -81,9 +81,9 @@ def join(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _untold(severity: Severity, count: int) -> Problem:
+def _untold(severity: Severity, count: int) -> WorkflowProblem:
     plural = "errors" if severity is Severity.ERROR else "warnings"
-    return Problem(
+    return WorkflowProblem(
         code=ProblemCode.TOO_LARGE,
         severity=severity,
         message=f"{count} {plural} were found; the first {MAX_PER_SEVERITY} are listed.",

@@ -6,8 +6,8 @@ from typing import Any
 
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Function, FunctionCall
-from workflows_app.engine.steps.findings import Findings, join, shown
-from workflows_app.engine.steps.scope import Build, Scope, written_chars
+from workflows_app.engine.steps.findings import StepFindings, join, shown
+from workflows_app.engine.steps.scope import Build, StepScope, written_chars
 from workflows_app.engine.steps.shape import kind_of, shown_value
 
 _TYPES: Mapping[str, type | tuple[type, ...]] = {
@@ -20,7 +20,7 @@ _TYPES: Mapping[str, type | tuple[type, ...]] = {
 
 
 def defined(
-    findings: Findings, definitions: list[dict[str, Any]], *, path: str, scope_name: str
+    findings: StepFindings, definitions: list[dict[str, Any]], *, path: str, scope_name: str
 ) -> dict[str, Function]:
     """The functions of one list by name; a name that stands twice is an error."""
     functions: dict[str, Function] = {}
@@ -46,7 +46,7 @@ def defined(
     return functions
 
 
-def within(scope: Scope, raw: dict[str, Any], path: str, *, scope_name: str) -> Mapping[str, Function]:
+def within(scope: StepScope, raw: dict[str, Any], path: str, *, scope_name: str) -> Mapping[str, Function]:
     """All functions in sight of a step or loop that may define its own; the nearest definition counts."""
     own = raw.get("functionDefinitions")
     if not own:
@@ -58,7 +58,7 @@ def within(scope: Scope, raw: dict[str, Any], path: str, *, scope_name: str) -> 
 
 
 def used(
-    build: Build, scope: Scope, raw: dict[str, Any], path: str
+    build: Build, scope: StepScope, raw: dict[str, Any], path: str
 ) -> tuple[tuple[Function, ...], tuple[FunctionCall, ...]]:
     """The functions that a step refers to or calls, once each and in that order, and its calls."""
     if not raw.keys() & {"functionReferences", "functionCalls", "functionDefinitions"}:
@@ -80,7 +80,7 @@ def used(
     return tuple(sight.named.values()), tuple(calls)
 
 
-def report_unused(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> None:
+def report_unused(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> None:
     """Warn of each function that a workflow or loop defines and no step below it names."""
     for index, definition in enumerate(raw.get("functionDefinitions", ())):
         function = scope.functions.get(definition.get("name", ""))
@@ -93,7 +93,7 @@ def chars_of(shown_functions: tuple[Function, ...]) -> int:
     return sum(len(function.definition) + written_chars(function.parameters) for function in shown_functions)
 
 
-def _warn_unused(findings: Findings, name: str, path: str) -> None:
+def _warn_unused(findings: StepFindings, name: str, path: str) -> None:
     message = f"No step refers to the function {shown(name)}, so no agent is told what it means."
     findings.warn(ProblemCode.IGNORED_FIELD, path, message, f'Add "{name}()" to `functionReferences` where it is used.')
 
@@ -103,7 +103,7 @@ class _Sight:
     """The functions that one step can see, and those that it has named so far."""
 
     build: Build
-    findings: Findings
+    findings: StepFindings
     functions: Mapping[str, Function]
     named: dict[str, Function] = field(default_factory=dict)
 
@@ -125,7 +125,7 @@ def _call(sight: _Sight, raw: dict[str, Any], path: str) -> FunctionCall:
     return FunctionCall(name=raw["name"], arguments=raw["args"])
 
 
-def _check_arguments(findings: Findings, function: Function, arguments: dict[str, Any], path: str) -> None:
+def _check_arguments(findings: StepFindings, function: Function, arguments: dict[str, Any], path: str) -> None:
     parameters = {parameter["name"]: parameter for parameter in function.parameters}
     for name, parameter in parameters.items():
         if name in arguments:
@@ -138,7 +138,7 @@ def _check_arguments(findings: Findings, function: Function, arguments: dict[str
         findings.unknown(ProblemCode.UNKNOWN_ARGUMENT, join(path, name), message, word=name, known=parameters)
 
 
-def _check_argument(findings: Findings, parameter: dict[str, Any], value: Any, path: str) -> None:
+def _check_argument(findings: StepFindings, parameter: dict[str, Any], value: Any, path: str) -> None:
     if isinstance(value, str) and "{{" in value:
         return
     wanted = parameter["type"]

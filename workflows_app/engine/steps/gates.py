@@ -15,7 +15,7 @@ from workflows_app.engine.program import (
 )
 from workflows_app.engine.steps import rules
 from workflows_app.engine.steps.findings import shown
-from workflows_app.engine.steps.scope import Build, Scope
+from workflows_app.engine.steps.scope import Build, StepScope
 from workflows_app.engine.steps.shape import shown_value
 
 ASSESSMENT_CONTRACT = "wr.contracts.assessment"
@@ -44,7 +44,7 @@ class Gates:
         return self.contract is not None or bool(self.assessments) or self.validation is not None
 
 
-def of_step(build: Build, scope: Scope, raw: dict[str, Any], path: str, *, prompt: str = "") -> Gates:
+def of_step(build: Build, scope: StepScope, raw: dict[str, Any], path: str, *, prompt: str = "") -> Gates:
     """A contract decides alone; without one assessments decide; without them the rules for the notes."""
     contract, hints = _output(build, scope, raw, path)
     assessments = _assessment_refs(build, scope, raw, path)
@@ -59,7 +59,7 @@ def of_step(build: Build, scope: Scope, raw: dict[str, Any], path: str, *, promp
     return Gates(validation=validation, hints=hints)
 
 
-def confirmation(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Confirmation | None:
+def confirmation(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> Confirmation | None:
     """`true`, a condition, or an object that names who confirms. Absent and `false` ask for nothing."""
     value = raw.get("requireConfirmation", False)
     place = f"{path}.requireConfirmation"
@@ -83,7 +83,7 @@ def stronger(first: Confirmation | None, second: Confirmation | None) -> Confirm
     return _confirmation(kind, AnyOf(conditions=(first.condition, second.condition)))
 
 
-def contract_use(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> ContractUse | None:
+def contract_use(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> ContractUse | None:
     reference = raw.get("contractRef")
     if reference is None or build.contract(scope, reference, f"{path}.contractRef") is None:
         return None
@@ -96,7 +96,7 @@ def _confirmation(kind: ConfirmationKind, condition: Condition | None) -> Confir
     return Confirmation(confirms=kind, condition=condition)
 
 
-def _named_confirmation(build: Build, scope: Scope, value: dict[str, Any], path: str) -> Confirmation | None:
+def _named_confirmation(build: Build, scope: StepScope, value: dict[str, Any], path: str) -> Confirmation | None:
     kind = value["kind"]
     for key in sorted(value.keys() - {"kind", "condition"}):
         message = f"{shown(key)} is not a key of a confirmation."
@@ -109,7 +109,9 @@ def _named_confirmation(build: Build, scope: Scope, value: dict[str, Any], path:
     return _confirmation(_NAMED[kind], build.condition(scope, value.get("condition"), f"{path}.condition"))
 
 
-def _output(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple[ContractUse | None, tuple[str, ...]]:
+def _output(
+    build: Build, scope: StepScope, raw: dict[str, Any], path: str
+) -> tuple[ContractUse | None, tuple[str, ...]]:
     output = raw.get("output", {})
     hints = tuple(output.get("hints", ()))
     if "outputContract" in raw and "contractRef" in output:
@@ -120,7 +122,7 @@ def _output(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple
     return contract_use(build, scope, output, f"{path}.output"), hints
 
 
-def _validation(build: Build, scope: Scope, raw: dict[str, Any], path: str, prompt: str) -> Validation | None:
+def _validation(build: Build, scope: StepScope, raw: dict[str, Any], path: str, prompt: str) -> Validation | None:
     if "validationCriteria" in raw:
         if raw.get("hasValidation") is False:
             message = "`hasValidation` is false, but there are rules; they are checked."
@@ -132,7 +134,7 @@ def _validation(build: Build, scope: Scope, raw: dict[str, Any], path: str, prom
     return None
 
 
-def _assessment_refs(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple[str, ...]:
+def _assessment_refs(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> tuple[str, ...]:
     known: list[str] = []
     for index, reference in enumerate(raw.get("assessmentRefs", ())):
         if reference in build.assessments:
@@ -148,7 +150,7 @@ def _assessment_refs(build: Build, scope: Scope, raw: dict[str, Any], path: str)
 
 
 def _consequences(
-    build: Build, scope: Scope, raw: dict[str, Any], assessments: tuple[str, ...], path: str
+    build: Build, scope: StepScope, raw: dict[str, Any], assessments: tuple[str, ...], path: str
 ) -> tuple[Consequence, ...]:
     given = raw.get("assessmentConsequences", ())
     if given and not raw.get("assessmentRefs"):
@@ -163,7 +165,7 @@ def _consequences(
 
 
 def _consequence(
-    build: Build, scope: Scope, raw: dict[str, Any], assessments: tuple[str, ...], path: str
+    build: Build, scope: StepScope, raw: dict[str, Any], assessments: tuple[str, ...], path: str
 ) -> Consequence | None:
     level = raw["when"]["anyEqualsLevel"]
     only = raw["when"].get("forAssessment", "")
@@ -185,7 +187,7 @@ def _levels(build: Build, assessments: tuple[str, ...]) -> dict[str, None]:
     return dict.fromkeys(level for dimension in dimensions for level in dimension.levels)
 
 
-def _warn_overruled(scope: Scope, winner: str, raw: dict[str, Any], losers: tuple[str, ...], path: str) -> None:
+def _warn_overruled(scope: StepScope, winner: str, raw: dict[str, Any], losers: tuple[str, ...], path: str) -> None:
     for loser in losers:
         if loser in raw:
             message = f"`{winner}` decides alone, so `{loser}` is not checked."

@@ -8,12 +8,12 @@ from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Item, Loop
 from workflows_app.engine.steps import calls, functions, loops, ordinary, parallels, templates, tokens
 from workflows_app.engine.steps.findings import shown
-from workflows_app.engine.steps.scope import Build, Scope, written_chars
+from workflows_app.engine.steps.scope import Build, StepScope, written_chars
 
 MAX_LOOP_DEPTH = 4
 
 
-def build_items(build: Build, scope: Scope, steps: list[dict[str, Any]], path: str) -> tuple[Item, ...]:
+def build_items(build: Build, scope: StepScope, steps: list[dict[str, Any]], path: str) -> tuple[Item, ...]:
     """The top of a document: a step that a loop names as its body runs inside that loop and nowhere else."""
     bodies = {step["id"]: set(templates.referenced([step])) for step in steps if "id" in step}
     named = set[str]().union(*bodies.values())
@@ -39,11 +39,11 @@ def _reached(bodies: Mapping[str, set[str]], first: Iterable[str]) -> set[str]:
     return reached
 
 
-def _items(build: Build, scope: Scope, steps: list[tuple[dict[str, Any], str]]) -> tuple[Item, ...]:
+def _items(build: Build, scope: StepScope, steps: list[tuple[dict[str, Any], str]]) -> tuple[Item, ...]:
     return tuple(item for step, path in steps for item in _item(build, scope, step, path))
 
 
-def _item(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple[Item, ...]:
+def _item(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> tuple[Item, ...]:
     if build.is_full or "title" not in raw:
         return ()
     if raw.get("type") == "loop":
@@ -55,7 +55,7 @@ def _item(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple[I
     return (ordinary.build_step(build, scope, raw, path),)
 
 
-def _call(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple[Item, ...]:
+def _call(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> tuple[Item, ...]:
     caller = build.claim(scope, raw["id"], path)
     expansion = templates.expand(build, scope, raw, path)
     if expansion is None:
@@ -67,7 +67,7 @@ def _call(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple[I
     return calls.applied(build, scope, raw, items, path) if items else ()
 
 
-def _loop(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Loop:
+def _loop(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> Loop:
     loop_id = build.claim(scope, raw["id"], path)
     title = tokens.fill(build, scope, raw["title"], path=f"{path}.title", at=loop_id)
     inner = replace(
@@ -82,7 +82,7 @@ def _loop(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Loop:
     return loops.build_loop(build, scope, {**raw, "title": title}, body, loop_id=loop_id, path=path)
 
 
-def _body(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple[Item, ...]:
+def _body(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> tuple[Item, ...]:
     if len(scope.loops) > MAX_LOOP_DEPTH:
         message = f"Loops stand {len(scope.loops)} deep in each other; at most {MAX_LOOP_DEPTH} are run."
         scope.findings.error(ProblemCode.BAD_LOOP, f"{path}.body", message)

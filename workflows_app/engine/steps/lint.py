@@ -23,7 +23,7 @@ from workflows_app.engine.program import (
     Truthy,
     walk_items,
 )
-from workflows_app.engine.steps.findings import Findings, shown
+from workflows_app.engine.steps.findings import StepFindings, shown
 from workflows_app.engine.steps.scope import Build
 
 # More variables than this are not looked for in the texts.
@@ -110,7 +110,7 @@ def _report_never(build: Build) -> None:
 def _report_undeclared(build: Build, program: Program) -> None:
     """A variable that decides something must be spoken of somewhere, or no agent will ever set it."""
     given = _GIVEN.union(*(_loop_variables(item) for item in walk_items(program.activities[0].body)))
-    uses: dict[str, list[tuple[str, Findings]]] = {}
+    uses: dict[str, list[tuple[str, StepFindings]]] = {}
     for name, path, findings in _variables(build):
         uses.setdefault(name, []).append((path, findings))
     told = "\n".join(_told(program))
@@ -131,7 +131,7 @@ def _report_placeholders(build: Build, program: Program) -> None:
     given = _GIVEN.union(*(_loop_variables(item) for item in walk_items(body)))
     decided = {name for name, _, _ in _variables(build)}
     told = "\n".join(placeholders.without_names(text) for text in _told(program))
-    places: dict[str, tuple[str, Findings]] = {}
+    places: dict[str, tuple[str, StepFindings]] = {}
     for name, path, findings in build.shown:
         places.setdefault(name, (path, findings))
     for name, (path, findings) in islice(places.items(), MAX_VARIABLES):
@@ -143,7 +143,7 @@ def _report_placeholders(build: Build, program: Program) -> None:
             )
 
 
-def _variables(build: Build) -> Iterator[tuple[str, str, Findings]]:
+def _variables(build: Build) -> Iterator[tuple[str, str, StepFindings]]:
     for condition, path, findings in build.conditions:
         names = {variable.partition(".")[0] for variable in conditions.variables_of(condition)}
         yield from ((name, path, findings) for name in sorted(names))

@@ -4,7 +4,7 @@ from typing import Any
 
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.steps import parts
-from workflows_app.engine.steps.findings import Findings
+from workflows_app.engine.steps.findings import StepFindings
 from workflows_app.engine.steps.shape import choice, record, said_as, schema_of, text, whole
 
 LOOP_TYPES = ("while", "until", "for", "forEach")
@@ -12,7 +12,7 @@ MAX_ROUNDS = 1000
 
 
 @said_as({"type": ["integer", "string"]})
-def _rounds(value: Any, path: str, findings: Findings) -> Any:
+def _rounds(value: Any, path: str, findings: StepFindings) -> Any:
     """The number of rounds of a `for` loop, or the name of the context variable that holds it."""
     return _variable(value, path, findings) if isinstance(value, str) else _round_number(value, path, findings)
 
@@ -22,7 +22,7 @@ _round_number = whole(least=0, most=MAX_ROUNDS)
 
 
 @said_as({"$ref": "#/$defs/conditionSource"})
-def _condition_source(value: Any, path: str, findings: Findings) -> Any:
+def _condition_source(value: Any, path: str, findings: StepFindings) -> Any:
     by_kind = {"artifact_contract": _artifact_source, "context_variable": _variable_source}
     kind = value.get("kind") if isinstance(value, dict) else None
     return by_kind.get(kind if isinstance(kind, str) else "", _any_source)(value, path, findings)
@@ -69,7 +69,7 @@ CONDITION_SOURCE = {"anyOf": [schema_of(_artifact_source), schema_of(_variable_s
 
 
 @said_as(schema_of(_loop_keys))
-def read_loop(value: Any, path: str, findings: Findings) -> Any:
+def read_loop(value: Any, path: str, findings: StepFindings) -> Any:
     kind = value.get("type") if isinstance(value, dict) else None
     if isinstance(kind, str) and kind in _LOOP_STRAYS:
         needed = _LOOP_NEEDS.get(kind, "")

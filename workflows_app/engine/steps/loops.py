@@ -6,7 +6,7 @@ from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Condition, Item, Loop, LoopKind, Parallel, Step
 from workflows_app.engine.steps import gates
 from workflows_app.engine.steps.findings import shown
-from workflows_app.engine.steps.scope import Build, Scope
+from workflows_app.engine.steps.scope import Build, StepScope
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 LOOP_CONTROL_KIND = "wr.loop_control"
@@ -14,7 +14,7 @@ _CONDITIONAL = frozenset({LoopKind.WHILE, LoopKind.UNTIL})
 
 
 def build_loop(
-    build: Build, scope: Scope, raw: dict[str, Any], body: tuple[Item, ...], *, loop_id: str, path: str
+    build: Build, scope: StepScope, raw: dict[str, Any], body: tuple[Item, ...], *, loop_id: str, path: str
 ) -> Loop:
     config = raw["loop"]
     kind = LoopKind(config["type"])
@@ -41,7 +41,9 @@ def build_loop(
     return loop
 
 
-def _decision(build: Build, scope: Scope, config: dict[str, Any], body: tuple[Item, ...], path: str) -> tuple[str, str]:
+def _decision(
+    build: Build, scope: StepScope, config: dict[str, Any], body: tuple[Item, ...], path: str
+) -> tuple[str, str]:
     """The contract that decides, and the loop it must speak of: said by the author, else found in the body."""
     source = config.get("conditionSource", {})
     if source.get("kind") == "context_variable":
@@ -60,7 +62,7 @@ def _decision(build: Build, scope: Scope, config: dict[str, Any], body: tuple[It
     return reference, source.get("loopId", "")
 
 
-def _is_loop_control(build: Build, scope: Scope, reference: str, path: str) -> bool:
+def _is_loop_control(build: Build, scope: StepScope, reference: str, path: str) -> bool:
     contract = build.contract(scope, reference, path)
     if contract is None:
         return False
@@ -71,7 +73,9 @@ def _is_loop_control(build: Build, scope: Scope, reference: str, path: str) -> b
     return True
 
 
-def _report_decision(scope: Scope, config: dict[str, Any], body: tuple[Item, ...], reference: str, path: str) -> None:
+def _report_decision(
+    scope: StepScope, config: dict[str, Any], body: tuple[Item, ...], reference: str, path: str
+) -> None:
     if "condition" in config:
         message = "The loop-control artifact decides alone, so `condition` is not looked at."
         scope.findings.warn(ProblemCode.CONFLICTING_KEYS, f"{path}.condition", message)
@@ -84,18 +88,18 @@ def _report_decision(scope: Scope, config: dict[str, Any], body: tuple[Item, ...
         scope.findings.warn(ProblemCode.BAD_LOOP, path, message, "Move the step that decides to the end of the body.")
 
 
-def _condition(build: Build, scope: Scope, config: dict[str, Any], path: str) -> Condition | None:
+def _condition(build: Build, scope: StepScope, config: dict[str, Any], path: str) -> Condition | None:
     source = config.get("conditionSource", {})
     if "condition" in source:
         return build.condition(scope, source["condition"], f"{path}.conditionSource.condition")
     return build.condition(scope, config.get("condition"), f"{path}.condition")
 
 
-def _count(build: Build, scope: Scope, count: int | str, path: str) -> int | tuple[str, ...]:
+def _count(build: Build, scope: StepScope, count: int | str, path: str) -> int | tuple[str, ...]:
     return _variable(build, scope, count, f"{path}.count") if isinstance(count, str) else count
 
 
-def _variable(build: Build, scope: Scope, name: str, path: str) -> tuple[str, ...]:
+def _variable(build: Build, scope: StepScope, name: str, path: str) -> tuple[str, ...]:
     segments = tuple(name.split("."))
     if not all(segment.strip() for segment in segments):
         scope.findings.error(ProblemCode.BAD_VALUE, path, f"{shown(name)} names no variable.")
@@ -104,7 +108,7 @@ def _variable(build: Build, scope: Scope, name: str, path: str) -> tuple[str, ..
     return segments
 
 
-def _report_rounds(scope: Scope, loop: Loop, path: str) -> None:
+def _report_rounds(scope: StepScope, loop: Loop, path: str) -> None:
     if not isinstance(loop.count, int):
         return
     if loop.count == 0:

@@ -17,7 +17,7 @@ from workflows_app.engine.program import (
 from workflows_app.engine.steps import functions, gates, prompts, refs, templates, tokens
 from workflows_app.engine.steps.features import FEATURES
 from workflows_app.engine.steps.findings import shown
-from workflows_app.engine.steps.scope import Build, Scope
+from workflows_app.engine.steps.scope import Build, StepScope
 
 _DIGESTS = {
     **{name: digest(text.encode()) for name, text in refs.TEXTS.items()},
@@ -28,7 +28,7 @@ _DIGESTS = {
 }
 
 
-def build_step(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Step:
+def build_step(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> Step:
     step_id = build.claim(scope, raw["id"], path)
     raw = tokens.fill(build, scope, raw, path=path, at=step_id)
     capability = templates.probed_capability(scope, raw, path) if "templateCall" in raw else None
@@ -66,7 +66,7 @@ def build_step(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> St
     return step
 
 
-def probe_step(build: Build, scope: Scope, capability: Capability) -> Step:
+def probe_step(build: Build, scope: StepScope, capability: Capability) -> Step:
     """The step that a required capability puts before all others. Its id has a dot, which those of authors have not."""
     step_id = build.claim(scope, f"wr-probe.{capability}", f"capabilities.{capability}")
     build.came_from(step_id, ProvenanceKind.PROBE, templates.PROBE)
@@ -80,7 +80,7 @@ def probe_step(build: Build, scope: Scope, capability: Capability) -> Step:
     )
 
 
-def fragments(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> tuple[Fragment, ...]:
+def fragments(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> tuple[Fragment, ...]:
     found: dict[str, Fragment] = {}
     for index, fragment in enumerate(raw.get("promptFragments", ())):
         place = f"{path}.promptFragments[{index}]"
@@ -105,7 +105,7 @@ def tier(raw: dict[str, Any]) -> ModelTier | None:
     return ModelTier(raw["modelTier"]) if "modelTier" in raw else None
 
 
-def _prompt(build: Build, scope: Scope, raw: dict[str, Any], path: str, step_id: str) -> str:
+def _prompt(build: Build, scope: StepScope, raw: dict[str, Any], path: str, step_id: str) -> str:
     blocks = raw.get("promptBlocks")
     if blocks is None:
         return str(raw.get("prompt", ""))
@@ -119,7 +119,7 @@ def _prompt(build: Build, scope: Scope, raw: dict[str, Any], path: str, step_id:
     return prompts.from_blocks(blocks, features=scope.features)
 
 
-def _use_reference(build: Build, scope: Scope, reference: str, path: str, step_id: str) -> None:
+def _use_reference(build: Build, scope: StepScope, reference: str, path: str, step_id: str) -> None:
     if reference in refs.TEXTS:
         build.came_from(step_id, ProvenanceKind.REF, reference, _DIGESTS[reference])
         return
@@ -127,12 +127,12 @@ def _use_reference(build: Build, scope: Scope, reference: str, path: str, step_i
     scope.findings.unknown(ProblemCode.UNKNOWN_REF, path, message, word=reference, known=refs.TEXTS)
 
 
-def _probe_contract(build: Build, scope: Scope, path: str) -> ContractUse:
+def _probe_contract(build: Build, scope: StepScope, path: str) -> ContractUse:
     build.contract(scope, templates.CAPABILITY_CONTRACT, path)
     return ContractUse(contract=templates.CAPABILITY_CONTRACT)
 
 
-def _report_second_gate(scope: Scope, gate: gates.Gates, path: str) -> None:
+def _report_second_gate(scope: StepScope, gate: gates.Gates, path: str) -> None:
     if gate.decides:
         message = "A probe is decided by its capability observation; no other gate can stand on it."
         scope.findings.error(ProblemCode.CONFLICTING_KEYS, f"{path}.templateCall", message)

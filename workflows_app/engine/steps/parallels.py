@@ -7,10 +7,10 @@ from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Delegation, Parallel
 from workflows_app.engine.steps import functions, gates, ordinary, prompts, tokens
 from workflows_app.engine.steps.findings import shown
-from workflows_app.engine.steps.scope import Build, Scope
+from workflows_app.engine.steps.scope import Build, StepScope
 
 
-def build_parallel(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Parallel:
+def build_parallel(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> Parallel:
     step_id = build.claim(scope, raw["id"], path)
     raw = tokens.fill(build, scope, raw, path=path, at=step_id)
     delegations = tuple(
@@ -39,7 +39,7 @@ def build_parallel(build: Build, scope: Scope, raw: dict[str, Any], path: str) -
     return parallel
 
 
-def _delegation(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Delegation:
+def _delegation(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> Delegation:
     known = build.library.workflow_ids
     workflow = names.sibling_id(raw["workflowId"], own=build.workflow_id, known=known)
     if known and workflow not in known and workflow not in build.routine_ids:

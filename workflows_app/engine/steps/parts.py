@@ -6,7 +6,7 @@ from typing import Any
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Autonomy, ModelTier, RiskPolicy, RuleKind
 from workflows_app.engine.steps import shape
-from workflows_app.engine.steps.findings import Findings
+from workflows_app.engine.steps.findings import StepFindings
 from workflows_app.engine.steps.shape import anything, array, choice, flag, mapping, record, scalar, text, unread, whole
 
 _SEMVER = re.compile(
@@ -44,7 +44,7 @@ OUTPUT_CONTRACT = record(
 
 
 @shape.said_as({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]})
-def _hints(value: Any, path: str, findings: Findings) -> Any:
+def _hints(value: Any, path: str, findings: StepFindings) -> Any:
     """Guidance for an output, as one text or a list of them."""
     if isinstance(value, str):
         return [value]
@@ -92,14 +92,14 @@ _PARTS = {
 
 
 @shape.said_as({"anyOf": [shape.schema_of(check) for check in _PARTS.values()]})
-def _part(value: Any, path: str, findings: Findings) -> Any:
+def _part(value: Any, path: str, findings: StepFindings) -> Any:
     kind = value.get("kind") if isinstance(value, dict) else None
     check = _PARTS.get(kind, _any_part) if isinstance(kind, str) else _any_part
     return check(value, path, findings)
 
 
 @shape.said_as({"anyOf": [{"type": "string"}, {"type": "array", "items": shape.schema_of(_part)}]})
-def _prompt_value(value: Any, path: str, findings: Findings) -> Any:
+def _prompt_value(value: Any, path: str, findings: StepFindings) -> Any:
     """Text, or a list of parts that are text or references."""
     if isinstance(value, str):
         return value

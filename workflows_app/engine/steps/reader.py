@@ -9,7 +9,7 @@ import msgspec
 
 from workflows_app.engine import canonical, names
 from workflows_app.engine.canonical import UnreadableJsonError
-from workflows_app.engine.problems import Problem, ProblemCode
+from workflows_app.engine.problems import ProblemCode, WorkflowProblem
 from workflows_app.engine.program import (
     COMPILER_VERSION,
     Activity,
@@ -36,8 +36,8 @@ from workflows_app.engine.steps import (
     tokens,
     versions,
 )
-from workflows_app.engine.steps.findings import Findings, shown
-from workflows_app.engine.steps.scope import Build, Scope
+from workflows_app.engine.steps.findings import StepFindings, shown
+from workflows_app.engine.steps.scope import Build, StepScope
 
 MAX_SOURCE_BYTES = 1024 * 1024
 ACTIVITY_ID = "main"
@@ -61,7 +61,7 @@ _Member = TypeVar("_Member", bound=StrEnum)
 
 def compile_steps(*, source: Source, library: Library) -> Compilation:
     """The program of a step workflow, or what is wrong with it. Raises nothing, whatever the bytes are."""
-    findings = Findings()
+    findings = StepFindings()
     data, document = _document(source, findings)
     if document is None:
         return Compilation(program=None, workflow_id="", problems=findings.listed())
@@ -84,7 +84,7 @@ def compile_steps(*, source: Source, library: Library) -> Compilation:
 # Reading
 
 
-def _document(source: Source, findings: Findings) -> tuple[bytes, dict[str, Any] | None]:
+def _document(source: Source, findings: StepFindings) -> tuple[bytes, dict[str, Any] | None]:
     if len(source.files) != 1:
         code = ProblemCode.UNKNOWN_FILE if source.files else ProblemCode.NO_WORKFLOW
         findings.error(code, "", f"A step workflow is one JSON file; {len(source.files)} are given.")
@@ -116,9 +116,9 @@ def _with_kept_numbers(data: bytes, document: Any) -> Any:
         raise UnreadableJsonError("not_a_number", "A number is beyond what JSON readers can hold.") from error
 
 
-def _unreadable(error: UnreadableJsonError, data: bytes) -> Problem:
+def _unreadable(error: UnreadableJsonError, data: bytes) -> WorkflowProblem:
     code = _CODES.get(error.reason, ProblemCode.UNREADABLE)
-    return Problem(code=code, message=error.message, line=_line_of(error, data))
+    return WorkflowProblem(code=code, message=error.message, line=_line_of(error, data))
 
 
 def _line_of(error: UnreadableJsonError, data: bytes) -> int | None:
@@ -143,10 +143,10 @@ def _routine_ids(library: Library) -> frozenset[str]:
 # Building
 
 
-def _scope(build: Build, document: dict[str, Any], version: StepsSchema, source: Source, data: bytes) -> Scope:
+def _scope(build: Build, document: dict[str, Any], version: StepsSchema, source: Source, data: bytes) -> StepScope:
     findings = build.findings
     declarations.enter(build, findings, document)
-    scope = Scope(
+    scope = StepScope(
         findings=findings,
         mode=_MODES[version],
         tolerant=version is StepsSchema.V0_0_1 or source.strictness is Strictness.LEGACY,
@@ -161,7 +161,7 @@ def _scope(build: Build, document: dict[str, Any], version: StepsSchema, source:
     return replace(scope, agent_role=tokens.fill(build, scope, document.get("agentRole", ""), path="agentRole", at=""))
 
 
-def _program(build: Build, document: dict[str, Any], version: StepsSchema, scope: Scope) -> Program:
+def _program(build: Build, document: dict[str, Any], version: StepsSchema, scope: StepScope) -> Program:
     body = items.build_items(build, scope, document.get("steps", []), "steps")
     functions.report_unused(build, scope, document, "functionDefinitions")
     body = (*_probes(build, scope, body), *body)
@@ -200,7 +200,7 @@ def _program(build: Build, document: dict[str, Any], version: StepsSchema, scope
     )
 
 
-def _probes(build: Build, scope: Scope, body: tuple[Item, ...]) -> tuple[Step, ...]:
+def _probes(build: Build, scope: StepScope, body: tuple[Item, ...]) -> tuple[Step, ...]:
     """A probe for each required capability that the author does not probe first of all."""
     probed: set[Capability] = set()
     for item in body:

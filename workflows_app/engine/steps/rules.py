@@ -8,8 +8,8 @@ from workflows_app.engine.patterns import BadPatternError, compile_pattern
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import AllRules, AnyRule, NotRule, Rule, RuleKind, Validation
 from workflows_app.engine.steps import parts
-from workflows_app.engine.steps.findings import Findings
-from workflows_app.engine.steps.scope import Build, Scope
+from workflows_app.engine.steps.findings import StepFindings
+from workflows_app.engine.steps.scope import Build, StepScope
 from workflows_app.engine.steps.shape import DROPPED, kind_of
 
 _COMPOSITIONS = ("and", "or", "not")
@@ -22,7 +22,7 @@ _KEYS_OF = {
 _KIND_KEYS = frozenset[str]().union(*_KEYS_OF.values())
 
 
-def read(build: Build, scope: Scope, value: Any, path: str, *, prompt: str) -> Validation | None:
+def read(build: Build, scope: StepScope, value: Any, path: str, *, prompt: str) -> Validation | None:
     """The whole of it, or None when it asks for nothing. A rule that the prompt itself answers is warned of."""
     place = path
     if isinstance(value, list):
@@ -35,7 +35,7 @@ def read(build: Build, scope: Scope, value: Any, path: str, *, prompt: str) -> V
     return found
 
 
-def _read(build: Build, scope: Scope, value: Any, path: str) -> Validation | None:
+def _read(build: Build, scope: StepScope, value: Any, path: str) -> Validation | None:
     if not isinstance(value, dict):
         message = f"This is {kind_of(value)}; a rule, a list of rules, or `and`, `or`, `not` of rules is wanted."
         scope.findings.error(ProblemCode.WRONG_TYPE, path, message)
@@ -45,7 +45,7 @@ def _read(build: Build, scope: Scope, value: Any, path: str) -> Validation | Non
     return _rule(build, scope, value, path) if build.count_rule(path) else None
 
 
-def _composition(build: Build, scope: Scope, value: dict[str, Any], path: str) -> Validation | None:
+def _composition(build: Build, scope: StepScope, value: dict[str, Any], path: str) -> Validation | None:
     given = [key for key in _COMPOSITIONS if key in value]
     others = sorted(value.keys() - {given[0]})
     if others:
@@ -57,7 +57,7 @@ def _composition(build: Build, scope: Scope, value: dict[str, Any], path: str) -
     return _group(build, scope, value[given[0]], f"{path}.{given[0]}", any_of=given[0] == "or")
 
 
-def _group(build: Build, scope: Scope, value: Any, path: str, *, any_of: bool) -> Validation | None:
+def _group(build: Build, scope: StepScope, value: Any, path: str, *, any_of: bool) -> Validation | None:
     """A rule that cannot be checked leaves `and` shorter, but `or` empty: what it would have let pass is not known."""
     if not isinstance(value, list):
         scope.findings.error(ProblemCode.WRONG_TYPE, path, f"This is {kind_of(value)}; a list is wanted.")
@@ -76,7 +76,7 @@ def _all_of(rules: list[Validation]) -> Validation | None:
     return AllRules(rules=tuple(rules)) if rules else None
 
 
-def _rule(build: Build, scope: Scope, value: dict[str, Any], path: str) -> Rule | None:
+def _rule(build: Build, scope: StepScope, value: dict[str, Any], path: str) -> Rule | None:
     rule = parts.RULE(value, path, scope.findings)
     if rule is DROPPED:
         return None
@@ -97,13 +97,13 @@ def _rule(build: Build, scope: Scope, value: dict[str, Any], path: str) -> Rule 
     )
 
 
-def _report_stray_keys(findings: Findings, rule: dict[str, Any], kind: RuleKind, path: str) -> None:
+def _report_stray_keys(findings: StepFindings, rule: dict[str, Any], kind: RuleKind, path: str) -> None:
     for key in sorted((_KIND_KEYS - _KEYS_OF[kind]) & rule.keys()):
         message = f"A rule of type {kind} does not look at `{key}`."
         findings.warn(ProblemCode.IGNORED_FIELD, f"{path}.{key}", message)
 
 
-def _is_complete(findings: Findings, rule: dict[str, Any], kind: RuleKind, path: str) -> bool:
+def _is_complete(findings: StepFindings, rule: dict[str, Any], kind: RuleKind, path: str) -> bool:
     wanted = sorted(_KEYS_OF[kind] - {"flags"})
     complete = any(key in rule for key in wanted)
     if not complete:
@@ -112,7 +112,7 @@ def _is_complete(findings: Findings, rule: dict[str, Any], kind: RuleKind, path:
     return complete
 
 
-def _is_sound(scope: Scope, rule: dict[str, Any], kind: RuleKind, path: str) -> bool:
+def _is_sound(scope: StepScope, rule: dict[str, Any], kind: RuleKind, path: str) -> bool:
     if kind is RuleKind.REGEX:
         return _pattern_runs(scope, rule, path)
     if kind is RuleKind.SCHEMA:
@@ -129,7 +129,7 @@ def _is_sound(scope: Scope, rule: dict[str, Any], kind: RuleKind, path: str) -> 
     return True
 
 
-def _pattern_runs(scope: Scope, rule: dict[str, Any], path: str) -> bool:
+def _pattern_runs(scope: StepScope, rule: dict[str, Any], path: str) -> bool:
     """A pattern that cannot run is an error; in a document of an older reader it is left out with a warning."""
     try:
         compile_pattern(rule["pattern"], flags=rule.get("flags", ""))

@@ -10,7 +10,7 @@ from typing import Any
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Capability, CapabilityNeed
 from workflows_app.engine.steps import parts, shape
-from workflows_app.engine.steps.findings import Findings
+from workflows_app.engine.steps.findings import StepFindings
 from workflows_app.engine.steps.loop_shapes import CONDITION_SOURCE, read_loop
 from workflows_app.engine.steps.shape import Check, array, choice, flag, record, text, whole
 
@@ -53,7 +53,7 @@ _PROMPTS = ("prompt", "promptBlocks", "templateCall")
 
 
 @shape.said_as({"$ref": "#/$defs/standardStep"})
-def _standard_step(value: Any, path: str, findings: Findings) -> Any:
+def _standard_step(value: Any, path: str, findings: StepFindings) -> Any:
     given = [key for key in _PROMPTS if key in value] if isinstance(value, dict) else [""]
     if not given:
         message = "A step needs `prompt`, `promptBlocks` or `templateCall`."
@@ -85,7 +85,7 @@ _parallel_step = record(
 
 
 @shape.said_as({"anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#/$defs/step"}, "minItems": 1}]})
-def _body(value: Any, path: str, findings: Findings) -> Any:
+def _body(value: Any, path: str, findings: StepFindings) -> Any:
     """The id of another step, or the steps themselves."""
     if isinstance(value, str):
         return value
@@ -93,7 +93,7 @@ def _body(value: Any, path: str, findings: Findings) -> Any:
 
 
 @shape.said_as({"$ref": "#/$defs/step"})
-def _any_step(value: Any, path: str, findings: Findings) -> Any:
+def _any_step(value: Any, path: str, findings: StepFindings) -> Any:
     """A step of any type; of one with a mistake in it only the id is left, which others may refer to."""
     before = findings.errors
     checked = _typed_step(value, path, findings)
@@ -103,7 +103,7 @@ def _any_step(value: Any, path: str, findings: Findings) -> Any:
     return {"id": step_id} if isinstance(step_id, str) else {}
 
 
-def _typed_step(value: Any, path: str, findings: Findings) -> Any:
+def _typed_step(value: Any, path: str, findings: StepFindings) -> Any:
     kind = value.get("type") if isinstance(value, dict) else None
     match kind:
         case None:

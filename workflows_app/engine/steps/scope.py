@@ -25,7 +25,7 @@ from workflows_app.engine.program import (
     Reference,
 )
 from workflows_app.engine.source import Library
-from workflows_app.engine.steps.findings import Findings, shown
+from workflows_app.engine.steps.findings import StepFindings, shown
 
 # Bounds on what references and templates can make of a small document.
 MAX_ITEMS = 2_000
@@ -36,10 +36,10 @@ Sibling = tuple[dict[str, Any], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class StepScope:
     """`siblings` are the steps at the top of the same document by id, with their places: what a loop may name as its body."""
 
-    findings: Findings
+    findings: StepFindings
     mode: ConditionMode
     tolerant: bool
     siblings: Mapping[str, Sibling] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Build:
     """Mutable, and alive for one compilation only."""
 
     library: Library
-    findings: Findings
+    findings: StepFindings
     workflow_id: str = ""
     # Every name under which a routine of the library may be spoken of.
     routine_ids: frozenset[str] = frozenset()
@@ -76,10 +76,10 @@ class Build:
     contracts: dict[str, Contract] = field(default_factory=dict)
     provenance: dict[Provenance, None] = field(default_factory=dict)
     seen: dict[str, str] = field(default_factory=dict)
-    conditions: list[tuple[Condition, str, Findings]] = field(default_factory=list)
-    variables: list[tuple[tuple[str, ...], str, Findings]] = field(default_factory=list)
+    conditions: list[tuple[Condition, str, StepFindings]] = field(default_factory=list)
+    variables: list[tuple[tuple[str, ...], str, StepFindings]] = field(default_factory=list)
     # The variables that texts show, and where.
-    shown: list[tuple[str, str, Findings]] = field(default_factory=list)
+    shown: list[tuple[str, str, StepFindings]] = field(default_factory=list)
     used_assessments: set[str] = field(default_factory=set)
     used_functions: dict[int, Function] = field(default_factory=dict)
     used_features: set[str] = field(default_factory=set)
@@ -91,7 +91,7 @@ class Build:
     def came_from(self, at: str, kind: ProvenanceKind, source: str, digest: str = "") -> None:
         self.provenance[Provenance(at=at, kind=kind, source=source, digest=digest)] = None
 
-    def condition(self, scope: Scope, value: Any, path: str) -> Condition | None:
+    def condition(self, scope: StepScope, value: Any, path: str) -> Condition | None:
         """A condition in the mode of the document; its variables are remembered for the checks at the end."""
         condition, problems = parse_steps_condition(value, path=path, mode=scope.mode)
         scope.findings.take(problems)
@@ -99,7 +99,7 @@ class Build:
             self.conditions.append((condition, path, scope.findings))
         return condition
 
-    def contract(self, scope: Scope, reference: str, path: str) -> Contract | None:
+    def contract(self, scope: StepScope, reference: str, path: str) -> Contract | None:
         """The contract behind a reference, which from now on is part of the program."""
         contract = BUILT_IN.get(reference) or self.library.contracts.get(reference)
         if contract is None:
@@ -110,7 +110,7 @@ class Build:
         self.contracts[reference] = contract
         return contract
 
-    def claim(self, scope: Scope, step_id: str, path: str) -> str:
+    def claim(self, scope: StepScope, step_id: str, path: str) -> str:
         """The id of an item in the program; one that another place has already is an error."""
         full = f"{scope.prefix}{step_id}"
         place = f"{scope.prefix}{path}"

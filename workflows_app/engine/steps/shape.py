@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from workflows_app.engine.problems import ProblemCode
-from workflows_app.engine.steps.findings import Findings, join, shown
+from workflows_app.engine.steps.findings import StepFindings, join, shown
 
 DROPPED: Final[Any] = object()
 MAX_UNKNOWN_KEYS = 10
 
-Check = Callable[[Any, str, Findings], Any]
+Check = Callable[[Any, str, StepFindings], Any]
 
 
 # What each check asks for, as JSON Schema says it.
@@ -41,7 +41,7 @@ def unread(schema: dict[str, Any]) -> Check:
     """A value that another module reads and checks."""
 
     @said_as(schema)
-    def check(value: Any, _path: str, _findings: Findings) -> Any:
+    def check(value: Any, _path: str, _findings: StepFindings) -> Any:
         return value
 
     return check
@@ -62,7 +62,7 @@ def text(
     bounds = {"minLength": least or None, "maxLength": most, "pattern": f"^(?:{pattern.pattern})$" if pattern else None}
 
     @said_as({"type": "string", **_given(bounds)})
-    def check(value: Any, path: str, findings: Findings) -> Any:
+    def check(value: Any, path: str, findings: StepFindings) -> Any:
         if not isinstance(value, str):
             return _wrong_type(value, path, findings, "text")
         if len(value) < least:
@@ -80,12 +80,12 @@ def text(
 
 
 @said_as({"type": "boolean"})
-def flag(value: Any, path: str, findings: Findings) -> Any:
+def flag(value: Any, path: str, findings: StepFindings) -> Any:
     return value if isinstance(value, bool) else _wrong_type(value, path, findings, "true or false")
 
 
 @said_as({"type": ["string", "number", "boolean"]})
-def scalar(value: Any, path: str, findings: Findings) -> Any:
+def scalar(value: Any, path: str, findings: StepFindings) -> Any:
     if isinstance(value, str | int | float):
         return value
     return _wrong_type(value, path, findings, "text, a number, or true or false")
@@ -95,7 +95,7 @@ def whole(*, least: int | None = None, most: int | None = None) -> Check:
     """A whole number within bounds; 3.0 is 3."""
 
     @said_as({"type": "integer", **_given({"minimum": least, "maximum": most})})
-    def check(value: Any, path: str, findings: Findings) -> Any:
+    def check(value: Any, path: str, findings: StepFindings) -> Any:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return _wrong_type(value, path, findings, "a number")
         if value != int(value):
@@ -114,7 +114,7 @@ def choice(values: Iterable[str]) -> Check:
     known = tuple(values)
 
     @said_as({"enum": [str(word) for word in known]})
-    def check(value: Any, path: str, findings: Findings) -> Any:
+    def check(value: Any, path: str, findings: StepFindings) -> Any:
         if not isinstance(value, str):
             return _wrong_type(value, path, findings, "text")
         if value not in known:
@@ -133,7 +133,7 @@ def array(
     bounds = {"minItems": least or None, "maxItems": most, "uniqueItems": distinct or None}
 
     @said_as({"type": "array", "items": schema_of(item), **_given(bounds)})
-    def check(value: Any, path: str, findings: Findings) -> Any:
+    def check(value: Any, path: str, findings: StepFindings) -> Any:
         if not isinstance(value, list):
             return _wrong_type(value, path, findings, "a list")
         if len(value) < least:
@@ -154,7 +154,7 @@ def mapping(value_check: Check) -> Check:
     """An object with keys of the author's choice, read in the order of their names."""
 
     @said_as({"type": "object", "additionalProperties": schema_of(value_check)})
-    def check(value: Any, path: str, findings: Findings) -> Any:
+    def check(value: Any, path: str, findings: StepFindings) -> Any:
         if not isinstance(value, dict):
             return _wrong_type(value, path, findings, "an object")
         checked = {key: value_check(value[key], join(path, key), findings) for key in sorted(value)}
@@ -179,7 +179,7 @@ def record(
     properties = {key: schema_of(field) for key, field in fields.items()}
 
     @said_as({"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False})
-    def check(value: Any, path: str, findings: Findings) -> Any:
+    def check(value: Any, path: str, findings: StepFindings) -> Any:
         if not isinstance(value, dict):
             return _wrong_type(value, path, findings, "an object")
         before = findings.errors
@@ -229,7 +229,7 @@ def _given(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in schema.items() if value is not None}
 
 
-def _wrong_type(value: Any, path: str, findings: Findings, wanted: str) -> Any:
+def _wrong_type(value: Any, path: str, findings: StepFindings, wanted: str) -> Any:
     findings.error(ProblemCode.WRONG_TYPE, path, f"This is {kind_of(value)}; {wanted} is wanted.")
     return DROPPED
 
@@ -241,7 +241,7 @@ def _report_unknown(
     value: dict[str, Any],
     path: str,
     *,
-    findings: Findings,
+    findings: StepFindings,
 ) -> None:
     keys = sorted(value.keys() - fields.keys())
     for key in keys[:MAX_UNKNOWN_KEYS]:
@@ -255,12 +255,12 @@ def _report_unknown(
         findings.error(ProblemCode.UNKNOWN_KEY, path, message)
 
 
-def _too_short(findings: Findings, path: str, measured: str, *, least: int, most: int | None) -> None:
+def _too_short(findings: StepFindings, path: str, measured: str, *, least: int, most: int | None) -> None:
     bounds = f"{least} to {most} are allowed" if most is not None else f"at least {least} are wanted"
     findings.error(ProblemCode.TOO_SHORT, path, f"This has {measured}; {bounds}.")
 
 
-def _too_long(findings: Findings, path: str, measured: str, *, most: int) -> None:
+def _too_long(findings: StepFindings, path: str, measured: str, *, most: int) -> None:
     findings.error(ProblemCode.TOO_LONG, path, f"This has {measured}; at most {most} are allowed.")
 
 
@@ -268,7 +268,7 @@ def _count(number: int, unit: str) -> str:
     return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
-def _refuse_twins(items: list[Any], path: str, findings: Findings) -> None:
+def _refuse_twins(items: list[Any], path: str, findings: StepFindings) -> None:
     first: dict[str, int] = {}
     for index, item in enumerate(items):
         key = item if isinstance(item, str) else json.dumps(item, sort_keys=True)

@@ -11,8 +11,8 @@ from workflows_app.engine import canonical
 from workflows_app.engine.problems import ProblemCode, did_you_mean
 from workflows_app.engine.program import Capability, Provenance, ProvenanceKind
 from workflows_app.engine.steps import declarations, functions, schema, tokens
-from workflows_app.engine.steps.findings import Findings, join, shown
-from workflows_app.engine.steps.scope import Build, Scope
+from workflows_app.engine.steps.findings import StepFindings, join, shown
+from workflows_app.engine.steps.scope import Build, StepScope
 from workflows_app.engine.steps.shape import DROPPED, shown_value
 
 ROUTINE_PREFIX = "wr.templates.routine."
@@ -32,14 +32,14 @@ class Expansion:
     """The routine's steps as they read after the arguments are in, and what they see."""
 
     steps: list[dict[str, Any]]
-    scope: Scope
+    scope: StepScope
 
 
 def is_probe(raw: dict[str, Any]) -> bool:
     return bool(raw.get("templateCall", {}).get("templateId") == PROBE)
 
 
-def probed_capability(scope: Scope, raw: dict[str, Any], path: str) -> Capability | None:
+def probed_capability(scope: StepScope, raw: dict[str, Any], path: str) -> Capability | None:
     """What a call of the probe template asks for."""
     arguments = raw["templateCall"].get("args", {})
     place = f"{path}.templateCall.args"
@@ -60,7 +60,7 @@ def probed_capability(scope: Scope, raw: dict[str, Any], path: str) -> Capabilit
     return Capability(wanted)
 
 
-def expand(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Expansion | None:
+def expand(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> Expansion | None:
     """The routine behind a template call; None when there is none, which is then reported."""
     call = raw["templateCall"]
     name = _routine_name(build, scope, call["templateId"], path)
@@ -81,7 +81,7 @@ def expand(build: Build, scope: Scope, raw: dict[str, Any], path: str) -> Expans
     return Expansion(steps=filled["steps"], scope=_inside(build, inner, raw, filled))
 
 
-def _routine_name(build: Build, scope: Scope, template_id: str, path: str) -> str | None:
+def _routine_name(build: Build, scope: StepScope, template_id: str, path: str) -> str | None:
     place = f"{path}.templateCall.templateId"
     known = [PROBE, *(f"{ROUTINE_PREFIX}{name}" for name in build.library.routines)]
     if not template_id.startswith(ROUTINE_PREFIX):
@@ -102,7 +102,7 @@ def _routine_name(build: Build, scope: Scope, template_id: str, path: str) -> st
     return name
 
 
-def _routine(build: Build, scope: Scope, name: str, path: str) -> dict[str, Any] | None:
+def _routine(build: Build, scope: StepScope, name: str, path: str) -> dict[str, Any] | None:
     """The routine's document, checked once in a compilation."""
     if name not in build.routines:
         findings = scope.findings.inside(place=f"{path}.templateCall", label=_label(name))
@@ -110,7 +110,7 @@ def _routine(build: Build, scope: Scope, name: str, path: str) -> dict[str, Any]
     return build.routines[name]
 
 
-def _checked(document: Any, findings: Findings) -> dict[str, Any] | None:
+def _checked(document: Any, findings: StepFindings) -> dict[str, Any] | None:
     try:
         canonical.check_storable(document)
         plain = msgspec.json.decode(canonical.canonical_bytes(document))
@@ -121,7 +121,7 @@ def _checked(document: Any, findings: Findings) -> dict[str, Any] | None:
     return None if checked is DROPPED else checked
 
 
-def _inside(build: Build, scope: Scope, raw: dict[str, Any], routine: dict[str, Any]) -> Scope:
+def _inside(build: Build, scope: StepScope, raw: dict[str, Any], routine: dict[str, Any]) -> StepScope:
     """What the routine's steps see: what the routine declares, under what its caller says."""
     findings = scope.findings
     definitions = routine.get("functionDefinitions", [])
@@ -163,7 +163,7 @@ class _Arguments:
     too_long: list[str] = field(default_factory=list)
 
 
-def _filled(scope: Scope, routine: dict[str, Any], given: dict[str, Any], name: str, path: str) -> dict[str, Any]:
+def _filled(scope: StepScope, routine: dict[str, Any], given: dict[str, Any], name: str, path: str) -> dict[str, Any]:
     arguments = _Arguments(texts={key: _as_text(value) for key, value in given.items()})
     parts = {
         key: routine[key] for key in ("steps", "metaGuidance", "agentRole", "functionDefinitions") if key in routine
@@ -218,7 +218,9 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else canonical.canonical_bytes(value).decode()
 
 
-def _report_unknown(scope: Scope, given: dict[str, Any], known: set[str], name: str, path: str, *, error: bool) -> None:
+def _report_unknown(
+    scope: StepScope, given: dict[str, Any], known: set[str], name: str, path: str, *, error: bool
+) -> None:
     tell = scope.findings.error if error else scope.findings.warn
     for argument in sorted(given.keys() - known):
         message = f"The template {shown(name)} has no place for the argument {shown(argument)}."

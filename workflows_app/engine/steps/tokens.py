@@ -9,7 +9,7 @@ from workflows_app.engine.problems import ProblemCode, did_you_mean
 from workflows_app.engine.program import ProvenanceKind
 from workflows_app.engine.steps import refs
 from workflows_app.engine.steps.findings import join, shown
-from workflows_app.engine.steps.scope import Build, Scope
+from workflows_app.engine.steps.scope import Build, StepScope
 
 _OPENING = "{{"
 _TOKEN = re.compile(r"\{\{\s*(wr\.[^{}]*?)\s*\}\}")
@@ -19,7 +19,7 @@ _BINDING = "wr.bindings."
 _LITERAL_KEYS = frozenset({"id", "refId", "pattern", "flags", "schema", "contractRef"})
 
 
-def fill(build: Build, scope: Scope, value: Any, *, path: str, at: str) -> Any:
+def fill(build: Build, scope: StepScope, value: Any, *, path: str, at: str) -> Any:
     """The same value with its tokens filled in; tokens that mean nothing are reported where they stand."""
     # Structure alone never writes two braces in a row, so one look at the whole tells whether any text has them.
     if not scope.braces or _OPENING not in repr(value):
@@ -40,7 +40,7 @@ def _mapped(value: Any, path: str, change: Callable[[str, str], str]) -> Any:
     return value
 
 
-def _filled(build: Build, scope: Scope, text: str, path: str, at: str) -> str:
+def _filled(build: Build, scope: StepScope, text: str, path: str, at: str) -> str:
     def replacement(found: re.Match[str]) -> str:
         return _meaning(build, scope, found[1], path, at) or ""
 
@@ -58,7 +58,7 @@ def _filled(build: Build, scope: Scope, text: str, path: str, at: str) -> str:
     return filled
 
 
-def _meaning(build: Build, scope: Scope, token: str, path: str, at: str) -> str | None:
+def _meaning(build: Build, scope: StepScope, token: str, path: str, at: str) -> str | None:
     if token.startswith(_BINDING):
         return _binding(build, scope, token.removeprefix(_BINDING), path, at)
     if token in refs.TEXTS:
@@ -70,7 +70,7 @@ def _meaning(build: Build, scope: Scope, token: str, path: str, at: str) -> str 
     return None
 
 
-def _binding(build: Build, scope: Scope, slot: str, path: str, at: str) -> str | None:
+def _binding(build: Build, scope: StepScope, slot: str, path: str, at: str) -> str | None:
     bound = scope.slots.get(slot)
     if bound is None:
         message = f"No extension point has the slot {shown(slot)}."

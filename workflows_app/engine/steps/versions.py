@@ -12,18 +12,18 @@ from typing import Any
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.source import StepsSchema
 from workflows_app.engine.steps import schema
-from workflows_app.engine.steps.findings import Findings, shown
+from workflows_app.engine.steps.findings import StepFindings, shown
 
 _VERSION = re.compile(r"(?<![\d.])\d+\.\d+\.\d+(?!\.?\d)")
 _LATER_OPERATORS = frozenset({"contains", "startsWith", "endsWith", "matches", "in", "exists", "notExists"})
 _KNOWN = tuple(StepsSchema)
 
 
-def schema_of(*, document: dict[str, Any], hint: StepsSchema | None, findings: Findings) -> StepsSchema:
+def schema_of(*, document: dict[str, Any], hint: StepsSchema | None, findings: StepFindings) -> StepsSchema:
     return _declared(document, findings) or hint or (StepsSchema.V0_3_0 if _is_later(document) else StepsSchema.V0_0_1)
 
 
-def _declared(document: dict[str, Any], findings: Findings) -> StepsSchema | None:
+def _declared(document: dict[str, Any], findings: StepFindings) -> StepsSchema | None:
     said = document.get("$schema")
     if not isinstance(said, str):
         return None

@@ -9,15 +9,15 @@ from typing import Any
 from sessions_app.engine.decisions import AnswerMode
 from sessions_app.engine.runs import Dialect
 from sessions_app.selectors.checkpoints import CheckpointValue
-from sessions_app.services import handover
-from sessions_app.services.asked import questions_of_session
+from sessions_app.services.moves import handed_over
+from sessions_app.services.moves.asked import questions_of_session
 from teams_app.engine.errors import WorkrailError
 from workrail_site.dialects.activities.printing import answered
 from workrail_site.dialects.activities.standing import moving
 from workrail_site.dialects.questions import as_question
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
-from workrail_site.mcp.eliciting import Question
+from workrail_site.mcp.eliciting import ElicitedQuestion
 
 
 class HandedOverAsking:
@@ -27,7 +27,7 @@ class HandedOverAsking:
         self._dialect = dialect
         self._without = without
 
-    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, Question | None]:  # noqa: ARG002  as every dialect is asked
+    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, ElicitedQuestion | None]:  # noqa: ARG002  as every dialect is asked
         value = reply.value
         shown = value.get("pending") is True or ("checkpoint_handle" in value and "options" in value)
         if not shown and value.get("status") != "waiting":
@@ -36,21 +36,29 @@ class HandedOverAsking:
         found = [each for each in asked if not shown or each.checkpoint_id == value.get("id")]
         return reply, _question(found)
 
-    def answered(self, reply: ToolReply, given: Mapping[str, Any], question: Question, option_id: str) -> ToolReply:  # noqa: ARG002  as above
+    def answered(
+        self,
+        reply: ToolReply,
+        given: Mapping[str, Any],  # noqa: ARG002  as every dialect is asked
+        question: ElicitedQuestion,
+        option_id: str,
+    ) -> ToolReply:
         return self._respond(reply, question, option_id, asked_by_client=True)
 
-    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: Question) -> ToolReply:  # noqa: ARG002  as above
+    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion) -> ToolReply:  # noqa: ARG002  as above
         """What a person has answered in the meantime."""
         try:
             return self._respond(reply, question, "", asked_by_client=False)
         except WorkrailError:
             return reply
 
-    def _respond(self, reply: ToolReply, question: Question, option_id: str, *, asked_by_client: bool) -> ToolReply:
+    def _respond(
+        self, reply: ToolReply, question: ElicitedQuestion, option_id: str, *, asked_by_client: bool
+    ) -> ToolReply:
         handed = moving(
             reply.value["session_token"],
             dialect=self._dialect,
-            move=lambda call: handover.respond_checkpoint(
+            move=lambda call: handed_over.respond_checkpoint(
                 call,
                 checkpoint_id=question.name,
                 mode=AnswerMode.OPTION,
@@ -64,5 +72,5 @@ class HandedOverAsking:
         return answered(said, without=self._without)
 
 
-def _question(found: Sequence[CheckpointValue]) -> Question | None:
+def _question(found: Sequence[CheckpointValue]) -> ElicitedQuestion | None:
     return as_question(found[0]) if found else None

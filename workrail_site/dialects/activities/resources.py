@@ -17,7 +17,7 @@ _PART = re.compile(r"(?P<reference>[^#]*)#part-(?P<number>[1-9][0-9]{0,3})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ResourceReading:
     """A resource, or one part of a long one. `next` asks for the part after it."""
 
     found: Attachment
@@ -28,7 +28,7 @@ class Reading:
     next: str = ""
 
 
-def read_resource(*, actor: Actor, program: Program, reference: str) -> Reading:
+def read_resource(*, actor: Actor, program: Program, reference: str) -> ResourceReading:
     """`03` is of the workflow itself, `meta/03` of the one that is named; `03#part-2` goes on in a long one."""
     cut = _PART.fullmatch(reference.strip())
     whole = cut["reference"] if cut else reference.strip().partition("#")[0]
@@ -40,7 +40,7 @@ def read_resource(*, actor: Actor, program: Program, reference: str) -> Reading:
         )
     parts = parts_of(body_of(found))
     number = min(int(cut["number"]), len(parts)) if cut else 1
-    return Reading(
+    return ResourceReading(
         found=found,
         asked=reference.strip(),
         content=parts[number - 1],

@@ -27,7 +27,7 @@ _REFERENCES = frozenset({"resource", "resources"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skill:
+class ReadSkill:
     """`text` is what its author wrote where that is TOON or Markdown, else the same value as TOON."""
 
     id: str
@@ -58,7 +58,7 @@ class Shelf:
         self._actor = actor
         self._program = program
 
-    def declared(self) -> tuple[list[Skill], list[str]]:
+    def declared(self) -> tuple[list[ReadSkill], list[str]]:
         """Those that the workflow names for the whole of it, and the names that lead nowhere."""
         named = list(dict.fromkeys(filter(None, (self._program.primary_skill, *self._program.skill_ids))))
         if not named:
@@ -68,31 +68,31 @@ class Shelf:
             name for name, skill in found.items() if skill is None
         ]
 
-    def primary(self) -> Skill | None:
+    def primary(self) -> ReadSkill | None:
         """That of the workflow; of one that names none, the primary skill of `meta`."""
         if self._program.primary_skill:
             return self.find(self._program.primary_skill)
         meta = universal(self._actor, beside=self._program.id)
         return self.find(meta.primary_skill) if meta is not None and meta.primary_skill else None
 
-    def of_activity(self, activity: Activity) -> Skill:
+    def of_activity(self, activity: Activity) -> ReadSkill:
         reference = activity.primary_skill or EXECUTE_ACTIVITY
         return self.require(reference, home=activity.borrowed_from)
 
-    def of_step(self, activity: Activity, step_id: str) -> Skill:
+    def of_step(self, activity: Activity, step_id: str) -> ReadSkill:
         """A step of the other family is its own skill: how it is done stands in it."""
         step = _step(activity, step_id)
         if isinstance(step, Step) and step.skill:
             return self.require(step.skill, home=activity.borrowed_from)
         if self._program.family is Family.STEPS:
             document = instructions_json(step, version=self._program.version)
-            return Skill(id=step.id, document=document, text=toon_text(document))
+            return ReadSkill(id=step.id, document=document, text=toon_text(document))
         raise NotFoundError(
             f"Step '{step.id}' in activity '{activity.id}' has no associated skill.",
             suggestion="Do the step as its description says; call get_skill only for steps that name a skill.",
         )
 
-    def require(self, reference: str, *, home: str = "") -> Skill:
+    def require(self, reference: str, *, home: str = "") -> ReadSkill:
         found = self.find(reference, home=home)
         if found is None:
             known = [skill.id for skill in self._program.skills]
@@ -102,7 +102,7 @@ class Shelf:
             )
         return found
 
-    def find(self, reference: str, *, home: str = "") -> Skill | None:
+    def find(self, reference: str, *, home: str = "") -> ReadSkill | None:
         for program in self._programs(reference):
             found = find_skill(program=program, reference=reference, home=home)
             if found is not None:
@@ -122,11 +122,11 @@ class Shelf:
                     yield meta
 
 
-def _read(program: Program, found: Attachment) -> Skill:
+def _read(program: Program, found: Attachment) -> ReadSkill:
     content = load_content(found.digest)
     document = content.document if isinstance(content.document, dict) else {"content": content.text}
     references = (find_resource(program=program, reference=name, home=found.owner) for name in found.resources)
-    return Skill(
+    return ReadSkill(
         id=found.id,
         document=document,
         text=content.text if found.format in _AS_WRITTEN else toon_text(document),

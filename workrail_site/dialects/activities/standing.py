@@ -9,8 +9,8 @@ from django.utils import timezone
 from sessions_app.engine import stops
 from sessions_app.engine.handover_refusals import no_activity
 from sessions_app.engine.runs import Dialect
-from sessions_app.services.handles import Held, read_held, refuse_gated
-from sessions_app.services.handover import Call, Handed, changed_since
+from sessions_app.services.moves.handed_over import Handed, HandoverCall, changed_since
+from sessions_app.services.moves.session_tokens import Held, read_held, refuse_gated
 from teams_app.engine.errors import WorkrailError
 from traces_app.services.writing import Noted
 from workflows_app.engine.program import Activity
@@ -48,12 +48,14 @@ def note(held: Held, *, warning: str = "", activity: str | None = None) -> None:
     )
 
 
-def moving(token: str, *, dialect: Dialect, move: Callable[[Call], Handed]) -> Handed:
+def moving(token: str, *, dialect: Dialect, move: Callable[[HandoverCall], Handed]) -> Handed:
     """A call that moves the run. The trace is told where it found it; of one that is refused, where it stands."""
     actor = acting()
     try:
         handed = move(
-            Call(actor=actor, dialect=dialect, token=token, now=timezone.now(), entropy=os.urandom, speech=ACTIVITIES)
+            HandoverCall(
+                actor=actor, dialect=dialect, token=token, now=timezone.now(), entropy=os.urandom, speech=ACTIVITIES
+            )
         )
     except WorkrailError:
         with suppress(WorkrailError):

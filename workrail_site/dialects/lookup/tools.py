@@ -9,7 +9,7 @@ from sessions_app.engine.steering_refusals import StepNotFoundError
 from teams_app.engine.errors import PreconditionFailedError
 from workflows_app.engine import lookup, step_documents
 from workflows_app.engine.budgets import fit_bytes
-from workflows_app.engine.problems import Problem, did_you_mean
+from workflows_app.engine.problems import WorkflowProblem, did_you_mean
 from workflows_app.engine.program import Program
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.engine.values import WorkflowValue
@@ -171,5 +171,5 @@ def _no_step(program: Program, step_id: str) -> StepNotFoundError:
     )
 
 
-def _issue(problem: Problem) -> str:
+def _issue(problem: WorkflowProblem) -> str:
     return f"{problem.path}: {problem.message}" if problem.path else problem.message

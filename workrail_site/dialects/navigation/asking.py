@@ -7,18 +7,18 @@ from typing import Any
 from django.utils import timezone
 
 from sessions_app.engine.actions import RespondToCheckpoint
-from sessions_app.services import navigation
-from sessions_app.services.asked import questions_at_state
+from sessions_app.services.moves import steered
+from sessions_app.services.moves.asked import questions_at_state
 from workrail_site.dialects.navigation.printing import told
 from workrail_site.dialects.navigation.situations import NAVIGATION
 from workrail_site.dialects.questions import as_question
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
-from workrail_site.mcp.eliciting import Question
+from workrail_site.mcp.eliciting import ElicitedQuestion
 
 
 class NavigationAsking:
-    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, Question | None]:
+    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, ElicitedQuestion | None]:
         """Of a reply that tells a checkpoint, or that nothing can be done before a person has approved. A reply that was
         recorded may tell one that a person has answered since.
         """
@@ -29,8 +29,10 @@ class NavigationAsking:
             return self._situation(reply, given), None
         return reply, as_question(asked[0]) if asked else None
 
-    def answered(self, reply: ToolReply, given: Mapping[str, Any], question: Question, option_id: str) -> ToolReply:
-        moved = navigation.steer_run(
+    def answered(
+        self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion, option_id: str
+    ) -> ToolReply:
+        moved = steered.steer_run(
             actor=acting(),
             state_token=_state(reply, given),
             action=RespondToCheckpoint(checkpoint_id=question.name, option_id=option_id),
@@ -41,13 +43,13 @@ class NavigationAsking:
         )
         return told(moved.value)
 
-    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: Question) -> ToolReply:  # noqa: ARG002  as every dialect is asked
+    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion) -> ToolReply:  # noqa: ARG002  as every dialect is asked
         """The situation after the answer, when a person has given it in the meantime."""
         situation = self._situation(reply, given)
         return reply if _waits(situation.value) else situation
 
     def _situation(self, reply: ToolReply, given: Mapping[str, Any]) -> ToolReply:
-        moved = navigation.read_situation(actor=acting(), state_token=_state(reply, given), speech=NAVIGATION)
+        moved = steered.read_situation(actor=acting(), state_token=_state(reply, given), speech=NAVIGATION)
         return told(moved.value)
 
 

@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote
 SCHEME = "workrail://"
 
 
-class Shelf(StrEnum):
+class OfferShelf(StrEnum):
     WORKFLOW = "workflow"
     SKILL = "skills"
     RESOURCE = "resources"
@@ -20,19 +20,19 @@ class Shelf(StrEnum):
 class Address:
     """`name` is the workflow, schema or run; `item` what of a workflow is meant."""
 
-    shelf: Shelf
+    shelf: OfferShelf
     name: str
     item: str = ""
 
     def as_uri(self) -> str:
         match self.shelf:
-            case Shelf.WORKFLOW:
+            case OfferShelf.WORKFLOW:
                 return f"{SCHEME}workflows/{quote(self.name)}"
-            case Shelf.SCHEMA:
+            case OfferShelf.SCHEMA:
                 return f"{SCHEME}schemas/{quote(self.name)}"
-            case Shelf.RUN:
+            case OfferShelf.RUN:
                 return f"{SCHEME}runs/{quote(self.name)}"
-            case Shelf.SKILL | Shelf.RESOURCE | Shelf.TEMPLATE:
+            case OfferShelf.SKILL | OfferShelf.RESOURCE | OfferShelf.TEMPLATE:
                 return f"{SCHEME}workflows/{quote(self.name)}/{self.shelf.value}/{quote(self.item)}"
 
 
@@ -44,19 +44,19 @@ def read_address(uri: str) -> Address | None:
     name, _, more = rest.partition("/")
     match kind:
         case "workflows" if not more:
-            return Address(shelf=Shelf.WORKFLOW, name=unquote(name))
+            return Address(shelf=OfferShelf.WORKFLOW, name=unquote(name))
         case "workflows":
             return _within(unquote(name), more)
         case "schemas" if not more:
-            return Address(shelf=Shelf.SCHEMA, name=unquote(name))
+            return Address(shelf=OfferShelf.SCHEMA, name=unquote(name))
         case "runs" if not more:
-            return Address(shelf=Shelf.RUN, name=unquote(name))
+            return Address(shelf=OfferShelf.RUN, name=unquote(name))
         case _:
             return None
 
 
 def _within(workflow_id: str, more: str) -> Address | None:
     shelf, _, item = more.partition("/")
-    if shelf not in {Shelf.SKILL, Shelf.RESOURCE, Shelf.TEMPLATE} or not item:
+    if shelf not in {OfferShelf.SKILL, OfferShelf.RESOURCE, OfferShelf.TEMPLATE} or not item:
         return None
-    return Address(shelf=Shelf(shelf), name=workflow_id, item=unquote(item))
+    return Address(shelf=OfferShelf(shelf), name=workflow_id, item=unquote(item))

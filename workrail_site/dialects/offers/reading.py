@@ -14,11 +14,11 @@ from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import PageRequest
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.values import WorkflowState, WorkflowValue
-from workflows_app.selectors.handed_out import Held, read_attachment
+from workflows_app.selectors.handed_out import HandedOut, read_attachment
 from workflows_app.selectors.previews import WorkflowPreview, preview_workflow
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
 from workrail_site.dialects.lookup.declared import WORKFLOW_SCHEMA
-from workrail_site.dialects.offers.addresses import Address, Shelf, read_address
+from workrail_site.dialects.offers.addresses import Address, OfferShelf, read_address
 from workrail_site.mcp.answers import MAX_REPLY_BYTES
 from workrail_site.mcp.cursors import read_cursor, write_cursor
 
@@ -104,22 +104,22 @@ def read_resource(*, actor: Actor, uri: str) -> dict[str, Any]:
 
 def read_skill(*, actor: Actor, workflow_id: str, skill_id: str) -> str:
     """As it was written. Raises NotFoundError with the skills that there are."""
-    return read_attachment(actor=actor, workflow_id=workflow_id, held=Held.SKILLS, name=skill_id).text
+    return read_attachment(actor=actor, workflow_id=workflow_id, held=HandedOut.SKILLS, name=skill_id).text
 
 
 def _content(actor: Actor, address: Address) -> tuple[str, str]:
     match address.shelf:
-        case Shelf.WORKFLOW:
+        case OfferShelf.WORKFLOW:
             return _JSON, _printed(_preview(preview_workflow(actor=actor, workflow_id=address.name)))
-        case Shelf.SKILL:
+        case OfferShelf.SKILL:
             return _MARKDOWN, read_skill(actor=actor, workflow_id=address.name, skill_id=address.item)
-        case Shelf.RESOURCE | Shelf.TEMPLATE:
-            held = Held.RESOURCES if address.shelf is Shelf.RESOURCE else Held.TEMPLATES
+        case OfferShelf.RESOURCE | OfferShelf.TEMPLATE:
+            held = HandedOut.RESOURCES if address.shelf is OfferShelf.RESOURCE else HandedOut.TEMPLATES
             found = read_attachment(actor=actor, workflow_id=address.name, held=held, name=address.item)
             return _MARKDOWN, found.text
-        case Shelf.SCHEMA:
+        case OfferShelf.SCHEMA:
             return _JSON, _printed(_schema(address.name))
-        case Shelf.RUN:
+        case OfferShelf.RUN:
             return _JSON, _printed(_run(actor, address.name))
         case _:
             assert_never(address.shelf)
@@ -183,7 +183,7 @@ def _told_run(run: RunValue) -> dict[str, Any]:
 
 def _workflow(workflow: WorkflowValue) -> Offered:
     return Offered(
-        uri=Address(shelf=Shelf.WORKFLOW, name=workflow.workflow_id).as_uri(),
+        uri=Address(shelf=OfferShelf.WORKFLOW, name=workflow.workflow_id).as_uri(),
         name=workflow.workflow_id,
         title=workflow.title,
         description=workflow.description[:200],
@@ -192,7 +192,9 @@ def _workflow(workflow: WorkflowValue) -> Offered:
 
 def _schemas() -> list[Offered]:
     return [
-        Offered(uri=Address(shelf=Shelf.SCHEMA, name=name).as_uri(), name=name, title="The form of a workflow of steps")
+        Offered(
+            uri=Address(shelf=OfferShelf.SCHEMA, name=name).as_uri(), name=name, title="The form of a workflow of steps"
+        )
         for name in _SCHEMAS
     ]
 
@@ -204,7 +206,7 @@ def _runs(actor: Actor) -> list[Offered]:
     own = [run for run in page.items if run.created_by == actor.id]
     return [
         Offered(
-            uri=Address(shelf=Shelf.RUN, name=to_text(Prefix.RUN, run.id)).as_uri(),
+            uri=Address(shelf=OfferShelf.RUN, name=to_text(Prefix.RUN, run.id)).as_uri(),
             name=to_text(Prefix.RUN, run.id),
             title=f"{run.workflow_title}: {run.goal or run.status.value}"[:120],
             description=run.status.value,

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError
-from sessions_app.services.handles import Held
+from sessions_app.services.moves.session_tokens import Held
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from workflows_app.engine.activity_documents import overview_json
 from workflows_app.engine.toon_text import toon_text
 from workrail_site.dialects.activities.definitions import question_json, summarized, whole_workflow
 from workrail_site.dialects.activities.printing import echoed, headed, meta_of, tokened
-from workrail_site.dialects.activities.resources import Reading
-from workrail_site.dialects.activities.skills import Shelf, Skill
+from workrail_site.dialects.activities.resources import ResourceReading
+from workrail_site.dialects.activities.skills import ReadSkill, Shelf
 from workrail_site.dialects.activities.speech import answer_of
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
@@ -19,13 +19,13 @@ from workrail_site.mcp.calling import acting
 FENCE = "\n\n---\n\n"
 
 
-def skill_reply(skill: Skill, *, held: Held, warnings: Sequence[str]) -> ToolReply:
+def skill_reply(skill: ReadSkill, *, held: Held, warnings: Sequence[str]) -> ToolReply:
     headers = {"session_token": held.token, "resources": skill.indexes(within=held.program.id)}
     value = {"skill": skill.bundled(within=held.program.id)}
     return headed(skill.text, headers=headers, value=value, token=held.token, warnings=warnings)
 
 
-def skills_reply(skill: Skill | None, *, held: Held, warnings: Sequence[str]) -> ToolReply:
+def skills_reply(skill: ReadSkill | None, *, held: Held, warnings: Sequence[str]) -> ToolReply:
     """The one that leads the workflow. One that its workflow names and nobody has is said to be missing."""
     failed = [held.program.primary_skill] if skill is None and held.program.primary_skill else []
     headers = {"scope": "workflow", "session_token": held.token, "failed_skills": ", ".join(failed)}
@@ -35,7 +35,7 @@ def skills_reply(skill: Skill | None, *, held: Held, warnings: Sequence[str]) ->
     return headed(text, headers=headers, value=value, token=held.token, warnings=warnings)
 
 
-def workflow_reply(skill: Skill | None, *, held: Held, summary: bool, warnings: Sequence[str]) -> ToolReply:
+def workflow_reply(skill: ReadSkill | None, *, held: Held, summary: bool, warnings: Sequence[str]) -> ToolReply:
     """First how to lead it, then what it is."""
     said = None if summary else whole_workflow(held.program, room_for=None if skill is None else skill.document)
     if said is None:
@@ -50,7 +50,7 @@ def workflow_reply(skill: Skill | None, *, held: Held, summary: bool, warnings: 
     return ToolReply(text=text, value=value, meta=meta_of(token=held.token, warnings=warnings))
 
 
-def resource_reply(reading: Reading, *, held: Held, warnings: Sequence[str]) -> ToolReply:
+def resource_reply(reading: ResourceReading, *, held: Held, warnings: Sequence[str]) -> ToolReply:
     found = reading.found
     headers = {
         "resource_id": reading.asked,
@@ -69,7 +69,7 @@ def resource_reply(reading: Reading, *, held: Held, warnings: Sequence[str]) -> 
     return headed(reading.content, headers=headers, value=value, token=held.token, warnings=warnings)
 
 
-def skill_of(held: Held, step_id: str | None) -> Skill:
+def skill_of(held: Held, step_id: str | None) -> ReadSkill:
     """Of the step, of the activity, or before the first one of the workflow."""
     shelf = Shelf(actor=acting(), program=held.program)
     wanted = (step_id or "").strip()

@@ -10,17 +10,18 @@ from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import CheckpointValue, question_of_run
-from sessions_app.services import runs
+from sessions_app.services.moves import runs
 from teams_app.engine.ids import Prefix, from_text
 from workrail_site.dialects.questions import as_question
-from workrail_site.dialects.rail.replies import RAIL, render_text
+from workrail_site.dialects.rail.replies import RAIL
+from workrail_site.dialects.rail.wording import render_text
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
-from workrail_site.mcp.eliciting import Question
+from workrail_site.mcp.eliciting import ElicitedQuestion
 
 
 class RailAsking:
-    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, Question | None]:  # noqa: ARG002  as every dialect is asked
+    def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, ElicitedQuestion | None]:  # noqa: ARG002  as every dialect is asked
 
         asked = _asked(reply)
         if asked is None or reply.value.get("ackToken") is None:
@@ -28,11 +29,17 @@ class RailAsking:
         found = _question(reply)
         return reply, None if found is None else as_question(found)
 
-    def answered(self, reply: ToolReply, given: Mapping[str, Any], question: Question, option_id: str) -> ToolReply:  # noqa: ARG002  as above
+    def answered(
+        self,
+        reply: ToolReply,
+        given: Mapping[str, Any],  # noqa: ARG002  as every dialect is asked
+        question: ElicitedQuestion,
+        option_id: str,
+    ) -> ToolReply:
         artifact = {"kind": ANSWER_KIND, "checkpointId": question.name, "optionId": option_id}
         return _acknowledged(reply, Submission(artifacts=(artifact,)), asked_by_client=True)
 
-    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: Question) -> ToolReply:  # noqa: ARG002  as above
+    def told_again(self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion) -> ToolReply:  # noqa: ARG002  as above
         """The step after the answer, when a person has given it in the meantime."""
         found = _question(reply)
         if found is None or found.state is not CheckpointState.ANSWERED:

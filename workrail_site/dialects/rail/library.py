@@ -10,7 +10,7 @@ import orjson
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.pages import Page, PageRequest
 from workflows_app.engine.budgets import fit_bytes
-from workflows_app.engine.problems import Problem
+from workflows_app.engine.problems import WorkflowProblem
 from workflows_app.engine.program import Program, WorkflowKind
 from workflows_app.engine.values import WorkflowState, WorkflowValue
 from workflows_app.selectors.previews import WorkflowPreview, preview_workflow, read_pinned
@@ -116,7 +116,7 @@ def inspect(
             source = read_source(actor=actor, workflow_id=workflow_id, number=revision)
             about = {"workflowId": source.workflow_id, "part": part.value, "revision": source.number}
             about |= _old_name(workflow_id)
-            files = [Document(path=path, text=_text_of(data)) for path, data in sorted(source.files.items())]
+            files = [LibraryDocument(path=path, text=_text_of(data)) for path, data in sorted(source.files.items())]
             return _documents(about, files, f"{workflow_id} {source.source_digest}", cursor)
         case Part.PROGRAM:
             program = read_program(actor=actor, workflow_id=workflow_id, number=revision)
@@ -131,7 +131,7 @@ def inspect(
             named = _skill_named(skill)
             about = {"workflowId": workflow_id, "part": part.value, "skill": named} | _old_name(workflow_id)
             text = read_skill(actor=actor, workflow_id=workflow_id, skill_id=named)
-            return _documents(about, [Document(path=named, text=text)], f"{workflow_id} {named}", cursor)
+            return _documents(about, [LibraryDocument(path=named, text=text)], f"{workflow_id} {named}", cursor)
         case _:
             assert_never(part)
 
@@ -215,7 +215,7 @@ def _first_json(preview: WorkflowPreview) -> dict[str, str] | None:
     return None if first is None else {"stepId": first.step_id, "title": first.title, "prompt": first.prompt}
 
 
-def _described_text(value: Mapping[str, Any], problems: Sequence[Problem]) -> str:
+def _described_text(value: Mapping[str, Any], problems: Sequence[WorkflowProblem]) -> str:
     parts = [
         f"# {value['title']}\n{value['workflowId']}, version {value['version']}, {value['state']}",
         value["description"],
@@ -252,7 +252,7 @@ def _recommended(preferences: Mapping[str, str]) -> str:
     return f"Recommended mode: {', '.join(preferences.values())}." if preferences else ""
 
 
-def _problem_text(problem: Problem) -> str:
+def _problem_text(problem: WorkflowProblem) -> str:
     place = ", ".join(part for part in (problem.file, problem.path) if part)
     hint = f" {problem.suggestion}" if problem.suggestion else ""
     return f"{problem.severity.value}{f' at {place}' if place else ''}: {problem.message}{hint}"
@@ -277,20 +277,22 @@ def _outline_lines(items: Sequence[Mapping[str, Any]], indent: str) -> Iterable[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class LibraryDocument:
     path: str
     text: str
 
 
-def _document_of(program: Program) -> Document:
-    return Document(path=_PROGRAM_FILE, text=orjson.dumps(msgspec.to_builtins(program)).decode("utf-8"))
+def _document_of(program: Program) -> LibraryDocument:
+    return LibraryDocument(path=_PROGRAM_FILE, text=orjson.dumps(msgspec.to_builtins(program)).decode("utf-8"))
 
 
 def _text_of(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _documents(about: Mapping[str, Any], documents: Sequence[Document], name: str, cursor: str | None) -> ToolReply:
+def _documents(
+    about: Mapping[str, Any], documents: Sequence[LibraryDocument], name: str, cursor: str | None
+) -> ToolReply:
     """From where the cursor stands, as much as one page of bytes holds. `name` ties a cursor to these documents."""
     purpose = f"inspect_workflow {about['part']} {name}"
     position = read_cursor(purpose=purpose, cursor=cursor)
@@ -302,7 +304,7 @@ def _documents(about: Mapping[str, Any], documents: Sequence[Document], name: st
 
 
 def cut_documents(
-    documents: Sequence[Document], *, index: int, begin: int, max_bytes: int
+    documents: Sequence[LibraryDocument], *, index: int, begin: int, max_bytes: int
 ) -> tuple[list[dict[str, Any]], str | None]:
     """Pieces from character `begin` of document `index` on, and where the next page begins.
 

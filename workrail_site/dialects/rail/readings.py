@@ -8,11 +8,11 @@ from sessions_app.engine.presets import read_preferences
 from sessions_app.engine.resume import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.submissions import Submission, read_submission
-from sessions_app.services.requests import Intent, check_intent, read_observations
-from workrail_site.dialects.rail.parameters import Mode, Observed, Output
+from sessions_app.services.moves.requests import Intent, check_intent, read_observations
+from workrail_site.dialects.rail.parameters import GivenMode, GivenOutput, Observed
 
 
-def submission_of(output: Output | None, context: Mapping[str, Any] | None = None) -> Submission:
+def submission_of(output: GivenOutput | None, context: Mapping[str, Any] | None = None) -> Submission:
     return read_submission(
         notes=(output and output.notes_markdown) or "",
         artifacts=(output and output.artifacts) or (),
@@ -20,7 +20,7 @@ def submission_of(output: Output | None, context: Mapping[str, Any] | None = Non
     )
 
 
-def change_of(mode: Mode | None) -> PreferenceChange | None:
+def change_of(mode: GivenMode | None) -> PreferenceChange | None:
     if mode is None:
         return None
     return read_preferences(preset=mode.preset, autonomy=mode.autonomy, risk_policy=mode.risk_policy)
@@ -58,13 +58,13 @@ def check_meant(
     intent: Intent | None,
     state_token: str,
     ack_token: str | None,
-    output: Output | None,
+    output: GivenOutput | None,
     context: Mapping[str, Any] | None,
-    mode: Mode | None,
+    mode: GivenMode | None,
 ) -> None:
     kept = {"output": _says(output), "context": bool(context), "preferences": _says(mode)}
     check_intent(intent=intent, state_token=state_token, ack_token=ack_token, kept=kept, tool="continue_workflow")
 
 
-def _says(group: Output | Mode | None) -> bool:
+def _says(group: GivenOutput | GivenMode | None) -> bool:
     return group is not None and any(value for _name, value in group)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sessions_app.engine.reply_facts import Candidate, NotedSession, ResumeFacts
+from sessions_app.engine.reply_facts import Candidate, NotesCandidate, ResumeFacts
 from sessions_app.engine.resume import Confidence, Match, Why
 from teams_app.engine.ids import Prefix, to_text
 
@@ -54,7 +54,7 @@ def _candidate_json(candidate: Candidate) -> dict[str, Any]:
     }
 
 
-def _session_json(session: NotedSession) -> dict[str, Any]:
+def _session_json(session: NotesCandidate) -> dict[str, Any]:
     """A session in which no workflow has begun: its notes, and how to go on there."""
     named = to_text(Prefix.SESSION, session.session_id)
     return {

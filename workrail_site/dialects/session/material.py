@@ -9,8 +9,8 @@ from workflows_app.engine.program import Program
 from workflows_app.engine.values import WorkflowValue
 from workrail_site.dialects.activities.definitions import summarized, whole_workflow
 from workrail_site.dialects.activities.printing import fits
-from workrail_site.dialects.activities.resources import Reading
-from workrail_site.dialects.activities.skills import Skill
+from workrail_site.dialects.activities.resources import ResourceReading
+from workrail_site.dialects.activities.skills import ReadSkill
 
 # What a list keeps of each description: as much as lets the whole list fit.
 _DESCRIPTION_BYTES = (300, 120)
@@ -38,7 +38,7 @@ def workflow_json_of(program: Program, *, summary: bool) -> dict[str, Any]:
     return whole_workflow(program) or summarized(program, with_modes=True, tool="next_activity")
 
 
-def skills_json(skills: list[Skill], *, failed: list[str], within: str) -> dict[str, Any]:
+def skills_json(skills: list[ReadSkill], *, failed: list[str], within: str) -> dict[str, Any]:
     """By id, as many as fit; the others are named."""
     told: dict[str, Any] = {}
     omitted: list[str] = []
@@ -56,7 +56,7 @@ def skills_json(skills: list[Skill], *, failed: list[str], within: str) -> dict[
     return said
 
 
-def resource_json(reading: Reading) -> dict[str, Any]:
+def resource_json(reading: ResourceReading) -> dict[str, Any]:
     said: dict[str, Any] = {
         "index": reading.asked,
         "id": reading.found.id,
