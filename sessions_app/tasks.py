@@ -6,7 +6,10 @@ from celery import shared_task
 from django.utils import timezone
 
 from sessions_app import jobs
-from sessions_app.services import anchors, bundle_jobs, collection, expiry, ledger, notices, upkeep
+from sessions_app.services.bundles import bundle_jobs
+from sessions_app.services.expiry import collection, expiring
+from sessions_app.services.people import notices
+from sessions_app.services.upkeep import anchors, ledger, tables
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.services.outgoing import NotDeliveredError
 
@@ -21,8 +24,8 @@ def ensure_partitions() -> list[str]:
     """Returns the names of the partitions that were missing."""
     actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
     today = timezone.now().date()
-    upkeep.drop_empty_partitions(actor=actor, today=today)
-    return list(upkeep.ensure_partitions(actor=actor, today=today))
+    tables.drop_empty_partitions(actor=actor, today=today)
+    return list(tables.ensure_partitions(actor=actor, today=today))
 
 
 @shared_task(name=jobs.ANNOUNCE)
@@ -73,7 +76,7 @@ def keep_bundle_jobs() -> tuple[int, int]:
 def expire_sessions() -> int:
     """Returns how many sessions were deleted."""
     actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
-    return expiry.expire_sessions(actor=actor, now=timezone.now(), most=_MOST_EXPIRED).deleted
+    return expiring.expire_sessions(actor=actor, now=timezone.now(), most=_MOST_EXPIRED).deleted
 
 
 @shared_task(name=jobs.COLLECT, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)

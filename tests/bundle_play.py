@@ -24,17 +24,17 @@ _MOMENT = re.compile(r'"exportedAt":"[^"]+"')
 
 
 def export(actor, session_id, *, now=NOW):
-    from sessions_app.services import bundles
+    from sessions_app.services.bundles import files
 
     written = []
-    bundles.export_session(actor=actor, session_id=session_id, write=written.append, now=now)
+    files.export_session(actor=actor, session_id=session_id, write=written.append, now=now)
     return b"".join(written)
 
 
 def take_in(actor, data, *, now=LATER):
-    from sessions_app.services import bundles
+    from sessions_app.services.bundles import files
 
-    return bundles.import_bundle(actor=actor, source=io.BytesIO(data), now=now)
+    return files.import_bundle(actor=actor, source=io.BytesIO(data), now=now)
 
 
 def examine(data):

@@ -4,7 +4,7 @@ import os
 from datetime import timedelta
 
 from sessions_app.models import CheckpointRequest
-from sessions_app.services import checkpoints
+from sessions_app.services.people import checkpoints
 from tests.activity_folders import activity, checkpoint, equals, folder, step, workflow
 from tests.run_cast import advanced, run_id, start
 from tests.workflow_cast import NOW, publish

@@ -191,7 +191,7 @@ def used_by_django(server, role=postgres_server.ROLE):
     """What this process does on `default` goes to the server, by the role."""
     from django.db import connection
 
-    from sessions_app.services.keys import forget_keys
+    from sessions_app.services.store.signing_keys import forget_keys
 
     before = dict(connection.settings_dict)
     connection.close()

@@ -8,9 +8,9 @@ import pytest
 from sessions_app.engine.decisions import AnswerMode, EnterActivity
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.runs import Dialect
-from sessions_app.services import handles, handover
-from sessions_app.services.handles import Wish
-from sessions_app.services.handover import HandoverCall
+from sessions_app.services.moves import handed_over, session_tokens
+from sessions_app.services.moves.handed_over import HandoverCall
+from sessions_app.services.moves.session_tokens import Wish
 from tests.activity_folders import activity, checkpoint, equals, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.workflow_cast import NOW
@@ -83,7 +83,7 @@ def handed(desk, files=None, *, dialect=Dialect.SESSION, agent_id="orchestrator"
 
 
 def begun(desk, *, dialect=Dialect.SESSION, workflow_id=WORKFLOW, actor=None, now=NOW, **wish):
-    return handles.begin(
+    return session_tokens.begin(
         actor=actor or desk.agent,
         wish=Wish(dialect=dialect, workflow_id=workflow_id, **wish),
         now=now,
@@ -124,16 +124,16 @@ def entered(
         manifest=entries(*done, output=output) if done else None,
         asks_on_entry=dialect is Dialect.SESSION,
     )
-    return handover.enter_activity(call(desk, token, dialect=dialect, now=now, actor=actor), command).reply.value
+    return handed_over.enter_activity(call(desk, token, dialect=dialect, now=now, actor=actor), command).reply.value
 
 
 def answered(
     desk, token, name="", *, option="yes", mode=AnswerMode.OPTION, dialect=Dialect.SESSION, now=LATER, actor=None
 ):
     at = call(desk, token, dialect=dialect, now=now, actor=actor)
-    return handover.respond_checkpoint(at, checkpoint_id=name, mode=mode, option_id=option).reply.value
+    return handed_over.respond_checkpoint(at, checkpoint_id=name, mode=mode, option_id=option).reply.value
 
 
 def yielded(desk, token, name="agreed", *, now=NOW):
     at = call(desk, token, dialect=Dialect.ORCHESTRATOR, now=now)
-    return handover.yield_checkpoint(at, checkpoint_id=name).reply.value
+    return handed_over.yield_checkpoint(at, checkpoint_id=name).reply.value

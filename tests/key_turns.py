@@ -11,9 +11,9 @@ LONG_AGO = NOW - timedelta(days=2000)
 
 def rotate_long_ago(times=1):
     from sessions_app.models import TokenKey
-    from sessions_app.services import keys
+    from sessions_app.services.store import signing_keys
 
     for _ in range(times):
         turn = TokenKey.objects.count()
         actor = system_actor(team_id=NO_TEAM, door=Door.CLI)
-        keys.rotate_keys(actor=actor, now=LONG_AGO + timedelta(days=turn), entropy=os.urandom)
+        signing_keys.rotate_keys(actor=actor, now=LONG_AGO + timedelta(days=turn), entropy=os.urandom)

@@ -18,9 +18,10 @@ from sessions_app.engine.projections import project
 from sessions_app.engine.runs import Dialect, OutputChannel
 from sessions_app.engine.submissions import Submission
 from sessions_app.models import CheckpointRequest, Event, Run
-from sessions_app.services import checkpoints, handover, navigation, runs
-from sessions_app.services.beginning import Beginning, start_run
-from sessions_app.services.handles import read_held
+from sessions_app.services.moves import handed_over, runs, steered
+from sessions_app.services.moves.beginning import Beginning, start_run
+from sessions_app.services.moves.session_tokens import read_held
+from sessions_app.services.people import checkpoints
 from tests.handover_cast import answered, begun, call, yielded
 from tests.workflow_cast import NOW
 from workflows_app.engine import walker
@@ -253,7 +254,7 @@ def by_navigation(desk, workflow_id, program, script):
         for action in _ways_to(program, story, at):
             value = _steered(desk, value, action, clock)
         if persons_answer(desk, run.id, clock):
-            value = navigation.read_situation(actor=desk.agent, state_token=value["state"], speech=NAVIGATION).value
+            value = steered.read_situation(actor=desk.agent, state_token=value["state"], speech=NAVIGATION).value
         value = _steered(desk, value, _done_by(program, script, story, at), clock, run)
     for action in _ways_out_of(program, story[-1], []):
         value = _steered(desk, value, action, clock)
@@ -264,11 +265,11 @@ def by_navigation(desk, workflow_id, program, script):
 
 
 def _steered(desk, value, action, clock, run=None):
-    reply = navigation.steer_run(
+    reply = steered.steer_run(
         actor=desk.agent, state_token=value["state"], action=action, now=clock(), entropy=os.urandom, speech=NAVIGATION
     ).value
     if run is not None and "blockers" in reply and persons_answer(desk, run.id, clock):
-        reply = navigation.read_situation(actor=desk.agent, state_token=reply["state"], speech=NAVIGATION).value
+        reply = steered.read_situation(actor=desk.agent, state_token=reply["state"], speech=NAVIGATION).value
     assert reply["success"], (action, reply)
     return reply
 
@@ -381,7 +382,7 @@ class _Hands:
             asks_on_entry=self.dialect is Dialect.SESSION,
         )
         at = call(self.desk, token, dialect=self.dialect, now=self.clock())
-        return handover.enter_activity(at, command).reply.value
+        return handed_over.enter_activity(at, command).reply.value
 
     def _entry(self, deed):
         artifacts = tuple(artifacts_of(self.program, self.story, self.story.index(deed)))

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from sessions_app.engine.submissions import Submission
-from sessions_app.services import runs
-from sessions_app.services.beginning import Beginning, start_run
-from sessions_app.services.keys import forget_keys
+from sessions_app.services.moves import runs
+from sessions_app.services.moves.beginning import Beginning, start_run
+from sessions_app.services.store.signing_keys import forget_keys
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, from_text
 from tests.step_documents import step, workflow
@@ -55,7 +55,7 @@ def published(desk, *steps, workflow_id="team.sample", **fields):
     document = workflow(*steps, **{"id": workflow_id, **fields})
     saved = workflows.create_workflow(actor=desk.person, source=source_of(document), message="", now=NOW)
     problems = [problem for problem in saved.revision.problems if problem.severity == "error"]
-    assert problems == []
+    assert problems == [], problems
     publish(desk.person, workflow_id, saved.revision.number)
     return workflow_id
 

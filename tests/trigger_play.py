@@ -4,8 +4,8 @@ import os
 from datetime import timedelta
 
 from sessions_app.engine.actions import CompleteStep, TakeTransition
-from sessions_app.services import navigation
-from sessions_app.services.beginning import start_run
+from sessions_app.services.moves import steered
+from sessions_app.services.moves.beginning import start_run
 from tests.activity_folders import activity, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.workflow_cast import NOW
@@ -53,7 +53,7 @@ def start(desk, workflow_id="team.parent", *, actor=None, **variables):
 
 def act(desk, state, action):
     later = NOW + timedelta(minutes=1)
-    return navigation.steer_run(
+    return steered.steer_run(
         actor=desk.agent, state_token=state, action=action, now=later, entropy=os.urandom, speech=NAVIGATION
     ).value
 
@@ -72,7 +72,7 @@ def moved(desk, state, activity_id):
 
 
 def look(desk, state):
-    return navigation.read_situation(actor=desk.agent, state_token=state, speech=NAVIGATION).value
+    return steered.read_situation(actor=desk.agent, state_token=state, speech=NAVIGATION).value
 
 
 def offered(value):

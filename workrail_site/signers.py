@@ -4,7 +4,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.http import require_safe
 
 from sessions_app.engine.signatures import ALGORITHM
-from sessions_app.services.signing import own_signers
+from sessions_app.services.bundles.signing import own_signers
 
 
 @require_safe

@@ -44,6 +44,7 @@ from workflows_app.admin.models import (
 )
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
 from workrail_site import replica_reads, studio_finding as finding
+from workrail_site.kept_forms import without_keys
 from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
 from workrail_site.studio_health import health_page
 from workrail_site.studio_nav import navigation
@@ -111,7 +112,7 @@ class StudioSite(AdminSite):
         return never_cache(sensitive_post_parameters()(members.do_act))(request, accounts.CHANGE_PASSWORD)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  Django's signature
-        return within_limits(super().admin_view(replica_reads.read_page(view), cacheable))
+        return within_limits(super().admin_view(without_keys(replica_reads.read_page(view)), cacheable))
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
         guard = self.admin_view

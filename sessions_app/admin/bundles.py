@@ -19,7 +19,7 @@ from sessions_app.admin import pages, showing
 from sessions_app.engine.bundles import BundleJobKind, BundleJobState
 from sessions_app.models import BundleJob
 from sessions_app.selectors.bundle_jobs import read_bundle_file
-from sessions_app.services import bundle_jobs
+from sessions_app.services.bundles import bundle_jobs
 from teams_app.admin.pages import Act, Done, Order, StudioAdmin, actor_of
 from teams_app.engine.actors import Permission
 

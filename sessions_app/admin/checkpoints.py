@@ -17,7 +17,7 @@ from sessions_app.selectors import inbox
 from sessions_app.selectors.checkpoints import read_checkpoint
 from sessions_app.selectors.evidence import read_evidence
 from sessions_app.selectors.inbox import InboxCounts, InboxRow, InboxView
-from sessions_app.services import checkpoints
+from sessions_app.services.people import checkpoints
 from teams_app import selectors
 from teams_app.admin.pages import Act, Done, Order, Refused, actor_of
 from teams_app.admin.parts import Crumb, State, Tab

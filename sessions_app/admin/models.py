@@ -22,7 +22,7 @@ from sessions_app.selectors import (
 )
 from sessions_app.selectors.retention import find_hold
 from sessions_app.selectors.run_list import list_run_rows
-from sessions_app.services import preferences
+from sessions_app.services.people import preferences
 from teams_app import selectors
 from teams_app.admin.pages import Act, ActLink, Done, Order, Refused, actor_of
 from teams_app.admin.parts import Crumb

@@ -8,7 +8,7 @@ from django import forms
 
 from sessions_app.admin import naming, pages, showing
 from sessions_app.models import Run, WorkSession
-from sessions_app.services import naming as service
+from sessions_app.services.people import naming as service
 from teams_app.admin.pages import Act, Done, Order
 from teams_app.engine.actors import Permission
 

@@ -11,7 +11,7 @@ from sessions_app.admin.bulk import RowsField, each_row
 from sessions_app.engine.expiry import MAX_IDLE_DAYS, ExpiryRule
 from sessions_app.models import Retention
 from sessions_app.selectors.heads import session_of_run
-from sessions_app.services import deletion, retention
+from sessions_app.services.expiry import deletion, retention
 from teams_app.admin.pages import Act, Done, Order, StudioAdmin
 from teams_app.engine.actors import Permission
 

@@ -19,8 +19,9 @@ from sessions_app.admin.models import ActivityAdmin
 from sessions_app.engine.runs import COMPLETE
 from sessions_app.selectors import records
 from sessions_app.selectors.run_graph import Graph, read_graph
-from sessions_app.services import forking, runs
-from sessions_app.services.speech import house_speech
+from sessions_app.services.moves import runs
+from sessions_app.services.moves.speech import house_speech
+from sessions_app.services.people import forking
 from teams_app import selectors
 from teams_app.admin.pages import Act, ActLink, Done, Order, Refused, Secret, actor_of
 from teams_app.admin.parts import Crumb

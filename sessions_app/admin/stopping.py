@@ -7,7 +7,7 @@ from uuid import UUID
 from sessions_app.admin import pages, showing
 from sessions_app.admin.bulk import ReasonForm, RowsReasonForm, each_row
 from sessions_app.engine.runs import ENDED, RunStatus
-from sessions_app.services import stops
+from sessions_app.services.people import stops
 from teams_app.admin.pages import Act, Done, Order
 from teams_app.engine.actors import Permission
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from sessions_app.engine.run_query import MAX_QUERY_CHARACTERS, MAX_VIEW_NAME_CHARACTERS, ViewedList
 from sessions_app.selectors.saved_views import SavedViewValue, list_views
-from sessions_app.services import saved_views
+from sessions_app.services.people import saved_views
 from teams_app.admin.pages import Act, Done, Order
 from teams_app.admin.parts import Tab
 from teams_app.engine.actors import Actor, Permission

@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from sessions_app.engine.runs import Dialect
 from sessions_app.selectors.workflow_runs import StepFacts, WorkflowRuns, read_workflow_runs
-from sessions_app.services.beginning import Beginning, start_run
-from sessions_app.services.speech import house_speech
+from sessions_app.services.moves.beginning import Beginning, start_run
+from sessions_app.services.moves.speech import house_speech
 from teams_app.admin.pages import Act, Done, Order, Secret, actor_of
 from teams_app.admin.parts import counted
 from teams_app.engine.actors import Actor, Permission

@@ -12,8 +12,8 @@ from sessions_app.engine.presets import Preset, read_preferences
 from sessions_app.engine.resume import MAX_TEXT_CHARACTERS, ResumeQuery
 from sessions_app.engine.runs import Dialect, ObservationKey, RunStatus
 from sessions_app.engine.submissions import MAX_ARTIFACTS, Submission, read_submission
-from sessions_app.services.beginning import Beginning
-from sessions_app.services.requests import (
+from sessions_app.services.moves.beginning import Beginning
+from sessions_app.services.moves.requests import (
     MAX_GOAL_CHARACTERS,
     MAX_HANDLE_CHARACTERS,
     MAX_TITLE_CHARACTERS,

@@ -12,8 +12,8 @@ from sessions_app.api.answers import Moment
 from sessions_app.engine.bundle_values import BundleJobValue
 from sessions_app.engine.bundles import MEDIA_TYPE, BundleJobKind, BundleJobState
 from sessions_app.selectors import bundle_jobs as jobs_read
-from sessions_app.services import bundle_jobs
-from sessions_app.services.session_reports import ReportForm, render_session
+from sessions_app.services.bundles import bundle_jobs
+from sessions_app.services.bundles.session_reports import ReportForm, render_session
 from teams_app.api.endpoints import Call, Download, Shape, operation, read_id
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.pages import Page

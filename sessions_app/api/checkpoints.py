@@ -14,7 +14,7 @@ from sessions_app.engine.checkpoints import MAX_REASON_CHARACTERS, Authority, Ch
 from sessions_app.engine.runs import Dialect
 from sessions_app.selectors import checkpoints as reading
 from sessions_app.selectors.checkpoints import CheckpointValue, Wanted
-from sessions_app.services import checkpoints
+from sessions_app.services.people import checkpoints
 from teams_app.api.endpoints import Call, PageQuery, Shape, operation, read_id
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.pages import Page

@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 from sessions_app.api.answers import Moment
 from sessions_app.engine.expiry import MAX_IDLE_DAYS, ExpiryRule
 from sessions_app.selectors import retention as retention_read
-from sessions_app.services import deletion, retention
+from sessions_app.services.expiry import deletion, retention
 from teams_app.api.endpoints import Call, Shape, operation, read_id
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text

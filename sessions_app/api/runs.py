@@ -33,9 +33,10 @@ from sessions_app.api.bodies import (
 )
 from sessions_app.selectors import nodes, records, runs as runs_read
 from sessions_app.selectors.runs import RunFilters
-from sessions_app.services import gaps, runs, stops
-from sessions_app.services.beginning import start_run
-from sessions_app.services.speech import house_speech
+from sessions_app.services.moves import runs
+from sessions_app.services.moves.beginning import start_run
+from sessions_app.services.moves.speech import house_speech
+from sessions_app.services.people import gaps, stops
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix

@@ -32,8 +32,9 @@ from sessions_app.selectors import (
 )
 from sessions_app.selectors.runs import RunFilters
 from sessions_app.selectors.sessions import SessionFilters
-from sessions_app.services import preferences, resume, sessions
-from sessions_app.services.speech import house_speech
+from sessions_app.services.moves import resume, sessions
+from sessions_app.services.moves.speech import house_speech
+from sessions_app.services.people import preferences
 from teams_app.api.endpoints import Call, Download, operation, read_id
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text

@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from sessions_app.engine.actions import CompleteStep
 from sessions_app.engine.runs import Dialect
 from sessions_app.models import CheckpointRequest
-from sessions_app.services import navigation
-from sessions_app.services.beginning import Beginning, start_run
+from sessions_app.services.moves import steered
+from sessions_app.services.moves.beginning import Beginning, start_run
 from teams_app.engine.ids import Prefix, to_text
 from tests import run_cast, run_doors
 from tests.activity_folders import activity, checkpoint, folder, step
@@ -389,7 +389,7 @@ def by_hand(doors, **fields):
 
 
 def situation(doors, value):
-    return navigation.read_situation(actor=doors.desk.agent, state_token=value["state"], speech=NAVIGATION).value
+    return steered.read_situation(actor=doors.desk.agent, state_token=value["state"], speech=NAVIGATION).value
 
 
 def test_a_run_driven_by_hand_goes_on_when_a_person_has_answered(doors):
@@ -407,7 +407,7 @@ def test_a_run_driven_by_hand_goes_on_when_a_person_has_answered(doors):
     assert after["checkpoint"] is None
     assert after["position"]["step"]["id"] == "work"
     assert [each["action"] for each in after["availableActions"]["required"]] == ["complete_step"]
-    done = navigation.steer_run(
+    done = steered.steer_run(
         actor=doors.desk.agent,
         state_token=after["state"],
         action=CompleteStep(step_id="work"),
@@ -435,7 +435,7 @@ def test_a_step_driven_by_hand_is_completed_after_its_approval(doors):
     run_cast.published(doors.desk, run_cast.notes_free("ship", requireConfirmation={"kind": "human_approval"}))
     beginning = Beginning(workflow_id="team.sample", dialect=Dialect.NAVIGATION)
     value = start_run(actor=doors.desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION).value
-    waiting = navigation.steer_run(
+    waiting = steered.steer_run(
         actor=doors.desk.agent,
         state_token=value["state"],
         action=CompleteStep(step_id="ship"),

@@ -67,7 +67,7 @@ def callers(name, *places):
         called = {
             node.func.attr for node in ast.walk(tree) if isinstance(node, ast.Call) and hasattr(node.func, "attr")
         }
-        if name in imported or f"store.{name}" in ast.unparse(tree) or (name == "decide" and name in called):
+        if name in imported or f"hot_write.{name}" in ast.unparse(tree) or (name == "decide" and name in called):
             yield path.relative_to(ROOT).as_posix()
 
 
@@ -76,7 +76,7 @@ def test_one_runner_asks_the_engine_and_one_writer_appends():
     services = "sessions_app/services"
 
     assert [Path(name).name for name in callers("decide", services)] == ["moving.py"]
-    assert [Path(name).name for name in callers("append", services)] == ["transitions.py"]
+    assert [Path(name).name for name in callers("append", services)] == ["writing.py"]
 
 
 def test_no_service_tells_commands_apart():

@@ -52,7 +52,7 @@ BREAKS = (
         rows=("orchestrator-060",),
     ),
     Break(
-        path="sessions_app/services/handover.py",
+        path="sessions_app/services/moves/handed_over.py",
         line="    if held.pending:\n        raise CheckpointOpenError.to_resume",
         broken="    if not held:\n        raise CheckpointOpenError.to_resume",
         rows=("orchestrator-031",),

@@ -59,7 +59,7 @@ def test_the_limit_runs_on_the_tables_that_an_advance_writes():
 @pytest.mark.django_db(transaction=True)
 def test_a_run_is_taken_on_by_tokens_by_hand_and_by_activities():
     from sessions_app.models import Run
-    from sessions_app.services.keys import forget_keys
+    from sessions_app.services.store.signing_keys import forget_keys
     from workrail_site.bench import service
     from workrail_site.bench.stage import set_stage
 

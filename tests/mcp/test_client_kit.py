@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sessions_app.models import CheckpointRequest
-from sessions_app.services import checkpoints
+from sessions_app.services.people import checkpoints
 from teams_app.engine.client_kit import ClientName, setup_for
 from tests import run_cast
 from tests.checkpoint_cast import SOON, asking, publish_folder

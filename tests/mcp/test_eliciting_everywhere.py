@@ -6,7 +6,7 @@ import os
 import pytest
 
 from sessions_app.models import CheckpointRequest
-from sessions_app.services import checkpoints
+from sessions_app.services.people import checkpoints
 from tests import checkpoint_cast
 from tests.checkpoint_cast import asking, publish_folder
 from tests.mcp.conftest import agent_of, running_site

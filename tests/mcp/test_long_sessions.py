@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from sessions_app.models import Run
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services.upkeep import rebuild_projections
+from sessions_app.services.upkeep.tables import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import run_cast
 from tests.activity_play import Habits, OrchestratorWalk, SessionWalk

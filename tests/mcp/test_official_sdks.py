@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sessions_app.models import CheckpointRequest
-from sessions_app.services import checkpoints
+from sessions_app.services.people import checkpoints
 from tests import checkpoint_cast
 from tests.activity_folders import activity, checkpoint, folder, step
 from tests.checkpoint_cast import ABOUT, publish_folder

@@ -9,7 +9,7 @@ from django.utils import timezone
 from sessions_app.engine import handles
 from sessions_app.models import Event, Node, Run
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services.keys import current_keys
+from sessions_app.services.store.signing_keys import current_keys
 from tests import run_cast
 from tests.activity_folders import activity, folder, step, workflow
 from tests.checkpoint_cast import publish_folder

@@ -11,9 +11,10 @@ from sessions_app.engine.decisions import Answer, EnterActivity
 from sessions_app.engine.runs import Dialect
 from sessions_app.models import CheckpointRequest, Event, Output
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import checkpoints, handover
-from sessions_app.services.handles import read_held
-from sessions_app.services.upkeep import rebuild_projections
+from sessions_app.services.moves import handed_over
+from sessions_app.services.moves.session_tokens import read_held
+from sessions_app.services.people import checkpoints
+from sessions_app.services.upkeep.tables import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import WorkrailError
 from tests.activity_folders import activity, checkpoint, equals, folder, step, workflow
@@ -113,12 +114,12 @@ class World:
         match move:
             case EnterActivity():
                 asks = self.dialect is Dialect.SESSION
-                return handover.enter_activity(at, replace(move, asks_on_entry=asks)).reply
+                return handed_over.enter_activity(at, replace(move, asks_on_entry=asks)).reply
             case Answer():
                 told = {"checkpoint_id": move.checkpoint_id, "mode": move.mode, "option_id": move.option_id}
-                return handover.respond_checkpoint(at, **told).reply
+                return handed_over.respond_checkpoint(at, **told).reply
             case str():
-                return handover.yield_checkpoint(at, checkpoint_id=move).reply
+                return handed_over.yield_checkpoint(at, checkpoint_id=move).reply
         return self.person(move)
 
     def person(self, options):

@@ -19,7 +19,7 @@ from sessions_app.engine.log import NodeKind, StoredEvent, verify_chain
 from sessions_app.engine.projections import project
 from sessions_app.engine.refusals import MAX_CONSECUTIVE_BLOCKS
 from sessions_app.engine.state import is_same_work
-from sessions_app.services import runs
+from sessions_app.services.moves import runs
 from teams_app.engine.errors import PreconditionFailedError
 from tests import run_cast
 from tests.engine_play import RUN, Play, steps_program

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from sessions_app.engine.checkpoints import CheckpointAnsweredError, CheckpointClaimedError
-from sessions_app.services import checkpoints
-from sessions_app.services.runs import change_preferences
+from sessions_app.services.moves.runs import change_preferences
+from sessions_app.services.people import checkpoints
 from tests import run_cast
 from tests.checkpoint_cast import SOON, answer, asking, only_row, publish_folder, relayed
 from tests.crews import hiring

@@ -7,7 +7,7 @@ from sessions_app.engine.handover_refusals import CheckpointNotPendingError
 from sessions_app.engine.runs import Dialect
 from sessions_app.models import CheckpointRequest, Handle, Node, WorkSession
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services.handles import read_held
+from sessions_app.services.moves.session_tokens import read_held
 from tests import run_cast
 from tests.checkpoint_cast import answer, publish_folder
 from tests.crews import hiring

@@ -7,7 +7,7 @@ import pytest
 from django.db.models import Count
 
 from sessions_app.engine.decisions import PreferenceChange
-from sessions_app.services import runs
+from sessions_app.services.moves import runs
 from tests import run_cast
 from tests.crews import hiring
 from tests.run_cast import NOW, advanced, assert_healthy, plain_steps, run_id

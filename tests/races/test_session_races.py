@@ -5,7 +5,7 @@ import os
 import pytest
 
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.services import runs, sessions
+from sessions_app.services.moves import runs, sessions
 from tests import run_cast
 from tests.crews import hiring
 from tests.engine_play import NEVER_STOP

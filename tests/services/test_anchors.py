@@ -9,7 +9,8 @@ from celery.exceptions import Retry
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
-from sessions_app.services import anchors, ledger, sealing
+from sessions_app.services.store import sealing
+from sessions_app.services.upkeep import anchors, ledger
 from sessions_app.tasks import keep_anchor
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.services.audit import record_audit

@@ -11,9 +11,9 @@ from sessions_app.engine.bundles import BundleJobState, BundleTooLargeError
 from sessions_app.models import BundleJob, BundlePart, Event, WorkSession
 from sessions_app.selectors.bundle_jobs import list_bundle_jobs, read_bundle_file, read_bundle_job
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import bundle_jobs
-from sessions_app.services.bundle_jobs import SILENCE
-from sessions_app.services.bundles import open_bundle, verify_bundle
+from sessions_app.services.bundles import bundle_jobs
+from sessions_app.services.bundles.bundle_jobs import SILENCE
+from sessions_app.services.bundles.files import open_bundle, verify_bundle
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from teams_app.engine.pages import PageRequest

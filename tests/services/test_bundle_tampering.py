@@ -26,8 +26,8 @@ from sessions_app.engine.bundles import (
 )
 from sessions_app.models import Event, Handle, Node, Output, Run, Snapshot, WorkSession
 from sessions_app.selectors.bundle_jobs import read_bundle_job
-from sessions_app.services import bundle_jobs
-from sessions_app.services.bundles import import_bundle, open_bundle
+from sessions_app.services.bundles import bundle_jobs
+from sessions_app.services.bundles.files import import_bundle, open_bundle
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.models import AuditEntry

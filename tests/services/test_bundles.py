@@ -13,10 +13,10 @@ from sessions_app.engine.bundles import BundleUntrustedSignerError
 from sessions_app.engine.runs import Dialect, ObservationKey
 from sessions_app.models import CheckpointRequest, Event, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import runs
-from sessions_app.services.ledger import enter_sessions
-from sessions_app.services.signing import own_signers
-from sessions_app.services.verification import verify_all
+from sessions_app.services.bundles.signing import own_signers
+from sessions_app.services.moves import runs
+from sessions_app.services.upkeep.ledger import enter_sessions
+from sessions_app.services.upkeep.verification import verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from teams_app.models import AuditEntry

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from sessions_app.management.printing import BROWSERS
-from sessions_app.services.signing import own_signers
+from sessions_app.services.bundles.signing import own_signers
 from teams_app.engine.ids import Prefix, to_text
 from tests import run_cast
 from tests.checkpoint_cast import answer, at_question, only_row

@@ -17,8 +17,9 @@ from sessions_app.engine.stops import RunEndedError
 from sessions_app.models import CheckpointRequest, Event, Output, Run
 from sessions_app.selectors.checkpoints import Wanted, list_checkpoints, read_checkpoint
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import checkpoints, upkeep
-from sessions_app.services.runs import change_preferences
+from sessions_app.services.moves.runs import change_preferences
+from sessions_app.services.people import checkpoints
+from sessions_app.services.upkeep import tables
 from teams_app.engine.actors import Door, Role, system_actor
 from teams_app.engine.errors import ForbiddenError, HumanRequiredError, InvalidInputError, NotFoundError
 from teams_app.engine.pages import PageRequest
@@ -583,7 +584,7 @@ def test_a_rebuild_of_what_is_right_changes_nothing(desk):
 
 def rebuild(desk, value):
     actor = system_actor(team_id=desk.team_id, door=Door.CLI)
-    return upkeep.rebuild_projections(actor=actor, session_id=session_id(value))
+    return tables.rebuild_projections(actor=actor, session_id=session_id(value))
 
 
 def test_an_operator_may_answer(desk):

@@ -33,9 +33,12 @@ from sessions_app.models import (
 )
 from sessions_app.selectors.bundle_jobs import stored_pieces
 from sessions_app.selectors.standings import read_tip
-from sessions_app.services import anchors, bundle_jobs, expiry, ledger, notices, retention
-from sessions_app.services.bundles import open_bundle, verify_bundle
-from sessions_app.services.verification import verify_all
+from sessions_app.services.bundles import bundle_jobs
+from sessions_app.services.bundles.files import open_bundle, verify_bundle
+from sessions_app.services.expiry import expiring, retention
+from sessions_app.services.people import notices
+from sessions_app.services.upkeep import anchors, ledger
+from sessions_app.services.upkeep.verification import verify_all
 from teams_app import jobs as teams_jobs
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.webhooks import NoticeKind
@@ -158,7 +161,7 @@ class ExpiryScene(Scene):
         ledger.enter_sessions(actor=SYSTEM, now=NOW)
 
     def beat(self, now):
-        return [lambda fail: expiry.expire_sessions(actor=SYSTEM, now=now, most=100, fail=fail)]
+        return [lambda fail: expiring.expire_sessions(actor=SYSTEM, now=now, most=100, fail=fail)]
 
     def is_done(self):
         return WorkSession.objects.count() == 1 and Announcement.objects.filter(kind="session_expiring").exists()

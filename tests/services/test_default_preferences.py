@@ -8,7 +8,7 @@ import pytest
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.models import TeamPreferences, WorkSession
 from sessions_app.selectors.preferences import baseline_of, read_team_preferences
-from sessions_app.services.preferences import set_session_preferences, set_team_preferences
+from sessions_app.services.people.preferences import set_session_preferences, set_team_preferences
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from tests import run_cast
 from tests.cast import audited

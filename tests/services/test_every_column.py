@@ -4,7 +4,7 @@ import pytest
 from django.apps import apps
 from django.db import DataError, IntegrityError, connection, transaction
 
-from sessions_app.services.verification import every_finding
+from sessions_app.services.upkeep.verification import every_finding
 from tests.services.test_plantings import GUARDED, World
 
 pytestmark = pytest.mark.django_db

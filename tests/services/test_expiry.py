@@ -26,7 +26,8 @@ from sessions_app.models import (
 )
 from sessions_app.selectors.bundle_jobs import stored_pieces
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import collection, deletion, expiry, ledger, retention, upkeep
+from sessions_app.services.expiry import collection, deletion, expiring, retention
+from sessions_app.services.upkeep import ledger, tables
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.models import AuditEntry
@@ -67,11 +68,11 @@ def done(desk, **fields):
 
 
 def expire(now=LATE, **fields):
-    return expiry.expire_sessions(actor=SYSTEM, now=now, most=100, **fields)
+    return expiring.expire_sessions(actor=SYSTEM, now=now, most=100, **fields)
 
 
 def verdicts(now=LATE):
-    return {each.known.root: each.verdict for each in expiry.foresee_expiry(actor=SYSTEM, now=now)}
+    return {each.known.root: each.verdict for each in expiring.foresee_expiry(actor=SYSTEM, now=now)}
 
 
 def left():
@@ -190,7 +191,7 @@ def test_an_archive_is_kept_and_can_be_imported(desk):
 
 def test_an_owner_deletes_a_session_for_privacy_with_its_archives(desk):
     value = done(desk)
-    from sessions_app.services.bundle_jobs import ask_to_export
+    from sessions_app.services.bundles.bundle_jobs import ask_to_export
 
     ask_to_export(actor=desk.person, session_id=session_id(value), now=NOW)
     for actor in (desk.agent, desk.person, desk.viewer, SYSTEM):
@@ -316,15 +317,15 @@ def test_a_snapshot_that_a_call_is_about_to_stand_for_is_not_collected(desk, hir
 
 
 def test_partitions_of_months_without_a_session_are_dropped(desk):
-    upkeep.ensure_partitions(actor=SYSTEM, today=NOW.date())
+    tables.ensure_partitions(actor=SYSTEM, today=NOW.date())
     done(desk)
     years = NOW + timedelta(days=400)
-    assert upkeep.drop_empty_partitions(actor=SYSTEM, today=years.date()) == tuple(
+    assert tables.drop_empty_partitions(actor=SYSTEM, today=years.date()) == tuple(
         f"sessions_app_event_{month}" for month in ("2026_12", "2027_01", "2027_02")
     )
     expire(years)
-    assert upkeep.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ("sessions_app_event_2026_11",)
-    assert upkeep.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ()
+    assert tables.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ("sessions_app_event_2026_11",)
+    assert tables.drop_empty_partitions(actor=SYSTEM, today=years.date()) == ()
 
 
 def test_a_dry_run_says_what_would_go_and_deletes_nothing(desk):
@@ -353,8 +354,8 @@ def _other_months():
     """Partitions are made for good; those of other months are gone when the next test looks."""
     yield
     empty_tables(connection)
-    upkeep.drop_empty_partitions(actor=SYSTEM, today=(NOW + timedelta(days=4000)).date())
-    upkeep.ensure_partitions(actor=SYSTEM, today=NOW.date())
+    tables.drop_empty_partitions(actor=SYSTEM, today=(NOW + timedelta(days=4000)).date())
+    tables.ensure_partitions(actor=SYSTEM, today=NOW.date())
 
 
 @pytest.mark.usefixtures("_other_months")
@@ -363,7 +364,7 @@ def test_the_default_partition_never_fills_on_whatever_day_the_schedule_last_ran
     workflow_id = run_cast.published(desk, *plain_steps(1))
     for day in range(0, 400, 50):
         made_on = NOW + timedelta(days=day)
-        upkeep.ensure_partitions(actor=SYSTEM, today=made_on.date())
+        tables.ensure_partitions(actor=SYSTEM, today=made_on.date())
         for later in (0, 49, 80):
             run_cast.start(desk, workflow_id, now=made_on + timedelta(days=later))
     assert in_default() == 0
@@ -372,12 +373,12 @@ def test_the_default_partition_never_fills_on_whatever_day_the_schedule_last_ran
 @pytest.mark.usefixtures("_other_months")
 def test_a_session_of_a_month_that_is_long_over_is_taken_in_beside_the_default_partition(desk):
     old = NOW - timedelta(days=900)
-    upkeep.ensure_partitions(actor=SYSTEM, today=old.date())
+    tables.ensure_partitions(actor=SYSTEM, today=old.date())
     data = export(
         desk.person, session_id(run_cast.start(desk, run_cast.published(desk, *plain_steps(1)), now=old).value)
     )
     empty_tables(connection)
-    upkeep.drop_empty_partitions(actor=SYSTEM, today=NOW.date())
+    tables.drop_empty_partitions(actor=SYSTEM, today=NOW.date())
     desk = run_cast.make_desk()
     assert not take_in(desk.owner, data).renamed
     assert in_default() == 0

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from sessions_app.models import Event, Run
-from sessions_app.services.verification import verify_all
+from sessions_app.services.upkeep.verification import verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.ids import Prefix, to_text
 from tests import run_cast

@@ -13,10 +13,10 @@ from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.models import CheckpointRequest, Event, Node, Output, Run
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import runs
-from sessions_app.services.handles import read_held
-from sessions_app.services.keys import current_keys
-from sessions_app.services.navigation import steer_run
+from sessions_app.services.moves import runs
+from sessions_app.services.moves.session_tokens import read_held
+from sessions_app.services.moves.steered import steer_run
+from sessions_app.services.store.signing_keys import current_keys
 from teams_app.engine.errors import PreconditionFailedError
 from tests.handover_cast import ABOUT, LATER, WORKFLOW, answered, entered, handed, question, two_activities, yielded
 from tests.round_trips import counted_round_trips

@@ -15,9 +15,9 @@ from sessions_app.engine.steering_refusals import CheckpointNotFoundError, Optio
 from sessions_app.engine.stops import RunEndedError
 from sessions_app.models import CheckpointRequest, Gap, Output
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import handover
-from sessions_app.services.handles import read_held
-from sessions_app.services.upkeep import rebuild_projections
+from sessions_app.services.moves import handed_over
+from sessions_app.services.moves.session_tokens import read_held
+from sessions_app.services.upkeep.tables import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import HumanRequiredError, InvalidInputError
 from tests.activity_folders import activity, equals, folder, step, workflow
@@ -258,7 +258,7 @@ def test_only_a_checkpoint_of_the_activity_is_yielded():
 
 
 def resumed(desk, token):
-    return handover.resume_checkpoint(actor=desk.agent, token=token, dialect=ORCHESTRATOR)
+    return handed_over.resume_checkpoint(actor=desk.agent, token=token, dialect=ORCHESTRATOR)
 
 
 def test_a_worker_resumes_only_what_was_resolved():

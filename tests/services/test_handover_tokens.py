@@ -10,8 +10,8 @@ from sessions_app.engine.tokens import (
 )
 from sessions_app.models import Event, Handle, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services.handles import read_held
-from sessions_app.services.upkeep import rebuild_projections
+from sessions_app.services.moves.session_tokens import read_held
+from sessions_app.services.upkeep.tables import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import InvalidInputError
 from tests.checkpoint_cast import publish_folder

@@ -12,8 +12,8 @@ from sessions_app.selectors.integrity import verify_session
 from sessions_app.selectors.records import list_events, list_nodes, list_outputs
 from sessions_app.selectors.runs import RunFilters, list_runs, read_run, read_tree
 from sessions_app.selectors.sessions import SessionFilters, list_sessions, read_session
-from sessions_app.services import sessions
-from sessions_app.services.resume import resume_sessions
+from sessions_app.services.moves import sessions
+from sessions_app.services.moves.resume import resume_sessions
 from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.pages import PageRequest
 from tests import run_cast

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from sessions_app.engine.tokens import TokenBadSignatureError
-from sessions_app.services import keys
+from sessions_app.services.store import signing_keys
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import PreconditionFailedError
 from tests import run_cast
@@ -26,11 +26,11 @@ SYSTEM = system_actor(team_id=NO_TEAM, door=Door.CLI)
 @pytest.fixture
 def desk():
     yield run_cast.make_desk()
-    keys.forget_keys()
+    signing_keys.forget_keys()
 
 
 def rotate(now):
-    return keys.rotate_keys(actor=SYSTEM, now=now, entropy=os.urandom)
+    return signing_keys.rotate_keys(actor=SYSTEM, now=now, entropy=os.urandom)
 
 
 def test_what_was_signed_before_several_rotations_is_good_as_long_as_an_agent_may_be_idle(desk, settings):
@@ -44,7 +44,7 @@ def test_what_was_signed_before_several_rotations_is_good_as_long_as_an_agent_ma
     assert advance(desk.agent, value).value["kind"] == "ok"
 
     settings.TOKEN_TRUST_DAYS = 15
-    keys.forget_keys()
+    signing_keys.forget_keys()
     with pytest.raises(TokenBadSignatureError):
         advance(desk.agent, unused)
 

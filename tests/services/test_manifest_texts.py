@@ -10,7 +10,7 @@ from sessions_app.engine.handover import MAX_MANIFEST_ENTRIES
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.runs import Dialect
 from sessions_app.models import Event, Output
-from sessions_app.services import handover
+from sessions_app.services.moves import handed_over
 from teams_app.engine.errors import InvalidInputError
 from tests.handover_cast import LATER, answered, call, entered, handed, question, two_activities, yielded
 from tests.run_cast import make_desk
@@ -26,7 +26,7 @@ def desk():
 def left(desk, token, *said, to="build", claim=None):
     manifest = tuple(ManifestEntry(step_id=step, output=output) for step, output in said)
     command = EnterActivity(activity_id=to, claim=claim, manifest=manifest, asks_on_entry=True)
-    return handover.enter_activity(call(desk, token), command).reply.value
+    return handed_over.enter_activity(call(desk, token), command).reply.value
 
 
 def test_what_names_no_step_is_kept_beside_the_last_step(desk):

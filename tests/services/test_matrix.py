@@ -7,7 +7,7 @@ import pytest
 from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.models import Run
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services.upkeep import rebuild_projections
+from sessions_app.services.upkeep.tables import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests.matrix_play import DIALECTS, Script, notes_of, read_log, steps_of, story_of, visits_of
 from tests.run_cast import make_desk

@@ -7,7 +7,7 @@ import pytest
 
 from sessions_app.models import Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
-from sessions_app.services import naming
+from sessions_app.services.people import naming
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
 from tests import run_cast
 from tests.run_cast import advanced, plain_steps, published, run_id, session_id, soon, start

@@ -10,8 +10,8 @@ from sessions_app.engine.actions import AdvanceLoop, CompleteStep, RespondToChec
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.tokens import TokenBadSignatureError, TokenInvalidFormatError, TokenUnknownNodeError
 from sessions_app.models import Attempt, CheckpointRequest, Event, Node, Run
-from sessions_app.services import navigation
-from sessions_app.services.beginning import Beginning, start_run
+from sessions_app.services.moves import steered
+from sessions_app.services.moves.beginning import Beginning, start_run
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, equals, folder, step
 from tests.checkpoint_cast import answer
@@ -47,7 +47,7 @@ def start(desk, workflow_id="team.plan", *, actor=None, **variables):
 
 
 def act(desk, value, action, *, actor=None):
-    return navigation.steer_run(
+    return steered.steer_run(
         actor=actor or desk.agent,
         state_token=value["state"],
         action=action,
@@ -150,7 +150,7 @@ def test_no_character_of_a_state_can_be_altered(desk):
         other = alphabet[(alphabet.find(token[index]) + 1) % len(alphabet)]
         forged = token[:index] + other + token[index + 1 :]
         with pytest.raises((TokenBadSignatureError, TokenInvalidFormatError)):
-            navigation.read_situation(actor=desk.agent, state_token=forged, speech=NAVIGATION)
+            steered.read_situation(actor=desk.agent, state_token=forged, speech=NAVIGATION)
 
 
 def test_the_state_of_another_team_is_the_same_as_none(desk):
@@ -158,7 +158,7 @@ def test_the_state_of_another_team_is_the_same_as_none(desk):
     value = start(desk)
 
     with pytest.raises(TokenUnknownNodeError):
-        navigation.read_situation(actor=desk.stranger, state_token=value["state"], speech=NAVIGATION)
+        steered.read_situation(actor=desk.stranger, state_token=value["state"], speech=NAVIGATION)
     with pytest.raises(TokenUnknownNodeError):
         act(desk, value, RespondToCheckpoint(checkpoint_id="sure", option_id="yes"), actor=desk.stranger)
 
@@ -168,7 +168,7 @@ def test_a_look_writes_nothing_and_returns_the_same_state(desk):
     value = start(desk)
     events = Event.objects.count()
 
-    seen = navigation.read_situation(actor=desk.agent, state_token=value["state"], speech=NAVIGATION).value
+    seen = steered.read_situation(actor=desk.agent, state_token=value["state"], speech=NAVIGATION).value
 
     assert seen["state"] == value["state"]
     assert seen["message"] == "Activity: Work | Checkpoint: Go on?"
@@ -179,9 +179,9 @@ def test_a_checkpoint_is_told_with_its_options_and_then_no_more(desk):
     published(desk, GATED)
     value = start(desk)
 
-    active = pending_checkpoint(navigation.read_checkpoint(actor=desk.agent, state_token=value["state"]))
+    active = pending_checkpoint(steered.read_checkpoint(actor=desk.agent, state_token=value["state"]))
     after = act(desk, value, RespondToCheckpoint(checkpoint_id="sure", option_id="yes")).value
-    passive = pending_checkpoint(navigation.read_checkpoint(actor=desk.agent, state_token=after["state"]))
+    passive = pending_checkpoint(steered.read_checkpoint(actor=desk.agent, state_token=after["state"]))
 
     assert [option["id"] for option in active["checkpoint"]["options"]] == ["yes", "no"]
     assert passive["active"] is False
@@ -280,7 +280,7 @@ def test_an_approval_takes_a_steered_run_on_and_its_driver_is_told(desk):
     said = complete(desk, start(desk, "team.sample"), "ship")
 
     answer(desk.person, CheckpointRequest.objects.get(), "approve", reason="Fine.")
-    told = navigation.read_situation(actor=desk.agent, state_token=said["state"], speech=NAVIGATION).value
+    told = steered.read_situation(actor=desk.agent, state_token=said["state"], speech=NAVIGATION).value
 
     assert (told["position"]["step"]["id"], told["answered"]["reason"]) == ("after", "Fine.")
     assert complete(desk, told, "after")["complete"]
@@ -296,9 +296,7 @@ def test_what_was_replayed_after_two_rotations_is_signed_anew(desk):
 
     assert again.value["state"] != first.value["state"]
     assert (
-        navigation.read_situation(actor=desk.agent, state_token=again.value["state"], speech=NAVIGATION).value[
-            "success"
-        ]
+        steered.read_situation(actor=desk.agent, state_token=again.value["state"], speech=NAVIGATION).value["success"]
         is True
     )
     assert orjson.loads(again.data)["position"] == first.value["position"]

@@ -14,8 +14,8 @@ from sessions_app.engine.tokens import TokenBadSignatureError, TokenInvalidForma
 from sessions_app.models import CheckpointRequest, Handle, Node, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.selectors.standings import read_tip
-from sessions_app.services import runs
-from sessions_app.services.upkeep import rebuild_projections
+from sessions_app.services.moves import runs
+from sessions_app.services.upkeep.tables import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, folder, step, workflow

@@ -8,8 +8,8 @@ import pytest
 from django.db import connection, transaction
 
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.services import ledger
-from sessions_app.services.verification import every_finding
+from sessions_app.services.upkeep import ledger
+from sessions_app.services.upkeep.verification import every_finding
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.services.audit import record_audit
 from tests import run_cast

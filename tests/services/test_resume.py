@@ -7,8 +7,8 @@ import pytest
 from sessions_app.engine.resume import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.models import Event, Node, Output
-from sessions_app.services import sessions
-from sessions_app.services.resume import resume_sessions
+from sessions_app.services.moves import sessions
+from sessions_app.services.moves.resume import resume_sessions
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from tests import run_cast
 from tests.run_cast import advance, advanced, bookmark, plain_steps, published, rehydrate, soon, start

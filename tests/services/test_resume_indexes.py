@@ -8,7 +8,7 @@ from django.db import connection
 from sessions_app.engine.resume import ResumeQuery, read_signals
 from sessions_app.selectors import resume_lookups as lookups
 from sessions_app.selectors.resume_lookups import Finds
-from sessions_app.services.resume import resume_sessions
+from sessions_app.services.moves.resume import resume_sessions
 from teams_app.engine.ids import Prefix, to_text
 from tests.resume_rows import NEEDLE, write_sessions
 from tests.workflow_cast import NOW, make_cast

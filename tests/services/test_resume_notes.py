@@ -8,8 +8,8 @@ import pytest
 from sessions_app.engine.obligations import Submission
 from sessions_app.engine.resume import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.services import sessions
-from sessions_app.services.resume import resume_sessions
+from sessions_app.services.moves import sessions
+from sessions_app.services.moves.resume import resume_sessions
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from tests import run_cast

@@ -10,10 +10,11 @@ from django.core.management import call_command
 from django.db import ProgrammingError, connection, transaction
 from django.utils import timezone
 
-from sessions_app.services import ledger, runs, sessions
-from sessions_app.services.keys import forget_keys
-from sessions_app.services.upkeep import ensure_partitions
-from sessions_app.services.verification import verify_all
+from sessions_app.services.moves import runs, sessions
+from sessions_app.services.store.signing_keys import forget_keys
+from sessions_app.services.upkeep import ledger
+from sessions_app.services.upkeep.tables import ensure_partitions
+from sessions_app.services.upkeep.verification import verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.services.audit import record_audit
 from teams_app.services.roles import APP_ROLE, APPEND_ONLY, KEPT, UPKEEP_ROLE, privileges_of
@@ -210,9 +211,9 @@ def test_granting_twice_is_granting_once():
 
 
 def test_a_person_deletes_a_session_and_upkeep_collects_what_it_leaves_as_their_roles(desk):
-    from sessions_app.services.collection import collect_unreferenced
-    from sessions_app.services.deletion import delete_session
-    from sessions_app.services.upkeep import drop_empty_partitions
+    from sessions_app.services.expiry.collection import collect_unreferenced
+    from sessions_app.services.expiry.deletion import delete_session
+    from sessions_app.services.upkeep.tables import drop_empty_partitions
 
     value = begin(desk, *plain_steps(3))
     advanced(desk.agent, value)

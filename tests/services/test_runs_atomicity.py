@@ -9,8 +9,8 @@ from django.db import DatabaseError
 
 from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import TokenSessionLockedError
-from sessions_app.services import runs
-from sessions_app.services.patience import LOCK_TIMEOUT_MS
+from sessions_app.services.moves import runs
+from sessions_app.services.store.patience import LOCK_TIMEOUT_MS
 from tests import run_cast
 from tests.engine_play import NEVER_STOP
 from tests.run_cast import NOW, advance, advanced, assert_healthy, begin, events, plain_steps, session_id, start
@@ -183,7 +183,7 @@ def test_a_session_that_is_held_too_long_is_told_as_busy_and_the_call_can_be_rep
 
 
 def test_while_a_session_is_known_to_be_held_others_that_want_it_are_told_at_once(desk, other_connection, monkeypatch):
-    from sessions_app.services import patience
+    from sessions_app.services.store import patience
 
     monkeypatch.setattr(patience, "HELD_SECONDS", 1_000)
     value = begin(desk, *plain_steps(2))

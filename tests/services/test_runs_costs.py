@@ -5,7 +5,7 @@ import os
 import pytest
 
 from sessions_app.engine.decisions import PreferenceChange
-from sessions_app.services import runs
+from sessions_app.services.moves import runs
 from tests import run_cast
 from tests.database_watch import round_trips, rows_and_pages_read
 from tests.run_cast import advance, advanced, begin, bookmark, events, notes_free, plain_steps, rehydrate

@@ -9,7 +9,7 @@ from sessions_app.engine.tokens import SessionNotHealthyError
 from sessions_app.selectors.records import list_events, list_nodes
 from sessions_app.selectors.runs import read_run, read_tree
 from sessions_app.selectors.sessions import read_session
-from sessions_app.services import runs
+from sessions_app.services.moves import runs
 from teams_app.engine.pages import PageRequest
 from tests import run_cast
 from tests.engine_play import NEVER_STOP

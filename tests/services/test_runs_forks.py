@@ -3,7 +3,7 @@
 import pytest
 
 from sessions_app.engine.decisions import PreferenceChange
-from sessions_app.services import runs
+from sessions_app.services.moves import runs
 from tests import run_cast
 from tests.engine_play import AGGRESSIVE, NEVER_STOP
 from tests.run_cast import (
@@ -47,7 +47,7 @@ def tip_of(value):
 def node_of(value):
     """The node that a reply stands at, from its token."""
     from sessions_app.engine import tokens
-    from sessions_app.services.keys import current_keys
+    from sessions_app.services.store.signing_keys import current_keys
     from teams_app.engine.ids import Prefix, to_text
 
     token = tokens.read(keyring=current_keys().ring, kind=tokens.TokenKind.STATE, text=value["stateToken"])

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from sessions_app.engine.decisions import PreferenceChange
-from sessions_app.services import runs, sessions
+from sessions_app.services.moves import runs, sessions
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from tests import run_cast
 from tests.engine_play import NEVER_STOP, STOP_ON_USER

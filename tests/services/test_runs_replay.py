@@ -6,8 +6,9 @@ import pytest
 
 from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import TokenBadSignatureError
-from sessions_app.services import keys, runs
-from sessions_app.services.beginning import Beginning, start_run
+from sessions_app.services.moves import runs
+from sessions_app.services.moves.beginning import Beginning, start_run
+from sessions_app.services.store import signing_keys
 from tests import run_cast
 from tests.database_watch import read_only, rows_written
 from tests.key_turns import rotate_long_ago
@@ -188,10 +189,13 @@ def test_a_state_token_of_a_retired_key_still_finds_its_step(desk):
 def test_a_process_that_has_not_heard_of_a_rotation_reads_the_new_tokens(desk):
     """The other process rotates and mints; this one still remembers the keys of before."""
     value = begin(desk, *plain_steps(3))
-    remembered = keys.current_keys()
+    remembered = signing_keys.current_keys()
     rotate()
     minted_elsewhere = advanced(desk.agent, value)
-    keys._cache.keys, keys._cache.read_at = remembered, keys.monotonic() - keys._DOUBT_SECONDS
+    signing_keys._cache.keys, signing_keys._cache.read_at = (
+        remembered,
+        signing_keys.monotonic() - signing_keys._DOUBT_SECONDS,
+    )
 
     assert advanced(desk.agent, minted_elsewhere)["pending"]["stepId"] == "step-2"
 

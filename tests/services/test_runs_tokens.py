@@ -13,7 +13,7 @@ from sessions_app.engine.tokens import (
     TokenUnknownNodeError,
     TokenUnsupportedVersionError,
 )
-from sessions_app.services.beginning import Beginning, start_run
+from sessions_app.services.moves.beginning import Beginning, start_run
 from teams_app.engine.actors import Scope
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from tests import run_cast

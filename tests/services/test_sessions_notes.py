@@ -8,7 +8,8 @@ import pytest
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.submissions import Submission
 from sessions_app.engine.tokens import TokenBadSignatureError
-from sessions_app.services import keys, sessions
+from sessions_app.services.moves import sessions
+from sessions_app.services.store import signing_keys
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
 from tests import run_cast
 from tests.key_turns import rotate_long_ago
@@ -199,7 +200,7 @@ def test_after_two_rotations_a_session_token_repeats_and_records_nothing_new(des
     assert keep(desk, value).replayed
     with pytest.raises(TokenBadSignatureError):
         keep(desk, unused)
-    keys.forget_keys()
+    signing_keys.forget_keys()
 
 
 def test_the_text_of_a_session_has_its_token_on_a_line_of_its_own(desk):

@@ -14,8 +14,10 @@ from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.state import Preferences
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.selectors.standings import birth_date
-from sessions_app.services import gaps, ledger, sessions, upkeep
-from sessions_app.services.preferences import set_session_preferences, set_team_preferences
+from sessions_app.services.moves import sessions
+from sessions_app.services.people import gaps
+from sessions_app.services.people.preferences import set_session_preferences, set_team_preferences
+from sessions_app.services.upkeep import ledger, tables
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, to_text, uuid7
@@ -58,7 +60,7 @@ def reasons(value):
 
 
 def rebuild(value):
-    return upkeep.rebuild_projections(actor=SYSTEM, session_id=session_id(value))
+    return tables.rebuild_projections(actor=SYSTEM, session_id=session_id(value))
 
 
 def run_rows(value):
@@ -153,7 +155,7 @@ def test_whoever_changes_the_log_past_its_guard_is_found(ended, statement, reaso
 
 def test_upkeep_is_the_servers(ended, desk):
     with pytest.raises(ForbiddenError):
-        upkeep.rebuild_projections(actor=desk.owner, session_id=session_id(ended))
+        tables.rebuild_projections(actor=desk.owner, session_id=session_id(ended))
 
 
 # What a session begins its runs with

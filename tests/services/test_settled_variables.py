@@ -14,8 +14,8 @@ from sessions_app.engine.runs import Dialect
 from sessions_app.engine.state import snapshot_from_bytes
 from sessions_app.models import Run
 from sessions_app.selectors.standings import read_tip
-from sessions_app.services import handover, navigation
-from sessions_app.services.handles import read_held
+from sessions_app.services.moves import handed_over, steered
+from sessions_app.services.moves.session_tokens import read_held
 from teams_app.engine.errors import InvalidInputError
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
 from tests.hand_play import begun
@@ -42,7 +42,7 @@ def refused_keys(call_it):
 
 
 def do(desk, state, action, *, now=LATER):
-    return navigation.steer_run(
+    return steered.steer_run(
         actor=desk.agent, state_token=state, action=action, now=now, entropy=os.urandom, speech=NAVIGATION
     ).value
 
@@ -81,7 +81,7 @@ def test_the_context_of_a_manifest_does_not_overwrite_it(dialect):
             ManifestEntry(step_id="review", output="Did it."),
         )
         command = EnterActivity(activity_id="build", manifest=done, asks_on_entry=dialect is Dialect.SESSION)
-        return handover.enter_activity(call(desk, at, dialect=dialect), command)
+        return handed_over.enter_activity(call(desk, at, dialect=dialect), command)
 
     assert refused_keys(lambda: enter(agreed="false")) == ["agreed"]
     assert read_held(actor=desk.agent, token=at, dialect=dialect).snapshot.variables["agreed"] == "true"

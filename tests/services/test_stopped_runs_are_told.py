@@ -5,7 +5,7 @@ import os
 import pytest
 
 from sessions_app.models import Run
-from sessions_app.services import stops
+from sessions_app.services.people import stops
 from tests import run_cast
 from tests.checkpoint_cast import publish_folder
 from tests.handover_cast import WORKFLOW, two_activities

@@ -9,7 +9,9 @@ from django.db import connection, transaction
 from sessions_app.engine.tables import TABLES
 from sessions_app.selectors import stored_sessions
 from sessions_app.selectors.integrity import session_ids, verify_session
-from sessions_app.services import bundle_rows, store, upkeep
+from sessions_app.services.bundles import rows
+from sessions_app.services.store import hot_write
+from sessions_app.services.upkeep import tables
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import run_cast
 from tests.checkpoint_cast import answer, at_question, only_row, publish_folder
@@ -41,9 +43,9 @@ def test_each_column_of_the_model_is_declared(name):
 def test_the_hot_write_and_an_import_write_each_of_them(name):
     table = TABLES[name]
     everything = {"events": 1, "nodes": 1, "attempts": 1, "outputs": 1, "gaps": 1, "questions": 1, "handles": 1}
-    shape = store._Shape(begins=True, starts=True, has_run=True, resolved=0, **everything)
-    written = store._statement(shape).partition(f"INSERT INTO {table.name} (")[2].partition(")")[0].split(", ")
-    copied = bundle_rows._copying(table).partition("(")[2].partition(")")[0].split(", ")
+    shape = hot_write._Shape(begins=True, starts=True, has_run=True, resolved=0, **everything)
+    written = hot_write._statement(shape).partition(f"INSERT INTO {table.name} (")[2].partition(")")[0].split(", ")
+    copied = rows._copying(table).partition("(")[2].partition(")")[0].split(", ")
     wanted = OF_ALL | {column.name for column in table.columns}
     wanted |= {column for column, value in table.beside.items() if value is not None}
 
@@ -86,7 +88,7 @@ def found(*ids):
 
 
 def rebuilt(*ids):
-    return sum(upkeep.rebuild_projections(actor=SYSTEM, session_id=each) for each in ids or session_ids())
+    return sum(tables.rebuild_projections(actor=SYSTEM, session_id=each) for each in ids or session_ids())
 
 
 @pytest.mark.django_db

@@ -39,8 +39,8 @@ from sessions_app.selectors.bundles import read_with_children
 from sessions_app.engine.decisions import EnterActivity
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.services import checkpoints, handles, handover, runs
-from sessions_app.services.handover import Call
-from sessions_app.services.bundles import export_session
+from sessions_app.services.moves.handed_over import Call
+from sessions_app.services.bundles.files import export_session
 from teams_app.engine.actors import Actor, ActorKind, Door, Role, Scope
 from workrail_site.dialects.activities.speech import ACTIVITIES
 from workrail_site.dialects.rail.replies import RAIL

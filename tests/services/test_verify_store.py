@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from sessions_app.services import ledger
-from sessions_app.services.verification import verify_all
+from sessions_app.services.upkeep import ledger
+from sessions_app.services.upkeep.verification import verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError
 from tests import run_cast

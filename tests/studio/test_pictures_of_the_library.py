@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
-from tests.chromium import CHROMIUM, browse
+from tests.chromium import CHROMIUM, browse, faults_of
 
 pytestmark = [
     pytest.mark.browser,
@@ -56,12 +56,14 @@ def pages_of(team):
         "resource": f"{WORKFLOWS}/resource/{Resource.objects.filter(text__contains='Release note').get().pk}/change/",
         "start": f"{WORKFLOWS}/workflow/{hotfix}/start/",
         "traces": "/studio/traces_app/traceevent/",
+        "tokens": f"{TEAMS}/personaltoken/",
     }
 
 
 def test_every_page_is_drawn_in_both_themes_and_widths(house, demo, live_server, tmp_path):
     paths = pages_of(demo)
     to = Path(os.environ.get("WORKRAIL_PICTURES", tmp_path))
+    faults = []
 
     def photograph(page):
         widths = []
@@ -74,9 +76,11 @@ def test_every_page_is_drawn_in_both_themes_and_widths(house, demo, live_server,
                     page.screenshot(path=to / f"{name}{suffix}{'-dark' if theme == 'dark' else ''}.png")
                     wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
                     widths.append((name, suffix, wide))
+                    faults.extend(f"{name}{suffix} {theme} {fault}" for fault in faults_of(page))
         return [each for each in widths if each[2] > 0]
 
     too_wide, complaints = browse(live_server.url, house.alice.person, photograph)
 
     assert complaints == []
     assert too_wide == []
+    assert faults == []

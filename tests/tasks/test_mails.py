@@ -7,7 +7,7 @@ import pytest
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
 
-from sessions_app.services import notices
+from sessions_app.services.people import notices
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, PreconditionFailedError
 from teams_app.engine.webhooks import WAITS, NoticeKind

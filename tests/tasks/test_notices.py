@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from sessions_app.models import Announcement, CheckpointRequest
-from sessions_app.services import notices, stops
+from sessions_app.services.people import notices, stops
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError
 from teams_app.engine.ids import Prefix, to_text

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from sessions_app.engine.tokens import TokenKind, TokenUnknownNodeError, signed_alike
 from sessions_app.selectors.places import runs_among
-from sessions_app.services.keys import current_keys
+from sessions_app.services.store.signing_keys import current_keys
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from teams_app.engine.pages import Page, PageRequest

@@ -14,7 +14,7 @@ from django.db import transaction
 from sessions_app.engine.runs import Dialect
 from sessions_app.selectors.places import Named, NodePlace, known_sessions, places_of_nodes, places_of_runs
 from sessions_app.selectors.standings import prepared_cursor
-from sessions_app.services.keys import current_keys
+from sessions_app.services.store.signing_keys import current_keys
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import uuid7

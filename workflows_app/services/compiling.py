@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.kept import read_kept
 from workflows_app.engine.compile import compile_source
 from workflows_app.engine.intake import normalise_paths
 from workflows_app.engine.names import check_id, suggested_id
@@ -120,7 +121,12 @@ def accepted_files(found: tuple[dict[str, bytes], tuple[WorkflowProblem, ...]], 
 
 
 def _checked(source: Source) -> Source:
-    return replace(source, files=accepted_files(normalise_paths(files=source.files), what="The source"))
+    files = accepted_files(normalise_paths(files=source.files), what="The source")
+    for path, data in files.items():
+        # Whoever reads the workflow would read the key.
+        if b"wr_" in data.lower():
+            read_kept({path: data.decode("utf-8", "replace")})
+    return replace(source, files=files)
 
 
 def _schema_of(program: Program | None) -> StepsSchema | None:

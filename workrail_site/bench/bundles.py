@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.sessions import read_session
-from sessions_app.services import runs
-from sessions_app.services.beginning import Beginning, start_run
-from sessions_app.services.bundles import export_session, import_bundle
+from sessions_app.services.bundles.files import export_session, import_bundle
+from sessions_app.services.moves import runs
+from sessions_app.services.moves.beginning import Beginning, start_run
 from teams_app.engine.actors import ActorKind, Role
 from teams_app.engine.ids import Prefix, from_text
 from workrail_site.bench.stage import NOTES, BenchStage

@@ -16,11 +16,11 @@ from sessions_app.engine.decisions import EnterActivity
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.submissions import Submission
-from sessions_app.services.beginning import Beginning, start_run
-from sessions_app.services.handles import Wish, begin as begin_session
-from sessions_app.services.handover import HandoverCall, enter_activity
-from sessions_app.services.navigation import steer_run
-from sessions_app.services.runs import advance_run
+from sessions_app.services.moves.beginning import Beginning, start_run
+from sessions_app.services.moves.handed_over import HandoverCall, enter_activity
+from sessions_app.services.moves.runs import advance_run
+from sessions_app.services.moves.session_tokens import Wish, begin as begin_session
+from sessions_app.services.moves.steered import steer_run
 from workrail_site.bench.figures import Figure
 from workrail_site.bench.stage import ACTIVITIES, LOOP_ID, NOTES, BenchStage, activity_steps
 from workrail_site.dialects.activities.speech import ACTIVITIES as HANDED_OVER

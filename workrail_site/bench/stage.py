@@ -11,7 +11,7 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 from django.utils import timezone
 
-from sessions_app.services import upkeep
+from sessions_app.services.upkeep import tables
 from teams_app.engine.actors import NO_TEAM, Actor, ActorKind, Door, Role, system_actor
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.first_run import prepare_first_run
@@ -105,7 +105,7 @@ def set_stage() -> BenchStage:
     """A team with a key, and the workflows published."""
     now = timezone.now()
     system = system_actor(team_id=NO_TEAM, door=Door.CLI)
-    upkeep.ensure_partitions(actor=system, today=now.date())
+    tables.ensure_partitions(actor=system, today=now.date())
     first = prepare_first_run(actor=system, now=now)
     if first.key is None:
         raise RuntimeError("The benchmark's database already has a team.")

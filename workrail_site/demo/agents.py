@@ -11,9 +11,10 @@ from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.runs import Dialect, ObservationKey
 from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import CheckpointValue, Wanted, list_checkpoints
-from sessions_app.services import checkpoints, navigation, runs
-from sessions_app.services.beginning import Beginning, start_run
-from sessions_app.services.speech import Reply
+from sessions_app.services.moves import runs, steered
+from sessions_app.services.moves.beginning import Beginning, start_run
+from sessions_app.services.moves.speech import Reply
+from sessions_app.services.people import checkpoints
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, from_text
@@ -161,7 +162,7 @@ class Agent:
         self._call(
             "nav_action",
             {"state": state},
-            lambda: navigation.steer_run(
+            lambda: steered.steer_run(
                 actor=self.actor,
                 state_token=state,
                 action=action,
@@ -177,7 +178,7 @@ class Agent:
         self._call(
             "nav_situation",
             {"state": state},
-            lambda: navigation.read_situation(actor=self.actor, state_token=state, speech=NAVIGATION),
+            lambda: steered.read_situation(actor=self.actor, state_token=state, speech=NAVIGATION),
         )
 
     def _call(self, tool: str, told: Mapping[str, Any], make: Callable[[], Reply]) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sessions_app.services.upkeep import ensure_partitions
+from sessions_app.services.upkeep.tables import ensure_partitions
 from teams_app import selectors
 from teams_app.engine.actors import Actor, person_id_of
 from teams_app.engine.errors import PreconditionFailedError

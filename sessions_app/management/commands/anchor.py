@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from sessions_app.services.anchors import write_anchor
+from sessions_app.services.upkeep.anchors import write_anchor
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 
 

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
 from sessions_app.engine.expiry import ExpiryVerdict
-from sessions_app.services.expiry import expire_sessions, foresee_expiry
+from sessions_app.services.expiry.expiring import expire_sessions, foresee_expiry
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.ids import Prefix, to_text
 

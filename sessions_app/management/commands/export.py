@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from sessions_app.management.printing import print_to_pdf
 from sessions_app.selectors.session_teams import team_of_session
-from sessions_app.services.bundles import export_session
-from sessions_app.services.session_reports import ReportForm, render_session
+from sessions_app.services.bundles.files import export_session
+from sessions_app.services.bundles.session_reports import ReportForm, render_session
 from teams_app.engine.actors import NO_TEAM, Actor, Door, system_actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, from_text

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from sessions_app.services.bundles import import_bundle, open_bundle
+from sessions_app.services.bundles.files import import_bundle, open_bundle
 from teams_app import selectors as teams
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import WorkrailError

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from sessions_app.services.keys import current_keys, rotate_keys
+from sessions_app.services.store.signing_keys import current_keys, rotate_keys
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import PreconditionFailedError
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from sessions_app.services.upkeep import ensure_partitions
+from sessions_app.services.upkeep.tables import ensure_partitions
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 
 

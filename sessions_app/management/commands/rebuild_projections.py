@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from sessions_app.selectors.integrity import session_ids
-from sessions_app.services.upkeep import rebuild_projections
+from sessions_app.services.upkeep.tables import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 from django.utils import timezone
 
-from sessions_app.services.ledger import enter_sessions
+from sessions_app.services.upkeep.ledger import enter_sessions
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 
 

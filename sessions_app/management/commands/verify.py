@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from sessions_app.services.bundles import open_bundle, verify_bundle
+from sessions_app.services.bundles.files import open_bundle, verify_bundle
 from teams_app.engine.errors import WorkrailError
 
 

@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from sessions_app.engine.anchors import AnchorUnreadableError
 from sessions_app.selectors.integrity import Finding, verify_session
-from sessions_app.services.anchors import verify_anchor
-from sessions_app.services.verification import CheckedStore, verify_all
+from sessions_app.services.upkeep.anchors import verify_anchor
+from sessions_app.services.upkeep.verification import CheckedStore, verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.ids import Prefix, from_text
 

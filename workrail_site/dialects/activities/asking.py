@@ -9,8 +9,8 @@ from typing import Any
 from sessions_app.engine.decisions import AnswerMode
 from sessions_app.engine.runs import Dialect
 from sessions_app.selectors.checkpoints import CheckpointValue
-from sessions_app.services import handover
-from sessions_app.services.asked import questions_of_session
+from sessions_app.services.moves import handed_over
+from sessions_app.services.moves.asked import questions_of_session
 from teams_app.engine.errors import WorkrailError
 from workrail_site.dialects.activities.printing import answered
 from workrail_site.dialects.activities.standing import moving
@@ -58,7 +58,7 @@ class HandedOverAsking:
         handed = moving(
             reply.value["session_token"],
             dialect=self._dialect,
-            move=lambda call: handover.respond_checkpoint(
+            move=lambda call: handed_over.respond_checkpoint(
                 call,
                 checkpoint_id=question.name,
                 mode=AnswerMode.OPTION,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sessions_app.services.handles import Begun
+from sessions_app.services.moves.session_tokens import Begun
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.activities.printing import meta_of, told
 from workrail_site.dialects.activities.standing import note

@@ -13,7 +13,7 @@ from sessions_app.engine.reply_facts import (
     YieldedFacts,
 )
 from sessions_app.engine.state import Snapshot
-from sessions_app.services.speech import Speech, TokenPlace
+from sessions_app.services.moves.speech import Speech, TokenPlace
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Program
 from workrail_site.dialects.effects import effect_json

@@ -9,8 +9,8 @@ from django.utils import timezone
 from sessions_app.engine import stops
 from sessions_app.engine.handover_refusals import no_activity
 from sessions_app.engine.runs import Dialect
-from sessions_app.services.handles import Held, read_held, refuse_gated
-from sessions_app.services.handover import Handed, HandoverCall, changed_since
+from sessions_app.services.moves.handed_over import Handed, HandoverCall, changed_since
+from sessions_app.services.moves.session_tokens import Held, read_held, refuse_gated
 from teams_app.engine.errors import WorkrailError
 from traces_app.services.writing import Noted
 from workflows_app.engine.program import Activity

@@ -5,8 +5,8 @@ from typing import Any
 from sessions_app.engine.handles import ParentContext
 from sessions_app.engine.state import Snapshot
 from sessions_app.selectors.handles import read_last_answer
-from sessions_app.services.handles import Held
-from sessions_app.services.handover import children_of
+from sessions_app.services.moves.handed_over import children_of
+from sessions_app.services.moves.session_tokens import Held
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, to_text
 from workrail_site.dialects.activities.speech import answer_of, waits_for_person

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sessions_app.selectors.handles import begun_children
-from sessions_app.services.handles import Held
+from sessions_app.services.moves.session_tokens import Held
 from traces_app.services.reading import get_trace
 from workrail_site.dialects.activities.status import parent_json
 from workrail_site.mcp.calling import acting

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils import timezone
 
 from sessions_app.engine.actions import RespondToCheckpoint
-from sessions_app.services import navigation
-from sessions_app.services.asked import questions_at_state
+from sessions_app.services.moves import steered
+from sessions_app.services.moves.asked import questions_at_state
 from workrail_site.dialects.navigation.printing import told
 from workrail_site.dialects.navigation.situations import NAVIGATION
 from workrail_site.dialects.questions import as_question
@@ -32,7 +32,7 @@ class NavigationAsking:
     def answered(
         self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion, option_id: str
     ) -> ToolReply:
-        moved = navigation.steer_run(
+        moved = steered.steer_run(
             actor=acting(),
             state_token=_state(reply, given),
             action=RespondToCheckpoint(checkpoint_id=question.name, option_id=option_id),
@@ -49,7 +49,7 @@ class NavigationAsking:
         return reply if _waits(situation.value) else situation
 
     def _situation(self, reply: ToolReply, given: Mapping[str, Any]) -> ToolReply:
-        moved = navigation.read_situation(actor=acting(), state_token=_state(reply, given), speech=NAVIGATION)
+        moved = steered.read_situation(actor=acting(), state_token=_state(reply, given), speech=NAVIGATION)
         return told(moved.value)
 
 

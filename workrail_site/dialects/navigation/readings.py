@@ -6,7 +6,7 @@ from typing import Any, assert_never
 from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.submissions import Submission
-from sessions_app.services.beginning import Beginning
+from sessions_app.services.moves.beginning import Beginning
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.navigation.parameters import ActionName
 from workrail_site.dialects.navigation.situations import PARENT_STATE

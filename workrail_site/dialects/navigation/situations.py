@@ -17,7 +17,7 @@ from sessions_app.engine.reply_facts import AwaitedRun, ReplyFacts
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.engine.ways import Exit
-from sessions_app.services.speech import Speech, TokenPlace
+from sessions_app.services.moves.speech import Speech, TokenPlace
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import canonical
 from workflows_app.engine.people import asks_person

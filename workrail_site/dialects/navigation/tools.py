@@ -5,9 +5,9 @@ import os
 from django.utils import timezone
 
 from sessions_app.engine.submissions import read_submission
-from sessions_app.services import navigation
-from sessions_app.services.beginning import start_run
-from sessions_app.services.speech import Reply
+from sessions_app.services.moves import steered
+from sessions_app.services.moves.beginning import start_run
+from sessions_app.services.moves.speech import Reply
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.navigation import definitions, material, parameters as given
 from workrail_site.dialects.navigation.asking import NavigationAsking
@@ -41,7 +41,7 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
     @hinted(Hints(title="Where a run stands", read_only=True, idempotent=True))
     def nav_situation(self, *, state: given.State) -> ToolReply:
         """Tells where the run stands and what can be done, without changing anything. Use it after a pause or a lost chat."""
-        return _printed(navigation.read_situation(actor=acting(), state_token=state, speech=NAVIGATION))
+        return _printed(steered.read_situation(actor=acting(), state_token=state, speech=NAVIGATION))
 
     @hinted(Hints(title="Act on a run", idempotent=True))
     def nav_action(
@@ -75,7 +75,7 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
             loop_id=loop_id,
             loop_items=loop_items,
         )
-        reply = navigation.steer_run(
+        reply = steered.steer_run(
             actor=acting(),
             state_token=state,
             action=asked,
@@ -88,7 +88,7 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
     @hinted(Hints(title="The checkpoint that waits", read_only=True, idempotent=True))
     def nav_checkpoint(self, *, state: given.State) -> ToolReply:
         """Tells the question that blocks the run, with its options, or that there is none. Show it to your user."""
-        return told(pending_checkpoint(navigation.read_checkpoint(actor=acting(), state_token=state)))
+        return told(pending_checkpoint(steered.read_checkpoint(actor=acting(), state_token=state)))
 
     @hinted(Hints(title="List workflows", read_only=True, idempotent=True))
     def list_workflows(self) -> ToolReply:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError
-from sessions_app.services.handles import Held
+from sessions_app.services.moves.session_tokens import Held
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from workflows_app.engine.activity_documents import overview_json
 from workflows_app.engine.toon_text import toon_text

@@ -5,9 +5,9 @@ import os
 from django.utils import timezone
 
 from sessions_app.engine.runs import Dialect
-from sessions_app.services import handover
-from sessions_app.services.handles import Wish, begin
-from sessions_app.services.handover import Handed, HandoverCall
+from sessions_app.services.moves import handed_over
+from sessions_app.services.moves.handed_over import Handed, HandoverCall
+from sessions_app.services.moves.session_tokens import Wish, begin
 from workflows_app.engine.toon_text import toon_text
 from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
@@ -136,7 +136,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         """
         target = move_to(activity_id, transition_condition, step_manifest, activity_manifest)
         handed = moving(
-            session_token, dialect=Dialect.ORCHESTRATOR, move=lambda call: handover.enter_activity(call, target)
+            session_token, dialect=Dialect.ORCHESTRATOR, move=lambda call: handed_over.enter_activity(call, target)
         )
         return entered(handed.reply.value, run_id=handed.held.handle.run_id, definition={})
 
@@ -163,7 +163,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         handed = moving(
             session_token,
             dialect=Dialect.ORCHESTRATOR,
-            move=lambda call: handover.yield_checkpoint(call, checkpoint_id=name),
+            move=lambda call: handed_over.yield_checkpoint(call, checkpoint_id=name),
         )
         return answered(handed.reply.value)
 
@@ -171,7 +171,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
     def resume_checkpoint(self, *, session_token: handing.SessionToken) -> ToolReply:
         """For the worker: goes on when the orchestrator has resolved the checkpoint. Refused while it is still open."""
         standing(session_token, dialect=Dialect.ORCHESTRATOR)
-        return resumed(handover.resume_checkpoint(actor=acting(), token=session_token, dialect=Dialect.ORCHESTRATOR))
+        return resumed(handed_over.resume_checkpoint(actor=acting(), token=session_token, dialect=Dialect.ORCHESTRATOR))
 
     @hinted(Hints(title="Show a checkpoint", read_only=True, idempotent=True))
     def present_checkpoint(
@@ -207,7 +207,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         def respond(call: HandoverCall) -> Handed:
             mode = mode_of(option_id=option_id, auto_advance=auto_advance, condition_not_met=condition_not_met)
             option = chosen(mode, option_id)
-            return handover.respond_checkpoint(call, checkpoint_id="", mode=mode, option_id=option)
+            return handed_over.respond_checkpoint(call, checkpoint_id="", mode=mode, option_id=option)
 
         handed = moving(token, dialect=Dialect.ORCHESTRATOR, move=respond)
         return answered(handed.reply.value)

@@ -10,7 +10,7 @@ from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import CheckpointValue, question_of_run
-from sessions_app.services import runs
+from sessions_app.services.moves import runs
 from teams_app.engine.ids import Prefix, from_text
 from workrail_site.dialects.questions import as_question
 from workrail_site.dialects.rail.replies import RAIL, render_text

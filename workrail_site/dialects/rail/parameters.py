@@ -8,7 +8,12 @@ from pydantic.alias_generators import to_camel
 
 from sessions_app.engine.presets import Preset
 from sessions_app.engine.submissions import MAX_ARTIFACT_BYTES, MAX_ARTIFACTS
-from sessions_app.services.requests import MAX_GOAL_CHARACTERS, MAX_HANDLE_CHARACTERS, MAX_TITLE_CHARACTERS, Intent
+from sessions_app.services.moves.requests import (
+    MAX_GOAL_CHARACTERS,
+    MAX_HANDLE_CHARACTERS,
+    MAX_TITLE_CHARACTERS,
+    Intent,
+)
 from workflows_app.engine.program import Autonomy, RiskPolicy, WorkflowKind
 
 MAX_TEXT_CHARACTERS = 1000

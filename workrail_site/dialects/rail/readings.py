@@ -8,7 +8,7 @@ from sessions_app.engine.presets import read_preferences
 from sessions_app.engine.resume import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.submissions import Submission, read_submission
-from sessions_app.services.requests import Intent, check_intent, read_observations
+from sessions_app.services.moves.requests import Intent, check_intent, read_observations
 from workrail_site.dialects.rail.parameters import GivenMode, GivenOutput, Observed
 
 

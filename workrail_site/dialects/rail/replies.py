@@ -15,7 +15,7 @@ from sessions_app.engine.prompts import Pending, Question, pending_of
 from sessions_app.engine.reply_facts import Branching, NotedFacts, Recap, RecapEntry, ReplyFacts, ResumeFacts
 from sessions_app.engine.runs import NextIntent, StopKind
 from sessions_app.engine.state import Blocked
-from sessions_app.services.speech import Speech, TokenPlace
+from sessions_app.services.moves.speech import Speech, TokenPlace
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine.program import Autonomy, Program
 from workrail_site.dialects.questions import asked_of_persons

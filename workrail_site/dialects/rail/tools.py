@@ -5,11 +5,11 @@ import os
 from django.utils import timezone
 
 from sessions_app.engine.submissions import Submission
-from sessions_app.services import runs, sessions
-from sessions_app.services.beginning import Beginning, start_run
-from sessions_app.services.requests import read_session_id
-from sessions_app.services.resume import resume_sessions
-from sessions_app.services.speech import Reply
+from sessions_app.services.moves import runs, sessions
+from sessions_app.services.moves.beginning import Beginning, start_run
+from sessions_app.services.moves.requests import read_session_id
+from sessions_app.services.moves.resume import resume_sessions
+from sessions_app.services.moves.speech import Reply
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.rail import library, parameters as given, resuming

@@ -5,9 +5,9 @@ import os
 from django.utils import timezone
 
 from sessions_app.engine.runs import Dialect
-from sessions_app.services import handover
-from sessions_app.services.handles import Wish, begin
-from sessions_app.services.handover import Handed, HandoverCall
+from sessions_app.services.moves import handed_over
+from sessions_app.services.moves.handed_over import Handed, HandoverCall
+from sessions_app.services.moves.session_tokens import Wish, begin
 from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
 from workrail_site.dialects.activities.asking import HandedOverAsking
@@ -110,7 +110,9 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         claim comes as a warning and stops nothing. Keep trace_token for get_trace.
         """
         target = move_to(activity_id, transition_condition, step_manifest, activity_manifest, asks_on_entry=True)
-        handed = moving(session_token, dialect=Dialect.SESSION, move=lambda call: handover.enter_activity(call, target))
+        handed = moving(
+            session_token, dialect=Dialect.SESSION, move=lambda call: handed_over.enter_activity(call, target)
+        )
         reply = handed.reply.value
         activity = handed.held.program.activity(reply["activity_id"])
         return entered(
@@ -157,7 +159,9 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         def respond(call: HandoverCall) -> Handed:
             mode = mode_of(option_id=option_id, auto_advance=auto_advance, condition_not_met=condition_not_met)
             option = chosen(mode, option_id)
-            return handover.respond_checkpoint(call, checkpoint_id=checkpoint_id.strip(), mode=mode, option_id=option)
+            return handed_over.respond_checkpoint(
+                call, checkpoint_id=checkpoint_id.strip(), mode=mode, option_id=option
+            )
 
         handed = moving(session_token, dialect=Dialect.SESSION, move=respond)
         return answered(handed.reply.value, without=("checkpoint_handle",))

@@ -1,0 +1,266 @@
+"""Exports and imports that nobody waits for: asked for, done by a worker, and kept for a while.
+
+A try that died is begun again by the next one. What an import writes and that its job is done are one transaction, so it is
+done once, however often it is tried; an export writes its file anew.
+"""
+
+import gzip
+import tempfile
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import BinaryIO, cast
+from uuid import UUID, uuid4
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+
+from sessions_app import jobs
+from sessions_app.engine.bundle_values import BundleJobValue
+from sessions_app.engine.bundles import BundleJobKind, BundleJobState, BundleTooLargeError
+from sessions_app.models import BundleJob, BundlePart
+from sessions_app.selectors.bundle_jobs import job_value, stored_pieces
+from sessions_app.selectors.sessions import read_session
+from sessions_app.services.bundles.files import ImportedBundle, Progress, export_session, import_bundle, open_bundle
+from sessions_app.services.upkeep.tables import require_system
+from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, TokenGrant, TokenScope, system_actor
+from teams_app.engine.errors import WorkrailError
+from teams_app.engine.fail_points import FailPoint, go_on
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.services.ids import new_id
+
+KEPT = timedelta(days=1)
+# A worker that has said nothing for so long is gone.
+SILENCE = timedelta(minutes=5)
+PART_BYTES = 1024 * 1024
+_TO_ASK_AGAIN = timedelta(minutes=1)
+
+
+class _LostError(Exception):
+    """Another worker has taken the job over."""
+
+
+def ask_to_export(*, actor: Actor, session_id: UUID, now: datetime) -> BundleJobValue:
+    actor.require(Permission.READ_RUNS)
+    session = read_session(actor=actor, session_id=session_id)
+    with transaction.atomic(durable=True):
+        row = _new_job(actor, BundleJobKind.EXPORT, now, session_id=session.id)
+    return job_value(row)
+
+
+def ask_to_import(*, actor: Actor, pieces: Iterable[bytes], now: datetime, max_bytes: int) -> BundleJobValue:
+    """The file is kept as it is sent; whether it is a bundle is found out by the worker."""
+    actor.require(Permission.PUBLISH_WORKFLOWS)
+    with transaction.atomic(durable=True):
+        row = _new_job(actor, BundleJobKind.IMPORT, now, session_id=None)
+        store = FileParts(job_id=row.pk)
+        for piece in pieces:
+            store.write(piece)
+            if store.size_bytes > max_bytes:
+                raise BundleTooLargeError(
+                    f"The bundle is larger than {max_bytes} bytes.",
+                    suggestion="Import it from the command line: ./workrail import FILE.",
+                    details={"maxBytes": max_bytes},
+                )
+        store.close()
+        row.size_bytes = store.size_bytes
+        row.save(update_fields=["size_bytes"])
+    return job_value(row)
+
+
+def run_bundle_job(*, actor: Actor, job_id: UUID, now: datetime, fail: FailPoint = go_on) -> BundleJobState:
+    """Safe to be called twice and by several workers at once: one of them has the job."""
+    require_system(actor)
+    attempt_id = uuid4()
+    unclaimed = Q(state=BundleJobState.WAITING.value) | Q(
+        state=BundleJobState.RUNNING.value, touched_at__lt=now - SILENCE
+    )
+    # The count is the claim: of several workers one gets a row.
+    taken = BundleJob.objects.filter(unclaimed, pk=job_id).update(
+        state=BundleJobState.RUNNING.value, attempt_id=attempt_id, touched_at=now
+    )
+    row = BundleJob.objects.filter(pk=job_id).order_by("pk").first()
+    if row is None or not taken:
+        return BundleJobState(row.state) if row else BundleJobState.FAILED
+    try:
+        match BundleJobKind(row.kind):
+            case BundleJobKind.EXPORT:
+                _export(row, now, fail)
+            case BundleJobKind.IMPORT:
+                _import(row, now, fail)
+            case BundleJobKind.ARCHIVE:
+                # Made whole by whoever expires the session, and never asked for.
+                return BundleJobState(row.state)
+    except WorkrailError as error:
+        _mine(row).update(state=BundleJobState.FAILED.value, finished_at=now, result=error.as_json())
+        return BundleJobState.FAILED
+    except _LostError:
+        return BundleJobState.RUNNING
+    return BundleJobState.DONE
+
+
+def ask_again(*, actor: Actor, now: datetime) -> int:
+    """Jobs whose request was lost with the broker, or whose worker is gone, are asked for again; returns how many."""
+    require_system(actor)
+    lost = BundleJob.objects.filter(
+        Q(state=BundleJobState.WAITING.value, touched_at__lt=now - _TO_ASK_AGAIN)
+        | Q(state=BundleJobState.RUNNING.value, touched_at__lt=now - SILENCE),
+        finished_at__isnull=True,
+    ).exclude(kind=BundleJobKind.ARCHIVE.value)
+    found = list(lost.values_list("pk", flat=True))
+    with transaction.atomic(durable=True):
+        for job_id in found:
+            jobs.ask_to_run_bundle_job(job_id=job_id)
+    return len(found)
+
+
+def forget_expired(*, actor: Actor, now: datetime) -> int:
+    """Deletes the files and the rows of jobs that are past their time; returns how many."""
+    require_system(actor)
+    expired = list(BundleJob.objects.filter(expires_at__lte=now).values_list("pk", flat=True)[:1000])
+    with transaction.atomic(durable=True):
+        BundlePart.objects.filter(job_id__in=expired).delete()
+        BundleJob.objects.filter(pk__in=expired).delete()
+    return len(expired)
+
+
+def _new_job(actor: Actor, kind: BundleJobKind, now: datetime, *, session_id: UUID | None) -> BundleJob:
+    row = BundleJob.objects.create(
+        id=new_id(now=now),
+        team_id=actor.team_id,
+        kind=kind.value,
+        state=BundleJobState.WAITING.value,
+        session_id=session_id,
+        actor_kind=actor.kind.value,
+        actor_id=actor.id,
+        actor_name=actor.name,
+        actor_role=actor.role.value if actor.role else "",
+        token_id=actor.token.id if actor.token else "",
+        token_name=actor.token.name if actor.token else "",
+        created_at=now,
+        touched_at=now,
+        expires_at=now + KEPT,
+    )
+    jobs.ask_to_run_bundle_job(job_id=row.pk)
+    return row
+
+
+def _export(row: BundleJob, now: datetime, fail: FailPoint) -> None:
+    # Whether they might was asked when they asked; the worker reads for the team.
+    reader = system_actor(team_id=row.team_id, door=Door.TASK)
+    BundlePart.objects.filter(job_id=row.pk).delete()
+    store = FileParts(job_id=row.pk)
+    if row.session_id is None:
+        raise _LostError
+    with gzip.GzipFile(filename="", fileobj=cast("BinaryIO", store), mode="wb", mtime=0) as archive:
+        export_session(actor=reader, session_id=row.session_id, write=archive.write, now=now, progress=_told(row, fail))
+    store.close()
+    fail("written")
+    _finish(row, now, size_bytes=store.size_bytes, result=None)
+
+
+def _import(row: BundleJob, now: datetime, fail: FailPoint) -> None:
+    with tempfile.TemporaryFile() as file:
+        for piece in stored_pieces(row.pk):
+            file.write(piece)
+        file.seek(0)
+        fail("fetched")
+
+        def finish(done: ImportedBundle) -> None:
+            fail("imported")
+            _finish(row, now, size_bytes=row.size_bytes, result=_result(done))
+
+        with open_bundle(cast("BinaryIO", file)) as source:
+            import_bundle(actor=_asker(row), source=source, now=now, progress=_told(row, fail), finish=finish)
+    fail("committed")
+
+
+def _result(done: ImportedBundle) -> dict[str, object]:
+    """No tokens: they would be kept. Agents search for the runs, and people find them by their ids."""
+    return {
+        "bundleId": done.bundle_id,
+        "signer": done.signer,
+        "renamed": done.renamed,
+        "events": done.events,
+        "sessions": [to_text(Prefix.SESSION, session_id) for session_id in done.session_ids],
+        "runs": [
+            {"runId": to_text(Prefix.RUN, run.run_id), "workflowId": run.workflow_id, "dialect": run.dialect}
+            for run in done.runs
+        ],
+    }
+
+
+def _finish(row: BundleJob, now: datetime, *, size_bytes: int, result: dict[str, object] | None) -> None:
+    finished = _mine(row).update(
+        state=BundleJobState.DONE.value,
+        done_events=F("total_events"),
+        finished_at=now,
+        size_bytes=size_bytes,
+        result=result,
+        expires_at=now + KEPT,
+    )
+    if not finished:
+        raise _LostError
+
+
+def _told(row: BundleJob, fail: FailPoint) -> Progress:
+    """Says how far it is, and notices that another worker has taken over. Inside of a transaction nobody can read it."""
+
+    def tell(done: int, total: int) -> None:
+        fail("under way")
+        if not _mine(row).update(done_events=done, total_events=total):
+            raise _LostError
+
+    return tell
+
+
+def _mine(row: BundleJob) -> QuerySet[BundleJob]:
+    return BundleJob.objects.filter(pk=row.pk, attempt_id=row.attempt_id, state=BundleJobState.RUNNING.value)
+
+
+def _asker(row: BundleJob) -> Actor:
+    return Actor(
+        kind=ActorKind(row.actor_kind),
+        id=row.actor_id,
+        name=row.actor_name,
+        team_id=row.team_id,
+        door=Door.TASK,
+        role=Role(row.actor_role) if row.actor_role else None,
+        token=_token_of(row),
+    )
+
+
+def _token_of(row: BundleJob) -> TokenGrant | None:
+    """What they might was asked when they asked; what the worker does by it is marked as done by it."""
+    if not row.token_id:
+        return None
+    scopes = frozenset({TokenScope.PUBLISH})
+    return TokenGrant(id=row.token_id, name=row.token_name, scopes=scopes, answers_human=False)
+
+
+class FileParts:
+    """A file that is written into rows of `PART_BYTES`."""
+
+    def __init__(self, *, job_id: UUID) -> None:
+        self._job_id = job_id
+        self._waiting = bytearray()
+        self._index = 0
+        self.size_bytes = 0
+
+    def write(self, data: bytes) -> int:
+        self._waiting += data
+        self.size_bytes += len(data)
+        while len(self._waiting) >= PART_BYTES:
+            self._flush(PART_BYTES)
+        return len(data)
+
+    def flush(self) -> None:
+        """For gzip, which asks for it; parts are of one size."""
+
+    def close(self) -> None:
+        if self._waiting:
+            self._flush(len(self._waiting))
+
+    def _flush(self, length: int) -> None:
+        BundlePart.objects.create(job_id=self._job_id, index=self._index, data=bytes(self._waiting[:length]))
+        del self._waiting[:length]
+        self._index += 1

@@ -1,0 +1,67 @@
+"""Resuming in a new chat: the runs that may be meant, each with a fresh token of its tip. Nothing is written."""
+
+import os
+from collections.abc import Callable, Sequence
+
+from sessions_app.engine import tokens
+from sessions_app.engine.reply_facts import Candidate, NotesCandidate, ResumeFacts
+from sessions_app.engine.resume import Match, ResumeQuery, Signals, is_told_by_id, read_signals, snippet_of
+from sessions_app.engine.tokens import NONCE_BYTES, Keyring, TokenKind
+from sessions_app.selectors.resume import MAX_COUNTED, BareSession, Resumable, Tip, find_resumable
+from sessions_app.services.store.signing_keys import current_keys
+from teams_app.engine.actors import Actor
+from teams_app.engine.errors import NotFoundError
+
+_NO_TIP = Tip(pending_key="", notes="")
+
+
+def resume_sessions(*, actor: Actor, query: ResumeQuery, entropy: Callable[[int], bytes] = os.urandom) -> ResumeFacts:
+    """At most five candidates, the likeliest first."""
+    signals = read_signals(query)
+    found = find_resumable(actor=actor, signals=signals)
+    matches = _asked_for(query, found)
+    keyring = current_keys().ring
+    return ResumeFacts(
+        candidates=[
+            _candidate(match, found.tips.get(match.run.run_id, _NO_TIP), signals, keyring) for match in matches
+        ],
+        eligible=found.eligible,
+        is_bounded=found.eligible >= MAX_COUNTED,
+        sessions=[_noted(session, signals, keyring, entropy) for session in found.bare],
+    )
+
+
+def _asked_for(query: ResumeQuery, found: Resumable) -> Sequence[Match]:
+    """An id that names nothing of the team is said to; the latest runs would not be what was asked for."""
+    given = query.run_id.strip() or query.session_id.strip()
+    if not given or is_told_by_id(found.matches):
+        return found.matches
+    if found.bare:
+        return ()
+    raise NotFoundError(
+        f"Your team has no run and no session with the id {given[:64]}.",
+        suggestion="Search without ids: with the ticket, the branch, or words of what was done.",
+    )
+
+
+def _noted(session: BareSession, signals: Signals, keyring: Keyring, entropy: Callable[[int], bytes]) -> NotesCandidate:
+    return NotesCandidate(
+        session_id=session.session_id,
+        title=session.title,
+        git_branch=session.git_branch,
+        ticket=session.ticket,
+        snippet=snippet_of(session.notes, signals.words),
+        last_activity_at=session.last_activity_at,
+        token=tokens.mint(
+            keyring=keyring, kind=TokenKind.SESSION, node_id=session.session_id, nonce=entropy(NONCE_BYTES)
+        ),
+    )
+
+
+def _candidate(match: Match, tip: Tip, signals: Signals, keyring: Keyring) -> Candidate:
+    return Candidate(
+        match=match,
+        state_token=tokens.mint(keyring=keyring, kind=TokenKind.STATE, node_id=match.run.tip_node_id),
+        pending_step_id=tip.pending_key.rpartition("::")[2],
+        snippet=snippet_of(tip.notes, signals.words),
+    )

@@ -1,0 +1,236 @@
+"""Enters in each team's ledger which sessions began and which were deleted.
+
+Nothing of it is on the way of a call: a task enters what began since it last looked, under locks that only it and deletions
+take. Until then, a minute at most, a session that is deleted by hand is not missed.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from sessions_app.engine import ledger, seals
+from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, EntryKind, LedgerLine
+from sessions_app.engine.log import Head
+from sessions_app.models import Ledger, LedgerEntry, WorkSession
+from sessions_app.services.store import sealing
+from sessions_app.services.upkeep.tables import require_system
+from teams_app.engine.actors import Actor
+from teams_app.engine.errors import NotFoundError
+from teams_app.engine.ids import uuid7
+from teams_app.engine.seals import SealState, to_us
+
+# Clocks of the machines that begin sessions may differ by so much.
+CLOCKS_DIFFER = timedelta(hours=1)
+_AT_ONCE = 2_000
+_REASON_CHARACTERS = 256
+
+_NOT_ENTERED = """
+SELECT s.id, s.team_id, s.next_event_index, s.head_digest, s.head_seal FROM sessions_app_worksession s
+WHERE s.id > %s AND NOT EXISTS (
+    SELECT 1 FROM sessions_app_ledgerentry e WHERE e.team_id = s.team_id AND e.session_id = s.id
+)
+ORDER BY s.id LIMIT %s
+"""
+# One whose log has grown meanwhile is looked at by the next run.
+_SEAL = """
+UPDATE sessions_app_worksession s SET head_seal = given.seal
+FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS given (id, digest, seal)
+WHERE s.id = given.id AND s.head_digest = given.digest AND s.head_seal = '' RETURNING s.id
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entered:
+    """`refused` are sessions that no seal of ours vouches for: they were written by a release before, or by somebody else."""
+
+    begun: int = 0
+    adopted: int = 0
+    refused: int = 0
+
+    def __add__(self, other: "Entered") -> "Entered":
+        return Entered(
+            begun=self.begun + other.begun,
+            adopted=self.adopted + other.adopted,
+            refused=self.refused + other.refused,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    session_id: UUID
+    team_id: UUID
+    next_index: int
+    digest: str
+    seal: str
+
+    @property
+    def head(self) -> Head:
+        return Head(next_index=self.next_index, digest=self.digest)
+
+    @property
+    def state(self) -> SealState:
+        return seals.check_head(
+            settings.SEAL_KEYS, self.seal, session_id=self.session_id, team_id=self.team_id, head=self.head
+        )
+
+
+def enter_sessions(*, actor: Actor, now: datetime, adopt: bool = False) -> Entered:
+    """Safe to run twice and at once. The first run of an installation adopts what it finds; a later one only when told to."""
+    require_system(actor)
+    entered = Entered()
+    adopts = adopt or not Ledger.objects.filter(pk=INSTALLATION).exists()
+    after = UUID(int=0) if adopts else None
+    while True:
+        with transaction.atomic():
+            # The lock of whoever enters sessions. Ledgers of teams are locked after it, never before.
+            installation = _Book.of_installation(now)
+            found = _not_entered(_last_known(installation) if after is None else after)
+            entered += _enter(found, now=now, adopts=adopts)
+            if len(found) < _AT_ONCE:
+                _Book.of_installation(now).close(until=now)
+                return entered
+        after = found[-1].session_id
+
+
+def enter_deletion(*, actor: Actor, session_id: UUID, reason: str, now: datetime) -> None:
+    """To be called in the transaction that deletes the session, before it does: the ledger keeps that it was there.
+
+    Its team's ledger is locked until that transaction ends.
+    """
+    require_system(actor)
+    row = WorkSession.objects.filter(pk=session_id).order_by("pk").first()
+    if row is None:
+        raise NotFoundError("There is no such session.", suggestion="It may be deleted already.")
+    head = Head(next_index=row.next_event_index, digest=row.head_digest)
+    book = _Book.of_team(row.team_id, now)
+    book.enter(EntryKind.DELETED, [(session_id, head)], now, reason=reason[:_REASON_CHARACTERS])
+    book.close(until=now)
+
+
+def enter_imported(*, actor: Actor, session_ids: Sequence[UUID], now: datetime) -> None:
+    """To be called in the transaction that takes them in, late in it: the team's ledger is locked until that ends."""
+    rows = WorkSession.objects.filter(team_id=actor.team_id, pk__in=session_ids).order_by("pk")
+    heads = [(row.id, Head(next_index=row.next_event_index, digest=row.head_digest)) for row in rows]
+    book = _Book.of_team(actor.team_id, now)
+    book.enter(EntryKind.BEGUN, heads, now)
+    book.close(until=now)
+
+
+def _last_known(installation: "_Book") -> UUID:
+    """The last session id that cannot be new: ids begin with the time of birth."""
+    since = installation.row.entered_until - CLOCKS_DIFFER
+    return uuid7(unix_ms=int(since.timestamp() * 1000), random=bytes(10))
+
+
+def _not_entered(after: UUID) -> list[_Found]:
+    with connection.cursor() as cursor:
+        cursor.execute(_NOT_ENTERED, [after, _AT_ONCE])
+        return [_Found(*row) for row in cursor.fetchall()]
+
+
+def _enter(found: Sequence[_Found], *, now: datetime, adopts: bool) -> Entered:
+    entered = Entered()
+    ordered = sorted(found, key=lambda each: (each.team_id, each.session_id))
+    for team_id, sessions in groupby(ordered, key=lambda each: each.team_id):
+        entered += _enter_team(team_id, list(sessions), now=now, adopts=adopts)
+    return entered
+
+
+def _enter_team(team_id: UUID, sessions: Sequence[_Found], *, now: datetime, adopts: bool) -> Entered:
+    begun = [each for each in sessions if each.state is SealState.HOLDS]
+    adopted = _sealed_as_they_are([each for each in sessions if each.state is SealState.MISSING]) if adopts else []
+    refused = len(sessions) - len(begun) - len(adopted)
+    if begun or adopted:
+        book = _Book.of_team(team_id, now)
+        book.enter(EntryKind.BEGUN, [(each.session_id, each.head) for each in begun], now)
+        book.enter(EntryKind.ADOPTED, [(each.session_id, each.head) for each in adopted], now)
+        book.close(until=now)
+    return Entered(begun=len(begun), adopted=len(adopted), refused=refused)
+
+
+def _sealed_as_they_are(sessions: Sequence[_Found]) -> list[_Found]:
+    sealed = [sealing.head_seal(session_id=each.session_id, team_id=each.team_id, head=each.head) for each in sessions]
+    with connection.cursor() as cursor:
+        cursor.execute(_SEAL, [[each.session_id for each in sessions], [each.digest for each in sessions], sealed])
+        done = {row[0] for row in cursor.fetchall()}
+    return [each for each in sessions if each.session_id in done]
+
+
+class _Book:
+    """One ledger, locked until the transaction ends."""
+
+    def __init__(self, row: Ledger) -> None:
+        self.row = row
+
+    @classmethod
+    def of_installation(cls, now: datetime) -> "_Book":
+        return cls._found(INSTALLATION) or cls._made(INSTALLATION, now)
+
+    @classmethod
+    def of_team(cls, team_id: UUID, now: datetime) -> "_Book":
+        book = cls._found(team_id)
+        if book is not None:
+            return book
+        installation = cls.of_installation(now)
+        book = cls._found(team_id)
+        if book is None:
+            book = cls._made(team_id, now)
+            installation.enter(EntryKind.TEAM, [(team_id, NO_HEAD)], now)
+            installation.close(until=installation.row.entered_until)
+        return book
+
+    @classmethod
+    def _found(cls, team_id: UUID) -> "_Book | None":
+        row = Ledger.objects.select_for_update().filter(pk=team_id).order_by("pk").first()
+        return None if row is None else cls(row)
+
+    @classmethod
+    def _made(cls, team_id: UUID, now: datetime) -> "_Book":
+        until_us = to_us(now)
+        seal = ledger.seal_end(settings.SEAL_KEYS, team_id=team_id, end=NO_HEAD, until_us=until_us)
+        end = {"next_number": NO_HEAD.next_index, "head_digest": NO_HEAD.digest}
+        # Two at once: the one that waited finds the other's row.
+        Ledger.objects.get_or_create(pk=team_id, defaults={**end, "entered_until": now, "seal": seal})
+        return cls(Ledger.objects.select_for_update().get(pk=team_id))
+
+    def enter(self, kind: EntryKind, sessions: Iterable[tuple[UUID, Head]], now: datetime, *, reason: str = "") -> None:
+        LedgerEntry.objects.bulk_create([self._next(kind, *each, now, reason) for each in sessions])
+
+    def close(self, *, until: datetime) -> None:
+        row = self.row
+        end = Head(next_index=row.next_number, digest=row.head_digest)
+        row.entered_until = until
+        row.seal = ledger.seal_end(settings.SEAL_KEYS, team_id=row.team_id, end=end, until_us=to_us(until))
+        row.save(update_fields=["next_number", "head_digest", "entered_until", "seal"])
+
+    def _next(self, kind: EntryKind, session_id: UUID, head: Head, now: datetime, reason: str) -> LedgerEntry:
+        row = self.row
+        entry = LedgerLine(
+            team_id=row.team_id,
+            number=row.next_number,
+            kind=kind,
+            session_id=session_id,
+            head=head,
+            reason=reason,
+            entered_us=to_us(now),
+        )
+        sealed = ledger.enter(settings.SEAL_KEYS, entry, after=row.head_digest)
+        row.next_number += 1
+        row.head_digest = sealed.digest
+        return LedgerEntry(
+            team_id=entry.team_id,
+            number=entry.number,
+            kind=kind.value,
+            session_id=session_id,
+            next_event_index=head.next_index,
+            head_digest=head.digest,
+            reason=reason,
+            entered_at=now,
+            digest=sealed.digest,
+            seal=sealed.seal,
+        )

@@ -1,0 +1,90 @@
+"""Checks the whole store: every session, the ledgers, the audit logs and what hangs on nothing, on one state of the tables.
+
+Agents may work meanwhile: what they write after the first statement is not seen, and nothing waits for anything here.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+from sessions_app.models import Run
+from sessions_app.selectors.integrity import Finding, judge
+from sessions_app.selectors.ledgers import verify_ledgers
+from sessions_app.selectors.reading import one_state
+from sessions_app.selectors.stored_sessions import SessionTables, stream_stored
+from sessions_app.services.upkeep.tables import require_system
+from teams_app.engine.actors import Actor
+from teams_app.services.audit_chain import verify_audit
+from workflows_app.selectors.programs import unsound_programs
+
+# More of this, and Postgres sorts what it reads without a file.
+_SORTING_MEMORY = "64MB"
+_TOLD_EVERY_EVENTS = 20_000
+
+SessionCheck = Callable[[SessionTables], Iterable[Finding]]
+
+
+@dataclass(slots=True, kw_only=True)
+class CheckedStore:
+    """How far a check has come."""
+
+    sessions: int = 0
+    events: int = 0
+    findings: int = 0
+
+
+def verify_all(
+    *,
+    actor: Actor,
+    since: datetime | None = None,
+    checks: Sequence[SessionCheck] = (),
+    progress: Callable[[CheckedStore], None] = lambda _: None,
+) -> Iterator[Finding]:
+    """Every broken promise, as it is found. `since` leaves out sessions that nobody has worked on since then."""
+    require_system(actor)
+    with one_state():
+        yield from every_finding(since=since, checks=checks, progress=progress)
+
+
+def every_finding(
+    *,
+    since: datetime | None = None,
+    checks: Sequence[SessionCheck] = (),
+    progress: Callable[[CheckedStore], None] = lambda _: None,
+) -> Iterator[Finding]:
+    """The same on the state of the tables that the caller's transaction sees."""
+    with connection.cursor() as cursor:
+        # A role may have a limit for the statements of requests; these take as long as they take.
+        settings = "SELECT set_config('work_mem', %s, true), set_config('statement_timeout', '0', true)"
+        cursor.execute(settings, [_SORTING_MEMORY])
+    checked = CheckedStore()
+    for finding in _each(since, checks, checked, progress):
+        checked.findings += 1
+        yield finding
+    progress(checked)
+
+
+def _each(
+    since: datetime | None,
+    checks: Sequence[SessionCheck],
+    checked: CheckedStore,
+    progress: Callable[[CheckedStore], None],
+) -> Iterator[Finding]:
+    told = 0
+    for stored in stream_stored(since=since):
+        for check in (judge, *checks):
+            yield from check(stored)
+        checked.sessions += stored.row is not None
+        checked.events += len(stored.events)
+        if checked.events >= told + _TOLD_EVERY_EVENTS:
+            told = checked.events
+            progress(checked)
+    hashes = Run.objects.order_by().values_list("workflow_hash", flat=True).distinct()
+    for workflow_hash, wrong in unsound_programs(hashes).items():
+        message = f"The program {workflow_hash}, which runs are pinned to, {wrong}."
+        yield Finding(session_id=None, reason="program_unsound", message=message)
+    yield from verify_ledgers()
+    for fault in verify_audit():
+        yield Finding(session_id=None, team_id=fault.team_id, reason=fault.reason, message=fault.message)

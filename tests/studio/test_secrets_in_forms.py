@@ -1,0 +1,91 @@
+"""A key in a form of the Studio, or in the files of a workflow, is kept nowhere in clear; one of ours is refused."""
+
+from html.parser import HTMLParser
+from urllib.parse import urljoin
+
+import pytest
+
+from tests import run_doors
+from tests.checkpoint_cast import at_question
+from tests.mcp.test_secrets_in_arguments import OTHERS, OWN, PRIVATE, STRANGE, everything_kept, hexed
+from tests.run_cast import make_desk
+from tests.step_documents import step, workflow
+from tests.studio.test_page_floods import filled, pages, rows_of
+from tests.workflow_cast import NOW, source_of
+
+pytestmark = pytest.mark.django_db
+
+WORDS = " and ".join([*OTHERS, *STRANGE, PRIVATE])
+
+
+@pytest.fixture
+def doors(settings):
+    settings.THROTTLE_ACTOR_PER_MINUTE = settings.THROTTLE_TEAM_PER_MINUTE = 0
+    opened = run_doors.open_doors()
+    run_doors.begin_run(opened)
+    return opened
+
+
+class Forms(HTMLParser):
+    """The forms of a page that change something: where they go, what stands in them, and what a person may write."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        if tag == "form" and given.get("method", "").lower() == "post":
+            self.found.append((given.get("action") or "", {}, []))
+        name = given.get("name", "")
+        if not self.found or not name or name.startswith("csrf"):
+            return
+        _, fixed, written = self.found[-1]
+        if tag == "textarea" or (tag == "input" and given.get("type", "text") in {"text", "search", "url"}):
+            written.append(name)
+        elif tag in {"input", "button"} and "password" not in name:
+            fixed.setdefault(name, given.get("value") or "")
+
+
+def sent(doors, address, words):
+    """Every form of the page, with these words wherever one may write."""
+    page = doors.owner.get(address)
+    if page.streaming:
+        page.close()
+        return 0
+    forms = [form for form in Forms(page.content.decode()).found if form[2] and "/edit/" not in form[0] + address]
+    for action, fixed, written in forms:
+        response = doors.owner.client.post(urljoin(address, action), {**fixed, **dict.fromkeys(written, words)})
+        assert response.status_code < 500, (address, action)
+        assert OWN[0] not in response.content.decode(), (address, action)
+    return len(forms)
+
+
+def test_no_form_of_any_page_keeps_a_key_in_clear(doors):
+    waiting = at_question(doors.desk, authority="human")
+    assert waiting
+    several = 0
+    for route in pages():
+        for row in rows_of(route) if "uuid" in route or "path" in route else [""]:
+            several += sent(doors, filled(route, row, row or "x"), WORDS)
+            sent(doors, filled(route, row, row or "x"), f"Use {OWN[0]}")
+
+    kept = everything_kept()
+    assert several > 10
+    assert "[redacted]" in kept
+    for secret in (*OTHERS, *STRANGE, OWN[0], "MHcCAQEEIabc0123"):
+        assert secret not in kept, kept[max(0, kept.index(secret) - 400) : kept.index(secret) + 50]
+        assert hexed(secret) not in kept
+
+
+@pytest.mark.parametrize("own", OWN)
+def test_a_workflow_with_a_key_of_ours_is_not_saved(own):
+    from teams_app.engine.errors import InvalidInputError
+    from workflows_app.services.workflows import create_workflow
+
+    desk = make_desk()
+    document = workflow(step("plan", prompt=f"Call it with {own}."), id="team.keyed")
+    with pytest.raises(InvalidInputError, match="holds a key of Workrail"):
+        create_workflow(actor=desk.person, source=source_of(document), message="", now=NOW)
+    assert own not in everything_kept()
