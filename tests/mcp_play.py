@@ -111,9 +111,20 @@ def output_for(reply):
     """What this agent hands in for the pending step: its notes, its user's answer, and what a block of it asked for."""
     step = reply["pending"]["stepId"].rpartition(".")[2]
     asked = [artifact for blocker in reply.get("blockers", ()) if (artifact := _asked_for(blocker)) is not None]
+    asked += [_filled(form) for form in forms_of(reply) if form["kind"] == "wr.assessment"]
     question = reply["pending"].get("checkpoint")
     answers = [] if question is None else [_answer(question)]
     return {"notesMarkdown": _NOTES.get(step, _PLAIN_NOTES), "artifacts": asked + answers}
+
+
+def forms_of(reply):
+    """The artifacts that the ready-made call has places for."""
+    return (reply["nextCall"]["params"].get("output") or {}).get("artifacts", ())
+
+
+def _filled(form):
+    """With the best level of each dimension."""
+    return {**form, "dimensions": {name: said.strip("<>").split(" | ")[0] for name, said in form["dimensions"].items()}}
 
 
 def _answer(question):
@@ -122,12 +133,10 @@ def _answer(question):
 
 
 def _asked_for(blocker):
-    """The artifact that a blocker asks for: its example, or the best level of each dimension that it names."""
+    """The artifact that a blocker asks for: its example."""
     fix = blocker.get("suggestedFix", "")
     if blocker["pointer"]["kind"] == "assessment_dimension":
-        said = fix.rstrip(".").partition(" dimensions ")[2].split("; ")
-        levels = {name: choices.split(" | ")[0] for name, _, choices in (each.partition(": ") for each in said)}
-        return {"kind": "wr.assessment", "assessmentId": blocker["pointer"]["assessmentId"], "dimensions": levels}
+        return None
     _before, brace, rest = fix.partition("{")
     shown = json.JSONDecoder().raw_decode(brace + rest)[0] if brace else None
     return shown | {"decision": "stop"} if shown and "decision" in shown else shown

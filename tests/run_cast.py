@@ -13,7 +13,8 @@ from teams_app.engine.ids import Prefix, from_text
 from tests.step_documents import step, workflow
 from tests.workflow_cast import NOW, make_cast, publish, source_of
 from workflows_app.services import workflows
-from workrail_site.dialects.rail.replies import RAIL, render_text
+from workrail_site.dialects.rail.replies import RAIL
+from workrail_site.dialects.rail.wording import render_text
 
 NOTES = "Did what the step says."
 

@@ -45,7 +45,7 @@ def publish_all(desk, **parent):
 
 
 def start(desk, workflow_id="team.parent", *, actor=None, **variables):
-    beginning = beginning_of(workflow_id, variables)
+    beginning = beginning_of(workflow_id, variables, request_key="")
     return start_run(
         actor=actor or desk.agent, beginning=beginning, now=NOW, entropy=os.urandom, speech=NAVIGATION
     ).value

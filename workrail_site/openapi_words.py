@@ -187,6 +187,7 @@ query|Words to look for|flaky checkout
 reason|Why, in words of whoever did it|The numbers are missing.
 recap|What the run has noted so far
 recorded|What was recorded
+recordedBefore|That these tokens were used before with other content, and what came now was not recorded
 references|Documents to read beside it
 refusals|How many calls were refused|0
 rename|An id of your own for what comes in|team.review

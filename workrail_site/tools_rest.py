@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 REQUEST_KEY = "Idempotency-Key"
 MAX_REQUEST_KEY_CHARACTERS = 200
 # Tools that begin something and know the name of the request.
-_NAMED = frozenset({("rail", "start_workflow")})
+_NAMED = frozenset({("rail", "start_workflow"), ("navigation", "nav_start")})
 
 
 class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -77,7 +77,7 @@ class ToolView(APIView):
         if key and not tool.hints.idempotent and not tool.hints.read_only and (dialect, tool.name) not in _NAMED:
             raise InvalidInputError(
                 f"{tool.name} does not take {REQUEST_KEY}: called again, it begins something again.",
-                suggestion="Leave the header out, or begin the run with start_workflow of the rail.",
+                suggestion="Leave the header out, or begin the run with start_workflow of the rail, or nav_start of navigation.",
             )
         return key
 
@@ -86,7 +86,7 @@ def _told(tool: "Tool") -> ToolAnswer:
     said = tool.declaration()
     return ToolAnswer(
         name=tool.name,
-        title=said["title"],
+        title=tool.hints.title,
         description=said["description"],
         input_schema=said["inputSchema"],
         annotations=said["annotations"],

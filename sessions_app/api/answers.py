@@ -431,6 +431,7 @@ class ReplyAnswer(Shape, frozen=True):
     retryable: bool | msgspec.UnsetType = msgspec.UNSET
     validation: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     assessment_followup: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    recorded_before: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class NotedSession(Shape, frozen=True):

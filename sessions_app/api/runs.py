@@ -5,6 +5,7 @@ import re
 from uuid import UUID
 
 import msgspec
+import orjson
 from rest_framework.views import APIView
 
 from sessions_app.api.answers import (
@@ -31,11 +32,14 @@ from sessions_app.api.bodies import (
     StopBody,
     TreeQuery,
 )
+from sessions_app.engine.submissions import Submission
+from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors import nodes, records, runs as runs_read
 from sessions_app.selectors.runs import RunFilters
 from sessions_app.services.moves import runs
 from sessions_app.services.moves.beginning import start_run
-from sessions_app.services.moves.speech import house_speech
+from sessions_app.services.moves.repeated import beside
+from sessions_app.services.moves.speech import Reply, house_speech
 from sessions_app.services.people import gaps, stops
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.engine.errors import InvalidInputError, NotFoundError
@@ -94,7 +98,7 @@ class ContinuationView(APIView):
             entropy=os.urandom,
             speech=house_speech(),
         )
-        return msgspec.Raw(reply.data)
+        return _replied(call, reply, TokenKind.ACK, body.ack_token, body.submission())
 
 
 class RehydrationView(APIView):
@@ -118,7 +122,7 @@ class BookmarkView(APIView):
             entropy=os.urandom,
             speech=house_speech(),
         )
-        return msgspec.Raw(reply.data)
+        return _replied(call, reply, TokenKind.CHECKPOINT, body.checkpoint_token, body.submission())
 
 
 class RunView(APIView):
@@ -219,6 +223,12 @@ class ResumptionView(APIView):
     @operation(summary="Let a paused run go on; a signed-in person only", status=204)
     def post(self, *, call: Call, run: str) -> None:
         stops.resume_run(actor=call.actor, run_id=_run(run), now=call.now, entropy=os.urandom)
+
+
+def _replied(call: Call, reply: Reply, kind: TokenKind, token: str, submission: Submission) -> msgspec.Raw:
+    """As it was recorded, with a word on content that was not."""
+    more = beside(actor=call.actor, reply=reply, kind=kind, token=token, submission=submission)
+    return msgspec.Raw(orjson.dumps({**reply.value, **more}) if more else reply.data)
 
 
 def _run(text: str) -> UUID:

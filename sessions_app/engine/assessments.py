@@ -21,6 +21,13 @@ def wanted(program: Program, item: Step) -> Iterator[str]:
         )
 
 
+def forms(program: Program, item: Step) -> Iterator[dict[str, Any]]:
+    """What to hand in, with places for the levels."""
+    for assessment in _assessments_of(program, item):
+        levels = {dimension.id: f"<{' | '.join(dimension.levels)}>" for dimension in assessment.dimensions}
+        yield {"kind": ASSESSMENT_KIND, "assessmentId": assessment.id, "dimensions": levels}
+
+
 def _purpose(judged: Assessment | Dimension) -> str:
     said = judged.purpose.strip().rstrip(".")
     return f" (what is judged: {said})" if said else ""

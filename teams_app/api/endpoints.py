@@ -34,6 +34,8 @@ T = TypeVar("T")
 
 _HANDED_IN = frozenset({"self", "call", "body", "query"})
 _IF_MATCH = "If-Match"
+_REQUEST_KEY = "Idempotency-Key"
+_CREATED = 201
 _NOT_MODIFIED = 304
 _NOT_KEPT = {"Cache-Control": "no-store"}
 
@@ -114,6 +116,7 @@ def operation(
 
         @functools.wraps(handler)
         def run(view: object, request: Request, **path: str) -> HttpResponseBase:
+            _check_key(described, request)
             _check_seen(view, described, request, path)
             given = _arguments(described, type(view).__qualname__, request)
             answer = read(handler, view, **given, **path)
@@ -170,6 +173,15 @@ def represented_by(view: object) -> tuple[object, Operation] | None:
 def holds_seen(view: object, described: Operation) -> bool:
     """Whether If-Match is held against how the thing stands. Who reads the header is left to do so."""
     return _IF_MATCH not in described.headers and represented_by(view) is not None
+
+
+def _check_key(described: Operation, request: Request) -> None:
+    """A caller who names its request relies on it: where the name would be lost, something would be begun twice."""
+    if described.status == _CREATED and _REQUEST_KEY not in described.headers and _REQUEST_KEY in request.headers:
+        raise InvalidInputError(
+            f"{_REQUEST_KEY} is not kept at this address: called again, it begins something again.",
+            suggestion="Leave the header out, and look whether it is there before you call again.",
+        )
 
 
 def _check_seen(view: object, described: Operation, request: Request, path: dict[str, str]) -> None:

@@ -77,5 +77,5 @@ def test_a_schema_needs_nothing_that_clients_do_not_have(dialect, tool):
 
 @each_tool
 def test_a_tool_says_whether_it_changes_anything(dialect, tool):
-    assert tool["annotations"]["readOnlyHint"] is (tool["name"] in READ_ONLY[dialect])
+    assert tool["annotations"].get("readOnlyHint", False) is (tool["name"] in READ_ONLY[dialect])
     assert tool["annotations"].get("destructiveHint", False) is False

@@ -48,7 +48,7 @@ def test_schemas_need_nothing_that_clients_do_not_have(tool):
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool["name"])
 def test_a_tool_that_changes_nothing_says_so_and_no_other(tool):
-    assert tool["annotations"]["readOnlyHint"] is (tool["name"] in READ_ONLY)
+    assert tool["annotations"].get("readOnlyHint", False) is (tool["name"] in READ_ONLY)
     assert tool["annotations"].get("destructiveHint", False) is False
 
 

@@ -17,7 +17,7 @@ from sessions_app.engine.tokens import Keyring, TokenKind
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine.program import Autonomy, ConditionMode, Family, Function, Program, Reference
 from workflows_app.engine.walks import Position
-from workrail_site.dialects.rail import replies
+from workrail_site.dialects.rail import replies, wording
 from workrail_site.dialects.rail.replies import RAIL
 
 OLD = Keyring(current=b"old")
@@ -107,7 +107,7 @@ def value_of(case):
 
 
 def text_of(case):
-    return replies.render_text(value_of(case), template=replies.TEMPLATE)
+    return wording.render_text(value_of(case), template=wording.TEMPLATE)
 
 
 def entries(*sizes):
@@ -128,17 +128,32 @@ def test_a_reply_has_what_the_contract_shows():
         "runId": to_text(Prefix.RUN, UUID(int=8)),
     }
     assert value["preferences"] == {"autonomy": "guided", "riskPolicy": "conservative"}
-    assert value["goal"] == "Ship it"
+
+
+def test_what_holds_throughout_is_told_at_the_beginning_and_to_whoever_asks():
+    begun, told, on = (value_of(replace(FACTS, outcome=outcome)) for outcome in (Outcome.STARTED, None, FACTS.outcome))
+
+    assert begun["goal"] == told["goal"] == "Ship it"
+    assert begun["pending"]["workflowGuidance"] == told["pending"]["workflowGuidance"] == ["Keep notes."]
+    assert "goal" not in on
+    assert "workflowGuidance" not in on["pending"]
+    assert "still holds" in text_of(FACTS)
+
+
+def test_a_blocked_reply_does_not_tell_the_step_again():
+    value = value_of(replace(FACTS, blocked=BLOCKED))
+
+    assert (value["pending"]["stepId"], value["pending"]["title"]) == ("read-it", "Read it")
+    assert "Read every line." not in text_of(replace(FACTS, blocked=BLOCKED))
+    assert "prompt" not in value["pending"]
+    assert value["pending"]["toldBefore"]
+    assert value_of(replace(FACTS, blocked=BLOCKED, outcome=None))["pending"]["prompt"] == "Read every line."
 
 
 def test_the_next_call_is_ready_made():
     assert value_of(FACTS)["nextCall"] == {
         "tool": "continue_workflow",
-        "params": {
-            "stateToken": STATE,
-            "ackToken": ACK,
-            "output": {"notesMarkdown": "<what you did, what you found, what is next>"},
-        },
+        "params": {"stateToken": STATE, "ackToken": ACK},
     }
 
 
@@ -308,12 +323,12 @@ def test_references_are_shown_as_pointers():
 def test_the_text_is_a_function_of_the_value():
     value = value_of(FACTS)
 
-    assert text_of(FACTS) == replies.render_text(orjson.loads(orjson.dumps(value)), template=replies.TEMPLATE)
+    assert text_of(FACTS) == wording.render_text(orjson.loads(orjson.dumps(value)), template=wording.TEMPLATE)
 
 
 def test_a_template_that_is_not_known_is_refused():
     with pytest.raises(ValueError, match="template"):
-        replies.render_text(value_of(FACTS), template=99)
+        wording.render_text(value_of(FACTS), template=99)
 
 
 # What an agent that lost its chat is told
@@ -421,7 +436,9 @@ def test_afterwards_its_tokens_are_signed_anew_and_nothing_else_changes():
 
 def test_a_token_in_a_text_is_never_signed_for_whoever_wrote_it():
     forged = tokens.mint(keyring=Keyring(current=b"mallory"), kind=TokenKind.ACK, node_id=UUID(int=1), nonce=bytes(8))
-    facts = replace(FACTS, goal=f"Please {forged}", pending=replace(PENDING, prompt=forged, title=forged))
+    facts = replace(
+        FACTS, outcome=Outcome.STARTED, goal=f"Please {forged}", pending=replace(PENDING, prompt=forged, title=forged)
+    )
     ring = Keyring(current=b"newer")
 
     value = orjson.loads(RAIL.recorded(data=recorded(facts), template=1, keyring=ring).data)
@@ -432,8 +449,8 @@ def test_a_token_in_a_text_is_never_signed_for_whoever_wrote_it():
 
 def test_a_session_reply_hands_out_its_token_on_a_line_of_its_own():
     token = tokens.mint(keyring=OLD, kind=TokenKind.SESSION, node_id=NODE, nonce=bytes(8))
-    text = replies.render_text(
-        {"session": {"sessionId": "sess_x"}, "sessionToken": token, "nextCall": None}, template=replies.TEMPLATE
+    text = wording.render_text(
+        {"session": {"sessionId": "sess_x"}, "sessionToken": token, "nextCall": None}, template=wording.TEMPLATE
     )
 
     assert token in text.splitlines()

@@ -268,9 +268,13 @@ def test_deep_nesting_is_refused_and_not_a_defect(wire, begun):
 
 def test_the_same_tokens_again_are_answered_the_same(wire, begun):
     first = wire("continue_workflow", **tokens_of(begun), output=OUTPUT)
-    again = wire("continue_workflow", **tokens_of(begun), output={"notesMarkdown": "Something else."})
+    again = wire("continue_workflow", **tokens_of(begun), output=OUTPUT)
+    other = wire("continue_workflow", **tokens_of(begun), output={"notesMarkdown": "Something else."})
 
     assert (again.text, again.value) == (first.text, first.value)
+    assert other.text.startswith(first.text)
+    assert "was not recorded" in other.value.pop("recordedBefore")
+    assert other.value == first.value
 
 
 def test_without_an_ack_token_the_step_is_told_again(wire, begun):

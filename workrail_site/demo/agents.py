@@ -150,7 +150,7 @@ class Agent:
             {"workflow_id": workflow_id},
             lambda: start_run(
                 actor=self.actor,
-                beginning=beginning_of(workflow_id, variables),
+                beginning=beginning_of(workflow_id, variables, request_key=""),
                 now=self.clock.now,
                 entropy=os.urandom,
                 speech=NAVIGATION,

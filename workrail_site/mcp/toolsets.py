@@ -54,9 +54,10 @@ class Hints:
     declares: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Of a tool that changes nothing, that is all there is to say: the other hints are of those that do."""
-        changes = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": self.idempotent}
-        return {**({"readOnlyHint": True} if self.read_only else changes), "openWorldHint": False}
+        """What is not as a client takes it to be when nothing is said."""
+        if self.read_only:
+            return {"readOnlyHint": True}
+        return {"destructiveHint": False, **({"idempotentHint": True} if self.idempotent else {})}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,12 +95,11 @@ class Tool:
         return reply
 
     def declaration(self) -> dict[str, Any]:
-        """As `tools/list` prints it. A tool has an output schema only where its contract asks for it: some clients hold even
-        a refusal against one.
+        """As `tools/list` prints it, in as few words as do. A tool has an output schema only where its contract asks for it:
+        some clients hold even a refusal against one.
         """
         return {
             "name": self.name,
-            "title": self.hints.title,
             "description": self.description,
             "inputSchema": dict(self.schema) if self.hints.bounds else advertised(self.schema),
             "annotations": self.hints.as_json(),

@@ -311,6 +311,8 @@ def _digest_of(beginning: Beginning) -> bytes:
         "observations": {key.value: value for key, value in beginning.observations.items()},
         "sessionId": str(beginning.session_id or ""),
         "title": beginning.title,
+        **({} if beginning.dialect is Dialect.RAIL else {"dialect": beginning.dialect.value}),
+        **({} if beginning.parent_state is None else {"parentState": beginning.parent_state}),
     }
     try:
         body = canonical.canonical_bytes(asked)

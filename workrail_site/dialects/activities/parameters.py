@@ -22,20 +22,18 @@ class Entry(BaseModel):
 
 
 class StepEntry(Entry):
-    step_id: str = Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The id of a step that you did.")
-    output: str = Field(description="What came of it, with its evidence, in a line or two.")
+    step_id: str = Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="A step that you did.")
+    output: str = Field(description="What came of it, with evidence.")
     artifacts: list[dict[str, Any]] | None = Field(
-        None, max_length=MAX_ARTIFACTS, description="What the step asks for beside words: objects with a kind."
+        None, max_length=MAX_ARTIFACTS, description="Objects with a kind, if asked for."
     )
-    context: dict[str, Any] | None = Field(None, description="Variables that the step found out, by name.")
+    context: dict[str, Any] | None = Field(None, description="Variables that it found out.")
 
 
 class ActivityEntry(Entry):
-    activity_id: str = Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The id of an activity.")
-    outcome: str = Field(description="What came of it, for example completed.")
-    transition_condition: str | None = Field(
-        None, max_length=MAX_CLAIM_CHARACTERS, description="The condition by which it was left, or default."
-    )
+    activity_id: str = Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="Its id.")
+    outcome: str = Field(description="For example completed.")
+    transition_condition: str | None = Field(None, max_length=MAX_CLAIM_CHARACTERS, description="By which it was left.")
 
 
 SessionToken = Annotated[
@@ -43,66 +41,62 @@ SessionToken = Annotated[
     Field(
         min_length=1,
         max_length=MAX_TOKEN_CHARACTERS,
-        description="Copied exactly from the latest reply (ses.v1.…).",
+        description="Copied exactly from the latest reply.",
     ),
 ]
 ActivityId = Annotated[
-    str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The id of an activity of the workflow.")
+    str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="An activity of the workflow.")
 ]
 NextActivityId = Annotated[
     str,
     Field(
         min_length=1,
         max_length=MAX_ID_CHARACTERS,
-        description="Where to go: initialActivity of get_workflow at first, then a target of the current activity's "
-        "transitions. workflow-end ends the run.",
+        description="initialActivity of get_workflow at first, then a target of the transitions. workflow-end ends the run.",
     ),
 ]
 TransitionCondition = Annotated[
     str | None,
     Field(
         max_length=MAX_CLAIM_CHARACTERS,
-        description="The condition of the transition that you take, as it is written there, for example "
-        "plan_approved == true; default for the one without a condition. The server compares it with its own reading.",
+        description="The condition of the transition that you take, as written; default for the one without.",
     ),
 ]
 StepManifest = Annotated[
     list[StepEntry] | None,
     Field(
         max_length=MAX_ENTRIES,
-        description="What you did in the activity that you leave: its steps in order, each with what came of it.",
+        description="The steps of the activity that you leave, in order.",
     ),
 ]
 ActivityManifest = Annotated[
     list[ActivityEntry] | None,
-    Field(max_length=MAX_ENTRIES, description="The activities done so far, with their outcomes. Advisory."),
+    Field(max_length=MAX_ENTRIES, description="The activities done so far. Advisory."),
 ]
 CheckpointId = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The id of a checkpoint of the activity."),
+    Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="A checkpoint of the activity."),
 ]
 OptionId = Annotated[
     str | None,
-    Field(max_length=MAX_ID_CHARACTERS, description="The option that your user chose."),
+    Field(max_length=MAX_ID_CHARACTERS, description="That your user chose."),
 ]
 AutoAdvance = Annotated[
     bool | None,
-    Field(
-        description="true: take the default option, where the checkpoint does not block and its autoAdvanceMs is over."
-    ),
+    Field(description="true: the default, if it does not block and autoAdvanceMs is over."),
 ]
 ConditionNotMet = Annotated[
     bool | None,
-    Field(description="true: the condition of the checkpoint is false, so it is not asked."),
+    Field(description="true: its condition is false, so it is not asked."),
 ]
 Summary = Annotated[
     bool,
-    Field(description="true: rules, variables and the activities by name. false: the whole definition."),
+    Field(description="false: the whole definition."),
 ]
 TraceTokens = Annotated[
     list[str] | None,
     Field(
         max_length=MAX_TRACE_TOKENS,
-        description="Trace tokens that next_activity gave you (tr.v1.…). Without them the trace of this session is told.",
+        description="Of next_activity (tr.v1.…); else of this session.",
     ),
 ]

@@ -20,85 +20,67 @@ class ActionName(StrEnum):
 
 WorkflowId = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="An id of list_workflows."),
+    Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="Of list_workflows."),
 ]
 OptionalWorkflowId = Annotated[
     str | None,
-    Field(max_length=MAX_ID_CHARACTERS, description="Its own skills come first; without it all are meant."),
+    Field(max_length=MAX_ID_CHARACTERS, description="Its own come first."),
 ]
 InitialVariables = Annotated[
     dict[str, Any] | None,
     Field(
-        description="What is known before the run begins, by variable name. The workflow's conditions and loops read it: "
-        "get_workflow names the variables. Lists for loops may also come later, with advance_loop. A "
-        "workflow that another run triggers is begun with the initial_variables that availableActions of that run prints: "
-        "parent_state in them is that run's state, and it waits until this one is complete."
+        description="What is known, by variable name (get_workflow names them). Of a triggered workflow: as availableActions "
+        "prints them, with parent_state; the other run waits for this one."
     ),
 ]
 State = Annotated[
     str,
     Field(
         max_length=MAX_TOKEN_CHARACTERS,
-        description="Copied exactly from the latest reply (st.v1.…).",
+        description="Copied exactly from the latest reply.",
     ),
 ]
 Action = Annotated[
     ActionName,
-    Field(description="One of those that availableActions of the latest reply lists as required or optional."),
+    Field(description="Of availableActions, required or optional."),
 ]
 StepId = Annotated[
     str | None,
-    Field(max_length=MAX_ID_CHARACTERS, description="For complete_step: the step that is done, or a loop to be left."),
+    Field(max_length=MAX_ID_CHARACTERS, description="Done, or a loop to be left."),
 ]
-CheckpointId = Annotated[
-    str | None, Field(max_length=MAX_ID_CHARACTERS, description="For respond_to_checkpoint: the checkpoint that waits.")
-]
+CheckpointId = Annotated[str | None, Field(max_length=MAX_ID_CHARACTERS, description="That waits.")]
 OptionId = Annotated[
     str | None,
-    Field(max_length=MAX_ID_CHARACTERS, description="For respond_to_checkpoint: the option that your user chose."),
+    Field(max_length=MAX_ID_CHARACTERS, description="That your user chose."),
 ]
-TargetId = Annotated[
-    str | None, Field(max_length=MAX_ID_CHARACTERS, description="For transition: the activity to go to.")
-]
-LoopId = Annotated[
-    str | None, Field(max_length=MAX_ID_CHARACTERS, description="For advance_loop: the loop to begin or to turn.")
-]
+TargetId = Annotated[str | None, Field(max_length=MAX_ID_CHARACTERS, description="To go to.")]
+LoopId = Annotated[str | None, Field(max_length=MAX_ID_CHARACTERS, description="To begin or turn.")]
 LoopItems = Annotated[
     list[Any] | None,
-    Field(
-        description="For advance_loop: what the loop runs over, one entry for each round. It replaces what was known."
-    ),
+    Field(description="One entry for each round; replaces what was known."),
 ]
-Notes = Annotated[str | None, Field(description="For complete_step: what you did, what you found, what is next.")]
+Notes = Annotated[str | None, Field(description="What you did and found, what is next.")]
 Artifacts = Annotated[
     list[dict[str, Any]] | None,
-    Field(max_length=MAX_ARTIFACTS, description="For complete_step: what the step asks for, objects with a kind."),
+    Field(max_length=MAX_ARTIFACTS, description="Objects with a kind."),
 ]
 Context = Annotated[
     dict[str, Any] | None,
-    Field(description="For complete_step: variables that it found out, by name. null takes one back."),
+    Field(description="Variables that it found out; null takes one back."),
 ]
-ActivityId = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The activity's id.")]
-FromActivity = Annotated[
-    str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The activity that would be left.")
-]
-ToActivity = Annotated[
-    str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The activity that would be entered.")
-]
-KnownCheckpointId = Annotated[
-    str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The checkpoint's id within its activity.")
-]
+ActivityId = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="Its id.")]
+FromActivity = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="To be left.")]
+ToActivity = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="To be entered.")]
+KnownCheckpointId = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="Its id.")]
 SkillId = Annotated[
     str,
-    Field(
-        min_length=1, max_length=MAX_ID_CHARACTERS, description="The skill's id, as get_skills or an activity names it."
-    ),
+    Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="As get_skills names it."),
 ]
 Index = Annotated[
     str,
     Field(
         min_length=1,
         max_length=MAX_ID_CHARACTERS,
-        description="Its number or name in the list.",
+        description="Its number or name.",
     ),
 ]

@@ -39,11 +39,17 @@ def action_of(
             assert_never(name)
 
 
-def beginning_of(workflow_id: str, variables: Mapping[str, Any]) -> Beginning:
+def beginning_of(workflow_id: str, variables: Mapping[str, Any], *, request_key: str) -> Beginning:
     """The reserved variable is the state of the run that triggers this one, and no variable."""
     given = dict(variables)
     parent_state = str(given.pop(PARENT_STATE)) if PARENT_STATE in given else None
-    return Beginning(workflow_id=workflow_id, context=given, dialect=Dialect.NAVIGATION, parent_state=parent_state)
+    return Beginning(
+        workflow_id=workflow_id,
+        context=given,
+        dialect=Dialect.NAVIGATION,
+        parent_state=parent_state,
+        request_key=request_key,
+    )
 
 
 def _needed(name: ActionName, **given: str | None) -> dict[str, str]:

@@ -15,7 +15,7 @@ from workrail_site.dialects.navigation.printing import told
 from workrail_site.dialects.navigation.readings import action_of, beginning_of
 from workrail_site.dialects.navigation.situations import NAVIGATION, pending_checkpoint
 from workrail_site.mcp.answers import ToolReply
-from workrail_site.mcp.calling import acting
+from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
@@ -29,18 +29,15 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
     def nav_start(
         self, *, workflow_id: given.WorkflowId, initial_variables: given.InitialVariables = None
     ) -> ToolReply:
-        """Begins a run of a workflow and tells its first situation: position, available actions, and the state to go on with.
-
-        Each call begins another run. To look again at one that is under way, call nav_situation with its state.
-        """
-        beginning = beginning_of(workflow_id.strip(), initial_variables or {})
+        """Begins a run and tells its first situation: position, available actions, state. Each call begins another run."""
+        beginning = beginning_of(workflow_id.strip(), initial_variables or {}, request_key=caller().request_key)
         return _printed(
             start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=NAVIGATION)
         )
 
     @hinted(Hints(title="Where a run stands", read_only=True, idempotent=True))
     def nav_situation(self, *, state: given.State) -> ToolReply:
-        """Tells where the run stands and what can be done, without changing anything. Use it after a pause or a lost chat."""
+        """Tells where the run stands and what can be done: after a pause or a lost chat."""
         return _printed(steered.read_situation(actor=acting(), state_token=state, speech=NAVIGATION))
 
     @hinted(Hints(title="Act on a run", idempotent=True))
@@ -61,9 +58,9 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
     ) -> ToolReply:
         """Does one of the available actions and tells the new situation.
 
-        complete_step needs step_id, and notes, artifacts or context where the step asks for them; respond_to_checkpoint checkpoint_id and option_id; transition activity_id; advance_loop
-        loop_id, and loop_items where the list is not known yet. A refused action answers success false with an error code,
-        and the state is as it was. The same call again is answered the same and changes nothing.
+        complete_step needs step_id, and notes, artifacts or context where the step asks; respond_to_checkpoint checkpoint_id and
+        option_id; transition activity_id; advance_loop loop_id, and loop_items where the list is unknown. A refused one answers
+        success false. The same call again is answered the same.
         """
         asked = action_of(
             action,
@@ -87,25 +84,22 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
 
     @hinted(Hints(title="The checkpoint that waits", read_only=True, idempotent=True))
     def nav_checkpoint(self, *, state: given.State) -> ToolReply:
-        """Tells the question that blocks the run, with its options, or that there is none. Show it to your user."""
+        """The question that blocks the run, with its options: show it to your user."""
         return told(pending_checkpoint(steered.read_checkpoint(actor=acting(), state_token=state)))
 
     @hinted(Hints(title="List workflows", read_only=True, idempotent=True))
     def list_workflows(self) -> ToolReply:
-        """Lists every workflow that can be started: id, title, version, and what it is for."""
+        """Lists the workflows that can be started."""
         return definitions.workflows()
 
     @hinted(Hints(title="Read a workflow", read_only=True, idempotent=True))
     def get_workflow(self, *, workflow_id: given.WorkflowId) -> ToolReply:
-        """Reads a definition: rules, variables and activities. Of one that is too long for a reply the activities are named only.
-
-        Such a reply says summarized; read its activities one by one with get_workflow_activity.
-        """
+        """Reads a definition: rules, variables, activities. If it says summarized, read each with get_workflow_activity."""
         return definitions.workflow(workflow_id.strip())
 
     @hinted(Hints(title="Read an activity of a workflow", read_only=True, idempotent=True))
     def get_workflow_activity(self, *, workflow_id: given.WorkflowId, activity_id: given.ActivityId) -> ToolReply:
-        """Reads one activity: what its steps ask for, its checkpoints, loops, transitions and skills. Read it on entering it."""
+        """Reads an activity: steps, checkpoints, loops, transitions, skills. Read it on entering it."""
         return definitions.activity_of(workflow_id.strip(), activity_id.strip())
 
     @hinted(Hints(title="Read a checkpoint", read_only=True, idempotent=True))
@@ -116,77 +110,74 @@ class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no t
         activity_id: given.ActivityId,
         checkpoint_id: given.KnownCheckpointId,
     ) -> ToolReply:
-        """Reads the definition of a checkpoint, with the effects that its options have."""
+        """Reads a checkpoint, with the effects of its options."""
         return definitions.checkpoint_of(workflow_id.strip(), activity_id.strip(), checkpoint_id.strip())
 
     @hinted(Hints(title="Check a transition", read_only=True, idempotent=True))
     def validate_transition(
         self, *, workflow_id: given.WorkflowId, from_activity: given.FromActivity, to_activity: given.ToActivity
     ) -> ToolReply:
-        """Tells whether the definition knows a way between two activities: a transition, a decision, or an option's effect.
-
-        Whether that way is open in a run, availableActions of its latest reply tells.
-        """
+        """Tells whether the definition knows a way between two activities. Whether it is open, availableActions tells."""
         return definitions.transition(workflow_id.strip(), from_activity.strip(), to_activity.strip())
 
     @hinted(Hints(title="Check the server", read_only=True, idempotent=True))
     def health_check(self) -> ToolReply:
-        """Tells whether the server answers, and how many workflows can be started."""
+        """Tells whether the server answers."""
         return definitions.health()
 
     @hinted(Hints(title="Index of activities", read_only=True, idempotent=True))
     def get_activities(self) -> ToolReply:
-        """The way in: every goal that the workflows serve, the words users have for it, and the skill to load for it."""
+        """The way in: every goal that the workflows serve, and the skill to load for it."""
         return definitions.activities()
 
     @hinted(Hints(title="Read an activity", read_only=True, idempotent=True))
     def get_activity(self, *, activity_id: given.ActivityId) -> ToolReply:
-        """Reads an activity by its id alone, wherever it stands, and names the skill to load next."""
+        """Reads an activity by its id alone, and names the skill to load next."""
         return definitions.activity(activity_id.strip())
 
     @hinted(Hints(title="Read the rules", read_only=True, idempotent=True))
     def get_rules(self) -> ToolReply:
-        """Reads the rules that hold in every workflow. Read them once before you begin."""
+        """The rules that hold in every workflow. Read them before you begin."""
         return material.rules()
 
     @hinted(Hints(title="Index of skills", read_only=True, idempotent=True))
     def get_skills(self) -> ToolReply:
-        """Tells what each skill can do: the universal ones, and those of each workflow."""
+        """Tells what each skill can do."""
         return material.skills()
 
     @hinted(Hints(title="List skills", read_only=True, idempotent=True))
     def list_skills(self, *, workflow_id: given.OptionalWorkflowId = None) -> ToolReply:
-        """Lists skills: all of them, or with a workflow_id that workflow's beside the universal ones."""
+        """Lists all skills, or a workflow's beside the universal ones."""
         return material.skill_list(_given(workflow_id))
 
     @hinted(Hints(title="Read a skill", read_only=True, idempotent=True))
     def get_skill(self, *, skill_id: given.SkillId, workflow_id: given.OptionalWorkflowId = None) -> ToolReply:
-        """Reads how to do something. The workflow's own skill goes before the universal one of the same id."""
+        """Reads how to do something."""
         return material.skill(skill_id.strip(), _given(workflow_id))
 
     @hinted(Hints(title="List resources", read_only=True, idempotent=True))
     def list_workflow_resources(self, *, workflow_id: given.WorkflowId) -> ToolReply:
-        """Lists the guides of a workflow by number and title."""
+        """Lists the guides of a workflow."""
         return material.resources(workflow_id.strip())
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
     def get_resource(self, *, workflow_id: given.WorkflowId, index: given.Index) -> ToolReply:
-        """Reads a guide of a workflow as it was written."""
+        """Reads a guide of a workflow."""
         return material.resource(workflow_id.strip(), index)
 
     @hinted(Hints(title="List templates", read_only=True, idempotent=True))
     def list_templates(self, *, workflow_id: given.WorkflowId) -> ToolReply:
-        """Lists the templates for the documents that a workflow asks for, by number and title."""
+        """Lists the templates of a workflow."""
         return material.templates(workflow_id.strip())
 
     @hinted(Hints(title="Read a template", read_only=True, idempotent=True))
     def get_template(self, *, workflow_id: given.WorkflowId, index: given.Index) -> ToolReply:
-        """Reads a template to fill in, as it was written."""
+        """Reads a template to fill in."""
         return material.template(workflow_id.strip(), index)
 
     @hinted(Hints(title="Discover what there is", read_only=True, idempotent=True))
     def discover_resources(self) -> ToolReply:
-        """Tells everything that can be read here: workflows, resources, templates, activities and skills, and by which tool."""
+        """Tells what can be read here, and by which tool."""
         return material.discover()
 
 

@@ -13,50 +13,49 @@ AgentId = Annotated[
     str,
     Field(
         max_length=MAX_AGENT_CHARACTERS,
-        description="Who you are, for example orchestrator or worker-1. The trace tells agents apart by it.",
+        description="Who you are, for example worker-1.",
     ),
 ]
 WorkflowId = Annotated[
     str | None,
     Field(
         max_length=MAX_ID_CHARACTERS,
-        description="The workflow's id, as list_workflows prints it. Without it and without a session_token it is meta.",
+        description="Of list_workflows; else meta.",
     ),
 ]
 ParentToken = Annotated[
     str | None,
     Field(
         max_length=MAX_TOKEN_CHARACTERS,
-        description="The token of the session that starts this one as its child.",
+        description="Of the session that starts this one as its child.",
     ),
 ]
 ExistingToken = Annotated[
     str | None,
     Field(
         max_length=MAX_TOKEN_CHARACTERS,
-        description="The token of a session to go on with: to come back to it, or to join it as a worker.",
+        description="Of a session to come back to, or to join as a worker.",
     ),
 ]
 CheckpointHandle = Annotated[
     str | None,
     Field(
         max_length=MAX_TOKEN_CHARACTERS,
-        description="The checkpoint_handle that the worker yielded, copied exactly. Preferred.",
+        description="Of the worker, copied exactly.",
     ),
 ]
 InPlaceOfHandle = Annotated[
     str | None,
     Field(
         max_length=MAX_TOKEN_CHARACTERS,
-        description="In place of checkpoint_handle, when you have only the session's token.",
+        description="In place of checkpoint_handle.",
     ),
 ]
 StepId = Annotated[
     str | None,
     Field(
         max_length=MAX_ID_CHARACTERS,
-        description="A step of the current activity, also within its loops. Without it the skill of the whole activity is "
-        "meant, or that of the workflow before the first one.",
+        description="A step of the current activity; else the activity itself, or the workflow before the first one.",
     ),
 ]
 ResourceId = Annotated[
@@ -64,6 +63,6 @@ ResourceId = Annotated[
     Field(
         min_length=1,
         max_length=MAX_ID_CHARACTERS,
-        description='A string: "03" is of this workflow, "meta/01" of the one that is named.',
+        description='"03" is of this workflow, "meta/01" of the one named.',
     ),
 ]

@@ -49,14 +49,14 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
 
     @hinted(Hints(title="How to begin", read_only=True, idempotent=True))
     def discover(self) -> ToolReply:
-        """The way in: the server's name and version, and how to list workflows and begin. Call it before anything else."""
+        """The way in: how to list workflows and begin. Call it first."""
         procedure = bootstrap_text(acting())
         value = {"server": SERVER, "version": VERSION, "discovery": procedure}
         return ToolReply(text=f"server: {SERVER}\nversion: {VERSION}\n\n{procedure}", value=value)
 
     @hinted(Hints(title="List workflows", read_only=True, idempotent=True))
     def list_workflows(self) -> ToolReply:
-        """Lists the workflows that can be started: id, title, version, and the tags to match the user's goal against."""
+        """Lists the workflows that can be started, with tags to match the user's goal against."""
         return listed(
             "workflows",
             [
@@ -67,7 +67,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
 
     @hinted(Hints(title="Check the server", read_only=True, idempotent=True))
     def health_check(self) -> ToolReply:
-        """Tells whether the server answers, its version, how many workflows there are, and since when it runs."""
+        """Tells whether the server answers."""
         return told(health(acting(), server=SERVER))
 
     @hinted(Hints(title="Start a session"))
@@ -79,11 +79,9 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         parent_session_token: given.ParentToken = None,
         session_token: given.ExistingToken = None,
     ) -> ToolReply:
-        """Begins a session, goes on with the one of session_token, or begins a child of the one of parent_session_token.
+        """Begins a session, goes on with that of session_token (inherited), or begins a child of that of parent_session_token.
 
-        Without workflow_id and session_token it is a session of meta. With a session_token the workflow is that of the token,
-        and the reply says inherited. A token signed with a retired key says adopted; one that names nothing says recovered: a
-        fresh session, whose state you must restore from what you saved.
+        A reply that says recovered is of a fresh session, whose state you must restore from what you saved.
         """
         refuse_two_tokens(session_token, parent_session_token)
         begun = begin(
@@ -102,19 +100,13 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
 
     @hinted(Hints(title="Where a session stands", read_only=True, idempotent=True))
     def get_workflow_status(self, *, session_token: handing.SessionToken) -> ToolReply:
-        """Tells where the session stands: active, blocked or completed, its activity, those done, and the last checkpoint.
-
-        Use it to come back to a session, and while a checkpoint is open.
-        """
+        """Tells where the session stands."""
         held = standing(session_token, dialect=Dialect.ORCHESTRATOR)
         return tokened(status_of(actor=acting(), held=held), token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Read the workflow", read_only=True, idempotent=True))
     def get_workflow(self, *, session_token: handing.SessionToken, summary: handing.Summary = True) -> ToolReply:
-        """Reads the workflow's primary skill, and below --- its rules, variables, modes, initialActivity and activities.
-
-        summary=false gives the whole definition; one that is too long for a reply comes summarized.
-        """
+        """Reads the workflow: primary skill, and below --- rules, variables, activities."""
         held = ungated(session_token)
         skill = Shelf(actor=acting(), program=held.program).primary()
         return workflow_reply(skill, held=held, summary=summary, warnings=notices_of(held))
@@ -129,10 +121,8 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         step_manifest: handing.StepManifest = None,
         activity_manifest: handing.ActivityManifest = None,
     ) -> ToolReply:
-        """For the orchestrator: goes to an activity and confirms its id and name. Its definition is told by get_activity.
-
-        Send a step_manifest of the activity that you leave. Refused while a checkpoint is open. What the server finds
-        otherwise than you claim comes as a warning and stops nothing. Keep trace_token for get_trace.
+        """For the orchestrator: goes to an activity, which the worker reads by get_activity. Send a step_manifest of the one that
+        you leave. Warnings stop nothing. Keep trace_token for get_trace.
         """
         target = move_to(activity_id, transition_condition, step_manifest, activity_manifest)
         handed = moving(
@@ -142,10 +132,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
 
     @hinted(Hints(title="Read the activity", read_only=True, idempotent=True))
     def get_activity(self, *, session_token: handing.SessionToken) -> ToolReply:
-        """For the worker: reads the whole activity that the orchestrator entered.
-
-        It has the steps, checkpoints, loops, decisions, transitions, rules and skills: all that is needed to do it.
-        """
+        """For the worker: reads the whole activity that the orchestrator entered."""
         held = ungated(session_token)
         said = whole_activity(held.program, current_activity(held))
         headers = {"session_token": held.token}
@@ -155,10 +142,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
     def yield_checkpoint(
         self, *, session_token: handing.SessionToken, checkpoint_id: handing.CheckpointId
     ) -> ToolReply:
-        """For the worker: asks a checkpoint of the current activity, and gives the handle to hand to the orchestrator.
-
-        Most tools are blocked until it is resolved. Hand the handle over in a <checkpoint_yield> block and stop.
-        """
+        """For the worker: asks a checkpoint. Hand over its handle in a <checkpoint_yield> block and stop."""
         name = checkpoint_id.strip()
         handed = moving(
             session_token,
@@ -169,7 +153,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
 
     @hinted(Hints(title="Resume after a checkpoint", read_only=True, idempotent=True))
     def resume_checkpoint(self, *, session_token: handing.SessionToken) -> ToolReply:
-        """For the worker: goes on when the orchestrator has resolved the checkpoint. Refused while it is still open."""
+        """For the worker: goes on when the checkpoint is resolved."""
         standing(session_token, dialect=Dialect.ORCHESTRATOR)
         return resumed(handed_over.resume_checkpoint(actor=acting(), token=session_token, dialect=Dialect.ORCHESTRATOR))
 
@@ -180,10 +164,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
         checkpoint_handle: given.CheckpointHandle = None,
         session_token: given.InPlaceOfHandle = None,
     ) -> ToolReply:
-        """For the orchestrator: reads the open checkpoint to show to the user: message, options with their effects, timer.
-
-        checkpoint_handle and session_token are the same text; pass one of them.
-        """
+        """For the orchestrator: reads the open checkpoint to show to the user."""
         held = standing(handle_of(checkpoint_handle, session_token), dialect=Dialect.ORCHESTRATOR)
         return presented(held, warnings=notices_of(held))
 
@@ -199,8 +180,7 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
     ) -> ToolReply:
         """For the orchestrator: resolves the open checkpoint in exactly one way: option_id, auto_advance or condition_not_met.
 
-        option_id is what the user chose, and no answer comes before the question can have been read. The reply tells the
-        effect of the option, which the server has applied. Hand it to the worker, who calls resume_checkpoint.
+        Hand the effect that the reply tells to the worker, who calls resume_checkpoint.
         """
         token = handle_of(checkpoint_handle, session_token)
 
@@ -214,31 +194,26 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
 
     @hinted(Hints(title="Read the workflow's skill", read_only=True, idempotent=True))
     def get_skills(self, *, session_token: handing.SessionToken) -> ToolReply:
-        """Reads the primary skill of the workflow as it was written: how it is led. Steps have skills of their own."""
+        """Reads the primary skill of the workflow: how it is led."""
         held = ungated(session_token)
         skill = Shelf(actor=acting(), program=held.program).primary()
         return skills_reply(skill, held=held, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a skill", read_only=True, idempotent=True))
     def get_skill(self, *, session_token: handing.SessionToken, step_id: given.StepId = None) -> ToolReply:
-        """Reads a skill as it was written: of a step, or without step_id of the whole activity, or, before the first
-        activity, of the workflow. Call it only for steps that name a skill.
-        """
+        """Reads the skill that a step names."""
         held = ungated(session_token)
         return skill_reply(skill_of(held, step_id), held=held, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
     def get_resource(self, *, session_token: handing.SessionToken, resource_id: given.ResourceId) -> ToolReply:
-        """Reads a guide in full, with its id and version. "03" is of the session's workflow, "meta/01" of the one named.
-
-        A long one comes in parts; next names the call for the next part.
-        """
+        """Reads a guide. A long one comes in parts; next names the call for the next one."""
         held = ungated(session_token)
         reading = read_resource(actor=acting(), program=held.program, reference=resource_id)
         return resource_reply(reading, held=held, warnings=notices_of(held))
 
     @hinted(Hints(title="Read the trace", read_only=True, idempotent=True))
     def get_trace(self, *, session_token: handing.SessionToken, trace_tokens: handing.TraceTokens = None) -> ToolReply:
-        """Tells what was called when, how long it took, and what was warned of: in this session, or as trace_tokens name it."""
+        """Tells what was called when, how long it took, and what was warned of."""
         held = ungated(session_token)
         return tokened(trace_of(held, trace_tokens), token=held.token, warnings=notices_of(held))

@@ -13,7 +13,8 @@ from sessions_app.selectors.checkpoints import CheckpointValue, question_of_run
 from sessions_app.services.moves import runs
 from teams_app.engine.ids import Prefix, from_text
 from workrail_site.dialects.questions import as_question
-from workrail_site.dialects.rail.replies import RAIL, render_text
+from workrail_site.dialects.rail.replies import RAIL
+from workrail_site.dialects.rail.wording import render_text
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.eliciting import ElicitedQuestion

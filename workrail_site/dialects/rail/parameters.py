@@ -46,30 +46,28 @@ Artifact = Annotated[
 class GivenOutput(Group):
     notes_markdown: str | None = Field(
         None,
-        description="About ten lines of Markdown: what you did and found, what is next. It survives a lost chat.",
+        description="What you did and found, what is next: it survives a lost chat.",
     )
     artifacts: list[Artifact] | None = Field(
         None,
-        description="Structured results, each an object with a `kind`, where the step asks for one. "
-        f"At most {MAX_ARTIFACTS}, each at most {MAX_ARTIFACT_BYTES // 1024} KiB.",
+        description=f"What the step asks for. At most {MAX_ARTIFACTS}, each {MAX_ARTIFACT_BYTES // 1024} KiB.",
     )
 
 
 class GivenMode(Group):
     preset: Preset | None = Field(
         None,
-        description="guided: stops when something required is missing. full_auto_stop: only for what the user alone can "
-        "give. full_auto_never_stop: records what is missing as gaps.",
+        description="guided stops for what is missing, full_auto_stop for what the user alone can give.",
     )
-    autonomy: Autonomy | None = Field(None, description="When to stop. Not together with preset.")
-    risk_policy: RiskPolicy | None = Field(None, description="What may be passed over. Not together with preset.")
+    autonomy: Autonomy | None = Field(None, description="In place of preset.")
+    risk_policy: RiskPolicy | None = Field(None, description="In place of preset.")
 
 
 class Observed(Group):
-    git_branch: str | None = Field(None, description="The branch that is checked out.")
-    git_head_sha: str | None = Field(None, description="The full commit id of HEAD.")
-    repository: str | None = Field(None, description="The repository's address or name.")
-    ticket: str | None = Field(None, description="The ticket's id, for example AUTH-1234.")
+    git_branch: str | None = Field(None, description="The branch.")
+    git_head_sha: str | None = Field(None, description="The commit of HEAD.")
+    repository: str | None = Field(None, description="Its address or name.")
+    ticket: str | None = Field(None, description="The ticket.")
 
 
 WorkflowId = Annotated[
@@ -86,8 +84,7 @@ StateToken = Annotated[
     Field(
         alias="stateToken",
         max_length=MAX_HANDLE_CHARACTERS,
-        description="Copied exactly from the latest reply (st.v1.…). An older one goes back to its step, and "
-        "acknowledging it again begins a new branch.",
+        description="Copied exactly from the latest reply (st.v1.…); an older one goes back.",
     ),
 ]
 OptionalStateToken = Annotated[
@@ -95,7 +92,7 @@ OptionalStateToken = Annotated[
     Field(
         alias="stateToken",
         max_length=MAX_HANDLE_CHARACTERS,
-        description="The stateToken of the reply that printed the checkpointToken, copied exactly.",
+        description="Of the same reply as checkpointToken.",
     ),
 ]
 AckToken = Annotated[
@@ -103,8 +100,7 @@ AckToken = Annotated[
     Field(
         alias="ackToken",
         max_length=MAX_HANDLE_CHARACTERS,
-        description="Copied exactly from the same reply (ack.v1.…): this step is done. Without it nothing is recorded and the "
-        "pending step is told again.",
+        description="Of the same reply (ack.v1.…): the step is done. Without it nothing is recorded.",
     ),
 ]
 CheckpointToken = Annotated[
@@ -112,7 +108,7 @@ CheckpointToken = Annotated[
     Field(
         alias="checkpointToken",
         max_length=MAX_HANDLE_CHARACTERS,
-        description="The checkpointToken of the same reply (chk.v1.…), copied exactly.",
+        description="Copied exactly.",
     ),
 ]
 SessionToken = Annotated[
@@ -120,52 +116,48 @@ SessionToken = Annotated[
     Field(
         alias="sessionToken",
         max_length=MAX_HANDLE_CHARACTERS,
-        description="The sessionToken of start_session or of the last note in that session (ses.v1.…), instead of "
-        "stateToken and checkpointToken.",
+        description="In place of the two, without a run.",
     ),
 ]
 StartContext = Annotated[
     dict[str, Any] | None,
     Field(
-        description="Facts that the workflow's conditions, loops and prompts use, for example "
-        '{"ticketId": "AUTH-1234"}. inspect_workflow names those that it reads.',
+        description="Facts that the workflow reads (inspect_workflow).",
     ),
 ]
 Context = Annotated[
     dict[str, Any] | None,
     Field(
-        description="Facts that the workflow's conditions, loops and prompts use, for example "
-        '{"ticketId": "AUTH-1234"}: keys are added or replaced, null removes one. Progress goes into output.',
+        description="Facts by name, as the step asks: added or replaced, null removes one.",
     ),
 ]
 StepOutput = Annotated[
     GivenOutput | None,
-    Field(description="What is to be kept of the work on this step. The reply says what the step asks for."),
+    Field(description="What came of the step."),
 ]
-NoteOutput = Annotated[GivenOutput, Field(description="What is to be kept. notesMarkdown is the purpose of this call.")]
+NoteOutput = Annotated[GivenOutput, Field(description="What is to be kept.")]
 Preferences = Annotated[
     GivenMode | None,
-    Field(description="How the run behaves from here on. Leave it out unless your user asked for a mode."),
+    Field(description="Only if your user asked for a mode."),
 ]
 ContinueIntent = Annotated[
     Intent | None,
     Field(
-        description="advance (with ackToken) or rehydrate (without). Leave it out: it follows from ackToken, and one that "
-        "contradicts it is refused.",
+        description="Leave it out: it follows from ackToken.",
     ),
 ]
 Goal = Annotated[
     str,
     Field(
         max_length=MAX_GOAL_CHARACTERS,
-        description="What your user wants done, in one or two sentences of theirs. It is shown with every step.",
+        description="What your user wants done, in their words.",
     ),
 ]
 Title = Annotated[
     str,
     Field(
         max_length=MAX_TITLE_CHARACTERS,
-        description="A name under which people will find this piece of work. Without it the goal is taken.",
+        description="For people; else the goal.",
     ),
 ]
 SessionTitle = Annotated[
@@ -173,7 +165,7 @@ SessionTitle = Annotated[
     Field(
         min_length=1,
         max_length=MAX_TITLE_CHARACTERS,
-        description="A name under which you and people will find this piece of work again.",
+        description="To find it by.",
     ),
 ]
 SessionId = Annotated[
@@ -181,61 +173,56 @@ SessionId = Annotated[
     Field(
         alias="sessionId",
         max_length=MAX_HANDLE_CHARACTERS,
-        description="The id (sess_…) of a session that this run belongs to. Without it a new session is begun.",
+        description="Of which it is a part (sess_…); else a new one.",
     ),
 ]
 Observations = Annotated[
     Observed | None,
-    Field(description="Where the work happens, so that resume_session finds the run again."),
+    Field(description="Where the work is."),
 ]
-WhereNow = Annotated[Observed | None, Field(description="Where you are now. Runs that were seen there come first.")]
-Kind = Annotated[WorkflowKind | None, Field(description="Only workflows, or only routines (parts that workflows use).")]
+WhereNow = Annotated[Observed | None, Field(description="Where you are now.")]
+Kind = Annotated[WorkflowKind | None, Field(description="Routines are parts of workflows.")]
 Search = Annotated[
     str,
-    Field(max_length=MAX_TITLE_CHARACTERS, description="Words to look for in ids, titles, descriptions and tags."),
+    Field(max_length=MAX_TITLE_CHARACTERS, description="Words to look for."),
 ]
-Tags = Annotated[list[str] | None, Field(description="Only what has every one of these tags.")]
-Limit = Annotated[int, Field(ge=1, le=MAX_LISTED, description="How many at most; fewer come when they are long.")]
+Tags = Annotated[list[str] | None, Field(description="All of these.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_LISTED, description="At most so many.")]
 Cursor = Annotated[
     str | None,
     Field(
         max_length=MAX_CURSOR_CHARACTERS,
-        description="nextCursor of the reply before, for what follows it.",
+        description="nextCursor of the reply before.",
     ),
 ]
 InspectPart = Annotated[
     Part,
     Field(
-        description="preview: what it is for and its first step. metadata: no step. source: its files. program: what it "
-        "compiles to. pinned: that of a run, by workflowHash. skill: how to do something, by skill.",
+        description="preview has its first step; pinned goes by workflowHash, skill by skill.",
     ),
 ]
 Revision = Annotated[
     int | None,
-    Field(ge=1, le=2**31 - 1, description="The number of a revision, for source and program. Without it the latest."),
+    Field(ge=1, le=2**31 - 1, description="For source and program; else the latest."),
 ]
 WorkflowHash = Annotated[
     str | None,
     Field(
         alias="workflowHash",
         max_length=MAX_HANDLE_CHARACTERS,
-        description="For pinned: the workflowHash (sha256:…) from a reply of the run.",
+        description="For pinned, from a reply of the run.",
     ),
 ]
-Skill = Annotated[
-    str | None, Field(max_length=MAX_HANDLE_CHARACTERS, description="For skill: the name that a step says to apply.")
-]
+Skill = Annotated[str | None, Field(max_length=MAX_HANDLE_CHARACTERS, description="For skill: its name in the step.")]
 Query = Annotated[
     str,
     Field(
         max_length=MAX_TEXT_CHARACTERS,
-        description="What your user said of the work, in their words: a topic, a ticket, a branch, an id.",
+        description="A topic, ticket, branch or id.",
     ),
 ]
-RunId = Annotated[str, Field(alias="runId", max_length=MAX_HANDLE_CHARACTERS, description="The run's id, run_….")]
-KnownSessionId = Annotated[
-    str, Field(alias="sessionId", max_length=MAX_HANDLE_CHARACTERS, description="The session's id, sess_….")
-]
+RunId = Annotated[str, Field(alias="runId", max_length=MAX_HANDLE_CHARACTERS, description="Its id.")]
+KnownSessionId = Annotated[str, Field(alias="sessionId", max_length=MAX_HANDLE_CHARACTERS, description="Its id.")]
 KnownWorkflowId = Annotated[
-    str, Field(alias="workflowId", max_length=MAX_HANDLE_CHARACTERS, description="The workflow that was run.")
+    str, Field(alias="workflowId", max_length=MAX_HANDLE_CHARACTERS, description="That was run.")
 ]

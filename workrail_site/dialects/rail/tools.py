@@ -1,12 +1,16 @@
 """The tools of the rail, by the names of its contract. Each reads its arguments, makes one call and prints the reply."""
 
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from django.utils import timezone
 
 from sessions_app.engine.submissions import Submission
+from sessions_app.engine.tokens import TokenKind
 from sessions_app.services.moves import runs, sessions
 from sessions_app.services.moves.beginning import Beginning, start_run
+from sessions_app.services.moves.repeated import beside
 from sessions_app.services.moves.requests import read_session_id
 from sessions_app.services.moves.resume import resume_sessions
 from sessions_app.services.moves.speech import Reply
@@ -21,7 +25,8 @@ from workrail_site.dialects.rail.readings import (
     resume_query_of,
     submission_of,
 )
-from workrail_site.dialects.rail.replies import RAIL, render_text
+from workrail_site.dialects.rail.replies import RAIL
+from workrail_site.dialects.rail.wording import render_text
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.library import MCPToolset
@@ -43,10 +48,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         limit: given.Limit = given.DEFAULT_LISTED,
         cursor: given.Cursor = None,
     ) -> ToolReply:
-        """Lists the workflows that you can start, with what each is for. Read-only.
-
-        Choose by the description; inspect_workflow tells more of one. A workflow with errors is listed too, and says so.
-        """
+        """Lists the workflows that you can start, with what each is for. inspect_workflow tells more of one."""
         return library.list_page(kind=kind, search=search, tags=tuple(tags or ()), limit=limit, cursor=cursor)
 
     @hinted(Hints(title="Inspect a workflow", read_only=True, idempotent=True))
@@ -60,10 +62,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         skill: given.Skill = None,
         cursor: given.Cursor = None,
     ) -> ToolReply:
-        """Shows one workflow before you start it: what it is for, what it needs, and its first step. Read-only.
-
-        It begins nothing. The steps come one by one after start_workflow.
-        """
+        """Shows a workflow before you start it: what it is for, what it needs, its first step."""
         return library.inspect(
             workflow_id=workflow_id,
             part=part,
@@ -87,8 +86,8 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
     ) -> ToolReply:
         """Begins a run of a workflow and answers its first step, with the tokens for the next call.
 
-        Do the step, then call continue_workflow as the reply's nextCall says. Each call begins another run, so do not call
-        it again to see the step once more: call continue_workflow with the stateToken alone.
+        Do the step, then call continue_workflow as nextCall says. Each call begins another run: to see the step again, call
+        continue_workflow with the stateToken alone.
         """
         beginning = Beginning(
             workflow_id=workflow_id.strip(),
@@ -115,13 +114,11 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         preferences: given.Preferences = None,
         intent: given.ContinueIntent = None,
     ) -> ToolReply:
-        """Finishes the pending step and answers the next one; or, with the stateToken alone, tells the pending step again.
+        """With ackToken: the step is done, output says what came of it, and the next one is answered. With the stateToken alone:
+        the pending step again, with a recap, for a lost or rewound chat.
 
-        With ackToken: the step is done, and output says what came of it. A reply may be blocked: then mend what it names
-        and call with the tokens of that reply. The same tokens again are answered the same and change nothing, so a call
-        whose reply got lost can be repeated.
-
-        Without ackToken: for a lost or rewound chat. The reply is the pending step with a recap; nothing is recorded.
+        If the reply is blocked, mend what it names and call with its tokens. The same tokens again are answered the same, so a
+        call whose reply got lost can be repeated.
         """
         check_meant(
             intent=intent,
@@ -135,17 +132,20 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             return _printed(
                 runs.rehydrate_run(actor=acting(), state_token=state_token, entropy=os.urandom, speech=RAIL)
             )
+        submission = submission_of(output, context)
+        reply = runs.advance_run(
+            actor=acting(),
+            state_token=state_token,
+            ack_token=ack_token,
+            submission=submission,
+            preferences=change_of(preferences),
+            now=timezone.now(),
+            entropy=os.urandom,
+            speech=RAIL,
+        )
         return _printed(
-            runs.advance_run(
-                actor=acting(),
-                state_token=state_token,
-                ack_token=ack_token,
-                submission=submission_of(output, context),
-                preferences=change_of(preferences),
-                now=timezone.now(),
-                entropy=os.urandom,
-                speech=RAIL,
-            ),
+            reply,
+            beside(actor=acting(), reply=reply, kind=TokenKind.ACK, token=ack_token, submission=submission),
         )
 
     @hinted(Hints(title="Record work in between", idempotent=True))
@@ -157,26 +157,26 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         checkpoint_token: given.CheckpointToken = None,
         session_token: given.SessionToken = None,
     ) -> ToolReply:
-        """Records notes without finishing the step: for work between steps, and before a long stretch of it.
-
-        Send stateToken and checkpointToken of a run's reply, or the sessionToken of a session without a run. The run stays
-        where it is. The same tokens again are answered the same and record nothing twice.
+        """Records notes without finishing the step, by stateToken and checkpointToken, or in a session without a run by its
+        sessionToken.
         """
         submission = submission_of(output)
         if session_token is not None and state_token is None and checkpoint_token is None:
             return _noted(session_token, submission)
         if session_token is not None or state_token is None or checkpoint_token is None:
             raise _which_tokens()
+        reply = runs.bookmark_run(
+            actor=acting(),
+            state_token=state_token,
+            checkpoint_token=checkpoint_token,
+            submission=submission,
+            now=timezone.now(),
+            entropy=os.urandom,
+            speech=RAIL,
+        )
+        kind = TokenKind.CHECKPOINT
         return _printed(
-            runs.bookmark_run(
-                actor=acting(),
-                state_token=state_token,
-                checkpoint_token=checkpoint_token,
-                submission=submission,
-                now=timezone.now(),
-                entropy=os.urandom,
-                speech=RAIL,
-            ),
+            reply, beside(actor=acting(), reply=reply, kind=kind, token=checkpoint_token, submission=submission)
         )
 
     @hinted(Hints(title="Start a session for notes"))
@@ -186,10 +186,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         title: given.SessionTitle,
         observations: given.Observations = None,
     ) -> ToolReply:
-        """Begins a session for durable notes without a workflow. Record them with checkpoint_workflow and the sessionToken.
-
-        When a workflow is wanted later, start_workflow takes the sessionId. To run a workflow you need no session first.
-        """
+        """Begins a session for notes without a workflow (checkpoint_workflow). No run needs it; start_workflow takes its sessionId later."""
         reply = sessions.start_session(
             actor=acting(),
             title=title.strip(),
@@ -210,10 +207,8 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         session_id: given.KnownSessionId = "",
         run_id: given.RunId = "",
     ) -> ToolReply:
-        """Finds earlier work in a new chat: at most five runs, the likeliest first, with why each was found. Read-only.
-
-        Then call continue_workflow with the stateToken of the one that is meant. Send what you know; without anything the
-        latest runs are named.
+        """Finds earlier work in a new chat: at most five runs, the likeliest first; without arguments the latest. Then call
+        continue_workflow with the stateToken of the one that is meant.
         """
         asked = resume_query_of(query, observations, workflow_id=workflow_id, session_id=session_id, run_id=run_id)
         value = RAIL.say(resume_sessions(actor=acting(), query=asked))
@@ -247,5 +242,10 @@ def _which_tokens() -> InvalidInputError:
     )
 
 
-def _printed(reply: Reply) -> ToolReply:
-    return ToolReply(text=render_text(reply.value, template=reply.template), value=reply.value, data=reply.data)
+def _printed(reply: Reply, more: Mapping[str, str] = MappingProxyType({})) -> ToolReply:
+    """`more` is said beside the reply, in both of its forms."""
+    text = render_text(reply.value, template=reply.template)
+    if not more:
+        return ToolReply(text=text, value=reply.value, data=reply.data)
+    beside_it = (f"Note: {words}" for words in more.values())
+    return ToolReply(text="\n\n".join([text, *beside_it]), value={**reply.value, **more})

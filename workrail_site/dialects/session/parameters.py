@@ -8,33 +8,31 @@ from workrail_site.dialects.activities.parameters import MAX_AGENT_CHARACTERS, M
 
 WorkflowId = Annotated[
     str,
-    Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="The workflow's id, as list_workflows prints it."),
+    Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="Of list_workflows."),
 ]
 ExistingToken = Annotated[
     str | None,
     Field(
         max_length=MAX_TOKEN_CHARACTERS,
-        description="The token of a session to go on with: to come back to it, or to join it as a worker.",
+        description="Of a session to come back to, or to join as a worker.",
     ),
 ]
 AgentId = Annotated[
     str | None,
     Field(
         max_length=MAX_AGENT_CHARACTERS,
-        description="Who you are, for example worker-1. The trace tells agents apart by it.",
+        description="Who you are, for example worker-1.",
     ),
 ]
 StepId = Annotated[
     str,
-    Field(
-        min_length=1, max_length=MAX_ID_CHARACTERS, description="A step of the current activity, also within its loops."
-    ),
+    Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="A step of the current activity."),
 ]
 ResourceIndex = Annotated[
     str,
     Field(
         min_length=1,
         max_length=MAX_ID_CHARACTERS,
-        description="As _resources lists it: 03 is of this workflow, meta/03 of the one that is named.",
+        description="03 is of this workflow, meta/03 of the one named.",
     ),
 ]
