@@ -74,8 +74,8 @@ class Band:
 
 def tips_of(graph: Graph) -> list[UUID]:
     """The ends of all branches, the preferred first, then those made last."""
-    parents = {node.parent_id for node in graph.nodes if node.kind is not NodeKind.CHECKPOINT}
-    ends = [node for node in graph.nodes if node.id not in parents and node.kind is not NodeKind.CHECKPOINT]
+    parents = {node.parent_id for node in graph.nodes if node.kind is not NodeKind.BOOKMARK}
+    ends = [node for node in graph.nodes if node.id not in parents and node.kind is not NodeKind.BOOKMARK]
     ends.sort(key=lambda node: (node.id != graph.run.tip_node_id, -node.event_index))
     return [node.id for node in ends]
 

@@ -165,13 +165,13 @@ def _with_children(graph: Graph) -> list[GraphNode]:
     found = list(graph.nodes)
     for child in graph.children:
         at = next((node for node in reversed(graph.nodes) if node.created_at <= child.started_at), None)
-        if at is not None and at.kind is not NodeKind.CHECKPOINT:
+        if at is not None and at.kind is not NodeKind.BOOKMARK:
             found.append(
                 replace(
                     at,
                     id=child.id,
                     parent_id=at.id,
-                    kind=NodeKind.CHECKPOINT,
+                    kind=NodeKind.BOOKMARK,
                     pending_key="",
                     title=child.title,
                     created_at=child.started_at,
@@ -225,7 +225,7 @@ def _main_children(graph: Graph) -> dict[UUID, UUID]:
         at = parents[at]
     found: dict[UUID, UUID] = {}
     for node in graph.nodes:
-        if node.parent_id is not None and node.kind is not NodeKind.CHECKPOINT and found.get(node.parent_id) not in way:
+        if node.parent_id is not None and node.kind is not NodeKind.BOOKMARK and found.get(node.parent_id) not in way:
             found[node.parent_id] = node.id
     return found
 
@@ -243,7 +243,7 @@ def _point(node: GraphNode, facts: GraphFacts) -> LanePoint:
     return LanePoint(
         id=node.id,
         parent=node.parent_id,
-        is_aside=node.kind is NodeKind.CHECKPOINT,
+        is_aside=node.kind is NodeKind.BOOKMARK,
         is_plain=plain,
         loop="::".join([*outer[:-1], loop]) if outer else "",
         round=int(number) if number.isdigit() else 0,
@@ -280,7 +280,7 @@ def _row(line: LaneLine, scene: _Scene) -> Row:
     node = by_id[line.point]
     place = lanes.branch_of[line.point]
     branch = lanes.branches[place]
-    is_tip = branch.tip == line.point and len(lanes.branches) > 1 and node.kind is not NodeKind.CHECKPOINT
+    is_tip = branch.tip == line.point and len(lanes.branches) > 1 and node.kind is not NodeKind.BOOKMARK
     shape = "loop" if line.folded else shape_of(node, facts)
     here = branch.lane + 1
     return Row(
@@ -341,7 +341,7 @@ def sub_of(node: GraphNode, facts: GraphFacts) -> str:
     if node.id in facts.children:
         return _child_sub(facts.children[node.id], facts)
     note = naming.cut(plain_words(facts.notes.get(node.id, "")), characters=_SUB_CHARACTERS)
-    if node.kind is NodeKind.CHECKPOINT:
+    if node.kind is NodeKind.BOOKMARK:
         by = _name(node.by, facts)
         return f"Bookmark by {by}" if by and not note else note or "Bookmark"
     if node.kind is NodeKind.BLOCKED_ATTEMPT:

@@ -42,7 +42,7 @@ _LEFT = State(shape="left", word="Left")
 
 _NODES = {
     NodeKind.STEP: "step",
-    NodeKind.CHECKPOINT: "bookmark",
+    NodeKind.BOOKMARK: "bookmark",
     NodeKind.BLOCKED_ATTEMPT: "blocked",
     NodeKind.GATE: "waiting",
 }

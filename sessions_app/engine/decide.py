@@ -187,7 +187,7 @@ def _bookmark(snapshot: Snapshot, command: Bookmark, place: Place) -> Decision:
     return log.decision(
         outcome=Outcome.BOOKMARKED,
         snapshot=snapshot,
-        node_kind=NodeKind.CHECKPOINT,
+        node_kind=NodeKind.BOOKMARK,
         outputs=handed_in,
         warnings=warned.of_notes(command.submission),
     )

@@ -21,7 +21,6 @@ from workflows_app.engine.program import Autonomy, Option, RiskPolicy
 class PreferenceSource(StrEnum):
     USER = "user"
     AGENT = "agent"
-    WORKFLOW_RECOMMENDATION = "workflow_recommendation"
     SYSTEM = "system"
 
 

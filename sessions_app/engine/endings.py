@@ -21,7 +21,7 @@ def set_by_actions(*, program: Program, item: object, variables: Mapping[str, An
 
 def unmet_by(*, program: Program, item: object, variables: Mapping[str, Any]) -> tuple[Failure, ...]:
     """What the `validate` actions of a finished step demand and do not find."""
-    if not isinstance(item, Step):
+    if not isinstance(item, Step) or not item.actions:
         return ()
     return demands.unmet(program=program, actions=item.actions, variables=variables, where=item.id)
 

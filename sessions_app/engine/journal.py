@@ -428,8 +428,8 @@ class Journal:
     def _edge(self, kind: NodeKind) -> tuple[EdgeKind | None, EdgeCause | None]:
         if not self.node:
             return None, None
-        edge = EdgeKind.CHECKPOINT if kind is NodeKind.CHECKPOINT else EdgeKind.ACKED_STEP
-        if edge is EdgeKind.CHECKPOINT:
+        edge = EdgeKind.BOOKMARK if kind is NodeKind.BOOKMARK else EdgeKind.ACKED_STEP
+        if edge is EdgeKind.BOOKMARK:
             cause = EdgeCause.CHECKPOINT_CREATED
         else:
             cause = EdgeCause.NON_TIP_ADVANCE if self.place.has_children else EdgeCause.TIP_ADVANCE

@@ -45,14 +45,14 @@ class EventKind(StrEnum):
 
 class NodeKind(StrEnum):
     STEP = "step"
-    CHECKPOINT = "checkpoint"
+    BOOKMARK = "checkpoint"
     BLOCKED_ATTEMPT = "blocked_attempt"
     GATE = "gate_checkpoint"
 
 
 class EdgeKind(StrEnum):
     ACKED_STEP = "acked_step"
-    CHECKPOINT = "checkpoint"
+    BOOKMARK = "checkpoint"
 
 
 class EdgeCause(StrEnum):

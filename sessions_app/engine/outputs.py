@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from sessions_app.engine.state import BlockerCode
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import canonical
 
@@ -89,5 +90,9 @@ def check_context(context: Mapping[str, Any]) -> None:
         raise InvalidInputError(
             f"The context would have {size} bytes; at most {MAX_CONTEXT_BYTES} are kept.",
             suggestion="Remove keys with null, or keep large material in the workspace and pass its path.",
-            details={"reason": "CONTEXT_BUDGET_EXCEEDED", "measuredBytes": size, "maxBytes": MAX_CONTEXT_BYTES},
+            details={
+                "reason": BlockerCode.CONTEXT_BUDGET_EXCEEDED.value,
+                "measuredBytes": size,
+                "maxBytes": MAX_CONTEXT_BYTES,
+            },
         )

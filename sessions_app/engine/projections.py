@@ -121,7 +121,7 @@ class ProjectedRun:
     @property
     def tip(self) -> ProjectedNode | None:
         """The leaf whose branch was last worked on; of equals the one made last. Bookmarks are no leaves."""
-        steps = [node for node in self.nodes.values() if node.kind is not NodeKind.CHECKPOINT]
+        steps = [node for node in self.nodes.values() if node.kind is not NodeKind.BOOKMARK]
         parents = {node.parent_id for node in steps}
         leaves = [node for node in steps if node.node_id not in parents]
         return max(leaves, key=lambda leaf: (self._activity(leaf), leaf.event_index), default=None)

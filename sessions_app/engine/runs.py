@@ -71,7 +71,7 @@ def status_of(
 
 class AttemptKind(StrEnum):
     ACK = "ack"
-    CHECKPOINT = "checkpoint"
+    BOOKMARK = "checkpoint"
 
 
 class OutputChannel(StrEnum):

@@ -124,7 +124,7 @@ def _step(
 
 _WHAT = {
     NodeKind.STEP: "Done",
-    NodeKind.CHECKPOINT: "Noted on the way",
+    NodeKind.BOOKMARK: "Noted on the way",
     NodeKind.BLOCKED_ATTEMPT: "Not accepted",
     NodeKind.GATE: "Asked",
 }

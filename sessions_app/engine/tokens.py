@@ -35,7 +35,7 @@ _SHAPE = re.compile(r"(?P<kind>[a-z]+)\.v(?P<version>[0-9]+)\.(?P<body>[0-9a-z]+
 class TokenKind(StrEnum):
     STATE = "st"
     ACK = "ack"
-    CHECKPOINT = "chk"
+    BOOKMARK = "chk"
     SESSION = "ses"
     TRACE = "tr"
 
@@ -43,7 +43,7 @@ class TokenKind(StrEnum):
 _PAYLOAD_BYTES = {
     TokenKind.STATE: _NODE_BYTES,
     TokenKind.ACK: _NODE_BYTES + NONCE_BYTES,
-    TokenKind.CHECKPOINT: _NODE_BYTES + NONCE_BYTES,
+    TokenKind.BOOKMARK: _NODE_BYTES + NONCE_BYTES,
     TokenKind.SESSION: _NODE_BYTES + NONCE_BYTES,
     TokenKind.TRACE: _NODE_BYTES + _STRETCH_BYTES,
 }
@@ -51,7 +51,7 @@ _PAYLOAD_BYTES = {
 _NAMED = {
     TokenKind.STATE: "state token",
     TokenKind.ACK: "ack token",
-    TokenKind.CHECKPOINT: "checkpoint token",
+    TokenKind.BOOKMARK: "checkpoint token",
     TokenKind.SESSION: "session token",
     TokenKind.TRACE: "trace token",
 }

@@ -67,10 +67,10 @@ def _lines(children: dict[UUID | None, list[NodeValue]], on_way: AbstractSet[UUI
 
 
 def _straight_on(following: Iterable[NodeValue], on_way: AbstractSet[UUID]) -> NodeValue | None:
-    steps = [node for node in following if node.kind is not NodeKind.CHECKPOINT]
+    steps = [node for node in following if node.kind is not NodeKind.BOOKMARK]
     return next((node for node in steps if node.id in on_way), steps[-1] if steps else None)
 
 
 def _branches(following: Iterable[NodeValue]) -> int:
     """How many ways go on from a node: bookmarks are none."""
-    return sum(node.kind is not NodeKind.CHECKPOINT for node in following)
+    return sum(node.kind is not NodeKind.BOOKMARK for node in following)

@@ -66,7 +66,7 @@ def _find_node(actor: Actor, node_id: UUID) -> Node:
 def _outputs(node: Node) -> QuerySet[Any]:
     """What was handed in at the node; what a bookmark recorded is shown with the bookmark too."""
     own = Q(node_id=node.id)
-    if node.kind == NodeKind.CHECKPOINT.value:
+    if node.kind == NodeKind.BOOKMARK.value:
         own |= Q(to_node_id=node.id)
     return outputs_of(run_id=node.run_id).filter(own)
 

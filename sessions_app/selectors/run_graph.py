@@ -163,7 +163,7 @@ def events_of_node(*, actor: Actor, graph: Graph, node: GraphNode) -> Sequence[E
 def outputs_at(*, actor: Actor, node: GraphNode, run_id: UUID) -> Sequence[OutputValue]:
     """What was handed in for the step of a node, or recorded with a bookmark. One query."""
     actor.require(Permission.READ_RUNS)
-    own = Q(to_node_id=node.id) if node.kind is NodeKind.CHECKPOINT else Q(node_id=node.id)
+    own = Q(to_node_id=node.id) if node.kind is NodeKind.BOOKMARK else Q(node_id=node.id)
     rows = outputs_of(run_id=run_id).filter(own, team_id=actor.team_id)
     return [output_value(row, is_superseded=row.is_superseded) for row in rows.order_by("event_index", "id")[:50]]
 

@@ -34,3 +34,12 @@ def test_no_two_classes_have_one_name():
     }
 
     assert twice == {}
+
+
+def test_the_glossary_has_at_most_sixty_words_and_none_twice():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = [line for line in page.partition("## Words")[2].splitlines() if line.startswith("| ")][1:]
+    words = [word.strip() for row in rows for word in row.split("|")[1].split(",")]
+
+    assert len(words) <= 60
+    assert len(set(words)) == len(words)

@@ -133,7 +133,7 @@ BREAKS = (
     ),
     Break(
         path="sessions_app/engine/decide.py",
-        line="node_kind=NodeKind.CHECKPOINT",
+        line="node_kind=NodeKind.BOOKMARK",
         broken="node_kind=NodeKind.STEP",
         rows=("rail-205",),
     ),

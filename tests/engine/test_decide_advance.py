@@ -348,7 +348,7 @@ def test_a_bookmark_is_a_node_beside_the_run_that_stays_where_it_is():
     kept = play.bookmark(at)
 
     assert kept.kinds == ["node_created", "edge_created", "node_output_appended"]
-    assert (kept.decision.node_kind, kept.decision.edge_kind) == (NodeKind.CHECKPOINT, EdgeKind.CHECKPOINT)
+    assert (kept.decision.node_kind, kept.decision.edge_kind) == (NodeKind.BOOKMARK, EdgeKind.BOOKMARK)
     assert kept.decision.edge_cause is EdgeCause.CHECKPOINT_CREATED
     assert kept.snapshot == at.snapshot
 

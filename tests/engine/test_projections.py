@@ -250,9 +250,7 @@ def test_a_log_of_any_moves_verifies_and_its_tip_is_a_leaf(moves):
     assert verify_chain(stored).faults == ()
     run = run_of(play)
     assert run.tip.node_id in {stand.node_id for stand in stands}
-    assert run.tip.node_id not in {
-        node.parent_id for node in run.nodes.values() if node.kind is not NodeKind.CHECKPOINT
-    }
+    assert run.tip.node_id not in {node.parent_id for node in run.nodes.values() if node.kind is not NodeKind.BOOKMARK}
     assert len({event.dedupe for event in stored}) == len(stored)
 
 

@@ -24,7 +24,7 @@ OLD = Keyring(current=b"old")
 NODE = UUID(int=77)
 STATE = tokens.mint(keyring=OLD, kind=TokenKind.STATE, node_id=NODE)
 ACK = tokens.mint(keyring=OLD, kind=TokenKind.ACK, node_id=NODE, nonce=bytes(8))
-CHK = tokens.mint(keyring=OLD, kind=TokenKind.CHECKPOINT, node_id=NODE, nonce=bytes(8))
+CHK = tokens.mint(keyring=OLD, kind=TokenKind.BOOKMARK, node_id=NODE, nonce=bytes(8))
 PENDING = Pending(
     step_id="read-it",
     key="read-it",

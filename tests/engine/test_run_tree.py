@@ -56,7 +56,7 @@ def test_off_the_way_to_the_tip_the_branch_begun_last_goes_straight_on():
 
 
 def test_a_bookmark_hangs_beside_its_step_and_is_no_branch():
-    nodes = [node(1), node(2, 1, NodeKind.CHECKPOINT), node(3, 1)]
+    nodes = [node(1), node(2, 1, NodeKind.BOOKMARK), node(3, 1)]
 
     lines = lay_out(nodes=nodes, tip=UUID(int=3))
 
@@ -64,7 +64,7 @@ def test_a_bookmark_hangs_beside_its_step_and_is_no_branch():
 
 
 def test_a_bookmark_at_the_tip_leaves_the_tip_where_it_is():
-    lines = lay_out(nodes=[node(1), node(2, 1, NodeKind.CHECKPOINT)], tip=UUID(int=1))
+    lines = lay_out(nodes=[node(1), node(2, 1, NodeKind.BOOKMARK)], tip=UUID(int=1))
 
     assert [(line.node.id.int, line.is_tip) for line in lines] == [(1, True), (2, False)]
 

@@ -131,7 +131,7 @@ def test_a_body_under_the_name_of_another_kind_is_refused():
     body = minted(TokenKind.ACK).removeprefix("ack.")
 
     with pytest.raises(TokenBadSignatureError):
-        read(f"chk.{body}", TokenKind.CHECKPOINT)
+        read(f"chk.{body}", TokenKind.BOOKMARK)
 
 
 def test_a_token_of_another_version_is_told_apart_from_a_broken_one():
@@ -179,9 +179,9 @@ def test_a_recorded_token_is_signed_anew_only_when_its_key_is_not_trusted():
 
 @given(node=st.uuids(), nonce=st.binary(min_size=NONCE_BYTES, max_size=NONCE_BYTES))
 def test_every_row_and_nonce_comes_back(node, nonce):
-    text = tokens.mint(keyring=KEYS, kind=TokenKind.CHECKPOINT, node_id=node, nonce=nonce)
+    text = tokens.mint(keyring=KEYS, kind=TokenKind.BOOKMARK, node_id=node, nonce=nonce)
 
-    token = read(text, TokenKind.CHECKPOINT)
+    token = read(text, TokenKind.BOOKMARK)
 
     assert (token.node_id, token.nonce) == (node, nonce)
 

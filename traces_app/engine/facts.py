@@ -13,7 +13,7 @@ MAX_AGENT_CHARACTERS = 128
 MAX_WARNINGS = 50
 _CODE_CHARACTERS = 64
 _AGENT_NAMES = ("agent_id", "agentId")
-_OF_NODES = (TokenKind.STATE, TokenKind.ACK, TokenKind.CHECKPOINT)
+_OF_NODES = (TokenKind.STATE, TokenKind.ACK, TokenKind.BOOKMARK)
 _SESSION_ID_NAMES = ("sessionId", "session_id", "session")
 _RUN_ID_NAMES = ("runId", "run_id", "run")
 

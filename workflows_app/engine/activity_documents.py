@@ -368,6 +368,7 @@ def _mode(mode: WorkflowMode) -> dict[str, Any]:
 
 def _artifact(artifact: Artifact) -> dict[str, Any]:
     said = {"location": artifact.location, "description": artifact.description}
+    said["action"] = "update" if artifact.updates else ""
     return {"id": artifact.id, "name": artifact.name, **_told(said), **artifact.extra}
 
 

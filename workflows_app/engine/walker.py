@@ -585,6 +585,8 @@ class _Walker:
 
     def _act(self, activity: Activity, actions: Sequence[Action]) -> None:
         """What is set here decides what comes next already; what is demanded and does not hold is told."""
+        if not actions:
+            return
         unmet = demands.unmet(program=self.program, actions=actions, variables=self.variables, where=activity.id)
         self.passed.extend(unmet)
         self._add(set_by(program=self.program, actions=actions, variables=self.variables))

@@ -8,7 +8,7 @@ from teams_app.engine.errors import WorkrailError
 RAIL_TOKENS = {
     "stateToken": TokenKind.STATE,
     "ackToken": TokenKind.ACK,
-    "checkpointToken": TokenKind.CHECKPOINT,
+    "checkpointToken": TokenKind.BOOKMARK,
     "sessionToken": TokenKind.SESSION,
 }
 NAVIGATION_TOKENS = {"state": TokenKind.STATE}

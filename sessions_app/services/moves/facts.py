@@ -78,7 +78,7 @@ def _tokens(node_id: UUID, snapshot: Snapshot, entropy: Entropy, speech: Speech[
         nonce = b"" if kind is TokenKind.STATE else entropy(NONCE_BYTES)
         return tokens.mint(keyring=ring, kind=kind, node_id=node_id, nonce=nonce)
 
-    state, checkpoint = minted(TokenKind.STATE), minted(TokenKind.CHECKPOINT)
+    state, checkpoint = minted(TokenKind.STATE), minted(TokenKind.BOOKMARK)
     if snapshot.position.complete or (snapshot.blocked is not None and not snapshot.blocked.retryable):
         return NodeTokens(state=state, checkpoint=checkpoint)
     return NodeTokens(state=state, ack=minted(TokenKind.ACK), checkpoint=checkpoint)

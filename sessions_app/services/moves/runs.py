@@ -110,7 +110,7 @@ def bookmark_run(
     """Record work at a node without advancing from it."""
     actor.require(Permission.DRIVE_RUNS)
     command = Bookmark(submission=submission)
-    use = _use_of(state_token, (TokenKind.CHECKPOINT, checkpoint_token))
+    use = _use_of(state_token, (TokenKind.BOOKMARK, checkpoint_token))
     mover = mover_of(actor, now=now, entropy=entropy)
     tries = Tries()
     while True:
@@ -195,7 +195,7 @@ def _use_of(state_token: str, attempt: tuple[TokenKind, str]) -> Use:
         node_id=token.node_id,
         nonce=token.nonce,
         keys=keys,
-        kind=AttemptKind.ACK if attempt[0] is TokenKind.ACK else AttemptKind.CHECKPOINT,
+        kind=AttemptKind.ACK if attempt[0] is TokenKind.ACK else AttemptKind.BOOKMARK,
         refusal=retired_token() if token.retired or state.retired else None,
     )
 

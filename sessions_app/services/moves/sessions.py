@@ -72,7 +72,7 @@ def bookmark_session(
         node_id=token.node_id,
         nonce=token.nonce,
         keys=keys,
-        kind=AttemptKind.CHECKPOINT,
+        kind=AttemptKind.BOOKMARK,
         refusal=retired_token() if token.retired else None,
     )
     mover = mover_of(actor, now=now, entropy=entropy)

@@ -28,7 +28,7 @@ def hand_out_node(*, actor: Actor, node_id: UUID, now: datetime) -> str:
     """A state token of the node: whoever goes on with it forks there, where the node has a successor."""
     actor.require(Permission.STEER_RUNS)
     node = _node(actor, node_id)
-    if node.kind == NodeKind.CHECKPOINT.value:
+    if node.kind == NodeKind.BOOKMARK.value:
         raise InvalidInputError("Nobody goes on from a bookmark.", suggestion="Fork at the step that it is of.")
     with transaction.atomic(durable=True):
         record_audit(actor=actor, action="node.handed_out", target=to_text(Prefix.NODE, node.pk), now=now)
@@ -44,7 +44,7 @@ def add_note(*, actor: Actor, node_id: UUID, notes: str, now: datetime, entropy:
         actor=actor,
         state_token=tokens.mint(keyring=ring, kind=TokenKind.STATE, node_id=node.pk),
         checkpoint_token=tokens.mint(
-            keyring=ring, kind=TokenKind.CHECKPOINT, node_id=node.pk, nonce=entropy(tokens.NONCE_BYTES)
+            keyring=ring, kind=TokenKind.BOOKMARK, node_id=node.pk, nonce=entropy(tokens.NONCE_BYTES)
         ),
         submission=Submission(notes=notes),
         now=now,
