@@ -124,3 +124,38 @@ def test_the_time_of_the_processors_grows_with_work():
         sum(range(1000))
 
     assert processor_seconds(os.getpid()) > before
+
+
+def test_the_figures_are_told_to_programs_too():
+    from workrail_site.bench.figures import as_json
+
+    (told,) = as_json([figure("mine", 100)])
+
+    assert (told["name"], told["perSecond"], told["p50Ms"], told["cpuUs"]) == ("mine", 50.0, 2.0, 40.0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_growth_is_measured_by_kind_of_call_and_held_against_the_fewest_sessions(settings):
+    from sessions_app.services.keys import forget_keys
+    from workrail_site.bench import growth
+    from workrail_site.bench.stage import set_stage
+
+    settings.ALLOWED_HOSTS = ["localhost"]
+    forget_keys()
+
+    found = growth.measure_growth(stage=set_stage(), sizes=[2, 1])
+
+    assert {each.sessions for each in found} == {1, 2}
+    assert {"start", "rehydrate", "resume, by words", "list of runs", "Studio, a run"} <= {each.name for each in found}
+    assert "1.00" in growth.growth_table(found)
+
+
+def test_the_door_is_held_against_what_it_leads_to():
+    from workrail_site.bench.mcp_cost import BareView, TrivialTool, cost_table
+
+    ours, base = figure("ours", 10), Figure(name="base", clients=1, calls=1, seconds=1.0, cpu_us=20.0)
+
+    assert cost_table([(ours, base)]).splitlines()[1].split() == ["ours", "40", "base", "20", "2.00"]
+    assert BareView().go_on(b"").method == "GET"
+    with pytest.raises(RuntimeError, match="RATE_LIMITED"):
+        TrivialTool().go_on(b'{"error": {"data": {"code": "RATE_LIMITED"}}}')

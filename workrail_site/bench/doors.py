@@ -35,6 +35,7 @@ class Ask:
     path: str
     body: dict[str, Any]
     counts: bool = True
+    method: str = "POST"
 
 
 class BenchDoor(ABC):
@@ -227,7 +228,7 @@ class _Client:
 
     async def call(self, ask: Ask) -> int:
         """The status of the answer, which is kept."""
-        data = json.dumps(ask.body).encode()
+        data = json.dumps(ask.body).encode() if ask.method == "POST" else b""
         headers = {
             "Host": f"127.0.0.1:{_PORT}",
             "Authorization": f"Bearer {self._stage.key}",
@@ -236,7 +237,7 @@ class _Client:
             **self._door.headers,
         }
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-        self._writer.write(f"POST {ask.path} HTTP/1.1\r\n{lines}\r\n".encode() + data)
+        self._writer.write(f"{ask.method} {ask.path} HTTP/1.1\r\n{lines}\r\n".encode() + data)
         status, self._answer = await self._read()
         return status
 

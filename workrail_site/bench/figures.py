@@ -34,6 +34,23 @@ def table(figures: Sequence[Figure], *, base: str) -> str:
     return "\n".join([head, *(_row(figure, bases.get(figure.clients)) for figure in figures)])
 
 
+def as_json(figures: Sequence[Figure]) -> list[dict[str, object]]:
+    """The same for programs: rates and times are this machine's, so compare those of one run."""
+    return [
+        {
+            "name": figure.name,
+            "clients": figure.clients,
+            "calls": figure.calls,
+            "perSecond": figure.rate,
+            "p50Ms": figure.percentile(50),
+            "p95Ms": figure.percentile(95),
+            "p99Ms": figure.percentile(99),
+            "cpuUs": figure.cpu_us,
+        }
+        for figure in figures
+    ]
+
+
 def _row(figure: Figure, base: float | None) -> str:
     ratio = f"{figure.rate / base:.2f}" if base else ""
     cells = [_number(figure.percentile(percent), "{:.2f}") for percent in (50, 95, 99)]
