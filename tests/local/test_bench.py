@@ -136,7 +136,7 @@ def test_the_figures_are_told_to_programs_too():
 
 @pytest.mark.django_db(transaction=True)
 def test_growth_is_measured_by_kind_of_call_and_held_against_the_fewest_sessions(settings):
-    from sessions_app.services.keys import forget_keys
+    from sessions_app.services.store.signing_keys import forget_keys
     from workrail_site.bench import growth
     from workrail_site.bench.stage import set_stage
 

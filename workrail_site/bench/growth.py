@@ -13,12 +13,12 @@ from django.test import Client
 
 from sessions_app.engine.resume import ResumeQuery
 from sessions_app.selectors.runs import RunFilters, list_runs
-from sessions_app.services import runs
-from sessions_app.services.resume import resume_sessions
+from sessions_app.services.moves.resume import resume_sessions
+from sessions_app.services.moves.runs import rehydrate_run
 from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.pages import PageRequest
 from workrail_site.bench import service
-from workrail_site.bench.stage import Stage
+from workrail_site.bench.stage import BenchStage
 from workrail_site.dialects.rail.replies import RAIL
 
 _CALLS = 40
@@ -35,7 +35,7 @@ class Taken:
     ms: float
 
 
-def measure_growth(*, stage: Stage, sizes: Sequence[int]) -> list[Taken]:
+def measure_growth(*, stage: BenchStage, sizes: Sequence[int]) -> list[Taken]:
     """Each size is reached by starting runs, a session each, as agents do."""
     found: list[Taken] = []
     there = 0
@@ -50,7 +50,7 @@ def measure_growth(*, stage: Stage, sizes: Sequence[int]) -> list[Taken]:
     return found
 
 
-def _works(stage: Stage) -> Iterator[tuple[str, Work]]:
+def _works(stage: BenchStage) -> Iterator[tuple[str, Work]]:
     value = service.begin(stage)
     tokens = value["nextCall"]["params"]
     yield "start", partial(service.begin, stage)
@@ -61,8 +61,8 @@ def _works(stage: Stage) -> Iterator[tuple[str, Work]]:
     yield from _pages(value)
 
 
-def _rehydrate(stage: Stage, state_token: str) -> None:
-    runs.rehydrate_run(actor=stage.actor, state_token=state_token, entropy=os.urandom, speech=RAIL)
+def _rehydrate(stage: BenchStage, state_token: str) -> None:
+    rehydrate_run(actor=stage.actor, state_token=state_token, entropy=os.urandom, speech=RAIL)
 
 
 def _pages(value: dict[str, dict[str, str]]) -> Iterator[tuple[str, Work]]:

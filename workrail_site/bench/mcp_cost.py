@@ -5,17 +5,17 @@ from typing import Any, ClassVar
 
 from workrail_site.bench import doors, service
 from workrail_site.bench.figures import Figure
-from workrail_site.bench.stage import Stage
+from workrail_site.bench.stage import BenchStage
 
 CLIENTS = 8
 
 
-class BareView(doors.Door):
+class BareView(doors.BenchDoor):
     """A view of Django's that asks nobody who it is and reads no table."""
 
     name = "a bare view"
 
-    def begin(self, stage: Stage) -> doors.Ask:  # noqa: ARG002  the door's signature
+    def begin(self, stage: BenchStage) -> doors.Ask:  # noqa: ARG002  the door's signature
         return self.go_on(b"")
 
     def go_on(self, answer: bytes) -> doors.Ask:  # noqa: ARG002  the door's signature
@@ -29,7 +29,7 @@ class TrivialTool(doors.McpDoor):
     path = "/mcp/navigation"
     headers: ClassVar[Mapping[str, str]] = doors.McpDoor.headers
 
-    def begin(self, stage: Stage) -> doors.Ask:  # noqa: ARG002  the door's signature
+    def begin(self, stage: BenchStage) -> doors.Ask:  # noqa: ARG002  the door's signature
         return self._ask("health_check", {})
 
     def go_on(self, answer: bytes) -> doors.Ask:
@@ -38,10 +38,10 @@ class TrivialTool(doors.McpDoor):
         return self._ask("health_check", {})
 
 
-def measure_costs(*, stage: Stage, server: doors.Server, seconds: float) -> list[tuple[Figure, Figure]]:
+def measure_costs(*, stage: BenchStage, server: doors.Server, seconds: float) -> list[tuple[Figure, Figure]]:
     """Each figure of the door with the one that it is held against."""
 
-    def at(door: doors.Door) -> Figure:
+    def at(door: doors.BenchDoor) -> Figure:
         return doors.measure_door(stage=stage, server=server, door=door, clients=CLIENTS, seconds=seconds)
 
     bare = at(BareView())
