@@ -296,6 +296,7 @@ limit|How many are told at once
 member|The id of a member|mem_{_ULID}
 mine|Whether only those that you have taken upon yourself
 name|Its name, or its number where it has one|code-review
+schemas|In which form the schemas of arguments are told
 overdue|Whether only those that are past their time
 """
 

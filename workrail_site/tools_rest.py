@@ -4,12 +4,13 @@ The tools are loaded when the first of them is called: what serves no MCP never 
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from rest_framework.views import APIView
 
-from teams_app.api.endpoints import Call, operation
+from teams_app.api.endpoints import Call, Shape, operation
 from teams_app.engine.closest import closest
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from workrail_site.dialects.introductions import INTRODUCTIONS
@@ -41,16 +42,28 @@ class ToolsAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     tools: list[ToolAnswer]
 
 
+class SchemaForm(StrEnum):
+    """As they are, for OpenAI's strict mode, or for Gemini."""
+
+    PLAIN = "plain"
+    OPENAI = "openai"
+    GEMINI = "gemini"
+
+
+class ToolsQuery(Shape, frozen=True):
+    schemas: SchemaForm = SchemaForm.PLAIN
+
+
 class ToolsView(APIView):
     @operation(summary="The tools of a dialect, with the schemas of their arguments")
-    def get(self, *, call: Call, dialect: str) -> ToolsAnswer:  # noqa: ARG002  who asks has been admitted
+    def get(self, *, call: Call, dialect: str, query: ToolsQuery) -> ToolsAnswer:  # noqa: ARG002  who asks has been admitted
         tools = _tools_of(dialect)
         introduction = INTRODUCTIONS[dialect]
         return ToolsAnswer(
             dialect=dialect,
             title=introduction.title,
             instructions=introduction.instructions,
-            tools=[_told(tool) for _name, tool in sorted(tools.items())],
+            tools=[_told(tool, query.schemas) for _name, tool in sorted(tools.items())],
         )
 
 
@@ -82,13 +95,15 @@ class ToolView(APIView):
         return key
 
 
-def _told(tool: "Tool") -> ToolAnswer:
+def _told(tool: "Tool", form: SchemaForm) -> ToolAnswer:
+    from workrail_site.mcp.strict import Form, in_form  # noqa: PLC0415  see above
+
     said = tool.declaration()
     return ToolAnswer(
         name=tool.name,
         title=tool.hints.title,
         description=said["description"],
-        input_schema=said["inputSchema"],
+        input_schema=in_form(said["inputSchema"], Form(form.value)),
         annotations=said["annotations"],
     )
 

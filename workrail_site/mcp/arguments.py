@@ -40,15 +40,21 @@ def read_arguments(
 
 
 def _unquoted(schema: Mapping[str, Any], name: str, value: Any) -> Any:
-    """Some clients send an object or a list as the text of its JSON."""
-    wanted = schema["properties"].get(name, {}).get("type")
-    if not isinstance(value, str) or wanted not in {"object", "array"}:
-        return value
+    """Some clients send an object or a list as the text of its JSON, within an object too."""
+    node = schema["properties"].get(name, {})
+    wanted = node.get("type")
+    found = _parsed(value, wanted) if isinstance(value, str) and wanted in {"object", "array"} else value
+    if isinstance(found, dict) and node.get("properties"):
+        return {key: _unquoted(node, key, each) for key, each in found.items()}
+    return found
+
+
+def _parsed(text: str, wanted: str) -> Any:
     try:
-        parsed = json.loads(value)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
-        return value
-    return parsed if isinstance(parsed, dict if wanted == "object" else list) else value
+        return text
+    return parsed if isinstance(parsed, dict if wanted == "object" else list) else text
 
 
 def _check_storable(sent: Mapping[str, Any]) -> None:
