@@ -122,7 +122,7 @@ class BookmarkView(APIView):
             entropy=os.urandom,
             speech=house_speech(),
         )
-        return _replied(call, reply, TokenKind.CHECKPOINT, body.checkpoint_token, body.submission())
+        return _replied(call, reply, TokenKind.BOOKMARK, body.checkpoint_token, body.submission())
 
 
 class RunView(APIView):

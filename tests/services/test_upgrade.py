@@ -38,9 +38,10 @@ from sessions_app.models import CheckpointRequest
 from sessions_app.selectors.bundles import read_with_children
 from sessions_app.engine.decisions import EnterActivity
 from sessions_app.engine.manifests import ManifestEntry
-from sessions_app.services import checkpoints, handles, handover, runs
-from sessions_app.services.moves.handed_over import Call
 from sessions_app.services.bundles.files import export_session
+from sessions_app.services.moves import handed_over, runs, session_tokens
+from sessions_app.services.moves.handed_over import Call
+from sessions_app.services.people import checkpoints
 from teams_app.engine.actors import Actor, ActorKind, Door, Role, Scope
 from workrail_site.dialects.activities.speech import ACTIVITIES
 from workrail_site.dialects.rail.replies import RAIL
@@ -68,11 +69,11 @@ checkpoints.answer_checkpoint(actor=person, request_id=row.id, option_id="yes", 
 """
 
 HANDED_OVER = """
-held = handles.read_held(actor=agent, dialect=Dialect.SESSION, token="ses.v1.3d46maxpm2j40e4827dk0g4pym000000000000504svgevx3bfhc69j")
+held = session_tokens.read_held(actor=agent, dialect=Dialect.SESSION, token="ses.v1.3d46maxpm2j40e4827dk0g4pym000000000000504svgevx3bfhc69j")
 assert held.activity.id == "plan"
 call = Call(actor=agent, dialect=Dialect.SESSION, token=held.token, now=now, entropy=os.urandom, speech=ACTIVITIES)
 done = tuple(ManifestEntry(step_id=name, output="Did it.") for name in ("draft", "review"))
-handover.enter_activity(call, EnterActivity(activity_id="build", manifest=done, asks_on_entry=True))
+handed_over.enter_activity(call, EnterActivity(activity_id="build", manifest=done, asks_on_entry=True))
 """
 
 EXPORT = """

@@ -174,7 +174,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             entropy=os.urandom,
             speech=RAIL,
         )
-        kind = TokenKind.CHECKPOINT
+        kind = TokenKind.BOOKMARK
         return _printed(
             reply, beside(actor=acting(), reply=reply, kind=kind, token=checkpoint_token, submission=submission)
         )
