@@ -63,6 +63,7 @@ class Row:
     is_here: bool
     is_left: bool
     has_gap: bool
+    is_diverged: bool
     tip: int
     tip_class: str
     state: State | None
@@ -177,6 +178,7 @@ def _with_children(graph: Graph) -> list[GraphNode]:
                     created_at=child.started_at,
                     excerpt="",
                     blocker=None,
+                    is_diverged=False,
                 )
             )
     return sorted(found, key=lambda node: node.created_at)
@@ -238,6 +240,7 @@ def _point(node: GraphNode, facts: GraphFacts) -> LanePoint:
         and node.parent_id is not None
         and node.id not in facts.questions
         and node.id not in facts.gaps
+        and not node.is_diverged
         and bool(node.pending_key)
     )
     return LanePoint(
@@ -293,6 +296,7 @@ def _row(line: LaneLine, scene: _Scene) -> Row:
         is_here=view.node in (line.folded or (line.point,)),
         is_left=branch.lane > 0,
         has_gap=node.id in facts.gaps,
+        is_diverged=node.is_diverged,
         tip=place + 1 if is_tip else 0,
         tip_class={1: "is-accent", 2: "is-lane-2"}.get(lane_class(here - 1), ""),
         state=_state_at_tip(node, shape, graph, facts) if branch.tip == line.point else None,

@@ -12,6 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.db.models.functions import JSONObject
 
 from sessions_app.engine.log import NodeKind
+from sessions_app.engine.obligations import DIVERGENCE_KIND
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.values import EventValue, GapValue, OutputValue, RunValue
@@ -42,7 +43,8 @@ SELECT n.id, n.parent_id, n.kind, n.edge_cause, n.pending_key, n.pending_title, 
          (SELECT s.data FROM sessions_app_snapshot s WHERE s.team_id = n.team_id AND s.digest = n.snapshot_digest) END,
        CASE WHEN n.kind = 'blocked_attempt' THEN
          (SELECT convert_from(s.data, 'UTF8')::jsonb #> '{blocked,blockers,0}' FROM sessions_app_snapshot s
-          WHERE s.team_id = n.team_id AND s.digest = n.snapshot_digest) END
+          WHERE s.team_id = n.team_id AND s.digest = n.snapshot_digest) END,
+       n.id IN (SELECT o.node_id FROM sessions_app_output o WHERE o.run_id = %(run)s AND o.artifact_kind = %(diverged)s)
 FROM sessions_app_node n
 WHERE n.run_id = %(run)s
 ORDER BY n.event_index DESC, n.id DESC
@@ -64,7 +66,8 @@ UNION ALL
 class GraphNode:
     """`by` made it; `excerpt` begins the notes that the same call handed in, for the step before it.
 
-    `blocker` is the first reason of a blocked attempt, with its code.
+    `blocker` is the first reason of a blocked attempt, with its code. `is_diverged` says that the agent did otherwise than
+    the step says, and told so.
     """
 
     id: UUID
@@ -80,6 +83,7 @@ class GraphNode:
     by: str
     excerpt: str
     blocker: Mapping[str, Any] | None
+    is_diverged: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +186,7 @@ def _nodes(run: Run, chosen: UUID | None) -> tuple[list[GraphNode], dict[UUID, S
         "most": MOST_NODES,
         "chosen": chosen,
         "tip": run.tip_node_id,
+        "diverged": DIVERGENCE_KIND,
     }
     with connection.cursor() as cursor:
         cursor.execute(_NODES, asked)
@@ -205,6 +210,7 @@ def _node(row: Sequence[Any]) -> GraphNode:
         by=row[11] or "",
         excerpt=row[12] or "",
         blocker=orjson.loads(row[14]) if isinstance(row[14], str) else row[14],
+        is_diverged=row[15],
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sessions_app.models import Gap, Run
 from tests import run_doors, studio_story, trigger_play
-from tests.run_cast import run_id
+from tests.run_cast import advanced, begin, notes_free, run_id
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -73,3 +73,16 @@ def test_steps_without_notes_that_nobody_asked_for_are_one_line_beside_the_evide
 
     assert '#s-warning"' not in page_of(doors, run.id).partition('class="graph')[2].partition("</ol>")[0]
     assert "acknowledged without notes" in page_of(doors, run.id, "?tab=gaps")
+
+
+def test_a_step_that_was_done_otherwise_has_a_badge_and_is_not_folded(doors):
+    said = {"kind": "wr.workflow_divergence", "reason": "efficiency_skip", "summary": "Ran the suite once."}
+    value = begin(doors.desk, *(notes_free(f"step-{number}") for number in range(14)))
+    run = run_id(value)
+    for number in range(12):
+        value = advanced(doors.desk.agent, value, artifacts=[said] if number == 5 else [])
+    rows = page_of(doors, run).partition('class="graph')[2].split("<li")
+    (badged,) = [row for row in rows if ">Diverged<" in row]
+
+    assert "step-5" in badged
+    assert "Unfold" not in badged
