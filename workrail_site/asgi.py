@@ -14,7 +14,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
 from django.conf import settings
 
 from workrail_site import celery, early, patience
-from workrail_site.bodies import Receive, Scope
+from workrail_site.bodies import Message, Receive, Scope
+from workrail_site.header_budget import find_excess
 from workrail_site.oauth import addresses
 from workrail_site.parties import Parties
 from workrail_site.wsgi import application as django_application
@@ -48,15 +49,29 @@ class Shell:
         self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        application = self._application_for(scope)
+        messages = _at_once(scope) if application is not self._mcp else ()
+        for message in messages:
+            await send(message)
+        if not messages:
+            await application(scope, receive, send)
+
+    def _application_for(self, scope: Scope) -> AsgiApplication:
+        if self._mcp is not None and _is_for_mcp(scope):
+            return self._mcp
         if self._live is not None and scope["type"] == "http" and _is_stream(str(scope["path"])):
-            await self._live(scope, receive, send)
-            return
-        if early.asks_whether_alive(scope):
-            for message in early.alive(scope):
-                await send(message)
-            return
-        application = self._django if self._mcp is None or not _is_for_mcp(scope) else self._mcp
-        await application(scope, receive, send)
+            return self._live
+        return self._django
+
+
+def _at_once(scope: Scope) -> tuple[Message, ...]:
+    """What is answered on the event loop. The door of MCP refuses by itself, in the form of its protocol."""
+    if scope["type"] != "http":
+        return ()
+    excess = find_excess(scope)
+    if excess is not None:
+        return early.refusal(scope, excess)
+    return early.alive(scope) if early.asks_whether_alive(scope) else ()
 
 
 def _is_stream(path: str) -> bool:

@@ -5,6 +5,7 @@ import msgspec
 from teams_app.engine.errors import WorkrailError
 from workrail_site.bodies import Message, Scope
 from workrail_site.errors import ERRORS, PROBLEM_JSON, problem_of, retry_after_seconds
+from workrail_site.request_ids import request_id_from
 
 _ALIVE = b'{"status": "ok"}'
 _ALIVE_AT = "/healthz"
@@ -25,7 +26,9 @@ def alive(scope: Scope) -> tuple[Message, Message]:
     return _answer(200, b"application/json", _ALIVE if scope["method"] == "GET" else b"")
 
 
-def refusal(scope: Scope, error: WorkrailError, *, request_id: str) -> tuple[Message, Message]:
+def refusal(scope: Scope, error: WorkrailError) -> tuple[Message, Message]:
+    given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+    request_id = request_id_from(given.decode("latin-1"))
     problem = problem_of(error=error, instance=str(scope["path"]), request_id=request_id)
     seconds = retry_after_seconds(error)
     more = () if seconds is None else ((b"retry-after", str(seconds).encode()),)

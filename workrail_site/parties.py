@@ -5,7 +5,6 @@ It decides whose turn it is, and nothing else. A credential that is not known co
 
 import hashlib
 from collections import OrderedDict
-from http.cookies import CookieError, SimpleCookie
 
 from django.conf import settings
 
@@ -49,11 +48,8 @@ def _credential(scope: Scope) -> bytes:
 
 
 def _session(cookies: str) -> str:
-    try:
-        found = SimpleCookie(cookies).get(settings.SESSION_COOKIE_NAME)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
+    pairs = (pair.partition("=") for pair in cookies.split(";"))
+    return next((value.strip() for name, _, value in pairs if name.strip() == settings.SESSION_COOKIE_NAME), "")
 
 
 def _header(scope: Scope, wanted: bytes) -> str:

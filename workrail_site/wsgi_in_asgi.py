@@ -7,7 +7,7 @@ two changes of thread for a request, where a bridge that streams everything need
 import asyncio
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from io import BytesIO
 from typing import Any, Protocol
@@ -24,7 +24,6 @@ from workrail_site.bodies import (
     read_body,
 )
 from workrail_site.lanes import REFUSAL_SECONDS, ThreadLanes
-from workrail_site.request_ids import request_id_from
 
 Send = Callable[[Message], Awaitable[None]]
 AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -105,9 +104,7 @@ class WsgiInAsgi:
         try:
             rest = await _watched(lanes.run(self._parties.of(scope), work), scope, receive, reply)
         except WorkrailError as error:
-            headers: Mapping[bytes, bytes] = dict(scope["headers"])
-            request_id = request_id_from(headers.get(b"x-request-id", b"").decode("latin-1"))
-            for message in early.refusal(scope, error, request_id=request_id):
+            for message in early.refusal(scope, error):
                 await send(message)
             return
         self._parties.learn(scope, environ.get(ACTOR))

@@ -292,6 +292,8 @@ def test_a_batch_counts_as_many_requests_as_it_has_messages():
 
     assert messages_in(LIST) == 1
     assert messages_in(b" \n" + json.dumps([call] * 7).encode()) == 7
+    assert messages_in(json.dumps([call] * 7).replace("method", "m\\u0065thod").encode()) == 7
+    assert messages_in(b"[") == 1
     assert messages_in(json.dumps([call] * 5_000).encode()) == MAX_MESSAGES
 
 

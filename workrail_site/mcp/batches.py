@@ -28,8 +28,13 @@ def is_batch(scope: Scope) -> bool:
 
 
 def messages_in(body: bytes) -> int:
-    """At most how many messages of a batch are answered; one, for what is no batch."""
-    return min(body.count(b'"method"'), MAX_MESSAGES) if body.lstrip()[:1] == b"[" else 1
+    """How many messages of a batch are answered at most; one, for what is no batch. Counted as they will be read."""
+    if body.lstrip()[:1] != b"[":
+        return 1
+    try:
+        return min(len(orjson.loads(body)), MAX_MESSAGES)
+    except orjson.JSONDecodeError:
+        return 1
 
 
 async def answer_batch(*, server: Server[Any], scope: Scope, send: Send) -> None:

@@ -35,6 +35,7 @@ from workrail_site.bodies import (
     read_body,
 )
 from workrail_site.errors import ERRORS, MethodNotAllowedError, PayloadTooLargeError, retry_after_seconds, too_slow
+from workrail_site.header_budget import find_excess
 from workrail_site.lanes import REFUSAL_SECONDS
 from workrail_site.mcp.answers import protocol_error, refusal_of
 from workrail_site.mcp.batches import messages_in
@@ -98,6 +99,9 @@ class AdmittingDoor:
         await self._application(scope, _replaying(body, receive), send)
 
     async def _caller_of(self, scope: Scope, headers: Headers) -> Actor:
+        excess = find_excess(scope)
+        if excess is not None:
+            raise excess
         _check_host(headers)
         _check_origin(scope, headers)
         _check_transport(scope, headers)
