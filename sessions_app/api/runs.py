@@ -33,13 +33,11 @@ from sessions_app.api.bodies import (
     TreeQuery,
 )
 from sessions_app.engine.submissions import Submission
-from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors import nodes, records, runs as runs_read
 from sessions_app.selectors.runs import RunFilters
 from sessions_app.services.moves import runs
 from sessions_app.services.moves.beginning import start_run
-from sessions_app.services.moves.repeated import beside
-from sessions_app.services.moves.speech import Reply, house_speech
+from sessions_app.services.moves.speech import Reply, beside, house_speech
 from sessions_app.services.people import gaps, stops
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.engine.errors import InvalidInputError, NotFoundError
@@ -98,7 +96,7 @@ class ContinuationView(APIView):
             entropy=os.urandom,
             speech=house_speech(),
         )
-        return _replied(call, reply, TokenKind.ACK, body.ack_token, body.submission())
+        return _replied(reply, body.submission())
 
 
 class RehydrationView(APIView):
@@ -122,7 +120,7 @@ class BookmarkView(APIView):
             entropy=os.urandom,
             speech=house_speech(),
         )
-        return _replied(call, reply, TokenKind.BOOKMARK, body.checkpoint_token, body.submission())
+        return _replied(reply, body.submission())
 
 
 class RunView(APIView):
@@ -225,9 +223,9 @@ class ResumptionView(APIView):
         stops.resume_run(actor=call.actor, run_id=_run(run), now=call.now, entropy=os.urandom)
 
 
-def _replied(call: Call, reply: Reply, kind: TokenKind, token: str, submission: Submission) -> msgspec.Raw:
+def _replied(reply: Reply, submission: Submission) -> msgspec.Raw:
     """As it was recorded, with a word on content that was not."""
-    more = beside(actor=call.actor, reply=reply, kind=kind, token=token, submission=submission)
+    more = beside(reply, submission)
     return msgspec.Raw(orjson.dumps({**reply.value, **more}) if more else reply.data)
 
 

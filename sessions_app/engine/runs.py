@@ -1,6 +1,8 @@
-"""Small closed sets about runs that tables, services and replies share."""
+"""Small closed sets and values about runs that tables, services and replies share."""
 
+from dataclasses import dataclass
 from enum import StrEnum
+from uuid import UUID
 
 
 class Dialect(StrEnum):
@@ -72,6 +74,17 @@ def status_of(
 class AttemptKind(StrEnum):
     ACK = "ack"
     BOOKMARK = "checkpoint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What an attempt was answered, and what was kept of it: channels and bodies of what was handed in."""
+
+    reply: bytes
+    reply_template: int
+    keys_generation: int
+    to_node_id: UUID
+    kept: tuple[tuple[str, str], ...] = ()
 
 
 class OutputChannel(StrEnum):

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from sessions_app.engine.runs import OutputChannel
 from sessions_app.engine.values import EventValue, GapValue, NodeValue, OutputValue
 from sessions_app.models import Event, Gap, Node, Output
 from sessions_app.selectors.gaps import gaps_of
@@ -98,12 +97,6 @@ def events_of(*, session_id: UUID) -> QuerySet[Event]:
 def outputs_of(*, run_id: UUID) -> QuerySet[Any]:
     """Whoever asks has read the run, and with it whether it may be seen."""
     return Output.objects.filter(run_id=run_id).annotate(is_superseded=_superseded())
-
-
-def bodies_of_attempt(*, team_id: UUID, to_node_id: UUID) -> tuple[tuple[OutputChannel, str], ...]:
-    """What was kept of the call that made a node. One query."""
-    rows = Output.objects.filter(team_id=team_id, to_node_id=to_node_id).values_list("channel", "body")
-    return tuple((OutputChannel(channel), body) for channel, body in rows)
 
 
 def _superseded() -> Exists:

@@ -12,7 +12,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from sessions_app.engine.log import EventKind, Head, NodeKind
-from sessions_app.engine.runs import ObservationKey, RunStatus
+from sessions_app.engine.runs import ObservationKey, Recorded, RunStatus
 from sessions_app.engine.state import Preferences
 from sessions_app.models import Attempt, Event
 from teams_app.engine.ids import birth_ms
@@ -20,16 +20,6 @@ from workflows_app.engine.program import Autonomy, RiskPolicy
 
 # Where the cursor of a connection is kept, on Django's wrapper of it.
 _KEPT = "workrail_prepared_cursor"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """What an attempt was answered."""
-
-    reply: bytes
-    reply_template: int
-    keys_generation: int
-    to_node_id: UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,16 +57,23 @@ class SessionStanding:
     recorded: Recorded | None
 
 
+# Of a use that was answered before, which is a reply read and not made: what was kept of it is read with it.
+_RECORDED = """a.reply, a.reply_template, a.keys_generation, a.to_node_id,
+       CASE WHEN a.node_id IS NOT NULL THEN
+           (SELECT array_agg(ARRAY[o.channel::text, o.body]) FROM sessions_app_output o
+            WHERE o.team_id = a.team_id AND o.to_node_id = a.to_node_id) END"""
+_RECORDED_COUNT = 5
+
 # The snapshot is looked up by both halves of its key, whatever the planner believes of the table: joined, it may be filtered
 # from all snapshots of the team while nobody has analysed them yet.
-STANDING = """n.id, n.session_id, n.run_id, n.kind,
+STANDING = f"""n.id, n.session_id, n.run_id, n.kind,
        (SELECT sn.data FROM sessions_app_snapshot sn WHERE sn.team_id = n.team_id AND sn.digest = n.snapshot_digest),
        n.snapshot_digest, s.next_event_index, s.head_digest,
        r.workflow_id, r.workflow_title, r.workflow_hash, r.goal, r.status, r.tip_node_id,
        EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = n.id AND c.kind <> 'checkpoint'),
        EXISTS (SELECT 1 FROM sessions_app_gap g
                WHERE g.run_id = n.run_id AND g.severity = 'critical' AND g.resolved_by_id IS NULL),
-       a.reply, a.reply_template, a.keys_generation, a.to_node_id"""
+       {_RECORDED}"""  # noqa: S608  constants only
 
 _READ = f"""
 SELECT {STANDING}
@@ -96,18 +93,18 @@ LEFT JOIN sessions_app_attempt a ON false
 WHERE r.id = $1 AND r.team_id = $2
 """  # noqa: S608  constants only
 
-_READ_RECORDED = """
-SELECT a.reply, a.reply_template, a.keys_generation, a.to_node_id
+_READ_RECORDED = f"""
+SELECT {_RECORDED}
 FROM sessions_app_attempt a WHERE a.node_id = $1 AND a.nonce = $2 AND a.team_id = $3
-"""
+"""  # noqa: S608  constants only
 
-_READ_SESSION = """
+_READ_SESSION = f"""
 SELECT s.title, s.parent_id, s.next_event_index, s.head_digest, s.autonomy, s.risk_policy, s.waived_by,
-       s.git_branch, s.git_head_sha, s.repository, s.ticket, a.reply, a.reply_template, a.keys_generation, a.to_node_id
+       s.git_branch, s.git_head_sha, s.repository, s.ticket, {_RECORDED}
 FROM sessions_app_worksession s
 LEFT JOIN sessions_app_attempt a ON a.node_id = s.id AND a.nonce = $2
 WHERE s.id = $1 AND s.team_id = $3
-"""
+"""  # noqa: S608  constants only
 
 
 def read_standing(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Standing | None:
@@ -141,7 +138,7 @@ def standing_of(row: Sequence[Any]) -> Standing:
         tip_node_id=row[13],
         has_children=row[14],
         has_gaps=row[15],
-        recorded=_recorded(row[16:20]),
+        recorded=_recorded(row[16 : 16 + _RECORDED_COUNT]),
     )
 
 
@@ -167,7 +164,7 @@ def read_session(*, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> Sess
         head=Head(next_index=row[2], digest=row[3]),
         baseline=Preferences(autonomy=Autonomy(row[4]), risk_policy=RiskPolicy(row[5]), waived_by=row[6]),
         observed=dict(zip(ObservationKey, row[7:11], strict=True)),
-        recorded=_recorded(row[11:15]),
+        recorded=_recorded(row[11 : 11 + _RECORDED_COUNT]),
     )
 
 
@@ -180,10 +177,16 @@ def known_observations(*, session_id: UUID) -> set[str]:
 
 
 def _recorded(columns: Sequence[Any]) -> Recorded | None:
-    reply, template, generation, to_node_id = columns
+    reply, template, generation, to_node_id, kept = columns
     if reply is None:
         return None
-    return Recorded(reply=reply, reply_template=template, keys_generation=generation, to_node_id=to_node_id)
+    return Recorded(
+        reply=reply,
+        reply_template=template,
+        keys_generation=generation,
+        to_node_id=to_node_id,
+        kept=tuple((channel, body) for channel, body in kept or ()),
+    )
 
 
 def birth_date(session_id: UUID) -> date:

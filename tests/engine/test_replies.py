@@ -11,7 +11,7 @@ from sessions_app.engine import tokens
 from sessions_app.engine.decisions import Outcome, Warned, WarningCode
 from sessions_app.engine.prompts import Pending, Question
 from sessions_app.engine.reply_facts import Branching, NodeTokens, Recap, RecapEntry, ReplyFacts, Sibling, budgeted
-from sessions_app.engine.runs import NextIntent
+from sessions_app.engine.runs import NextIntent, Recorded
 from sessions_app.engine.state import Blocked, Blocker, BlockerCode, Pointer, PointerKind, Preferences, Snapshot
 from sessions_app.engine.tokens import Keyring, TokenKind
 from teams_app.engine.ids import Prefix, to_text
@@ -412,15 +412,20 @@ def recorded(facts=FACTS):
     return orjson.dumps(value_of(facts))
 
 
+def told_again(reply, *, keyring):
+    kept = Recorded(reply=reply, reply_template=1, keys_generation=1, to_node_id=NODE)
+    return RAIL.recorded(kept, keyring=keyring).data
+
+
 def test_a_recorded_reply_keeps_its_bytes_while_its_key_is_trusted():
     for ring in (OLD, Keyring(current=b"new", previous=(b"old",))):
-        assert RAIL.recorded(data=recorded(), template=1, keyring=ring).data == recorded()
+        assert told_again(recorded(), keyring=ring) == recorded()
 
 
 def test_afterwards_its_tokens_are_signed_anew_and_nothing_else_changes():
     ring = Keyring(current=b"newer", previous=(b"new",), retired=(b"old",))
 
-    value = orjson.loads(RAIL.recorded(data=recorded(), template=1, keyring=ring).data)
+    value = orjson.loads(told_again(recorded(), keyring=ring))
 
     assert tokens.read(keyring=ring, kind=TokenKind.STATE, text=value["stateToken"]).node_id == NODE
     assert value["nextCall"]["params"]["ackToken"] == value["ackToken"] != ACK
@@ -441,7 +446,7 @@ def test_a_token_in_a_text_is_never_signed_for_whoever_wrote_it():
     )
     ring = Keyring(current=b"newer")
 
-    value = orjson.loads(RAIL.recorded(data=recorded(facts), template=1, keyring=ring).data)
+    value = orjson.loads(told_again(recorded(facts), keyring=ring))
 
     assert value["goal"] == f"Please {forged}"
     assert (value["pending"]["prompt"], value["pending"]["title"]) == (forged, forged)

@@ -352,6 +352,6 @@ def test_all_seeds_live_through_a_death_at_every_mark(site, place, settings, nam
 def test_every_mark_is_died_at():
     marks = set()
     for app in ("sessions_app", "teams_app"):
-        for path in (ROOT / app / "services").glob("*.py"):
+        for path in (ROOT / app / "services").rglob("*.py"):
             marks |= set(re.findall(r'\bfail\("([^"]+)"\)', path.read_text()))
     assert marks == set().union(*(scene.marks for scene in SCENES.values())) - TriggerScene.marks

@@ -114,6 +114,8 @@ def found_of(table, statement):
 def _found_of(table, statement):
     with transaction.atomic():
         with connection.cursor() as cursor:
+            # An autovacuum on its way may hold a table for longer than a request would wait for one.
+            cursor.execute("SET LOCAL lock_timeout = '60s'")
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             for guarded in GUARDED:
                 cursor.execute(f"ALTER TABLE {guarded} DISABLE TRIGGER USER")

@@ -133,9 +133,9 @@ def test_a_checkpoint_token_belongs_to_its_step(desk):
 def test_each_token_is_taken_only_for_what_it_is(desk):
     value = begin(desk, *plain_steps(2))
 
-    with pytest.raises(TokenInvalidFormatError, match="This is the checkpointToken"):
+    with pytest.raises(TokenInvalidFormatError, match="This is the checkpoint token"):
         advance(desk.agent, {**value, "ackToken": value["checkpointToken"]})
-    with pytest.raises(TokenInvalidFormatError, match="This is the ackToken"):
+    with pytest.raises(TokenInvalidFormatError, match="This is the ack token"):
         bookmark(desk.agent, {**value, "checkpointToken": value["ackToken"]})
 
 

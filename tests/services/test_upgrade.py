@@ -40,7 +40,7 @@ from sessions_app.engine.decisions import EnterActivity
 from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.services.bundles.files import export_session
 from sessions_app.services.moves import handed_over, runs, session_tokens
-from sessions_app.services.moves.handed_over import Call
+from sessions_app.services.moves.handed_over import HandoverCall
 from sessions_app.services.people import checkpoints
 from teams_app.engine.actors import Actor, ActorKind, Door, Role, Scope
 from workrail_site.dialects.activities.speech import ACTIVITIES
@@ -71,7 +71,7 @@ checkpoints.answer_checkpoint(actor=person, request_id=row.id, option_id="yes", 
 HANDED_OVER = """
 held = session_tokens.read_held(actor=agent, dialect=Dialect.SESSION, token="ses.v1.3d46maxpm2j40e4827dk0g4pym000000000000504svgevx3bfhc69j")
 assert held.activity.id == "plan"
-call = Call(actor=agent, dialect=Dialect.SESSION, token=held.token, now=now, entropy=os.urandom, speech=ACTIVITIES)
+call = HandoverCall(actor=agent, dialect=Dialect.SESSION, token=held.token, now=now, entropy=os.urandom, speech=ACTIVITIES)
 done = tuple(ManifestEntry(step_id=name, output="Did it.") for name in ("draft", "review"))
 handed_over.enter_activity(call, EnterActivity(activity_id="build", manifest=done, asks_on_entry=True))
 """

@@ -15,14 +15,13 @@ from sessions_app.engine.handles import Handle, ParentContext, handle_of
 from sessions_app.engine.log import Head
 from sessions_app.engine.observations import check_observations, observation_drafts
 from sessions_app.engine.reply_facts import ReplyFacts
-from sessions_app.engine.runs import DRIVES, Dialect, Drive, ObservationKey
+from sessions_app.engine.runs import DRIVES, Dialect, Drive, ObservationKey, Recorded
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.steering_refusals import CheckpointBlockingError
 from sessions_app.engine.tables import NewRun
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors import preferences as preference_selectors
 from sessions_app.selectors.standings import (
-    Recorded,
     SessionStanding,
     is_request_known,
     known_observations,

@@ -18,7 +18,7 @@ from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Decision, Move, Outcome, Place, Start, TakeBack
 from sessions_app.engine.handles import Handle, issued_draft
 from sessions_app.engine.log import EventDraft, EventKind, Head, seal
-from sessions_app.engine.runs import ENDED, STOPPED, AttemptKind, RunStatus
+from sessions_app.engine.runs import ENDED, STOPPED, AttemptKind, Recorded, RunStatus
 from sessions_app.engine.state import Snapshot, Stop
 from sessions_app.engine.tables import NewRun
 from sessions_app.engine.tokens import (
@@ -29,7 +29,7 @@ from sessions_app.engine.tokens import (
 )
 from sessions_app.selectors.handles import read_children
 from sessions_app.selectors.snapshots import sound_snapshot
-from sessions_app.selectors.standings import Recorded, Standing, read_tip
+from sessions_app.selectors.standings import Standing, read_tip
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.moves.triggers import trigger_for
 from sessions_app.services.store.appends import Append, NewAttempt, NewSession, NewTip
@@ -96,7 +96,7 @@ class Use:
     def recorded(self, recorded: Recorded | None, speech: Speech[Any]) -> Reply | None:
         """What is recorded is answered for ever; what is new needs a token that is still trusted."""
         if recorded is not None:
-            return speech.recorded(data=recorded.reply, template=recorded.reply_template, keyring=self.keys.ring)
+            return speech.recorded(recorded, keyring=self.keys.ring)
         if self.refusal is not None:
             raise self.refusal
         return None

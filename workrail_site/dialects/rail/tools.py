@@ -7,13 +7,11 @@ from types import MappingProxyType
 from django.utils import timezone
 
 from sessions_app.engine.submissions import Submission
-from sessions_app.engine.tokens import TokenKind
 from sessions_app.services.moves import runs, sessions
 from sessions_app.services.moves.beginning import Beginning, start_run
-from sessions_app.services.moves.repeated import beside
 from sessions_app.services.moves.requests import read_session_id
 from sessions_app.services.moves.resume import resume_sessions
-from sessions_app.services.moves.speech import Reply
+from sessions_app.services.moves.speech import Reply, beside
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.rail import library, parameters as given, resuming
@@ -143,10 +141,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             entropy=os.urandom,
             speech=RAIL,
         )
-        return _printed(
-            reply,
-            beside(actor=acting(), reply=reply, kind=TokenKind.ACK, token=ack_token, submission=submission),
-        )
+        return _printed(reply, beside(reply, submission))
 
     @hinted(Hints(title="Record work in between", idempotent=True))
     def checkpoint_workflow(
@@ -174,10 +169,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             entropy=os.urandom,
             speech=RAIL,
         )
-        kind = TokenKind.BOOKMARK
-        return _printed(
-            reply, beside(actor=acting(), reply=reply, kind=kind, token=checkpoint_token, submission=submission)
-        )
+        return _printed(reply, beside(reply, submission))
 
     @hinted(Hints(title="Start a session for notes"))
     def start_session(
