@@ -8,8 +8,12 @@ from tests.activity_folders import activity, folder, step as activity_step, work
 from tests.checkpoint_cast import publish_folder
 from tests.gate_play import APPROVAL, COMPLETE, asking_folder
 from tests.run_cast import notes_free, published
-from tests.step_documents import loop
+from tests.step_documents import loop, workflow as step_workflow
+from tests.workflow_cast import NOW, publish, source_of
 from workflows_app.engine.contracts import BUILT_IN
+from workflows_app.engine.source import Source, SourceFormat
+from workflows_app.models import Revision
+from workflows_app.services.workflows import revise_workflow
 
 VERDICT = "wr.contracts.review_verdict"
 CHILD, PARENT = "team.child", "team.parent"
@@ -122,6 +126,25 @@ KINDS = {
         context={"files": ["one"]},
     ),
 }
+
+
+def publish_ungated(desk, workflow_id, gate):
+    """The next revision of a gated workflow, with the same steps and nothing that waits for anybody."""
+    if gate.activity == "plan":
+        plan = activity("plan", steps=[activity_step("draft"), activity_step("after")], transitions=[{"to": "build"}])
+        about = workflow(id=workflow_id, description="Asks nothing.", initialActivity="plan")
+        files = folder(plan, activity("build", steps=[activity_step("make")]), about=about)
+        source = Source(format=SourceFormat.ACTIVITY_FOLDER, files=files)
+    else:
+        ids = dict.fromkeys(("before", gate.gated, "after"))
+        source = source_of(
+            step_workflow(*(notes_free(name) for name in ids if name and "." not in name), id=workflow_id)
+        )
+    latest = Revision.objects.filter(workflow__workflow_id=workflow_id).count()
+    saved = revise_workflow(
+        actor=desk.person, workflow_id=workflow_id, source=source, base_revision=latest, message="", now=NOW
+    )
+    publish(desk.person, workflow_id, number=saved.revision.number)
 
 
 def publish_parent(desk, child_id, workflow_id=PARENT):

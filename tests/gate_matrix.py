@@ -64,6 +64,10 @@ GOING_ON = frozenset(
         Way.BOOKMARK,
         Way.MODE,
         Way.TOKEN,
+        Way.REVISION,
+        Way.RETRY,
+        Way.REST_TOOLS,
+        Way.REST_RUNS,
     }
 )
 CLAIMS = frozenset({Way.ANSWER, Way.EARLY, Way.WRONG, Way.DISMISS})

@@ -3,7 +3,7 @@
 Everything goes through the tools of a dialect or through REST, so that the tests hold whatever lies behind the doors.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 import time_machine
@@ -48,6 +48,24 @@ class Floor:
 
 def open_floor(desk, clock):
     return Floor(desk=desk, clock=clock, **{dialect: Caller(dialect, desk.agent) for dialect in DIALECTS})
+
+
+class RestCaller(Caller):
+    """The tools of a dialect by REST, answered in the form of MCP."""
+
+    def __init__(self, dialect, api):
+        self.dialect, self.api = dialect, api
+
+    def raw(self, tool, **arguments):
+        given = {key: value for key, value in arguments.items() if value is not None}
+        answer = self.api.post(f"/api/v1/dialects/{self.dialect}/tools/{tool}", given)
+        body = {"content": [{"text": answer.content.decode()}]}
+        return {**body, "isError": True} if answer.status_code >= 400 else {**body, "structuredContent": answer.json()}
+
+
+def rest_floor(floor, api):
+    """The same floor, where every tool is called by REST."""
+    return replace(floor, **{dialect: RestCaller(dialect, api) for dialect in DIALECTS})
 
 
 # Workflows

@@ -1,12 +1,13 @@
 """Every way in which an agent can try to get past a gate, by dialect; a text says why a dialect has no such way."""
 
 import re
+from dataclasses import replace
 from enum import StrEnum
 
 from django.core.management import call_command
 
 from teams_app.engine.ids import Prefix, to_text
-from tests.gate_kinds import CHILD, PARENT, Kind
+from tests.gate_kinds import CHILD, PARENT, Kind, publish_ungated
 from tests.gate_play import (
     HANDED_OVER,
     NEVER_STOP,
@@ -19,10 +20,12 @@ from tests.gate_play import (
     rail_ack,
     rail_read,
     rail_start,
+    rest_floor,
     said,
 )
 from tests.gate_scenes import agent_answers, asked, newest_run, people_answer
 from tests.run_doors import V1
+from tests.workflow_cast import publish
 
 
 class Way(StrEnum):
@@ -48,6 +51,10 @@ class Way(StrEnum):
     WRONG = "answer_to_another"
     DISMISS = "dismissal"
     TOKEN = "personal_token"
+    REVISION = "revision_change"
+    RETRY = "retry"
+    REST_TOOLS = "tools_by_rest"
+    REST_RUNS = "runs_by_rest"
     SATISFY = "satisfy"
 
 
@@ -365,6 +372,39 @@ def _handed_over(scene):
 MOVED_BY = {"rail": _by_rail, "navigation": _by_hand, "session": _handed_over, "orchestrator": _handed_over}
 
 
+def revision(scene):
+    """The workflow is published anew without its gate; runs stay with the program that they began with."""
+    publish_ungated(scene.doors.desk, scene.workflow_id, scene.gate)
+    scene.move()
+    WAYS[scene.dialect][Way.OMIT](scene)
+    publish(scene.doors.desk.person, scene.workflow_id, number=1)
+
+
+def retry(scene):
+    """With what each refusal handed out, and with other words each time."""
+    at = scene.at
+    for _ in range(3):
+        told = scene.move(at) or {}
+        at = {**at, **told} if isinstance(at, dict) else told.get("state") or told.get("session_token") or at
+
+
+def tools_by_rest(scene):
+    """The honest move, leaving out and doing all, by the same tools without MCP."""
+    by_rest = replace(scene, floor=rest_floor(scene.floor, scene.doors.agent))
+    for way in (Way.ADVANCE, Way.OMIT, Way.COMPLETE):
+        WAYS[scene.dialect][way](by_rest)
+
+
+def runs_by_rest(scene):
+    """What REST has for runs takes the tokens of the rail, and those of runs that are steered."""
+    agent, state = scene.doors.agent, scene.at["stateToken"] if scene.dialect == "rail" else scene.at
+    read = agent.post(f"{V1}/runs/continue", {"stateToken": state}).json()
+    tokens = {"stateToken": read.get("stateToken", state), "ackToken": read.get("ackToken", state)}
+    for output in ({"notesMarkdown": "Did it."}, {"notesMarkdown": "Did it.", "artifacts": [{"kind": "own.done"}]}, {}):
+        told = agent.post(f"{V1}/runs/continue", {**tokens, "output": output}).json()
+        tokens = {name: told.get(name, tokens[name]) for name in tokens}
+
+
 def answer_at_once(scene):
     agent_answers(scene, reads=False)
 
@@ -460,6 +500,10 @@ _HANDED_OVER = {
     Way.WRONG: answer_another,
     Way.DISMISS: dismiss,
     Way.TOKEN: by_personal_token,
+    Way.REVISION: revision,
+    Way.RETRY: retry,
+    Way.REST_TOOLS: tools_by_rest,
+    Way.REST_RUNS: runs_by_rest,
     Way.SATISFY: hand_satisfy,
 }
 WAYS = {
@@ -484,6 +528,10 @@ WAYS = {
         Way.WRONG: answer_another,
         Way.DISMISS: HAS_NO_DISMISSAL,
         Way.TOKEN: by_personal_token,
+        Way.REVISION: revision,
+        Way.RETRY: retry,
+        Way.REST_TOOLS: tools_by_rest,
+        Way.REST_RUNS: runs_by_rest,
         Way.SATISFY: rail_satisfy,
     },
     "navigation": {
@@ -507,6 +555,10 @@ WAYS = {
         Way.WRONG: answer_another,
         Way.DISMISS: HAS_NO_DISMISSAL,
         Way.TOKEN: by_personal_token,
+        Way.REVISION: revision,
+        Way.RETRY: retry,
+        Way.REST_TOOLS: tools_by_rest,
+        Way.REST_RUNS: runs_by_rest,
         Way.SATISFY: nav_satisfy,
     },
     "session": {**_HANDED_OVER, Way.CHILD: KNOWS_NO_PARENT, Way.TRIGGER: KNOWS_NO_PARENT},

@@ -7,9 +7,9 @@ import pytest
 from sessions_app.engine.checkpoints import Authority
 from sessions_app.engine.reasons import Detail
 from tests.gate_debts import MATRIX_STILL_RED
-from tests.gate_kinds import KINDS, Kind, publish_child, publish_parent
+from tests.gate_kinds import KINDS, Kind, publish_child, publish_parent, publish_ungated
 from tests.gate_matrix import Outcome, broken, outcome_of
-from tests.gate_play import DIALECTS
+from tests.gate_play import DIALECTS, HANDED_OVER
 from tests.gate_scenes import Mode, another_try, set_scene
 from tests.gate_ways import LEAVES_NO_MARK, WAYS, Way
 from workflows_app.engine.program import ConfirmationKind
@@ -98,3 +98,17 @@ def test_every_reason_to_stop_is_a_kind_of_gate_or_said_to_be_none():
     assert set(PLAYED_BY.values()) - {NO_GATE} <= set(Kind)
     assert {kind.value for kind in ConfirmationKind} == {"always", "conditional", "coordinator_eval", "human_approval"}
     assert {authority.value for authority in Authority} == {"relayed", "human", "default"}
+
+
+@pytest.mark.parametrize("way", [Way.REST_TOOLS, Way.REST_RUNS, Way.RETRY, Way.REVISION])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_ways_by_other_doors_lead_on_where_nothing_is_gated(doors, doored, dialect, way):
+    """Or the matrix would say that a gate holds where nobody moved."""
+    workflow_id = KINDS[Kind.APPROVAL].publish(doors.desk, "team.gated")
+    publish_ungated(doors.desk, workflow_id, KINDS[Kind.APPROVAL])
+    scene = set_scene(doored, doors, Kind.APPROVAL, dialect, Mode.GUIDED, workflow_id)
+
+    WAYS[dialect][way](scene)
+
+    # A session token is none of those that REST has for runs.
+    assert scene.has_passed is not (way is Way.REST_RUNS and dialect in HANDED_OVER)
