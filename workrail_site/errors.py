@@ -5,7 +5,7 @@ A code without a row, a row without a code and two errors with one code are each
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from teams_app.engine.errors import NOT_RETRYABLE, RETRY_NOW, Retry, RetryKind, WorkrailError, retry_after
 from workrail_site.bodies import LEAST_BYTES_PER_SECOND
 from workrail_site.dialects.tokens import name_token
+from workrail_site.json_rpc import RpcCode
 
 PROBLEM_JSON = "application/problem+json"
 
@@ -24,23 +25,12 @@ class McpForm(StrEnum):
     PROTOCOL_ERROR = "protocol_error"
 
 
-class JsonRpc(IntEnum):
-    """Numbers of JSON-RPC, for the dialects and revisions that answer with them."""
-
-    PARSE_ERROR = -32700
-    INVALID_REQUEST = -32600
-    METHOD_NOT_FOUND = -32601
-    INVALID_PARAMS = -32602
-    INTERNAL = -32603
-    SERVER = -32000
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRow:
     title: str
     status: int
     mcp: McpForm = McpForm.TOOL_ERROR
-    json_rpc: JsonRpc = JsonRpc.SERVER
+    json_rpc: RpcCode = RpcCode.SERVER
     retry: Retry = NOT_RETRYABLE
 
 
@@ -90,7 +80,7 @@ class InternalError(WorkrailError):
 
 
 ERRORS: dict[str, ErrorRow] = {
-    "VALIDATION_ERROR": ErrorRow(title="The request is not valid", status=400, json_rpc=JsonRpc.INVALID_PARAMS),
+    "VALIDATION_ERROR": ErrorRow(title="The request is not valid", status=400, json_rpc=RpcCode.INVALID_PARAMS),
     "UNAUTHENTICATED": ErrorRow(title="Nobody is signed in", status=401, mcp=McpForm.PROTOCOL_ERROR),
     "KEY_REVOKED": ErrorRow(title="The key was revoked", status=401, mcp=McpForm.PROTOCOL_ERROR),
     "KEY_EXPIRED": ErrorRow(title="The key has expired", status=401, mcp=McpForm.PROTOCOL_ERROR),
@@ -101,7 +91,7 @@ ERRORS: dict[str, ErrorRow] = {
         title="The method is not allowed here",
         status=405,
         mcp=McpForm.PROTOCOL_ERROR,
-        json_rpc=JsonRpc.METHOD_NOT_FOUND,
+        json_rpc=RpcCode.METHOD_NOT_FOUND,
     ),
     # A token that cannot be read is a request that cannot; one of another team is the same as one of no row.
     "TOKEN_INVALID_FORMAT": ErrorRow(title="This is no token", status=400),
@@ -170,7 +160,7 @@ ERRORS: dict[str, ErrorRow] = {
         title="The request did not arrive in time",
         status=408,
         mcp=McpForm.PROTOCOL_ERROR,
-        json_rpc=JsonRpc.INVALID_REQUEST,
+        json_rpc=RpcCode.INVALID_REQUEST,
         retry=retry_after(ms=1_000),
     ),
     "IDEMPOTENCY_KEY_REUSED": ErrorRow(title="The key names another request", status=422),
@@ -178,13 +168,13 @@ ERRORS: dict[str, ErrorRow] = {
         title="The request is too large",
         status=413,
         mcp=McpForm.PROTOCOL_ERROR,
-        json_rpc=JsonRpc.INVALID_REQUEST,
+        json_rpc=RpcCode.INVALID_REQUEST,
     ),
     "UNSUPPORTED_MEDIA_TYPE": ErrorRow(
         title="The content type is not read here",
         status=415,
         mcp=McpForm.PROTOCOL_ERROR,
-        json_rpc=JsonRpc.INVALID_REQUEST,
+        json_rpc=RpcCode.INVALID_REQUEST,
     ),
     "RATE_LIMITED": ErrorRow(
         title="Too many requests",
@@ -196,7 +186,7 @@ ERRORS: dict[str, ErrorRow] = {
     "INTERNAL_ERROR": ErrorRow(
         title="An error of ours",
         status=500,
-        json_rpc=JsonRpc.INTERNAL,
+        json_rpc=RpcCode.INTERNAL,
         retry=RETRY_NOW,
     ),
     "SERVICE_UNAVAILABLE": ErrorRow(

@@ -1,6 +1,5 @@
 """The Studio's pages of bundles: what was asked for, how far it is, its file, and handing one in."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from uuid import UUID
@@ -8,7 +7,6 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib.admin import display
-from django.core.exceptions import BadRequest
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
@@ -33,29 +31,22 @@ class BundleForm(forms.Form):
 
 
 def _export(order: Order) -> Done:
-    if order.row_id is None:
-        raise BadRequest("an export is of a session")
-    job = bundle_jobs.ask_to_export(actor=order.actor, session_id=order.row_id, now=order.now)
+    job = bundle_jobs.ask_to_export(actor=order.actor, session_id=pages.some(order.row_id), now=order.now)
     return Done(message="The export is under way.", url=_url(job.id))
 
 
 def _export_each(order: Order) -> Done:
-    return _asked(order, lambda row_id: _ask(order, row_id), noun="session")
+    def ask(session_id: UUID) -> None:
+        bundle_jobs.ask_to_export(actor=order.actor, session_id=session_id, now=order.now)
+
+    done = each_row(order, ask, noun="session", done="under way to a file")
+    return replace(done, url=reverse("admin:sessions_app_bundlejob_changelist"))
 
 
 def _export_each_of_runs(order: Order) -> Done:
     """A run goes out with its session; several of one session are one file."""
     sessions = dict.fromkeys(session_of_run(actor=order.actor, run_id=row_id) for row_id in order.values["rows"])
-    return _asked(replace(order, values={"rows": list(sessions)}), lambda row_id: _ask(order, row_id), noun="session")
-
-
-def _asked(order: Order, ask: Callable[[UUID], None], *, noun: str) -> Done:
-    done = each_row(order, ask, noun=noun, done="under way to a file")
-    return replace(done, url=reverse("admin:sessions_app_bundlejob_changelist"))
-
-
-def _ask(order: Order, session_id: UUID) -> None:
-    bundle_jobs.ask_to_export(actor=order.actor, session_id=session_id, now=order.now)
+    return _export_each(replace(order, values={"rows": list(sessions)}))
 
 
 def _import(order: Order) -> Done:
@@ -76,30 +67,20 @@ EXPORT_SESSION = Act(
     needs=Permission.READ_RUNS,
     run=_export,
 )
-_EXPORTS = (
-    "A file is made of each session, with its log, what its runs triggered, and the programs that they run. Whoever has one can "
-    "read all of that."
-)
 EXPORT_SESSIONS = Act(
     slug="export-rows",
     label="Export",
-    question=_EXPORTS,
+    question=(
+        "A file is made of each session, with its log, what its runs triggered, and the programs that they run. Whoever has one can "
+        "read all of that."
+    ),
     needs=Permission.READ_RUNS,
     run=_export_each,
     form=RowsForm,
     on_row=False,
     is_bulk=True,
 )
-EXPORT_RUNS = Act(
-    slug="export-rows",
-    label="Export",
-    question=_EXPORTS,
-    needs=Permission.READ_RUNS,
-    run=_export_each_of_runs,
-    form=RowsForm,
-    on_row=False,
-    is_bulk=True,
-)
+EXPORT_RUNS = replace(EXPORT_SESSIONS, run=_export_each_of_runs)
 IMPORT_BUNDLE = Act(
     slug="import",
     label="Import a bundle",

@@ -1,12 +1,12 @@
 """The Studio's pages of how long sessions are kept: rules, holds, and deletion for privacy."""
 
+from dataclasses import replace
 from uuid import UUID
 
 from django import forms
 from django.contrib.admin import display
-from django.core.exceptions import BadRequest
 
-from sessions_app.admin import showing
+from sessions_app.admin import pages, showing
 from sessions_app.admin.bulk import RowsField, each_row
 from sessions_app.engine.expiry import MAX_IDLE_DAYS, ExpiryRule
 from sessions_app.models import Retention
@@ -37,14 +37,15 @@ class WorkflowRetentionForm(forms.Form):
 
 
 def _hold(order: Order) -> Done:
-    reason = order.values["reason"]
-    retention.hold_session(actor=order.actor, session_id=_session(order), reason=reason, now=order.now)
-    return Done(message="The session is held.", url=showing.session_url(_session(order)))
+    session_id = pages.some(order.row_id)
+    _hold_one(order, session_id)
+    return Done(message="The session is held.", url=showing.session_url(session_id))
 
 
 def _let_go(order: Order) -> Done:
-    retention.let_go(actor=order.actor, session_id=_session(order), now=order.now)
-    return Done(message="The session is held no more.", url=showing.session_url(_session(order)))
+    session_id = pages.some(order.row_id)
+    retention.let_go(actor=order.actor, session_id=session_id, now=order.now)
+    return Done(message="The session is held no more.", url=showing.session_url(session_id))
 
 
 def _hold_each(order: Order) -> Done:
@@ -67,8 +68,8 @@ def _hold_one(order: Order, session_id: UUID) -> None:
 
 
 def _delete(order: Order) -> Done:
-    reason = order.values["reason"]
-    gone = deletion.delete_session(actor=order.actor, session_id=_session(order), reason=reason, now=order.now)
+    session_id, reason = pages.some(order.row_id), order.values["reason"]
+    gone = deletion.delete_session(actor=order.actor, session_id=session_id, reason=reason, now=order.now)
     return Done(message=f"Deleted: {len(gone)} session{'s' if len(gone) > 1 else ''}.")
 
 
@@ -84,12 +85,6 @@ def _remove_rule(order: Order) -> Done:
     return Done(message="The rule was removed.")
 
 
-def _session(order: Order) -> UUID:
-    if order.row_id is None:
-        raise BadRequest("this act is of a session")
-    return order.row_id
-
-
 HOLD_SESSION = Act(
     slug="hold",
     label="Hold",
@@ -98,27 +93,17 @@ HOLD_SESSION = Act(
     run=_hold,
     form=HoldForm,
 )
-_HOLDS = "Nothing deletes the sessions until somebody lets them go."
 HOLD_SESSIONS = Act(
     slug="hold-rows",
     label="Hold",
-    question=_HOLDS,
+    question="Nothing deletes the sessions until somebody lets them go.",
     needs=Permission.STEER_RUNS,
     run=_hold_each,
     form=RowsHoldForm,
     on_row=False,
     is_bulk=True,
 )
-HOLD_RUNS = Act(
-    slug="hold-rows",
-    label="Hold from expiry",
-    question=_HOLDS,
-    needs=Permission.STEER_RUNS,
-    run=_hold_each_of_runs,
-    form=RowsHoldForm,
-    on_row=False,
-    is_bulk=True,
-)
+HOLD_RUNS = replace(HOLD_SESSIONS, label="Hold from expiry", run=_hold_each_of_runs)
 LET_GO = Act(
     slug="let-go",
     label="Let go",

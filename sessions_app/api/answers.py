@@ -68,21 +68,12 @@ class SessionAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: SessionValue) -> "SessionAnswer":
-        return SessionAnswer(
+        return SessionAnswer.taken(
+            value,
             id=to_text(Prefix.SESSION, value.id),
-            title=value.title,
             parent=None if value.parent_id is None else to_text(Prefix.SESSION, value.parent_id),
-            git_branch=value.git_branch,
-            git_head_sha=value.git_head_sha,
-            repository=value.repository,
-            ticket=value.ticket,
             preferences=PreferencesAnswer.of(value.preferences),
             runs=dict(value.runs),
-            event_count=value.event_count,
-            head_digest=value.head_digest,
-            created_by=value.created_by,
-            created_at=value.created_at,
-            last_activity_at=value.last_activity_at,
         )
 
 
@@ -105,20 +96,11 @@ class RunAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: RunValue) -> "RunAnswer":
-        return RunAnswer(
+        return RunAnswer.taken(
+            value,
             id=to_text(Prefix.RUN, value.id),
             session=to_text(Prefix.SESSION, value.session_id),
-            workflow_id=value.workflow_id,
-            workflow_title=value.workflow_title,
-            workflow_hash=value.workflow_hash,
-            dialect=value.dialect,
-            goal=value.goal,
-            status=value.status,
             tip=to_text(Prefix.NODE, value.tip_node_id),
-            created_by=value.created_by,
-            started_at=value.started_at,
-            last_activity_at=value.last_activity_at,
-            completed_at=value.completed_at,
         )
 
 
@@ -140,19 +122,14 @@ class NodeAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: NodeValue) -> "NodeAnswer":
-        return NodeAnswer(
+        return NodeAnswer.taken(
+            value,
             id=to_text(Prefix.NODE, value.id),
             run=to_text(Prefix.RUN, value.run_id),
             parent=None if value.parent_id is None else to_text(Prefix.NODE, value.parent_id),
-            kind=value.kind,
-            edge_kind=value.edge_kind,
-            edge_cause=value.edge_cause,
             pending=value.pending_key,
-            pending_title=value.pending_title,
             preferences=PreferencesAnswer.of(value.preferences),
             snapshot=value.snapshot_digest,
-            event_index=value.event_index,
-            created_at=value.created_at,
         )
 
 
@@ -185,13 +162,7 @@ class TreeLineAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: TreeLine) -> "TreeLineAnswer":
-        return TreeLineAnswer(
-            node=NodeAnswer.of(value.node),
-            depth=value.depth,
-            branches=value.branches,
-            is_tip=value.is_tip,
-            is_on_way=value.is_on_way,
-        )
+        return TreeLineAnswer.taken(value, node=NodeAnswer.of(value.node))
 
 
 class TreeAnswer(Shape, frozen=True):
@@ -217,13 +188,8 @@ class AttemptAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: AttemptValue) -> "AttemptAnswer":
-        return AttemptAnswer(
-            id=to_text(Prefix.ATTEMPT, value.id),
-            kind=value.kind,
-            to=to_text(Prefix.NODE, value.to_node_id),
-            actor=value.actor,
-            event_index=value.event_index,
-            created_at=value.created_at,
+        return AttemptAnswer.taken(
+            value, id=to_text(Prefix.ATTEMPT, value.id), to=to_text(Prefix.NODE, value.to_node_id)
         )
 
 
@@ -245,18 +211,12 @@ class OutputAnswer(Shape, frozen=True):
     @staticmethod
     def of(value: OutputValue) -> "OutputAnswer":
         earlier = value.supersedes_id
-        return OutputAnswer(
+        return OutputAnswer.taken(
+            value,
             id=output_name(channel=value.channel, output_id=value.id),
             node=None if value.node_id is None else to_text(Prefix.NODE, value.node_id),
             to=None if value.to_node_id is None else to_text(Prefix.NODE, value.to_node_id),
-            channel=value.channel,
-            artifact_kind=value.artifact_kind,
-            body=value.body,
-            sha256=value.sha256,
             supersedes=None if earlier is None else output_name(channel=value.channel, output_id=earlier),
-            is_superseded=value.is_superseded,
-            event_index=value.event_index,
-            created_at=value.created_at,
         )
 
 
@@ -276,17 +236,11 @@ class RunGapAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: GapValue) -> "RunGapAnswer":
-        return RunGapAnswer(
+        return RunGapAnswer.taken(
+            value,
             id=gap_name(value.id),
             node=to_text(Prefix.NODE, value.node_id),
-            severity=value.severity,
-            category=value.category,
-            detail=value.detail,
-            summary=value.summary,
             resolved_by=None if value.resolved_by_id is None else gap_name(value.resolved_by_id),
-            closes=value.closes,
-            event_index=value.event_index,
-            created_at=value.created_at,
         )
 
 
@@ -304,14 +258,11 @@ class EventAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: EventValue) -> "EventAnswer":
-        return EventAnswer(
-            index=value.index,
+        return EventAnswer.taken(
+            value,
             id=to_text(Prefix.EVENT, value.event_id),
-            kind=value.kind,
             run=None if value.run_id is None else to_text(Prefix.RUN, value.run_id),
             node=None if value.node_id is None else to_text(Prefix.NODE, value.node_id),
-            digest=value.digest,
-            created_at=value.created_at,
             event=msgspec.Raw(value.body),
         )
 

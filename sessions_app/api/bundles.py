@@ -66,19 +66,11 @@ class BundleJobAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: BundleJobValue) -> "BundleJobAnswer":
-        return BundleJobAnswer(
+        return BundleJobAnswer.taken(
+            value,
             id=to_text(Prefix.BUNDLE_JOB, value.id),
-            kind=value.kind,
-            state=value.state,
             session=None if value.session_id is None else to_text(Prefix.SESSION, value.session_id),
-            asked_by=value.asked_by,
-            done_events=value.done_events,
-            total_events=value.total_events,
-            size_bytes=value.size_bytes,
             result=None if value.result is None else dict(value.result),
-            created_at=value.created_at,
-            finished_at=value.finished_at,
-            expires_at=value.expires_at,
         )
 
 

@@ -102,30 +102,19 @@ class CheckpointAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: CheckpointValue, now: datetime) -> "CheckpointAnswer":
-        return CheckpointAnswer(
+        return CheckpointAnswer.taken(
+            value,
             id=to_text(Prefix.CHECKPOINT, value.id),
             session=to_text(Prefix.SESSION, value.session_id),
             run=to_text(Prefix.RUN, value.run_id),
-            checkpoint_id=value.checkpoint_id,
             instance=value.instance_key,
-            title=value.title,
-            message=value.message,
             options=[
                 ChoiceAnswer(id=option.id, label=option.label, description=option.description)
                 for option in value.options
             ],
-            authority=value.authority,
-            digest=value.digest,
-            state=value.state,
-            presented_at=value.presented_at,
-            due_at=value.due_at,
             is_overdue=value.is_overdue(now),
             claimed_by=value.claimed_by or None,
-            claimed_at=value.claimed_at,
             answer=_given(value),
-            workflow_title=value.workflow_title,
-            goal=value.goal,
-            dialect=value.dialect,
         )
 
 

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Generic, Self, TypeVar, get_args, get_origin
 from uuid import UUID
 
 import msgspec
@@ -42,6 +42,11 @@ _NOT_KEPT = {"Cache-Control": "no-store"}
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """The base of every body, query and answer: camelCase on the wire, unknown fields refused."""
+
+    @classmethod
+    def taken(cls, value: object, /, **told: Any) -> Self:
+        """Each field is told, or what the value has under the same name."""
+        return cls(**{name: getattr(value, name) for name in cls.__struct_fields__ if name not in told}, **told)
 
 
 class PageQuery(Shape, frozen=True):

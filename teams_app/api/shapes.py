@@ -88,12 +88,7 @@ class TeamAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: TeamValue) -> "TeamAnswer":
-        return TeamAnswer(
-            id=to_text(Prefix.TEAM, value.id),
-            name=value.name,
-            created_at=value.created_at,
-            tokens_answer_human=value.tokens_answer_human,
-        )
+        return TeamAnswer.taken(value, id=to_text(Prefix.TEAM, value.id))
 
 
 class TeamsAnswer(Shape, frozen=True):
@@ -124,13 +119,9 @@ class WhoamiAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(actor: Actor) -> "WhoamiAnswer":
-        return WhoamiAnswer(
-            kind=actor.kind,
-            id=actor.id,
-            name=actor.name,
+        return WhoamiAnswer.taken(
+            actor,
             team=to_text(Prefix.TEAM, actor.team_id),
-            door=actor.door,
-            role=actor.role,
             scopes=sorted(actor.scopes),
             permissions=[permission for permission in Permission if actor.may(permission)],
             token=_grant_of(actor),
@@ -146,12 +137,8 @@ class MemberAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: MemberValue) -> "MemberAnswer":
-        return MemberAnswer(
-            id=to_text(Prefix.MEMBERSHIP, value.id),
-            person=to_text(Prefix.PERSON, value.person_id),
-            username=value.username,
-            role=value.role,
-            created_at=value.created_at,
+        return MemberAnswer.taken(
+            value, id=to_text(Prefix.MEMBERSHIP, value.id), person=to_text(Prefix.PERSON, value.person_id)
         )
 
 
@@ -165,14 +152,7 @@ class InvitationAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: InvitationValue) -> "InvitationAnswer":
-        return InvitationAnswer(
-            id=to_text(Prefix.INVITATION, value.id),
-            username=value.username,
-            role=value.role,
-            invited_by=value.inviter_name,
-            created_at=value.created_at,
-            expires_at=value.expires_at,
-        )
+        return InvitationAnswer.taken(value, id=to_text(Prefix.INVITATION, value.id), invited_by=value.inviter_name)
 
 
 class IssuedInvitationAnswer(Shape, frozen=True):
@@ -215,16 +195,11 @@ class KeyAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: KeyValue) -> "KeyAnswer":
-        return KeyAnswer(
+        return KeyAnswer.taken(
+            value,
             id=to_text(Prefix.KEY, value.id),
-            name=value.name,
-            prefix=value.prefix,
             scopes=sorted(value.scopes),
             person=None if value.person_id is None else to_text(Prefix.PERSON, value.person_id),
-            created_at=value.created_at,
-            expires_at=value.expires_at,
-            last_used_at=value.last_used_at,
-            revoked_at=value.revoked_at,
         )
 
 
@@ -253,17 +228,8 @@ class AuditAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: AuditValue) -> "AuditAnswer":
-        return AuditAnswer(
-            id=to_text(Prefix.AUDIT, value.id),
-            at=value.at,
-            actor_kind=value.actor_kind,
-            actor=value.actor_id,
-            actor_name=value.actor_name,
-            door=value.door,
-            action=value.action,
-            target=value.target,
-            request_id=value.request_id,
-            details=dict(value.details),
+        return AuditAnswer.taken(
+            value, id=to_text(Prefix.AUDIT, value.id), actor=value.actor_id, details=dict(value.details)
         )
 
 
@@ -278,13 +244,7 @@ class WebhookAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: WebhookValue) -> "WebhookAnswer":
-        return WebhookAnswer(
-            url=value.url,
-            set_at=value.set_at,
-            delivered_at=value.delivered_at,
-            failed_at=value.failed_at,
-            failure=value.failure or None,
-        )
+        return WebhookAnswer.taken(value, failure=value.failure or None)
 
 
 class SetWebhookAnswer(Shape, frozen=True):
@@ -312,15 +272,8 @@ class EndpointAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: WebhookValue) -> "EndpointAnswer":
-        return EndpointAnswer(
-            id=to_text(Prefix.ENDPOINT, value.id),
-            url=value.url,
-            kinds=list(value.kinds),
-            set_at=value.set_at,
-            delivered_at=value.delivered_at,
-            failed_at=value.failed_at,
-            failure=value.failure or None,
-            switched_off_at=value.switched_off_at,
+        return EndpointAnswer.taken(
+            value, id=to_text(Prefix.ENDPOINT, value.id), kinds=list(value.kinds), failure=value.failure or None
         )
 
 
@@ -355,16 +308,11 @@ class DeliveryAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: DeliveryValue) -> "DeliveryAnswer":
-        return DeliveryAnswer(
+        return DeliveryAnswer.taken(
+            value,
             id=to_text(Prefix.DELIVERY, value.id),
             endpoint=to_text(Prefix.ENDPOINT, value.endpoint_id),
             notice=str(value.notice_id),
-            kind=value.kind,
-            state=value.state,
-            tries=value.tries,
-            created_at=value.created_at,
-            next_try_at=value.next_try_at,
-            delivered_at=value.delivered_at,
             failure=value.failure or None,
         )
 

@@ -34,16 +34,11 @@ class TokenAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: TokenValue) -> "TokenAnswer":
-        return TokenAnswer(
+        return TokenAnswer.taken(
+            value,
             id=to_text(Prefix.TOKEN, value.id),
             person=to_text(Prefix.PERSON, value.person_id),
-            name=value.name,
-            prefix=value.prefix,
             scopes=sorted(value.scopes),
-            created_at=value.created_at,
-            expires_at=value.expires_at,
-            last_used_at=value.last_used_at,
-            revoked_at=value.revoked_at,
         )
 
 

@@ -49,7 +49,7 @@ def test_the_same_tokens_are_answered_the_same_bytes_and_record_nothing_twice(do
     value = begin_run(doors)
 
     first = go_on(doors.agent, value)
-    again = go_on(doors.agent, value, notes="Something else.")
+    again = go_on(doors.agent, value)
 
     assert first.status_code == again.status_code == 200
     assert again.content == first.content
@@ -235,7 +235,7 @@ def test_a_key_that_names_another_request_begins_nothing(doors, by, change):
 def test_a_tool_that_would_lose_the_key_refuses_it(doors):
     published(doors.desk, *plain_steps(1))
     started = doors.agent.post(
-        f"{V1}/dialects/navigation/tools/nav_start", {"workflow_id": "team.sample"}, **{"Idempotency-Key": "x"}
+        f"{V1}/dialects/session/tools/start_session", {"workflow_id": "team.sample"}, **{"Idempotency-Key": "x"}
     )
     listed = doors.agent.post(f"{V1}/dialects/rail/tools/list_workflows", {}, **{"Idempotency-Key": "x"})
 

@@ -15,7 +15,8 @@ from tests import run_cast
 from tests.mcp.conftest import environ_of_site
 from tests.step_documents import step
 from workflows_app.services.bundled import load_bundled
-from workrail_site.mcp.messages import RpcCode, RpcError
+from workrail_site.json_rpc import RpcCode
+from workrail_site.mcp.messages import RpcError
 from workrail_site.mcp.revisions import BATCHES, SEED, VERSION_KEY, WITH_HANDSHAKE
 from workrail_site.mcp.stdio.lines import converse
 from workrail_site.mcp.stdio.talks import DialectTalk

@@ -46,25 +46,15 @@ class TraceCallAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(call: TraceCall) -> "TraceCallAnswer":
-        return TraceCallAnswer(
+        return TraceCallAnswer.taken(
+            call,
             id=to_text(Prefix.TRACE, call.id),
             session=_text(Prefix.SESSION, call.session_id),
             run=_text(Prefix.RUN, call.run_id),
-            workflow_id=call.workflow_id,
-            dialect=call.dialect,
-            tool=call.tool,
             actor=call.actor_id,
-            actor_name=call.actor_name,
-            agent_id=call.agent_id,
-            activity=call.activity,
             step=call.step_key,
-            started_at=call.started_at,
-            duration_us=call.duration_us,
-            outcome=call.outcome,
-            error_code=call.error_code,
             warnings=[dict(warning) for warning in call.warnings],
             arguments=dict(call.arguments),
-            request_id=call.request_id,
         )
 
 
@@ -80,16 +70,7 @@ class SpanAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(span: Span) -> "SpanAnswer":
-        return SpanAnswer(
-            label=span.label,
-            started_at=span.started_at,
-            ended_at=span.ended_at,
-            busy_us=span.busy_us,
-            calls=span.calls,
-            warnings=span.warnings,
-            refusals=span.refusals,
-            failures=span.failures,
-        )
+        return SpanAnswer.taken(span)
 
 
 class GapAnswer(Shape, frozen=True):
@@ -115,13 +96,9 @@ class LaneAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(lane: Lane) -> "LaneAnswer":
-        return LaneAnswer(
+        return LaneAnswer.taken(
+            lane,
             run=_text(Prefix.RUN, lane.run_id),
-            workflow_id=lane.workflow_id,
-            calls=lane.calls,
-            warnings=lane.warnings,
-            refusals=lane.refusals,
-            failures=lane.failures,
             spans=[SpanAnswer.of(span) for span in lane.spans],
             gaps=[GapAnswer.of(gap) for gap in lane.gaps],
         )
@@ -139,11 +116,8 @@ class TimelineAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(timeline: Timeline) -> "TimelineAnswer":
-        return TimelineAnswer(
-            started_at=timeline.started_at,
-            ended_at=timeline.ended_at,
-            calls=timeline.calls,
-            is_cut=timeline.is_cut,
+        return TimelineAnswer.taken(
+            timeline,
             before=_text(Prefix.TRACE, timeline.first_call) if timeline.is_cut else None,
             lanes=[LaneAnswer.of(lane) for lane in timeline.lanes],
         )

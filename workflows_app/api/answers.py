@@ -45,15 +45,7 @@ class ProblemAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: WorkflowProblem) -> "ProblemAnswer":
-        return ProblemAnswer(
-            code=value.code,
-            severity=value.severity,
-            message=value.message,
-            path=value.path,
-            file=value.file,
-            line=value.line,
-            suggestion=value.suggestion,
-        )
+        return ProblemAnswer.taken(value)
 
 
 class ProblemCounts(Shape, frozen=True):
@@ -83,23 +75,15 @@ class WorkflowAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: WorkflowValue) -> "WorkflowAnswer":
-        return WorkflowAnswer(
+        return WorkflowAnswer.taken(
+            value,
             id=value.workflow_id,
             row_id=to_text(Prefix.WORKFLOW, value.id),
-            title=value.title,
-            description=value.description,
-            version=value.version,
-            kind=value.kind,
-            family=value.family,
-            state=value.state,
-            id_status=value.id_status,
             tags=list(value.tags),
-            bundled=value.bundled,
             problems=ProblemCounts(errors=value.error_count, warnings=value.warning_count),
             latest_revision=value.latest_number,
             published_revision=value.published_number,
             forked_from=value.forked_from or None,
-            updated_at=value.updated_at,
         )
 
 
@@ -120,20 +104,8 @@ class RevisionAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: RevisionValue) -> "RevisionAnswer":
-        return RevisionAnswer(
-            number=value.number,
-            format=value.format,
-            origin=value.origin,
-            strictness=value.strictness,
-            schema=value.schema,
-            version=value.version,
-            source_digest=value.source_digest,
-            workflow_hash=value.workflow_hash,
-            problems=[ProblemAnswer.of(problem) for problem in value.problems],
-            message=value.message,
-            author=value.author_name,
-            created_at=value.created_at,
-            published_at=value.published_at,
+        return RevisionAnswer.taken(
+            value, problems=[ProblemAnswer.of(problem) for problem in value.problems], author=value.author_name
         )
 
 
@@ -238,7 +210,7 @@ class FileDiffAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: FileDiff) -> "FileDiffAnswer":
-        return FileDiffAnswer(path=value.path, change=value.change, text=value.text)
+        return FileDiffAnswer.taken(value)
 
 
 class ProgramDiffAnswer(Shape, frozen=True):
@@ -249,7 +221,7 @@ class ProgramDiffAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: ProgramDiff) -> "ProgramDiffAnswer":
-        return ProgramDiffAnswer(path=value.path, change=value.change, before=value.before, after=value.after)
+        return ProgramDiffAnswer.taken(value)
 
 
 class DiffAnswer(Shape, frozen=True):
@@ -320,9 +292,7 @@ class BindingAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: BindingValue) -> "BindingAnswer":
-        return BindingAnswer(
-            workflow=value.workflow_id or None, slot=value.slot, routine=value.routine, updated_at=value.updated_at
-        )
+        return BindingAnswer.taken(value, workflow=value.workflow_id or None)
 
 
 class BindingsAnswer(Shape, frozen=True):

@@ -30,16 +30,7 @@ class AttachmentAnswer(Shape, frozen=True):
 
     @staticmethod
     def of(value: Attachment) -> "AttachmentAnswer":
-        return AttachmentAnswer(
-            id=value.id,
-            index=value.index,
-            title=value.title,
-            summary=value.summary,
-            version=value.version,
-            format=value.format,
-            owner=value.owner,
-            digest=value.digest,
-        )
+        return AttachmentAnswer.taken(value)
 
 
 class AttachmentsAnswer(Shape, frozen=True):

@@ -6,10 +6,10 @@ import orjson
 from mcp.server import Server
 
 from workrail_site.bodies import Scope
-from workrail_site.errors import JsonRpc
+from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.envelopes import NoMessageError, refuse_message
 from workrail_site.mcp.exchange import answer_one
-from workrail_site.mcp.messages import Json, RpcCode, RpcError, failed, request_of, usable_id
+from workrail_site.mcp.messages import Json, RpcError, failed, request_of, usable_id
 from workrail_site.mcp.revisions import BATCHES
 from workrail_site.wsgi_in_asgi import Send
 
@@ -41,11 +41,11 @@ async def answer_batch(*, server: Server[Any], scope: Scope, send: Send) -> None
     try:
         messages = orjson.loads(scope["workrail.body"])
     except orjson.JSONDecodeError:
-        await refuse_message(NoMessageError(JsonRpc.PARSE_ERROR, "The body is not JSON."), send=send)
+        await refuse_message(NoMessageError(RpcCode.PARSE_ERROR, "The body is not JSON."), send=send)
         return
     if not 0 < len(messages) <= MAX_MESSAGES:
         words = f"A batch has 1 to {MAX_MESSAGES} messages."
-        await refuse_message(NoMessageError(JsonRpc.INVALID_REQUEST, words), send=send)
+        await refuse_message(NoMessageError(RpcCode.INVALID_REQUEST, words), send=send)
         return
     answers = [said for message in messages if (said := await _answer(server, message)) is not None]
     await _send(send, _OK if answers else _ACCEPTED, answers)

@@ -9,7 +9,7 @@ import orjson
 
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.bodies import Scope
-from workrail_site.errors import JsonRpc
+from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import protocol_error
 from workrail_site.wsgi_in_asgi import Send
 
@@ -24,7 +24,7 @@ _SUGGESTION = (
 class NoMessageError(Exception):
     """What is wrong with the body, and the id to answer to, when that is right."""
 
-    def __init__(self, code: JsonRpc, words: str, request_id: str | int | None = None) -> None:
+    def __init__(self, code: RpcCode, words: str, request_id: str | int | None = None) -> None:
         super().__init__(words)
         self.code = code
         self.words = words
@@ -35,9 +35,9 @@ def check_message(body: bytes) -> None:
     """Raises NoMessageError for what is no request, no notification and no answer."""
     message = _parsed(body)
     if not isinstance(message, dict):
-        raise NoMessageError(JsonRpc.INVALID_REQUEST, "The body is not one JSON object.")
+        raise NoMessageError(RpcCode.INVALID_REQUEST, "The body is not one JSON object.")
     if "id" in message and not _is_id(message["id"]):
-        raise NoMessageError(JsonRpc.INVALID_REQUEST, "The id is neither text nor a whole number.")
+        raise NoMessageError(RpcCode.INVALID_REQUEST, "The id is neither text nor a whole number.")
     fault = _fault_of(message)
     if fault is not None:
         raise NoMessageError(*fault, message.get("id"))
@@ -70,20 +70,20 @@ def _parsed(body: bytes) -> Any:
     try:
         return json.loads(body, parse_constant=int)
     except (ValueError, RecursionError):
-        raise NoMessageError(JsonRpc.PARSE_ERROR, "The body is not JSON.") from None
+        raise NoMessageError(RpcCode.PARSE_ERROR, "The body is not JSON.") from None
 
 
 def _is_id(value: Any) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def _fault_of(message: dict[str, Any]) -> tuple[JsonRpc, str] | None:
+def _fault_of(message: dict[str, Any]) -> tuple[RpcCode, str] | None:
     if message.get("jsonrpc") != "2.0":
-        return JsonRpc.INVALID_REQUEST, 'The body lacks "jsonrpc": "2.0".'
+        return RpcCode.INVALID_REQUEST, 'The body lacks "jsonrpc": "2.0".'
     if "method" not in message and ("result" in message or "error" in message):
         return None
     if not isinstance(message.get("method"), str):
-        return JsonRpc.INVALID_REQUEST, "The body names no method."
+        return RpcCode.INVALID_REQUEST, "The body names no method."
     if not isinstance(message.get("params"), dict | None):
-        return JsonRpc.INVALID_PARAMS, "The params are not an object."
+        return RpcCode.INVALID_PARAMS, "The params are not an object."
     return None

@@ -2,31 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 import orjson
 
+from workrail_site.json_rpc import RPC_WORDS, RpcCode
+
 Json = dict[str, Any]
-
-
-class RpcCode(IntEnum):
-    PARSE_ERROR = -32700
-    INVALID_REQUEST = -32600
-    METHOD_NOT_FOUND = -32601
-    INVALID_PARAMS = -32602
-    INTERNAL = -32603
-    SERVER = -32000
-
-
-_MESSAGES = {
-    RpcCode.PARSE_ERROR: "Parse error",
-    RpcCode.INVALID_REQUEST: "Invalid Request",
-    RpcCode.METHOD_NOT_FOUND: "Method not found",
-    RpcCode.INVALID_PARAMS: "Invalid params",
-    RpcCode.INTERNAL: "Internal error",
-    RpcCode.SERVER: "Server error",
-}
 
 
 class RpcError(Exception):
@@ -35,7 +17,7 @@ class RpcError(Exception):
     def __init__(self, code: int, data: Any = None, *, message: str = "") -> None:
         super().__init__(code, data)
         self.code = code
-        self.message = message or _MESSAGES[RpcCode(code)]
+        self.message = message or RPC_WORDS[RpcCode(code)]
         self.data = data
 
     def as_json(self) -> Json:

@@ -11,7 +11,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from teams_app.engine.errors import NotFoundError
 from workrail_site.dialects.offers import prompts, reading
-from workrail_site.errors import JsonRpc
+from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import protocol_error, refusal_of
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.workers import Workers
@@ -53,7 +53,7 @@ class _Offering:
         self, context: _Context, params: mcp_types.ReadResourceRequestParams
     ) -> mcp_types.ReadResourceResult:
         modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
-        missing = JsonRpc.INVALID_PARAMS if modern else _NO_RESOURCE
+        missing = RpcCode.INVALID_PARAMS if modern else _NO_RESOURCE
         work = partial(reading.read_resource, actor=acting(), uri=str(params.uri))
         read = await self._run(work, missing=missing, uri=str(params.uri))
         return mcp_types.ReadResourceResult.model_validate(read)
@@ -88,7 +88,7 @@ class _Offering:
         found = mcp_types.Completion(values=values, total=len(values), has_more=False)
         return mcp_types.CompleteResult(completion=found)
 
-    async def _run(self, work: Callable[[], T], *, missing: int = JsonRpc.INVALID_PARAMS, uri: str = "") -> T:
+    async def _run(self, work: Callable[[], T], *, missing: int = RpcCode.INVALID_PARAMS, uri: str = "") -> T:
         """In a worker. Refusals are errors of the protocol here: no model reads these answers."""
         try:
             return await self._workers.run(work, party=party_of(acting()))

@@ -25,7 +25,7 @@ from teams_app.engine.kept import read_kept
 from workrail_site import dialects
 from workrail_site.dialects.introductions import VERSION, Introduction
 from workrail_site.dialects.suggestions import in_words_of
-from workrail_site.errors import JsonRpc
+from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_bytes, result_of
 from workrail_site.mcp.arguments import read_arguments
 from workrail_site.mcp.calling import acting, caller
@@ -208,7 +208,7 @@ class DialectServer:
             f"This server has no tool {name[:80]!r}.{f' Did you mean {near!r}?' if near else ''}",
             suggestion=f"The {self.name} dialect has: {', '.join(sorted(self._tools))}.",
         )
-        return protocol_error(error, code=JsonRpc.INVALID_PARAMS)
+        return protocol_error(error, code=RpcCode.INVALID_PARAMS)
 
 
 class _Declarations(ToolManager):

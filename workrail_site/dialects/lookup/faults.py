@@ -5,28 +5,20 @@ from enum import IntEnum
 from typing import Any
 
 from teams_app.engine.errors import WorkrailError
+from workrail_site.json_rpc import RPC_WORDS, RpcCode
 from workrail_site.mcp.faults import Fault
 
 
 class LookupCode(IntEnum):
-    PARSE_ERROR = -32700
-    INVALID_REQUEST = -32600
-    METHOD_NOT_FOUND = -32601
-    INVALID_PARAMS = -32602
-    INTERNAL = -32603
-    SERVER = -32000
+    """What its contract has besides the codes of JSON-RPC."""
+
     WORKFLOW_NOT_FOUND = -32001
     INVALID_WORKFLOW = -32002
     STEP_NOT_FOUND = -32003
 
 
-MESSAGES = {
-    LookupCode.PARSE_ERROR: "Parse error",
-    LookupCode.INVALID_REQUEST: "Invalid Request",
-    LookupCode.METHOD_NOT_FOUND: "Method not found",
-    LookupCode.INVALID_PARAMS: "Invalid params",
-    LookupCode.INTERNAL: "Internal error",
-    LookupCode.SERVER: "Server error",
+MESSAGES: Mapping[int, str] = {
+    **RPC_WORDS,
     LookupCode.WORKFLOW_NOT_FOUND: "Workflow not found",
     LookupCode.INVALID_WORKFLOW: "Invalid workflow",
     LookupCode.STEP_NOT_FOUND: "Step not found",
@@ -36,7 +28,7 @@ MESSAGES = {
 def fault_of(error: WorkrailError, given: Mapping[str, Any]) -> Fault:
     match error.code:
         case "VALIDATION_ERROR":
-            return made(LookupCode.INVALID_PARAMS, details=_wrong_arguments(error))
+            return made(RpcCode.INVALID_PARAMS, details=_wrong_arguments(error))
         case "NOT_FOUND":
             return made(LookupCode.WORKFLOW_NOT_FOUND, workflowId=_named(error, given))
         case "STEP_NOT_FOUND":
@@ -44,12 +36,12 @@ def fault_of(error: WorkrailError, given: Mapping[str, Any]) -> Fault:
         case "PRECONDITION_FAILED":
             return made(LookupCode.INVALID_WORKFLOW, workflowId=_named(error, given), details=error.message)
         case "INTERNAL_ERROR":
-            return made(LookupCode.INTERNAL, details=error.message, requestId=error.details.get("requestId", ""))
+            return made(RpcCode.INTERNAL, details=error.message, requestId=error.details.get("requestId", ""))
         case _:
-            return made(LookupCode.SERVER, details=error.message, code=error.code)
+            return made(RpcCode.SERVER, details=error.message, code=error.code)
 
 
-def made(code: LookupCode, /, **data: Any) -> Fault:
+def made(code: LookupCode | RpcCode, /, **data: Any) -> Fault:
     return Fault(code=code.value, message=MESSAGES[code], data=data)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import httpx2
 import orjson
 
-from workrail_site.mcp.messages import Json, Request, RpcCode, RpcError, parse, written
+from workrail_site.json_rpc import RpcCode
+from workrail_site.mcp.messages import Json, Request, RpcError, parse, written
 from workrail_site.mcp.revisions import BATCHES, VERSION_KEY
 from workrail_site.mcp.stdio.command import MAX_LINE_BYTES, TEXT, claim_stdout
 from workrail_site.mcp.stdio.lines import FinishedError, converse

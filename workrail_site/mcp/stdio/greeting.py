@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from workrail_site.dialects.introductions import INTRODUCTIONS, VERSION
-from workrail_site.mcp.messages import RpcCode, RpcError
+from workrail_site.json_rpc import RpcCode
+from workrail_site.mcp.messages import RpcError
 from workrail_site.mcp.revisions import LATEST_WITH_HANDSHAKE, SEED, WITH_HANDSHAKE
 
 LOOKUP = "lookup"

@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Protocol
 
+from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.messages import (
     Json,
     Request,
-    RpcCode,
     RpcError,
     answered,
     failed,

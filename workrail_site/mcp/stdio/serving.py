@@ -19,11 +19,12 @@ from teams_app.engine.errors import UnauthenticatedError, WorkrailError
 from teams_app.engine.ids import uuid7
 from traces_app.services.recording import close_recorder
 from workrail_site import admission
-from workrail_site.dialects.lookup.faults import LookupCode, fault_of, made
+from workrail_site.dialects.lookup.faults import fault_of, made
+from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, result_of
 from workrail_site.mcp.calling import Caller, caller, calls_as
 from workrail_site.mcp.exchange import Context
-from workrail_site.mcp.messages import Request, RpcCode, RpcError
+from workrail_site.mcp.messages import Request, RpcError
 from workrail_site.mcp.revisions import SEED
 from workrail_site.mcp.stdio.greeting import LOOKUP
 from workrail_site.mcp.stdio.lines import FatalError
@@ -179,5 +180,5 @@ def _id_for_sdk(request: Request) -> str | int:
 
 
 def _no_method(name: str) -> RpcError:
-    fault = made(LookupCode.METHOD_NOT_FOUND, method=name[:200])
+    fault = made(RpcCode.METHOD_NOT_FOUND, method=name[:200])
     return RpcError(fault.code, dict(fault.data), message=fault.message)

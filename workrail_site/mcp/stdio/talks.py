@@ -4,7 +4,8 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from workrail_site.mcp.messages import Request, RpcCode, RpcError
+from workrail_site.json_rpc import RpcCode
+from workrail_site.mcp.messages import Request, RpcError
 from workrail_site.mcp.revisions import BATCHES, VERSION_KEY
 from workrail_site.mcp.stdio.greeting import LOOKUP, greet
 from workrail_site.mcp.stdio.lines import FatalError, FinishedError
