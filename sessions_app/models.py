@@ -9,7 +9,7 @@ from typing import ClassVar
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.contrib.postgres.search import SearchVector
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Func, Q
 from django.db.models.functions import Left, Upper
 
 from sessions_app.engine.bundles import BundleJobKind, BundleJobState
@@ -27,6 +27,15 @@ _DIGEST_CHARACTERS = 71
 _SEAL_CHARACTERS = 64
 # What an index of words has not sorted in yet is read by every search, and sorted in by whoever fills it up.
 _PENDING_KILOBYTES = 512
+
+
+def _activity_window() -> models.GeneratedField:
+    """The beginning of the window of `engine.runs.ACTIVITY_WINDOW` in which the last activity fell. Postgres keeps it."""
+    beginning = Func(
+        F("last_activity_at"),
+        template="date_bin('10 minutes', %(expressions)s, TIMESTAMPTZ '2000-01-01 00:00:00+00')",
+    )
+    return models.GeneratedField(expression=beginning, output_field=models.DateTimeField(), db_persist=True)
 
 
 def _known(field: str, closed: type, name: str) -> models.CheckConstraint:
@@ -54,7 +63,9 @@ class WorkSession(models.Model):
     waived_by = models.CharField(max_length=128, blank=True, default="", db_default="")
     created_by = models.CharField(max_length=128)
     created_at = models.DateTimeField()
+    # Of no index: with one, no update of the row would be HOT.
     last_activity_at = models.DateTimeField()
+    activity_window = _activity_window()
 
     class Meta:
         constraints: ClassVar = [
@@ -63,14 +74,14 @@ class WorkSession(models.Model):
             _known("risk_policy", RiskPolicy, "session_risk_policy_known"),
         ]
         indexes: ClassVar = [
-            models.Index(F("team_id"), F("last_activity_at").desc(), F("id"), name="session_recent"),
+            models.Index(F("team_id"), F("activity_window").desc(), name="session_active"),
             models.Index(fields=["team_id", "git_head_sha"], name="session_head_sha", condition=~Q(git_head_sha="")),
             models.Index(fields=["team_id", "ticket"], name="session_ticket", condition=~Q(ticket="")),
             models.Index(
                 F("team_id"),
                 F("repository"),
-                F("last_activity_at").desc(),
-                name="session_repository",
+                F("activity_window").desc(),
+                name="session_repository_active",
                 condition=~Q(repository=""),
             ),
             models.Index(
@@ -108,7 +119,9 @@ class Run(models.Model):
     tip_node_id = models.UUIDField()
     created_by = models.CharField(max_length=128)
     started_at = models.DateTimeField()
+    # Of no index, as that of sessions.
     last_activity_at = models.DateTimeField()
+    activity_window = _activity_window()
     completed_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -122,9 +135,9 @@ class Run(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(fields=["session_id", "started_at"], name="run_of_session"),
-            models.Index(F("team_id"), F("last_activity_at").desc(), F("id"), name="run_recent"),
-            models.Index(F("team_id"), F("status"), F("last_activity_at").desc(), name="run_by_status"),
-            models.Index(F("team_id"), F("workflow_id"), F("last_activity_at").desc(), name="run_of_workflow"),
+            models.Index(F("team_id"), F("activity_window").desc(), name="run_active"),
+            models.Index(F("team_id"), F("status"), F("activity_window").desc(), name="run_status_active"),
+            models.Index(F("team_id"), F("workflow_id"), F("activity_window").desc(), name="run_workflow_active"),
             GinIndex(
                 F("team_id"),
                 OpClass(Upper("goal"), name="gin_trgm_ops"),

@@ -54,6 +54,9 @@ def _read(session_id):
             cursor.execute(f"SELECT * FROM {table} WHERE {key} = %s{order}", [session_id])
             names = [column.name for column in cursor.description]
             found[table] = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+            for row in found[table]:
+                # Postgres makes it.
+                row.pop("activity_window", None)
     return found
 
 

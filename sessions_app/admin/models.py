@@ -20,6 +20,7 @@ from sessions_app.selectors import (
     records,
     sessions as sessions_read,
 )
+from sessions_app.selectors.activity import NEWEST_FIRST
 from sessions_app.selectors.retention import find_hold
 from sessions_app.selectors.run_list import list_run_rows
 from sessions_app.services.people import preferences
@@ -83,7 +84,7 @@ class ActivityAdmin(pages.RowStudio):
         css: ClassVar[dict[str, list[str]]] = {"all": ["runs.css"]}
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:  # noqa: ARG002  Django's signature
-        return ("-last_activity_at", "id")
+        return NEWEST_FIRST
 
     def bulk_links(self, request: HttpRequest) -> list[ActLink]:
         """The acts on ticked rows, as far as this person may."""

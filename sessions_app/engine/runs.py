@@ -1,8 +1,12 @@
 """Small closed sets and values about runs that tables, services and replies share."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from uuid import UUID
+
+# Lists are indexed by windows of activity and sorted by its moment within them: most calls then change no index.
+ACTIVITY_WINDOW = timedelta(minutes=10)
 
 
 class Dialect(StrEnum):

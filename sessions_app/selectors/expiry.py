@@ -5,12 +5,13 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from sessions_app.engine.checkpoints import Authority, CheckpointState
 from sessions_app.engine.expiry import WARNED_BEFORE, ExpiryRule, Judged, Known, Rules, judge
 from sessions_app.engine.runs import RunStatus
 from sessions_app.models import CheckpointRequest, ExpiryWarning, Handle, Hold, Retention, Run, WorkSession
+from sessions_app.selectors.activity import OLDEST_FIRST, active_before, ahead
 
 _AT_A_TIME = 200
 _ENDED = frozenset({"complete", "complete_with_gaps", "rejected", "cancelled"})
@@ -82,11 +83,10 @@ def known_of(root: WorkSession) -> Known:
 def _idle_roots(team_id: UUID, cutoff: datetime, after: tuple[datetime, UUID] | None) -> QuerySet[WorkSession]:
     """A session whose parent is still there goes with that."""
     parent = WorkSession.objects.filter(pk=OuterRef("parent_id"))
-    rows = WorkSession.objects.filter(~Exists(parent), team_id=team_id, last_activity_at__lt=cutoff)
+    rows = WorkSession.objects.filter(~Exists(parent), active_before(cutoff), team_id=team_id)
     if after is not None:
-        at, row_id = after
-        rows = rows.filter(Q(last_activity_at__gt=at) | Q(last_activity_at=at, pk__lt=row_id))
-    return rows.order_by(F("last_activity_at").asc(), F("id").desc())
+        rows = rows.filter(ahead(*after))
+    return rows.order_by(*OLDEST_FIRST)
 
 
 def _descendants(root: WorkSession) -> list[WorkSession]:

@@ -34,7 +34,7 @@ WITH goals AS MATERIALIZED (
 ), newest_runs AS MATERIALIZED (
   SELECT id, session_id FROM (
     SELECT id, session_id, goal FROM sessions_app_run WHERE team_id = %(team)s
-    ORDER BY last_activity_at DESC, id LIMIT {_NEWEST_RUNS}
+    ORDER BY activity_window DESC, last_activity_at DESC, id LIMIT {_NEWEST_RUNS}
   ) n WHERE UPPER(goal::text) LIKE UPPER(%(like)s)
 ), newest_notes AS MATERIALIZED (
   SELECT run_id, session_id FROM (

@@ -15,7 +15,7 @@ SELECT s.id, s.next_event_index || '.' ||
 FROM sessions_app_worksession s WHERE s.id = ANY(%(sessions)s)
 UNION ALL
 SELECT t.id, coalesce((SELECT extract(epoch FROM r.last_activity_at)::text || r.id::text FROM sessions_app_run r
-                       WHERE r.team_id = t.id ORDER BY r.last_activity_at DESC, r.id LIMIT 1), '')
+                       WHERE r.team_id = t.id ORDER BY r.activity_window DESC, r.last_activity_at DESC, r.id LIMIT 1), '')
        || '.' || (SELECT count(*) || '.' || count(*) FILTER (WHERE q.claimed_by <> '')
                   FROM sessions_app_checkpointrequest q WHERE q.team_id = t.id AND q.state = 'open')
 FROM unnest(%(teams)s::uuid[]) AS t (id)

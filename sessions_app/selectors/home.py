@@ -7,21 +7,23 @@ from typing import Any
 
 from django.db import connection
 
+from sessions_app.selectors.activity import WINDOW_SQL
 from teams_app.engine.actors import Actor, Permission
 
 MOST_WORKFLOWS = 5
 
-_FINISHED = """
+_ACTIVE = f"activity_window > %(since)s::timestamptz - {WINDOW_SQL} AND last_activity_at >= %(since)s"
+_FINISHED = f"""
 SELECT width_bucket(completed_at, %(midnights)s::timestamptz[]), status, count(*) FROM sessions_app_run
-WHERE team_id = %(team)s AND status = ANY(%(ended)s) AND last_activity_at >= %(since)s AND completed_at >= %(since)s
+WHERE team_id = %(team)s AND status = ANY(%(ended)s) AND {_ACTIVE} AND completed_at >= %(since)s
 GROUP BY 1, 2
-"""
-_WORKFLOWS = """
+"""  # noqa: S608  constants
+_WORKFLOWS = f"""
 SELECT workflow_id, max(workflow_title), count(*), count(*) FILTER (WHERE status LIKE 'complete%%'),
        extract(epoch FROM percentile_cont(0.5) WITHIN GROUP (ORDER BY completed_at - started_at))
-FROM sessions_app_run WHERE team_id = %(team)s AND last_activity_at >= %(since)s
+FROM sessions_app_run WHERE team_id = %(team)s AND {_ACTIVE}
 GROUP BY workflow_id ORDER BY 3 DESC, 1 LIMIT %(most)s
-"""
+"""  # noqa: S608  as above
 _WAITS = """
 SELECT extract(epoch FROM percentile_cont(0.5) WITHIN GROUP (ORDER BY answered_at - presented_at)),
        extract(epoch FROM percentile_cont(0.9) WITHIN GROUP (ORDER BY answered_at - presented_at)),

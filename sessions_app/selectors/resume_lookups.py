@@ -37,18 +37,20 @@ ORDER BY r.last_activity_at DESC, r.id LIMIT %(most)s
 """
 NEWEST = f"""
 {_FACTS} FROM (
-  SELECT * FROM sessions_app_run WHERE team_id = %(team)s ORDER BY last_activity_at DESC, id LIMIT %(most)s
+  SELECT * FROM sessions_app_run WHERE team_id = %(team)s
+  ORDER BY activity_window DESC, last_activity_at DESC, id LIMIT %(most)s
 ) r JOIN sessions_app_worksession s ON s.id = r.session_id
 """
 NEWEST_OF_REPOSITORY = f"""
 {_FACTS} FROM (
   SELECT * FROM sessions_app_worksession WHERE team_id = %(team)s AND repository = %(repository)s AND repository <> ''
-  ORDER BY last_activity_at DESC LIMIT %(most)s
+  ORDER BY activity_window DESC, last_activity_at DESC LIMIT %(most)s
 ) s JOIN sessions_app_run r ON r.session_id = s.id
 ORDER BY r.last_activity_at DESC, r.id LIMIT %(most)s
 """
 OF_WORKFLOW = f"""
-{_JOINED} WHERE r.team_id = %(team)s AND r.workflow_id = %(workflow)s ORDER BY r.last_activity_at DESC LIMIT %(most)s
+{_JOINED} WHERE r.team_id = %(team)s AND r.workflow_id = %(workflow)s
+ORDER BY r.activity_window DESC, r.last_activity_at DESC LIMIT %(most)s
 """
 # Steps from one workflow to the next in the index, however many runs each has.
 WORKFLOWS = """
@@ -290,12 +292,13 @@ def _lookup(finds: Finds, where: str, parameters: Mapping[str, Any]) -> Lookup:
 def _windowed(finds: Finds, table: str, column: str, patterns: _Patterns) -> Lookup:
     notes = finds is Finds.NOTES
     at, run_id = ("t.created_at", "t.run_id") if notes else ("t.last_activity_at", "NULL::uuid")
+    newest = f"{at} DESC" if notes else f"t.activity_window DESC, {at} DESC"
     of_runs = " AND t.channel = 'recap'" if notes else ""
     size = _WINDOW_OF_NOTES if notes else _WINDOW
     sql = (
         f"SELECT id, run_id, at FROM (SELECT t.id, {run_id} AS run_id, {at} AS at, UPPER(t.{column}) AS letters "
         f"FROM sessions_app_{table} t "
-        f"WHERE t.team_id = %(team)s{of_runs} ORDER BY {at} DESC, t.id LIMIT {size}) newest "
+        f"WHERE t.team_id = %(team)s{of_runs} ORDER BY {newest}, t.id LIMIT {size}) newest "
         f"WHERE {patterns.condition('newest.letters')}{' AND run_id IS NOT NULL' if notes else ''}"
     )
     return Lookup(finds=finds, sql=sql, parameters=patterns.names)

@@ -1,8 +1,6 @@
 """Rows into values."""
 
 from collections.abc import Mapping
-from datetime import datetime
-from uuid import UUID
 
 from sessions_app.engine.decisions import derive_id
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
@@ -133,16 +131,6 @@ def event_value(row: Event) -> EventValue:
         digest=row.digest,
         created_at=row.created_at,
     )
-
-
-def activity_position(row: WorkSession | Run) -> str:
-    """Where a list that begins with the latest activity goes on."""
-    return f"{row.last_activity_at.isoformat()} {row.id}"
-
-
-def read_activity_position(text: str) -> tuple[datetime, UUID]:
-    at, _, row_id = text.partition(" ")
-    return datetime.fromisoformat(at), UUID(row_id)
 
 
 def _preferences(row: WorkSession | Node) -> Preferences:

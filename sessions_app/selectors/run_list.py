@@ -14,6 +14,7 @@ from sessions_app.engine.run_query import RunQuery, RunWord
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.values import RunValue
 from sessions_app.models import CheckpointRequest, Gap, Node, Run, WorkSession
+from sessions_app.selectors.activity import active_before, active_since
 from sessions_app.selectors.found_words import runs_with_word
 from sessions_app.selectors.rows import run_value
 from sessions_app.selectors.run_order import RunOrder
@@ -38,7 +39,8 @@ SELECT
   (SELECT count(*) FROM (SELECT DISTINCT run_id FROM sessions_app_checkpointrequest
      WHERE team_id = %(team)s AND state = 'open' LIMIT %(most)s) b),
   (SELECT count(*) FROM (SELECT 1 FROM sessions_app_run r
-     WHERE team_id = %(team)s AND (status = 'blocked' OR (status = 'in_progress' AND last_activity_at < %(idle)s))
+     WHERE team_id = %(team)s AND (status = 'blocked' OR (status = 'in_progress'
+            AND activity_window < %(idle)s AND last_activity_at < %(idle)s))
        AND NOT EXISTS (SELECT 1 FROM sessions_app_checkpointrequest q WHERE q.run_id = r.id AND q.state = 'open')
      LIMIT %(most)s) c)
 """
@@ -140,7 +142,7 @@ def _asked(actor: Actor, query: RunQuery, *, now: datetime, idle_after: timedelt
     if query.has_gap:
         rows = rows.filter(Exists(Gap.objects.filter(run_id=OuterRef("pk"), resolved_by_id__isnull=True)))
     if query.since is not None:
-        rows = rows.filter(last_activity_at__gte=query.since)
+        rows = rows.filter(active_since(query.since))
     if query.ticket or query.branch:
         rows = rows.filter(session_id__in=_sessions(actor, query))
     for word in query.words:
@@ -157,13 +159,13 @@ def _in_state(rows: QuerySet[Run], word: RunWord, *, idle: datetime) -> QuerySet
         case RunWord.WAITING:
             return rows.filter(_waits()).exclude(status__in=_ENDED)
         case RunWord.RUNNING:
-            return rows.filter(going, ~_waits(), last_activity_at__gte=idle)
+            return rows.filter(going, ~_waits(), active_since(idle))
         case RunWord.IDLE:
-            return rows.filter(going, ~_waits(), last_activity_at__lt=idle)
+            return rows.filter(going, ~_waits(), active_before(idle))
         case RunWord.BLOCKED:
             return rows.filter(~_waits(), status=RunStatus.BLOCKED.value)
         case RunWord.STUCK:
-            stuck = Q(status=RunStatus.BLOCKED.value) | (going & Q(last_activity_at__lt=idle))
+            stuck = Q(status=RunStatus.BLOCKED.value) | (going & active_before(idle))
             return rows.filter(stuck, ~_waits())
         case RunWord.PAUSED | RunWord.DONE | RunWord.GAPS | RunWord.REJECTED | RunWord.CANCELLED:
             return rows.filter(status=_BY_WORD[word])

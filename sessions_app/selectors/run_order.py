@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Model, Q, QuerySet
 
 from sessions_app.engine.run_query import RunSort
+from sessions_app.engine.runs import ACTIVITY_WINDOW
 
 _SEPARATOR = " "
 _Rows = TypeVar("_Rows", bound=Model)
@@ -19,9 +20,11 @@ class _Column:
     name: str
     read: Callable[[str], object]
     falls: bool = False
+    # The indexed window that its values fall in: sorting by both is sorting by it.
+    window: str = ""
 
 
-_CALLED = _Column(name="last_activity_at", read=datetime.fromisoformat, falls=True)
+_CALLED = _Column(name="last_activity_at", read=datetime.fromisoformat, falls=True, window="activity_window")
 _ID = _Column(name="id", read=UUID)
 # Ids are made in the order of time. A team with few runs has them sorted, one with many finds enough of them at the end of
 # the key: either way few rows are read without an index of their own.
@@ -45,7 +48,12 @@ class RunOrder:
     def sorted(self, rows: QuerySet[_Rows], *, after: str | None) -> QuerySet[_Rows]:
         """The rows that come after a position. ValueError for one that this order did not give."""
         columns = _ORDERS[self.sort]
-        names = (f"-{column.name}" if column.falls is not self.is_reversed else column.name for column in columns)
+        names = (
+            f"-{name}" if column.falls is not self.is_reversed else name
+            for column in columns
+            for name in (column.window, column.name)
+            if name
+        )
         return (rows if after is None else rows.filter(self._after(after))).order_by(*names)
 
     def _after(self, position: str) -> Q:
@@ -55,8 +63,13 @@ class RunOrder:
         for column, value in zip(columns, values, strict=True):
             later |= same & Q(**{f"{column.name}__{self._beyond(column)}": value})
             same &= Q(**{column.name: value})
-        # What an index can begin with: the alternatives do not tell it.
-        return Q(**{f"{columns[0].name}__{self._beyond(columns[0])}e": values[0]}) & later
+        return self._bound(columns[0], values[0]) & later
+
+    def _bound(self, first: _Column, value: Any) -> Q:
+        """What an index can begin with: the alternatives do not tell it."""
+        if not first.window:
+            return Q(**{f"{first.name}__{self._beyond(first)}e": value})
+        return Q(activity_window__gt=value - ACTIVITY_WINDOW) if self.is_reversed else Q(activity_window__lte=value)
 
     def _beyond(self, column: _Column) -> str:
         return "lt" if column.falls is not self.is_reversed else "gt"

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.runs import Dialect, RunStatus
@@ -14,8 +14,16 @@ from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tree import Tree, lay_out
 from sessions_app.engine.values import NodeValue, RunDetail, RunValue
 from sessions_app.models import Handle, Node, Run, Snapshot as SnapshotRow
+from sessions_app.selectors.activity import (
+    NEWEST_FIRST,
+    active_before,
+    active_since,
+    activity_position,
+    behind,
+    read_activity_position,
+)
 from sessions_app.selectors.gaps import count_open_gaps
-from sessions_app.selectors.rows import activity_position, node_value, read_activity_position, run_value
+from sessions_app.selectors.rows import node_value, run_value
 from sessions_app.selectors.sessions import no_session, read_session, team_sessions
 from sessions_app.selectors.snapshots import sound_snapshot
 from teams_app.engine.actors import Actor, Permission
@@ -59,10 +67,9 @@ def list_runs(*, actor: Actor, filters: RunFilters, page: PageRequest) -> Page[R
         find_run(actor, filters.parent_run_id)
     rows = _filtered(actor, filters)
     if page.after is not None:
-        at, row_id = read_activity_position(page.after)
-        rows = rows.filter(Q(last_activity_at__lt=at) | Q(last_activity_at=at, pk__gt=row_id))
+        rows = rows.filter(behind(*read_activity_position(page.after)))
     return cut_page(
-        rows=rows.order_by("-last_activity_at", "id")[: page.limit + 1],
+        rows=rows.order_by(*NEWEST_FIRST)[: page.limit + 1],
         limit=page.limit,
         value_of=run_value,
         position_of=activity_position,
@@ -124,9 +131,9 @@ def _filtered(actor: Actor, filters: RunFilters) -> QuerySet[Run]:
     if filters.dialect is not None:
         rows = rows.filter(dialect=filters.dialect.value)
     if filters.active_since is not None:
-        rows = rows.filter(last_activity_at__gte=filters.active_since)
+        rows = rows.filter(active_since(filters.active_since))
     if filters.active_until is not None:
-        rows = rows.filter(last_activity_at__lt=filters.active_until)
+        rows = rows.filter(active_before(filters.active_until))
     if filters.parent_run_id is not None:
         children = Handle.objects.filter(team_id=actor.team_id, parent_run_id=filters.parent_run_id)
         rows = rows.filter(pk__in=children.values("run_id"))

@@ -12,6 +12,7 @@ from sessions_app.engine.run_query import RunSort
 from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.engine.values import SessionValue
 from sessions_app.models import Run, WorkSession
+from sessions_app.selectors.activity import active_before, active_since
 from sessions_app.selectors.found_words import sessions_with_words
 from sessions_app.selectors.rows import session_value
 from sessions_app.selectors.run_order import RunOrder
@@ -96,9 +97,9 @@ def _filtered(actor: Actor, filters: SessionFilters) -> QuerySet[WorkSession]:
     if filters.repository:
         rows = rows.filter(~Q(repository=""), repository=filters.repository)
     if filters.active_since is not None:
-        rows = rows.filter(last_activity_at__gte=filters.active_since)
+        rows = rows.filter(active_since(filters.active_since))
     if filters.active_until is not None:
-        rows = rows.filter(last_activity_at__lt=filters.active_until)
+        rows = rows.filter(active_before(filters.active_until))
     if filters.status is not None or filters.workflow_id or filters.dialect is not None:
         rows = rows.filter(Exists(_runs_of(filters)))
     if not filters.text:

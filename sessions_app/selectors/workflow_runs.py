@@ -8,6 +8,7 @@ from django.db.models import Count, Q
 
 from sessions_app.engine.runs import RunStatus
 from sessions_app.models import Node, Run
+from sessions_app.selectors.activity import NEWEST_FIRST
 from teams_app.engine.actors import Actor, Permission
 
 # The newest runs say how a workflow does; older ones went by older revisions.
@@ -19,7 +20,7 @@ SELECT n.pending_key, count(*), count(*) FILTER (WHERE c.kind = 'blocked_attempt
        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM c.created_at - n.created_at))
            FILTER (WHERE c.kind <> 'blocked_attempt')
 FROM (SELECT id FROM sessions_app_run WHERE team_id = %s AND workflow_id = %s
-      ORDER BY last_activity_at DESC LIMIT %s) r
+      ORDER BY activity_window DESC, last_activity_at DESC LIMIT %s) r
 JOIN sessions_app_node n ON n.run_id = r.id
 JOIN sessions_app_node c ON c.parent_id = n.id AND c.edge_cause <> 'checkpoint_created'
 LEFT JOIN sessions_app_checkpointrequest q ON q.id = c.id
@@ -34,7 +35,7 @@ SELECT count(*) FILTER (WHERE completed_at IS NOT NULL OR status IN ('rejected',
        percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM completed_at - started_at))
            FILTER (WHERE status IN ('complete', 'complete_with_gaps'))
 FROM (SELECT status, started_at, completed_at FROM sessions_app_run WHERE team_id = %s AND workflow_id = %s
-      ORDER BY last_activity_at DESC LIMIT %s) r
+      ORDER BY activity_window DESC, last_activity_at DESC LIMIT %s) r
 """
 
 
@@ -72,7 +73,7 @@ def read_workflow_runs(*, actor: Actor, workflow_id: str) -> WorkflowRuns:
     mine = Run.objects.filter(team_id=actor.team_id, workflow_id=workflow_id)
     on_the_way = mine.filter(Q(completed_at__isnull=True) & ~Q(status__in=["rejected", "cancelled"]))
     counted = on_the_way.order_by().values_list("workflow_hash").annotate(runs=Count("id"))
-    newest = dict(on_the_way.order_by("-last_activity_at").values_list("tip_node_id", "status")[:MOST_RUNS])
+    newest = dict(on_the_way.order_by(*NEWEST_FIRST).values_list("tip_node_id", "status")[:MOST_RUNS])
     tips = Node.objects.filter(id__in=list(newest))
     now: dict[str, int] = {}
     stuck: dict[str, int] = {}

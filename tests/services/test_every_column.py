@@ -54,7 +54,7 @@ def columns():
         for name in names:
             model = apps.get_model(app, name)
             for field in model._meta.concrete_fields:
-                if field.column is not None:
+                if field.column is not None and not field.generated:
                     yield model, field
 
 

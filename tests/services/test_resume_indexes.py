@@ -53,7 +53,7 @@ def statements(agent):
     keys = ("sessions_app_run_pkey", "sessions_app_worksession_pkey")
     tiers = [
         (lookups.by_name(signals), (*keys, "session_ticket", "session_head_sha", "session_branch")),
-        (lookups.among_newest(lookups.whole_choice(signals)), ("session_recent", "run_recent", "output_recent_notes")),
+        (lookups.among_newest(lookups.whole_choice(signals)), ("session_active", "run_active", "output_recent_notes")),
         (lookups.among_all(lookups.whole_choice(signals), finds=frozenset(Finds)), words),
         (lookups.among_all(lookups.partial_choices(signals), finds=frozenset(Finds)), words),
     ]
@@ -61,10 +61,10 @@ def statements(agent):
         yield lookups.statement_of(chosen), {"team": agent.team_id, **lookups.parameters_of(chosen)}, indexes
     for sql, index in (
         (lookups.OF_ROWS, "run_of_session"),
-        (lookups.NEWEST, "run_recent"),
-        (lookups.NEWEST_OF_REPOSITORY, "session_repository"),
-        (lookups.OF_WORKFLOW, "run_of_workflow"),
-        (lookups.WORKFLOWS, "run_of_workflow"),
+        (lookups.NEWEST, "run_active"),
+        (lookups.NEWEST_OF_REPOSITORY, "session_repository_active"),
+        (lookups.OF_WORKFLOW, "run_workflow_active"),
+        (lookups.WORKFLOWS, "run_workflow_active"),
         (lookups.ON_BRANCH, "sessions_app_node_pkey"),
         (lookups.TIPS, "output_of_branch"),
     ):
