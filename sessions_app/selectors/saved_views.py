@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Case, Q, When
 
 from sessions_app.engine.run_query import ViewedList
 from sessions_app.models import SavedView
@@ -23,11 +23,11 @@ class SavedViewValue:
 
 
 def list_views(*, actor: Actor, viewed: ViewedList) -> Sequence[SavedViewValue]:
-    """One's own first, in the order in which they were saved. One query."""
+    """One's own first, in the order in which they were saved, however many others share. One query."""
     actor.require(Permission.READ_RUNS)
-    rows = SavedView.objects.filter(Q(owner=actor.id) | Q(is_shared=True), team_id=actor.team_id, viewed=viewed.value)
-    found = [
+    own = Q(owner=actor.id)
+    rows = SavedView.objects.filter(own | Q(is_shared=True), team_id=actor.team_id, viewed=viewed.value)
+    return [
         SavedViewValue(id=row.id, name=row.name, query=row.query, is_own=row.owner == actor.id, is_shared=row.is_shared)
-        for row in rows.order_by("id")[:_MOST_SHOWN]
+        for row in rows.order_by(Case(When(own, then=0), default=1), "id")[:_MOST_SHOWN]
     ]
-    return sorted(found, key=lambda view: not view.is_own)

@@ -4,7 +4,7 @@ A worker takes a delivery by moving its next try beyond the time that a call may
 made the notice late. The other side may therefore hear a notice twice, and tells it by its id.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -33,6 +33,10 @@ KEPT = timedelta(days=30)
 _TAKEN_FOR = timedelta(minutes=2)
 _FAILURE_CHARACTERS = 512
 _MOST_AT_A_TIME = 100
+# What is left then is for the next worker: slow addresses of one team keep none of them from all other work.
+BUSY_FOR = timedelta(minutes=1)
+
+Clock = Callable[[], datetime]
 
 
 def queue_notice(
@@ -68,16 +72,17 @@ def queue_notice(
     return len(rows) + queue_mails(team_id=actor.team_id, notice_id=notice_id, kind=kind, body=body, now=now)
 
 
-def deliver_due(*, actor: Actor, now: datetime, fail: FailPoint = go_on) -> int:
-    """Send what is due; returns how much was taken by the other side."""
+def deliver_due(*, actor: Actor, clock: Clock, fail: FailPoint = go_on) -> int:
+    """Send what is due; returns how much was taken by the other side. Others may be slow, so each is taken at its own time."""
     _require_system(actor)
-    delivered = 0
+    delivered, until = 0, clock() + BUSY_FOR
     for _ in range(_MOST_AT_A_TIME):
-        row = _take(now)
+        now = clock()
+        row = _take(now) if now < until else None
         if row is None:
             break
         fail("taken")
-        delivered += _send(row, now, fail)
+        delivered += _send(row, now, clock, fail)
         fail("recorded")
     return delivered
 
@@ -135,7 +140,7 @@ def _take(now: datetime) -> _Taken | None:
     return _Taken(row=row, endpoint=row.endpoint, tries=row.tries)
 
 
-def _send(taken: _Taken, now: datetime, fail: FailPoint) -> bool:
+def _send(taken: _Taken, now: datetime, clock: Clock, fail: FailPoint) -> bool:
     """No transaction is open meanwhile: the other side may be slow."""
     endpoint, body = taken.endpoint, bytes(taken.row.body)
     timestamp = int(now.timestamp())
@@ -148,9 +153,10 @@ def _send(taken: _Taken, now: datetime, fail: FailPoint) -> bool:
         post_json(target=read_url(endpoint.url), body=body, headers=headers)
     except NotDeliveredError as error:
         fail("refused")
-        _failed(taken, str(error)[:_FAILURE_CHARACTERS], now)
+        _failed(taken, str(error)[:_FAILURE_CHARACTERS], clock())
         return False
     fail("sent")
+    now = clock()
     with transaction.atomic(durable=True):
         _mine(taken).update(state=DeliveryState.DELIVERED.value, delivered_at=now, next_try_at=None, failure="")
         same = Endpoint.objects.filter(pk=endpoint.pk, set_at=endpoint.set_at)
@@ -163,6 +169,7 @@ def _failed(taken: _Taken, failure: str, now: datetime) -> None:
     state = DeliveryState.GIVEN_UP if wait is None else DeliveryState.WAITING
     with transaction.atomic(durable=True):
         _mine(taken).update(state=state.value, next_try_at=None if wait is None else now + wait, failure=failure)
+        _postpone(taken.endpoint, now)
         same = Endpoint.objects.filter(pk=taken.endpoint.pk, set_at=taken.endpoint.set_at)
         same.filter(failing_since__isnull=True).update(failing_since=now)
         same.update(failed_at=now, failure=failure)
@@ -170,6 +177,13 @@ def _failed(taken: _Taken, failure: str, now: datetime) -> None:
         # The count is the lock: of several workers one tells of it.
         if off.update(switched_off_at=now):
             _tell_of_switching_off(taken.endpoint, failure, now)
+
+
+def _postpone(endpoint: Endpoint, now: datetime) -> None:
+    """An address that has just failed is called for nothing else for a while: its queue holds up no other's."""
+    due = NoticeDelivery.objects.filter(endpoint_id=endpoint.pk, next_try_at__lte=now)
+    free = due.select_for_update(skip_locked=True, no_key=True)
+    NoticeDelivery.objects.filter(pk__in=free.values("pk")).update(next_try_at=now + WAITS[0])
 
 
 def _tell_of_switching_off(endpoint: Endpoint, failure: str, now: datetime) -> None:

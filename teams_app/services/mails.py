@@ -7,7 +7,8 @@ made the mail late, and may send it twice: both have the same Message-ID, by whi
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from smtplib import SMTPException
+from enum import Enum, auto
+from smtplib import SMTPDataError, SMTPNotSupportedError, SMTPRecipientsRefused, SMTPSenderRefused
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -22,6 +23,7 @@ from django.urls import reverse
 from teams_app import jobs
 from teams_app.engine.actors import Actor, ActorKind, Permission, person_id_of
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, PreconditionFailedError
+from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import WAITS, DeliveryState, NoticeKind
 from teams_app.models import MailWish, Membership, NoticeMail, Person
@@ -32,15 +34,15 @@ KEPT = timedelta(days=30)
 # Longer than a mail server may take; see EMAIL_TIMEOUT.
 _TAKEN_FOR = timedelta(minutes=2)
 _MOST_AT_A_TIME = 100
+# What is left then is for the next worker.
+BUSY_FOR = timedelta(minutes=1)
 _SUBJECT_CHARACTERS = 200
 _FAILURE_CHARACTERS = 512
+# What a server says of one mail. Whatever else fails is the server, or the way there.
+_OF_ONE_MAIL = (SMTPRecipientsRefused, SMTPSenderRefused, SMTPDataError, SMTPNotSupportedError)
 _LEFT = "They do not want such mails any more, or have left."
 
-FailPoint = Callable[[str], None]
-
-
-def go_on(_place: str) -> None:
-    """Nobody dies here."""
+Clock = Callable[[], datetime]
 
 
 @transaction.atomic(durable=True)
@@ -97,16 +99,20 @@ def queue_mails(*, team_id: UUID, notice_id: UUID, kind: NoticeKind, body: Mappi
     return len(rows)
 
 
-def send_due(*, actor: Actor, now: datetime, fail: FailPoint = go_on) -> int:
-    """Send what is due; returns how much the mail server took."""
+def send_due(*, actor: Actor, clock: Clock, fail: FailPoint = go_on) -> int:
+    """Send what is due; returns how much the mail server took. It may be slow, so each mail is taken at its own time."""
     _require_system(actor)
-    sent = 0
+    sent, until = 0, clock() + BUSY_FOR
     for _ in range(_MOST_AT_A_TIME):
-        taken = _take(now)
+        now = clock()
+        taken = _take(now) if now < until else None
         if taken is None:
             break
         fail("taken")
-        sent += _send(taken, now, fail)
+        came = _send(taken, clock, fail)
+        if came is _Came.SERVER_AWAY:
+            break
+        sent += came is _Came.TAKEN
     return sent
 
 
@@ -114,6 +120,14 @@ def forget_old(*, actor: Actor, now: datetime) -> int:
     _require_system(actor)
     count, _ = NoticeMail.objects.filter(created_at__lt=now - KEPT, next_try_at__isnull=True).delete()
     return count
+
+
+class _Came(Enum):
+    """What a try came to. A server that is away is not asked for the next mail at once."""
+
+    TAKEN = auto()
+    REFUSED = auto()
+    SERVER_AWAY = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,11 +157,11 @@ def _take(now: datetime) -> _TakenMail | None:
     return _TakenMail(row=row, to=to, tries=row.tries)
 
 
-def _send(taken: _TakenMail, now: datetime, fail: FailPoint) -> bool:
+def _send(taken: _TakenMail, clock: Clock, fail: FailPoint) -> _Came:
     """No transaction is open meanwhile: the mail server may be slow."""
     if not taken.to:
         _record(taken, state=DeliveryState.GIVEN_UP, next_try_at=None, failure=_LEFT)
-        return False
+        return _Came.REFUSED
     message = EmailMessage(
         subject=taken.row.subject,
         body=taken.row.text,
@@ -156,16 +170,16 @@ def _send(taken: _TakenMail, now: datetime, fail: FailPoint) -> bool:
     )
     try:
         message.send()
-    except (SMTPException, OSError) as error:
+    except OSError as error:
         fail("refused")
         wait = WAITS[taken.tries - 1] if taken.tries <= len(WAITS) else None
         state = DeliveryState.GIVEN_UP if wait is None else DeliveryState.WAITING
         failure = f"{type(error).__name__}: {error}"[:_FAILURE_CHARACTERS]
-        _record(taken, state=state, next_try_at=None if wait is None else now + wait, failure=failure)
-        return False
+        _record(taken, state=state, next_try_at=None if wait is None else clock() + wait, failure=failure)
+        return _Came.REFUSED if isinstance(error, _OF_ONE_MAIL) else _Came.SERVER_AWAY
     fail("sent")
-    _record(taken, state=DeliveryState.DELIVERED, next_try_at=None, failure="", sent_at=now)
-    return True
+    _record(taken, state=DeliveryState.DELIVERED, next_try_at=None, failure="", sent_at=clock())
+    return _Came.TAKEN
 
 
 def _record(taken: _TakenMail, *, state: DeliveryState, **columns: Any) -> None:

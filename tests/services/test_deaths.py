@@ -197,7 +197,7 @@ class DeliveryScene(Scene):
             self.place.reply = OK
         return [
             lambda fail: notices.announce(actor=SYSTEM, now=now, fail=fail),
-            lambda fail: deliveries.deliver_due(actor=SYSTEM, now=now, fail=fail),
+            lambda fail: deliveries.deliver_due(actor=SYSTEM, clock=lambda: now, fail=fail),
         ]
 
     def do(self, task, arguments, now):

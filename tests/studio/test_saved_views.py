@@ -101,6 +101,15 @@ def test_a_person_keeps_a_bounded_number_of_views(doors):
     assert save(doors.viewer, name="One more").status_code == 400
 
 
+def test_what_others_share_never_crowds_out_a_view_of_ones_own(doors):
+    for number in range(20):
+        save(doors.person, act="share-view", name=f"Of Bob {number}", query=f"bob{number}")
+        save(doors.owner, act="share-view", name=f"Of Alice {number}", query=f"alice{number}")
+    save(doors.viewer, name="My own")
+
+    assert "My own" in tabs_of(doors.viewer)
+
+
 @pytest.mark.parametrize("model", ["run", "worksession"])
 def test_ticked_rows_are_held_together(doors, model):
     begin_run(doors)

@@ -2,17 +2,21 @@
 
 import contextlib
 from datetime import timedelta
+from smtplib import SMTPRecipientsRefused
+from uuid import uuid4
 
 import pytest
 from django.core import mail
 from django.core.mail.backends.locmem import EmailBackend
+from django.db import transaction
 
 from sessions_app.services.people import notices
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, PreconditionFailedError
+from teams_app.engine.fail_points import go_on
 from teams_app.engine.webhooks import WAITS, NoticeKind
 from teams_app.models import MailWish, Membership, NoticeMail, Person
-from teams_app.services import mails
+from teams_app.services import deliveries, mails
 from teams_app.tasks import send_mails
 from tests import run_cast, run_doors
 from tests.checkpoint_cast import SOON, at_question, only_row
@@ -59,8 +63,8 @@ def choose(actor, kinds=ASKED, email="bob@example.com"):
     mails.choose_mails(actor=actor, email=email, kinds=kinds, now=NOW)
 
 
-def send(now, fail=mails.go_on):
-    return mails.send_due(actor=SYSTEM, now=now, fail=fail)
+def send(now, fail=go_on):
+    return mails.send_due(actor=SYSTEM, clock=lambda: now, fail=fail)
 
 
 def test_who_chose_it_is_mailed_a_link_to_the_question_by_the_worker(desk):
@@ -167,6 +171,57 @@ def test_a_mail_server_that_is_away_is_asked_again_and_given_up_in_the_end(desk,
 
     row = NoticeMail.objects.get()
     assert (row.state, row.failure) == ("given_up", "OSError: away")
+
+
+def queued(desk, count):
+    choose(desk.person)
+    team = system_actor(team_id=desk.team_id, door=Door.TASK)
+    with transaction.atomic():
+        for _ in range(count):
+            body = {"text": "A question waits"}
+            deliveries.queue_notice(
+                actor=team, notice_id=uuid4(), kind=NoticeKind.CHECKPOINT_ASKED, body=body, now=SOON
+            )
+    return NoticeMail.objects.count()
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_mail_server_that_is_away_is_asked_once_in_a_round_and_one_that_refuses_a_mail_takes_the_others(
+    desk, monkeypatch
+):
+    assert queued(desk, 4) == 4
+    tried, failure = [], OSError("away")
+
+    def refuse(self, messages):
+        tried.extend(messages)
+        raise failure
+
+    monkeypatch.setattr(EmailBackend, "send_messages", refuse)
+    send(SOON)
+    assert len(tried) == 1
+
+    failure = SMTPRecipientsRefused({"bob@example.com": (550, b"no such box")})
+    send(SOON)
+    assert len(tried) == 4
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_what_one_worker_mails_slowly_no_other_mails_as_well(desk):
+    assert queued(desk, 4) == 4
+    now = SOON
+
+    def other(place):
+        nonlocal now
+        if place == "taken":
+            now += timedelta(seconds=50)
+            if now - SOON > timedelta(minutes=2):
+                send(now)
+
+    mails.send_due(actor=SYSTEM, clock=lambda: now, fail=other)
+    send(now + timedelta(minutes=3))
+
+    ids = [message.extra_headers["Message-ID"] for message in mail.outbox]
+    assert len(ids) == len(set(ids)) == 4
 
 
 @pytest.mark.usefixtures("_no_worker")

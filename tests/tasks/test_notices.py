@@ -7,6 +7,8 @@ import json
 import os
 import random
 from datetime import timedelta
+from functools import partial
+from uuid import uuid4
 
 import pytest
 from django.db import transaction
@@ -23,7 +25,7 @@ from teams_app.services import deliveries, outgoing, webhooks
 from tests import run_cast
 from tests.checkpoint_cast import SOON, answer, at_question, only_row, rows
 from tests.handover_cast import entered, handed, question, two_activities
-from tests.notice_board import NoticeBoard
+from tests.notice_board import OK, NoticeBoard
 from tests.run_cast import advanced, assert_healthy, begin, run_id
 from tests.step_documents import step
 from tests.workflow_cast import NOW
@@ -67,7 +69,7 @@ def announce(now=SOON):
 
 
 def deliver(now):
-    return deliveries.deliver_due(actor=SYSTEM, now=now)
+    return deliveries.deliver_due(actor=SYSTEM, clock=lambda: now)
 
 
 def test_a_question_for_a_person_is_told_with_a_link_to_sign_in_and_read_it(desk, board, secret):
@@ -175,6 +177,67 @@ def test_what_was_answered_before_it_was_told_is_not_told(desk, board, secret):
     announce()
 
     assert list(NoticeDelivery.objects.values_list("kind", flat=True)) == []
+
+
+def queued(desk, count):
+    team = system_actor(team_id=desk.team_id, door=Door.TASK)
+    with transaction.atomic():
+        for _ in range(count):
+            body = {"text": "A question waits"}
+            deliveries.queue_notice(
+                actor=team, notice_id=uuid4(), kind=NoticeKind.CHECKPOINT_ASKED, body=body, now=SOON
+            )
+
+
+class SlowRound:
+    """Each call takes so long, and after a while a second worker comes by while the first one waits."""
+
+    def __init__(self, step, other):
+        self.now, self.step, self.other = SOON, step, other
+
+    def clock(self):
+        return self.now
+
+    def fail(self, place):
+        if place == "taken":
+            self.now += self.step
+            if self.now - SOON > timedelta(minutes=2):
+                self.other(self.now)
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_what_one_worker_sends_slowly_no_other_sends_as_well(desk, board, secret):
+    queued(desk, 6)
+    slow = SlowRound(timedelta(seconds=50), deliver)
+
+    deliveries.deliver_due(actor=SYSTEM, clock=slow.clock, fail=slow.fail)
+    deliver(slow.now + timedelta(minutes=3))
+
+    heard = [body["id"] for body in board.bodies]
+    assert len(heard) == len(set(heard)) == 6
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_a_round_ends_in_a_minute_however_slow_the_others_are(desk, board, secret):
+    queued(desk, 6)
+    slow = SlowRound(timedelta(seconds=25), lambda _now: None)
+
+    assert deliveries.deliver_due(actor=SYSTEM, clock=slow.clock, fail=slow.fail) < 6
+    assert slow.now - SOON <= deliveries.BUSY_FOR + slow.step
+
+
+@pytest.mark.usefixtures("_no_worker")
+def test_an_address_that_fails_is_called_once_in_a_round_and_all_its_notices_come_in_the_end(desk, board, secret):
+    queued(desk, 6)
+    board.reply = b"HTTP/1.1 503 Busy\r\n\r\n"
+
+    deliver(SOON)
+    assert (board.connections, deliver(SOON)) == (1, 0)
+
+    board.reply = OK
+    deliver(SOON + WAITS[0] + timedelta(seconds=1))
+    assert len({body["id"] for body in board.bodies}) == 6
+    assert set(NoticeDelivery.objects.values_list("state", flat=True)) == {"delivered"}
 
 
 def test_a_notice_that_is_not_taken_is_tried_again_and_not_for_ever(desk, board, secret):
@@ -329,6 +392,10 @@ class Killed(BaseException):
     """As the kernel does it: nothing of ours catches it."""
 
 
+def _same(now):
+    return now
+
+
 @pytest.mark.usefixtures("_no_worker")
 @pytest.mark.parametrize("seed", [pytest.param(n, marks=[] if n < 3 else [pytest.mark.slow]) for n in range(20)])
 def test_a_worker_that_dies_anywhere_loses_no_notice(desk, board, secret, seed):
@@ -350,7 +417,7 @@ def test_a_worker_that_dies_anywhere_loses_no_notice(desk, board, secret, seed):
         with contextlib.suppress(Killed):
             notices.announce(actor=SYSTEM, now=now, fail=fail)
         with contextlib.suppress(Killed):
-            deliveries.deliver_due(actor=SYSTEM, now=now, fail=fail)
+            deliveries.deliver_due(actor=SYSTEM, clock=partial(_same, now), fail=fail)
     assert {body["id"] for body in board.bodies} == {str(each) for each in wanted}
     assert NoticeDelivery.objects.count() == len(wanted)
 
@@ -427,7 +494,7 @@ def test_only_the_server_sends_notices(desk, board, secret):
         with pytest.raises(ForbiddenError):
             notices.announce(actor=actor, now=SOON)
         with pytest.raises(ForbiddenError):
-            deliveries.deliver_due(actor=actor, now=SOON)
+            deliveries.deliver_due(actor=actor, clock=lambda: SOON)
     assert board.connections == 0
 
 

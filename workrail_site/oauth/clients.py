@@ -57,7 +57,7 @@ class PublicFetcher:
         kept = {"client_id": found.get("client_id"), "redirect_uris": uris, "grant_types": ["authorization_code"]}
         name = found.get("client_name")
         method = found.get("token_endpoint_auth_method", "none")
-        kept |= {"client_name": name[:_NAME_CHARACTERS] if isinstance(name, str) else ""}
+        kept |= {"client_name": _name_in(name) if isinstance(name, str) else ""}
         return {**kept, "token_endpoint_auth_method": method}, _HELD_SECONDS
 
 
@@ -92,7 +92,7 @@ def _registered(asked: Registration) -> HttpResponse:
     # A model of the library's, told to be a public client: no secret is handed out.
     model = get_application_model()
     row = model.objects.create(
-        name=asked.client_name[:_NAME_CHARACTERS],
+        name=_name_in(asked.client_name),
         redirect_uris=" ".join(asked.redirect_uris),
         client_type=model.CLIENT_PUBLIC,
         authorization_grant_type=model.GRANT_AUTHORIZATION_CODE,
@@ -110,6 +110,11 @@ def _registered(asked: Registration) -> HttpResponse:
         "token_endpoint_auth_method": "none",
     }
     return JsonResponse(told, status=201, headers={"Cache-Control": "no-store"})
+
+
+def _name_in(said: str) -> str:
+    """What can be read of it, and kept: a name may hold anything, marks that turn the text around it included."""
+    return "".join(each for each in said[:_NAME_CHARACTERS] if each.isprintable())
 
 
 def _are_allowed(uris: list[Any]) -> bool:
