@@ -50,7 +50,12 @@ CASES = [
     ("checkpoint_workflow", {"stateToken": "@state", "checkpointToken": "@checkpoint", "output": NOTES}),
     ("checkpoint_workflow", {"stateToken": "@state", "checkpointToken": "@checkpoint", "output": {}}),
     ("checkpoint_workflow", {"stateToken": "@state", "checkpointToken": "@ack", "output": NOTES}),
+    ("checkpoint_workflow", {"sessionToken": "@session", "output": NOTES}),
+    ("checkpoint_workflow", {"sessionToken": "@session", "output": {}}),
+    ("checkpoint_workflow", {"sessionToken": "@session", "output": {"artifacts": [{"body": 1}]}}),
+    ("checkpoint_workflow", {"sessionToken": "@state", "output": NOTES}),
     ("resume_session", {"query": "what was tried"}),
+    ("resume_session", {"sessionId": "no id", "workflowId": WORKFLOW}),
     ("resume_session", {"runId": "no id"}),
     ("resume_session", {"colour": "red"}),
     ("start_session", {"title": "Notes"}),
@@ -69,11 +74,19 @@ def doors():
     return doors
 
 
+def address_of(tool, given):
+    """Notes of a session without a run have an address of their own."""
+    return "sessions/checkpoint" if "sessionToken" in given else ADDRESSES[tool]
+
+
 def filled(doors, given):
     """With the tokens of a run of its own, so that no door is answered what the other one recorded."""
     if "@" not in json.dumps(given):
         return given
     begun = doors.agent.post(f"{V1}/runs", {"workflowId": WORKFLOW, "goal": "Try it"}).json()
+    if "@session" in given.values():
+        noted = doors.agent.post(f"{V1}/sessions", {"title": "Notes"}).json()
+        return given | {"sessionToken": noted["sessionToken"]}
     tokens = {"@state": begun["stateToken"], "@ack": begun["ackToken"], "@checkpoint": begun["checkpointToken"]}
     return {name: tokens.get(value, value) if isinstance(value, str) else value for name, value in given.items()}
 
@@ -83,7 +96,7 @@ def plain(value):
 
 
 def by_rest(doors, tool, given):
-    answer = doors.agent.post(f"{V1}/{ADDRESSES[tool]}", given)
+    answer = doors.agent.post(f"{V1}/{address_of(tool, given)}", given)
     body = answer.json()
     return _refused(body) if answer.status_code >= 400 else plain(body)
 
@@ -105,3 +118,21 @@ def test_a_request_means_the_same_through_both_doors(doors, tool, given):
     agent = Caller("rail", doors.desk.agent)
 
     assert by_mcp(agent, tool, filled(doors, given)) == by_rest(doors, tool, filled(doors, given))
+
+
+def test_a_step_is_read_again_alike_by_all_three_ways(doors):
+    agent = Caller("rail", doors.desk.agent)
+    given = filled(doors, {"stateToken": "@state"})
+
+    answers = [plain(doors.agent.post(f"{V1}/runs/{way}", given).json()) for way in ("rehydrate", "continue")]
+
+    assert answers == [by_mcp(agent, "continue_workflow", given)] * 2
+
+
+def test_every_tool_that_is_not_of_the_library_is_in_the_table():
+    """Workflows are read by REST at addresses with answers of their own."""
+    from workrail_site.mcp.toolsets import all_servers
+
+    tools = {tool.name for tool in all_servers()["rail"].tools()}
+
+    assert tools - {"list_workflows", "inspect_workflow"} == set(ADDRESSES) == {tool for tool, _ in CASES}
