@@ -9,8 +9,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from teams_app.admin.pages import StudioAdmin
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
@@ -35,10 +33,6 @@ class RowStudio(StudioAdmin):
 
     @abstractmethod
     def show_row(self, request: HttpRequest, row_id: UUID) -> HttpResponse: ...
-
-
-def badge(status: str) -> SafeString:
-    return format_html('<span class="badge badge-{}">{}</span>', status, status.replace("_", " "))
 
 
 def page(

@@ -7,7 +7,6 @@ from typing import Any, assert_never
 from uuid import UUID
 
 import orjson
-from django.urls import reverse
 
 from sessions_app.admin import artifacts, naming, showing, states
 from sessions_app.engine.checkpoints import UNANSWERED, Authority, CheckpointState
@@ -231,11 +230,6 @@ def context_of(
         "is_relayed": value.authority is Authority.RELAYED,
         **rights(actor, value),
     }
-
-
-def inbox_url(**query: str) -> str:
-    base = reverse("admin:sessions_app_checkpointrequest_changelist")
-    return base if not query else f"{base}?{'&'.join(f'{name}={text}' for name, text in query.items())}"
 
 
 def asked_ids(value: CheckpointValue, evidence: Evidence) -> set[str]:
