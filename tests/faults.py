@@ -1,0 +1,240 @@
+"""Small faults in functions of the product: which there are, and how one is made while the code is loaded, and mended.
+
+A fault is told by the function that it is in and by what was written there and what is instead, so that a list of faults stays
+right when lines move.
+"""
+
+import ast
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+PRODUCT = ("teams_app", "workflows_app", "sessions_app", "traces_app", "workrail_site")
+PLACES = tuple(f"{ROOT}/{app}/" for app in PRODUCT)
+_OPPOSITES = {
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.Lt: ast.GtE,
+    ast.GtE: ast.Lt,
+    ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt,
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """`function` is the qualified name of the innermost function; `nth` tells apart what is written there more than once."""
+
+    path: str
+    function: str
+    was: str
+    broken: str
+    nth: int
+    line: int
+
+    @property
+    def name(self):
+        return (self.path, self.function, self.was, self.broken, self.nth)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    """What is put instead of a node: `holder[key]` or an attribute of the holder."""
+
+    holder: object
+    key: object
+    was: ast.AST
+    broken: ast.AST
+    chain: tuple[str, ...]
+
+
+def faults_in(path: str) -> tuple[Fault, ...]:
+    return tuple(_read(path))
+
+
+@cache
+def _tree(path: str, _stamp: int) -> ast.Module:
+    return ast.parse((ROOT / path).read_text(encoding="utf-8"))
+
+
+def _fresh_tree(path: str) -> ast.Module:
+    return _tree(path, (ROOT / path).stat().st_mtime_ns)
+
+
+@cache
+def _read_at(path: str, _stamp: int) -> dict[Fault, _Place]:
+    found: dict[Fault, _Place] = {}
+    seen: dict[tuple[str, str, str], int] = {}
+    for place in _places(_tree(path, _stamp), (), _Context(function=())):
+        function = ".".join(place.chain)
+        was, broken = ast.unparse(place.was), ast.unparse(place.broken)
+        nth = seen[function, was, broken] = seen.get((function, was, broken), -1) + 1
+        fault = Fault(path=path, function=function, was=was, broken=broken, nth=nth, line=place.was.lineno)
+        found[fault] = place
+    return found
+
+
+def _read(path: str) -> dict[Fault, _Place]:
+    return _read_at(path, (ROOT / path).stat().st_mtime_ns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Context:
+    function: tuple[str, ...]
+    is_in_function: bool = False
+
+
+def _places(node: ast.AST, names: tuple[str, ...], context: _Context) -> Iterator[_Place]:
+    for field, value in ast.iter_fields(node):
+        if isinstance(node, _Function) and field in {"decorator_list", "args", "returns"}:
+            continue
+        if isinstance(node, ast.AnnAssign) and field == "annotation":
+            continue
+        for holder, key, child in _children(node, field, value):
+            if context.is_in_function and not (isinstance(node, ast.Expr) and isinstance(child, ast.Constant)):
+                for broken in _instead(child, field):
+                    yield _Place(holder=holder, key=key, was=child, broken=broken, chain=context.function)
+            if isinstance(child, _Function | ast.ClassDef):
+                inner = (*names, child.name)
+                is_function = isinstance(child, _Function)
+                deeper = (*inner, "<locals>") if is_function else inner
+                yield from _places(
+                    child, deeper, _Context(function=inner, is_in_function=is_function) if is_function else context
+                )
+            else:
+                yield from _places(child, names, context)
+
+
+def _children(node, field, value):
+    if isinstance(value, ast.AST):
+        yield node, field, value
+    elif isinstance(value, list):
+        yield from ((value, number, child) for number, child in enumerate(value) if isinstance(child, ast.AST))
+
+
+def _instead(node: ast.AST, field: str) -> Iterator[ast.AST]:
+    """What may stand for a node; each is said at the line where the node begins."""
+    for broken in _variants(node, field):
+        yield ast.fix_missing_locations(ast.copy_location(broken, node))
+
+
+def _variants(node: ast.AST, field: str) -> Iterator[ast.AST]:
+    yield from _of_statement(node) if isinstance(node, ast.stmt) else _of_expression(node)
+    if field in {"test", "guard"} and not isinstance(node, ast.Compare | ast.UnaryOp):
+        yield ast.UnaryOp(op=ast.Not(), operand=node)
+    if field == "ifs":
+        yield ast.Constant(value=True)
+
+
+def _of_statement(node: ast.stmt) -> Iterator[ast.AST]:
+    """It is left out, or nothing is gone through, or nothing is answered."""
+    match node:
+        case ast.Raise() | ast.AugAssign() | ast.Expr(value=ast.Call() | ast.Yield() | ast.YieldFrom() | ast.Await()):
+            yield ast.Pass()
+        case ast.For(target=target, body=body, orelse=orelse):
+            yield ast.For(target=target, iter=ast.Tuple(elts=[], ctx=ast.Load()), body=body, orelse=orelse)
+        case ast.Return(value=value) if value is not None and not isinstance(value, ast.Constant):
+            yield ast.Return(value=ast.Constant(value=None))
+
+
+def _of_expression(node: ast.AST) -> Iterator[ast.AST]:
+    """The opposite, one part of it alone, another value, or one entry less."""
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=others) if type(op) in _OPPOSITES:
+            yield ast.Compare(left=left, ops=[_OPPOSITES[type(op)]()], comparators=others)
+        case ast.BoolOp(op=op, values=values):
+            yield ast.BoolOp(op=ast.Or() if isinstance(op, ast.And) else ast.And(), values=values)
+            yield from values
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            yield operand
+        case ast.Constant(value=value) if value or value is False or value == 0:
+            yield from _of_constant(value)
+        case ast.Dict(keys=keys, values=values):
+            for number in range(len(keys)):
+                yield ast.Dict(keys=_without(keys, number), values=_without(values, number))
+        case ast.Call(args=[first], keywords=[], func=ast.Name(id="sorted" | "min" | "max" | "reversed")):
+            yield first
+        case ast.Subscript(slice=ast.Slice(), value=value, ctx=ast.Load()):
+            yield value
+
+
+def _of_constant(value: object) -> Iterator[ast.AST]:
+    match value:
+        case bool():
+            yield ast.Constant(value=not value)
+        case int():
+            yield ast.Constant(value=value + 1)
+        case str():
+            yield ast.Constant(value=f"{value}-broken")
+
+
+def _without(values: list[Any], number: int) -> list[Any]:
+    return values[:number] + values[number + 1 :]
+
+
+Functions = dict[tuple[str, str, int], tuple[FunctionType, ...]]
+
+
+def loaded_functions() -> Functions:
+    """Every function of the product that is there now, by file, qualified name and first line of its code."""
+    found: Functions = {}
+    for each in gc.get_objects():
+        if type(each) is FunctionType and each.__code__.co_filename.startswith(PLACES):
+            code = each.__code__
+            name = (code.co_filename[len(str(ROOT)) + 1 :], code.co_qualname, code.co_firstlineno)
+            found[name] = (*found.get(name, ()), each)
+    return found
+
+
+@contextmanager
+def made(fault: Fault, functions: Functions) -> Iterator[int]:
+    """The fault in every loaded function of this code; how many there are."""
+    swapped: list[tuple[FunctionType, CodeType]] = []
+    try:
+        for code in _broken_codes(fault):
+            if not f"{fault.function}.".startswith(f"{code.co_qualname}."):
+                continue
+            for function in functions.get((fault.path, code.co_qualname, code.co_firstlineno), ()):
+                swapped.append((function, function.__code__))
+                function.__code__ = code
+        yield len(swapped)
+    finally:
+        for function, code in swapped:
+            function.__code__ = code
+
+
+def _broken_codes(fault: Fault) -> list[CodeType]:
+    """Of the function with the fault, and of those around it. Only the statement of the module that holds them is compiled."""
+    place, tree = _read(fault.path)[fault], _fresh_tree(fault.path)
+    around = next(node for node in tree.body if node.lineno <= fault.line <= (node.end_lineno or 0))
+    _put(place, place.broken)
+    try:
+        module = compile(ast.Module(body=[around], type_ignores=[]), str(ROOT / fault.path), "exec")
+    finally:
+        _put(place, place.was)
+    return list(_all_codes(module))
+
+
+def _put(place: _Place, node: ast.AST) -> None:
+    if isinstance(place.holder, list):
+        place.holder[place.key] = node
+    else:
+        setattr(place.holder, place.key, node)
+
+
+def _all_codes(code: CodeType) -> Iterator[CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from _all_codes(each)
