@@ -4,6 +4,7 @@ import pytest
 
 from tests.activity_folders import activity as activity_document, checkpoint, folder, program_of, step
 from tests.engine_play import activities, asking, built, do
+from tests.flood_play import Work, allowed
 from tests.walking import CONTRACT, IS_ON, activity, loop, to
 from workflows_app.engine.program import Effect, LoopKind, Option, Variable, VariableType
 from workflows_app.engine.simulate import SimulatedOutcome, simulate, wrong_answers
@@ -129,3 +130,17 @@ def test_answers_that_the_workflow_does_not_have_are_told(answers, said):
 
     assert len(wrong) == (1 if said else 0)
     assert all(part in wrong[0] for part in said)
+
+
+def test_a_long_walk_with_many_variables_costs_in_proportion():
+    program = built(loop("l", *(do(f"a{number}") for number in range(5)), kind=LoopKind.FOR_EACH, items=("things",)))
+    few = {"things": list(range(100))}
+    many = {**few, **{f"v{number}": "x" for number in range(25_000)}}
+
+    with Work() as plain:
+        walked(program, variables=few)
+    with Work() as work:
+        found = walked(program, variables=many)
+
+    assert len(found.path) == 500
+    assert work.seconds <= allowed(plain=plain.seconds, size=len(str(many)))

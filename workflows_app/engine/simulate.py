@@ -125,7 +125,7 @@ def _step(
         effect = _answered(activity, item, answer)
         target = effect.transition_to
         scope = walker.scope_at(program=program, position=position, variables=context)
-        context = {**context, **walker.set_by_option(effect=effect, variables=scope)}
+        context = _with(context, walker.set_by_option(effect=effect, variables=scope))
         position = walker.skip(position, effect.skip_activities)
     context = _merged(context, answer.get("context") or {})
     artifacts = tuple(answer.get("artifacts") or ()) or _loop_control(activity, position, loop_rounds)
@@ -137,14 +137,14 @@ def _step(
         answer=answer,
         why=walk.notes,
     )
-    if isinstance(item, Step):
+    if isinstance(item, Step) and item.actions:
         scope = walker.scope_at(program=program, position=position, variables=context)
-        context |= walker.set_by(program=program, actions=item.actions, variables=scope)
+        context = _with(context, walker.set_by(program=program, actions=item.actions, variables=scope))
     if target:
         following = walker.enter_activity(program=program, position=position, activity_id=target, variables=context)
     else:
         following = walker.complete_pending(program=program, position=position, variables=context, artifacts=artifacts)
-    return stop, following, {**context, **following.assigned}
+    return stop, following, _with(context, following.assigned)
 
 
 def _answered(activity: Activity, gate: Gate, answer: dict[str, Any]) -> Effect:
@@ -176,6 +176,13 @@ def _defaults(program: Program) -> dict[str, Any]:
     return {variable.name: variable.default for variable in program.variables if variable.has_default}
 
 
+def _with(context: dict[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """The walk may be long and the context large: it is copied where it changes."""
+    return {**context, **added} if added else context
+
+
 def _merged(context: dict[str, Any], delta: Mapping[str, Any]) -> dict[str, Any]:
+    if not delta:
+        return context
     merged = {**context, **delta}
     return {key: value for key, value in merged.items() if value is not None or key not in delta}

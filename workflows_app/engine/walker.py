@@ -172,7 +172,7 @@ def loop_variables(*, program: Program, position: Position, variables: Variables
         return {}
     added: dict[str, Any] = {}
     for loop, frame in zip(loops_at(activity, position.frames), position.frames, strict=True):
-        added.update(_round_variables(loop, frame.iteration, {**variables, **added}))
+        added.update(_round_variables(loop, frame.iteration, {**variables, **added} if added else variables))
     return added
 
 
@@ -592,8 +592,9 @@ class _Walker:
         self._add(set_by(program=self.program, actions=actions, variables=self.variables))
 
     def _add(self, added: Mapping[str, Any]) -> None:
-        self.variables = {**self.variables, **added}
-        self.assigned |= added
+        if added:
+            self.variables = {**self.variables, **added}
+            self.assigned |= added
 
     def _mode_defaults(self) -> dict[str, Any]:
         """What the modes that a run begins in set, where nothing but the declared default is there."""
@@ -632,8 +633,10 @@ class _Walker:
     def _holds(self, condition: Condition | None, scope: Variables) -> bool:
         return conditions.evaluate(condition, variables=scope, mode=self.program.conditions)
 
-    def _scope(self, position: Position) -> dict[str, Any]:
-        return scope_at(program=self.program, position=position, variables=self.variables)
+    def _scope(self, position: Position) -> Variables:
+        """As `scope_at`, and a copy only where there is something to add: the variables may be many, and the walk long."""
+        added = loop_variables(program=self.program, position=position, variables=self.variables)
+        return {**self.variables, **added} if added else self.variables
 
     def _note(
         self, kind: NoteKind, summary: str, *, item: str = "", loop: str = "", iteration: int | None = None
