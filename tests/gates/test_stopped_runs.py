@@ -5,9 +5,21 @@ from django.utils import timezone
 
 from sessions_app.models import Event, Run
 from tests.checkpoint_cast import answer, publish_folder
-from tests.gate_kinds import KINDS, Kind
-from tests.gate_play import HANDED_OVER, STEPS, hand_next, nav, nav_step, questions, rail_ack, rail_read, said
-from tests.gate_scenes import Mode, set_scene
+from tests.gate_kinds import KINDS, PARENT, Kind, publish_parent
+from tests.gate_play import (
+    HANDED_OVER,
+    STEPS,
+    hand_next,
+    hand_start,
+    nav,
+    nav_start,
+    nav_step,
+    questions,
+    rail_ack,
+    rail_read,
+    said,
+)
+from tests.gate_scenes import Mode, Scene, set_scene
 from tests.handover_cast import WORKFLOW, child_files, triggering
 from tests.run_doors import V1
 
@@ -108,6 +120,62 @@ def test_no_endpoint_moves_it(doors, doored, kind):
     assert as_it_stands(scene.run) == before
 
 
+def triggered_by_orchestrator(floor, workflow_id):
+    """A parent that waits, and the child that it waits for, which waits for a person."""
+    parent = hand_next(floor, "orchestrator", hand_start(floor, "orchestrator", PARENT), "plan")["session_token"]
+    floor.clock.shift(1)
+    begun = floor.orchestrator("start_session", workflow_id=workflow_id, parent_session_token=parent)["session_token"]
+    child = hand_next(floor, "orchestrator", begun, "main")["session_token"]
+    return parent, hand_next(floor, "orchestrator", child, "workflow-end", "before", "gated"), child
+
+
+def triggered_by_navigation(floor, workflow_id):
+    parent = nav_start(floor, PARENT)
+    offers = parent["availableActions"]["optional"]
+    offered = next(each for each in offers if each["action"] == "nav_start" and each["workflow"] == workflow_id)
+    begun = nav_start(floor, workflow_id, **offered["initial_variables"])["state"]
+    child = nav_step(floor, begun, "before")["state"]
+    return parent["state"], {"state": child, **nav_step(floor, child, "gated")}, begun
+
+
+def parents_move(floor, dialect, parent):
+    if dialect == "orchestrator":
+        return hand_next(floor, dialect, parent, "build", "draft")
+    return nav_step(floor, floor.navigation("nav_situation", state=parent)["state"], "draft")
+
+
+TRIGGERED = {"orchestrator": triggered_by_orchestrator, "navigation": triggered_by_navigation}
+
+
+@pytest.mark.parametrize("kind", CODES)
+@pytest.mark.parametrize("dialect", TRIGGERED)
+def test_a_child_that_is_stopped_does_not_move_while_its_parent_waits(doors, doored, dialect, kind):
+    workflow_id = KINDS[Kind.APPROVAL].publish(doors.desk, STEPS)
+    publish_parent(doors.desk, workflow_id)
+    parent, told, held = TRIGGERED[dialect](doored, workflow_id)
+    scene = Scene(
+        floor=doored,
+        doors=doors,
+        kind=Kind.APPROVAL,
+        dialect=dialect,
+        mode=Mode.GUIDED,
+        workflow_id=workflow_id,
+        run=Run.objects.get(workflow_id=workflow_id),
+        held=[held],
+    )
+    assert code_of(parents_move(doored, dialect, parent)) == "RUN_SUSPENDED"
+    stop(scene, kind)
+    before = as_it_stands(scene.run)
+
+    refused = list(CALLS[dialect](scene, {"session_token": held, **told}))
+
+    assert [code_of(each) for each in refused] == [CODES[kind]] * len(refused)
+    assert all(REASON in str(each) for each in refused)
+    assert as_it_stands(scene.run) == before
+    # It gives nothing back; and what has ended is waited for no longer.
+    assert code_of(parents_move(doored, dialect, parent)) == ("RUN_SUSPENDED" if kind == "paused" else None)
+
+
 def begun_child(floor, dialect="orchestrator"):
     """A parent that waits, and the child that it waits for, in its only activity."""
     publish_folder(floor.desk, triggering(), WORKFLOW)
@@ -118,25 +186,6 @@ def begun_child(floor, dialect="orchestrator"):
         "session_token"
     ]
     return parent, hand_next(floor, dialect, begun, "only")["session_token"]
-
-
-@pytest.mark.parametrize("kind", ["paused", "cancelled"])
-def test_a_child_that_is_stopped_does_not_move_while_its_parent_waits(doors, doored, kind):
-    from teams_app.engine.ids import Prefix, to_text
-
-    parent, child = begun_child(doored)
-    run = Run.objects.get(workflow_id="team.child")
-    act = {"paused": "pause", "cancelled": "cancel"}[kind]
-    doors.person.post(f"{V1}/runs/{to_text(Prefix.RUN, run.id)}/{act}", {"reason": REASON})
-    before = as_it_stands(run)
-
-    told = hand_next(doored, "orchestrator", child, "workflow-end", "do")
-
-    assert (code_of(told), REASON in str(told)) == (CODES[kind], True)
-    assert as_it_stands(run) == before
-    # It gives nothing back; and what has ended is waited for no longer.
-    onward = hand_next(doored, "orchestrator", parent, "build", "draft")
-    assert code_of(onward) == ("RUN_SUSPENDED" if kind == "paused" else None)
 
 
 @pytest.mark.parametrize("kind", ["paused", "cancelled"])
