@@ -9,10 +9,10 @@ import orjson
 
 from sessions_app.engine.checkpoints import UNANSWERED, CheckpointState
 from sessions_app.engine.decisions import Outcome
-from sessions_app.engine.handles import Handle, handle_from
 from sessions_app.engine.log import EventKind, NodeKind
 from sessions_app.engine.reasons import GapSeverity
 from sessions_app.engine.runs import ObservationKey, OutputChannel, RunStatus, StopKind, status_of
+from sessions_app.engine.session_tokens import Handle, handle_from
 from sessions_app.engine.state import Preferences
 from teams_app.engine.ids import Prefix, from_text
 from workflows_app.engine import canonical

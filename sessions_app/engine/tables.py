@@ -14,7 +14,6 @@ from uuid import UUID
 
 import orjson
 
-from sessions_app.engine.handles import Handle
 from sessions_app.engine.projections import (
     GapView,
     HandleView,
@@ -24,6 +23,7 @@ from sessions_app.engine.projections import (
     ProjectedSession,
     QuestionView,
 )
+from sessions_app.engine.session_tokens import Handle
 from workflows_app.engine import canonical
 
 TITLE_CHARACTERS = 256

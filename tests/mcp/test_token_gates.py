@@ -6,7 +6,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from sessions_app.engine import handles
+from sessions_app.engine import session_tokens
 from sessions_app.models import Event, Node, Run
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.services.store.signing_keys import current_keys
@@ -189,7 +189,7 @@ def test_an_altered_token_never_joins_the_session_that_it_was_of(desk):
 
 def unknown_token():
     """Signed as it should be, and of nobody."""
-    return handles.mint(keyring=current_keys().ring, handle_id=uuid4(), index=3)
+    return session_tokens.mint(keyring=current_keys().ring, handle_id=uuid4(), index=3)
 
 
 def dispatched(call):

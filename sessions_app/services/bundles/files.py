@@ -16,7 +16,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DataError, IntegrityError, ProgrammingError, transaction
 
-from sessions_app.engine import handles as handle_tokens, tokens
+from sessions_app.engine import session_tokens, tokens
 from sessions_app.engine.bundle_checks import Examined, ExaminedSession, examine_bundle
 from sessions_app.engine.bundle_reader import EventPart, Part, read_bundle
 from sessions_app.engine.bundle_renaming import Renaming, renaming_for
@@ -277,7 +277,7 @@ def _runs(session: ExaminedSession, renaming: Renaming | None) -> Iterator[Impor
             if tip is None
             else tokens.mint(keyring=ring, kind=TokenKind.STATE, node_id=_new(renaming, tip.node_id)),
             session_tokens=tuple(
-                handle_tokens.mint(keyring=ring, handle_id=_new(renaming, handle), index=index) for handle in held
+                session_tokens.mint(keyring=ring, handle_id=_new(renaming, handle), index=index) for handle in held
             ),
         )
 

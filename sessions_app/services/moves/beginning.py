@@ -11,11 +11,11 @@ from sessions_app.engine import landscape, outputs
 from sessions_app.engine.children import passed_on
 from sessions_app.engine.decisions import Place, PreferenceChange, Start, Suspend, Warned, WarningCode, derive_id
 from sessions_app.engine.drafts import session_draft
-from sessions_app.engine.handles import Handle, ParentContext, handle_of
 from sessions_app.engine.log import Head
 from sessions_app.engine.observations import check_observations, observation_drafts
 from sessions_app.engine.reply_facts import ReplyFacts
 from sessions_app.engine.runs import DRIVES, Dialect, Drive, ObservationKey, Recorded
+from sessions_app.engine.session_tokens import Handle, ParentContext, handle_of
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.steering_refusals import CheckpointBlockingError
 from sessions_app.engine.tables import NewRun

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine import handles, handover, manifests, questions, stops
+from sessions_app.engine import handover, manifests, questions, session_tokens, stops
 from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decisions import Answer, AnswerMode, AskQuestion, EnterActivity
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError, CheckpointOpenError, no_activity
@@ -26,7 +26,7 @@ from sessions_app.engine.reply_facts import (
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import TokenKind
-from sessions_app.selectors.handles import Holder, read_children
+from sessions_app.selectors.session_tokens import Holder, read_children
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.moves.moving import Entropy, Moved, Mover, Point, Tries, Use, mover_of, point_of
 from sessions_app.services.moves.session_tokens import Held, held_at, held_of, holder_of, read_held, retired, token_at
@@ -237,7 +237,7 @@ class _Turn:
         self.call = call
         self.token, keys = read_token(kind=TokenKind.SESSION, text=call.token)
         try:
-            nonce = handles.nonce_of(token_nonce=self.token.nonce, call=name, arguments=arguments)
+            nonce = session_tokens.nonce_of(token_nonce=self.token.nonce, call=name, arguments=arguments)
         except canonical.NotCanonicalError as error:
             said = f"The arguments are no plain JSON: {error}"
             raise InvalidInputError(said, suggestion="Send plain values.") from error

@@ -16,9 +16,9 @@ from sessions_app.engine import checkpoints, children
 from sessions_app.engine.checkpoints import Authority
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Decision, Move, Outcome, Place, Start, TakeBack
-from sessions_app.engine.handles import Handle, issued_draft
 from sessions_app.engine.log import EventDraft, EventKind, Head, seal
 from sessions_app.engine.runs import ENDED, STOPPED, AttemptKind, Recorded, RunStatus
+from sessions_app.engine.session_tokens import Handle, issued_draft
 from sessions_app.engine.state import Snapshot, Stop
 from sessions_app.engine.tables import NewRun
 from sessions_app.engine.tokens import (
@@ -27,7 +27,7 @@ from sessions_app.engine.tokens import (
     TokenSessionLockedError,
     TokenUnknownNodeError,
 )
-from sessions_app.selectors.handles import read_children
+from sessions_app.selectors.session_tokens import read_children
 from sessions_app.selectors.snapshots import sound_snapshot
 from sessions_app.selectors.standings import Standing, read_tip
 from sessions_app.services.moves.speech import Reply, Speech

@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from sessions_app.engine import handles, outputs
-from sessions_app.engine.handles import MAX_AGENT_CHARACTERS, Handle, handle_of, issued_draft
+from sessions_app.engine import outputs, session_tokens
 from sessions_app.engine.handover_refusals import CheckpointOpenError
 from sessions_app.engine.runs import Dialect
+from sessions_app.engine.session_tokens import MAX_AGENT_CHARACTERS, Handle, handle_of, issued_draft
 from sessions_app.engine.state import OpenQuestion, Snapshot
 from sessions_app.engine.tables import handle_row
 from sessions_app.engine.tokens import (
@@ -18,7 +18,7 @@ from sessions_app.engine.tokens import (
     TokenUnknownNodeError,
     TokenUnsupportedVersionError,
 )
-from sessions_app.selectors.handles import Holder, read_holder
+from sessions_app.selectors.session_tokens import Holder, read_holder
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.moves.beginning import Beginning, begin_run, parent_at
 from sessions_app.services.moves.moving import Entropy, Mover, Point, Tries, mover_of, point_of
@@ -236,7 +236,7 @@ def held_at(at: Point) -> Held:
 
 
 def token_at(handle: Handle, index: int) -> str:
-    return handles.mint(keyring=current_keys().ring, handle_id=handle.id, index=index)
+    return session_tokens.mint(keyring=current_keys().ring, handle_id=handle.id, index=index)
 
 
 def _unknown_session() -> TokenUnknownNodeError:

@@ -15,7 +15,7 @@ from sessions_app.engine.reply_facts import AwaitedRun, ReplyFacts
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.steering_refusals import REFUSALS
 from sessions_app.engine.tokens import TokenKind
-from sessions_app.selectors.handles import read_children
+from sessions_app.selectors.session_tokens import read_children
 from sessions_app.services.moves.acknowledging import after_answer, fork_warning, read_use, same_work, standing_work
 from sessions_app.services.moves.facts import drift_known, facts_after, facts_at
 from sessions_app.services.moves.moving import Entropy, Mover, Point, Tries, Use, mover_of, point_of, retired_token

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from sessions_app.engine.handles import ParentContext
+from sessions_app.engine.session_tokens import ParentContext
 from sessions_app.engine.state import Snapshot
-from sessions_app.selectors.handles import read_last_answer
+from sessions_app.selectors.session_tokens import read_last_answer
 from sessions_app.services.moves.handed_over import children_of
 from sessions_app.services.moves.session_tokens import Held
 from teams_app.engine.actors import Actor

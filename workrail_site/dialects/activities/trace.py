@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sessions_app.selectors.handles import begun_children
+from sessions_app.selectors.session_tokens import begun_children
 from sessions_app.services.moves.session_tokens import Held
 from traces_app.services.reading import get_trace
 from workrail_site.dialects.activities.status import parent_json

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine.handles import Handle, ParentContext
 from sessions_app.engine.runs import Dialect
+from sessions_app.engine.session_tokens import Handle, ParentContext
 from sessions_app.selectors.standings import STANDING, Standing, prepared_cursor, standing_of
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.ids import Prefix, to_text
