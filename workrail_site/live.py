@@ -19,6 +19,7 @@ from django.db import connection
 
 from sessions_app.selectors.heads import versions_of
 from workrail_site.bodies import Message, Receive, Scope
+from workrail_site.parties import credential_of
 from workrail_site.wsgi_in_asgi import AsgiApplication, Send
 
 PATH = "/studio/live/"
@@ -33,6 +34,8 @@ LONGEST_S = 600.0
 # Of a page that is drawn for it: what it is sent is more than that something has changed.
 LONGEST_DRAWN_S = 300.0
 MOST_VIEWERS = 1_000
+# Of one key, token or sign-in: whoever opens more polls, and the others still find a place.
+MOST_OF_ONE = 50
 # Longer addresses of a page, and larger pages, are fetched by whoever looks at them.
 _MOST_SEARCH_CHARACTERS = 300
 _MOST_SENT_BYTES = 200_000
@@ -51,6 +54,7 @@ class Viewer:
     kind: str
     watched: UUID
     version: str
+    holder: bytes = b""
     shown: tuple[str, str, str] | None = None
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -65,9 +69,8 @@ class Watch:
         self._task: asyncio.Task[None] | None = None
         self.ticks = 0
 
-    @property
-    def is_full(self) -> bool:
-        return len(self._viewers) >= MOST_VIEWERS
+    def is_full_for(self, holder: bytes) -> bool:
+        return len(self._viewers) >= MOST_VIEWERS or sum(each.holder == holder for each in self._viewers) >= MOST_OF_ONE
 
     def join(self, viewer: Viewer) -> None:
         self._viewers.add(viewer)
@@ -111,7 +114,8 @@ class Live:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         by_rest = _REST.fullmatch(str(scope["path"]))
         is_page = str(scope["path"]).startswith(PATH)
-        if not is_page and (by_rest is None or scope["method"] != "GET" or self._watch.is_full):
+        holder = credential_of(scope)
+        if not is_page and (by_rest is None or scope["method"] != "GET" or self._watch.is_full_for(holder)):
             await self._django(scope, receive, send)
             return
         watching = f"{by_rest[1]}version" if by_rest else _WATCH_PATH + str(scope["path"]).removeprefix(PATH)
@@ -122,14 +126,18 @@ class Live:
             for part in parts:
                 await send(part)
             return
-        if status != _FORWARDED or scope["method"] != "GET" or self._watch.is_full:
+        if status != _FORWARDED or scope["method"] != "GET" or self._watch.is_full_for(holder):
             # 204 tells a browser not to come back; its page polls instead.
             await send({"type": "http.response.start", "status": 204, "headers": []})
             await send({"type": "http.response.body", "body": b""})
             return
         told = json.loads(body)
         viewer = Viewer(
-            kind=told["kind"], watched=UUID(told["watched"]), version=told["version"], shown=_shown(scope, told)
+            kind=told["kind"],
+            watched=UUID(told["watched"]),
+            version=told["version"],
+            holder=holder,
+            shown=_shown(scope, told),
         )
         await _start(send)
         last = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1")

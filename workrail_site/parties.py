@@ -19,14 +19,14 @@ class Parties:
         self._teams: OrderedDict[bytes, str] = OrderedDict()
 
     def of(self, scope: Scope) -> str:
-        credential = _credential(scope)
+        credential = credential_of(scope)
         return self._teams.get(credential, "") or f"address {address_of(scope)}"
 
     def learn(self, scope: Scope, actor: object) -> None:
         """`actor` is who was admitted, if anybody was."""
         if not isinstance(actor, Actor):
             return
-        self._teams[_credential(scope)] = party_of(actor)
+        self._teams[credential_of(scope)] = party_of(actor)
         if len(self._teams) > _MOST_KNOWN:
             self._teams.popitem(last=False)
 
@@ -42,7 +42,8 @@ def address_of(scope: Scope) -> str:
     return forwarded.rpartition(",")[2].strip() or str(client[0])
 
 
-def _credential(scope: Scope) -> bytes:
+def credential_of(scope: Scope) -> bytes:
+    """A digest of what proves who asks, whether or not it does."""
     said = _header(scope, b"authorization") or _session(_header(scope, b"cookie"))
     return hashlib.blake2b(said.encode(), digest_size=16).digest()
 

@@ -11,7 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from sessions_app.models import Run
 from tests import run_doors
 from tests.run_doors import begin_run, go_on
-from workrail_site.live import Live, Viewer, Watch
+from workrail_site.live import MOST_OF_ONE, Live, Viewer, Watch
+from workrail_site.parties import credential_of
 
 RUN, TEAM = UUID(int=1), UUID(int=2)
 
@@ -127,6 +128,37 @@ def test_whoever_comes_back_is_told_what_they_missed():
     assert b"id: 9\nevent: changed" in asyncio.run(visit())[2]["body"]
 
 
+def test_nobody_takes_the_places_of_all_who_watch():
+    """Whoever holds as many streams as one may hold is told to poll, by REST in its words; others still find a place."""
+
+    async def read(sessions, teams):
+        return {}
+
+    async def visit():
+        django, asked = django_that(200, {"kind": "team", "watched": str(TEAM), "version": "9"})
+        watch = Watch(read=read, tick_s=0)
+        live = Live(django=django, watch=watch)
+        greedy, other = [(b"authorization", b"Bearer a")], [(b"cookie", b"sessionid=b")]
+        for _ in range(MOST_OF_ONE):
+            watch.join(Viewer(kind="team", watched=TEAM, version="9", holder=credential_of(scope(headers=greedy))))
+        heard = []
+        for path, who in (
+            ("/studio/live/team/", greedy),
+            ("/api/v1/checkpoints/stream", greedy),
+            ("/studio/live/team/", other),
+        ):
+            browser = Browser(enough=2)
+            await live(scope(path, who), browser.receive, browser.send)
+            heard.append(browser.heard[0]["status"])
+        return heard, asked, len(watch._viewers)
+
+    heard, asked, left = asyncio.run(visit())
+
+    assert heard == [204, 200, 200]
+    assert asked[1] == "/api/v1/checkpoints/stream"
+    assert left == MOST_OF_ONE
+
+
 def test_what_has_moved_is_drawn_once_for_all_who_look_at_it_alike():
     """Two hundred viewers of one run in one role cost the page one request for each time that it moves on."""
     drawn = []
@@ -150,8 +182,9 @@ def test_what_has_moved_is_drawn_once_for_all_who_look_at_it_alike():
         browsers = [Browser(enough=3) for _ in range(202)]
         asked = [b"search=%3Fshow%3Dway"] * 200 + [b"search=", b""]
         tasks = []
-        for browser, query in zip(browsers, asked, strict=True):
-            tasks.append(asyncio.create_task(live({**scope(), "query_string": query}, browser.receive, browser.send)))
+        for number, (browser, query) in enumerate(zip(browsers, asked, strict=True)):
+            theirs = {**scope(headers=[(b"cookie", f"sessionid={number}".encode())]), "query_string": query}
+            tasks.append(asyncio.create_task(live(theirs, browser.receive, browser.send)))
             await asyncio.sleep(0)
         joined.extend(browsers)
         await asyncio.gather(*tasks)
