@@ -250,6 +250,9 @@ def _begun(event: Mapping[str, Any], run_id: UUID) -> ProjectedRun:
 def _fold_handle(view: ProjectedSession, event: Mapping[str, Any], run_id: UUID) -> None:
     session_id = from_text(Prefix.SESSION, event["sessionId"])
     handle = handle_from(event["data"], session_id=session_id, run_id=run_id) if session_id else None
+    if run_id in view.runs:
+        # Whoever joins a run has come to it then.
+        view.runs[run_id].last_activity_ms = event["timestampMs"]
     if handle is not None:
         view.handles[handle.id] = HandleView(
             handle=handle, event_index=event["eventIndex"], created_ms=event["timestampMs"]

@@ -88,6 +88,16 @@ def test_a_token_is_of_one_dialect():
         read_held(actor=desk.agent, token=held.token, dialect=ORCHESTRATOR)
 
 
+def test_whoever_joins_a_run_later_is_the_last_who_worked_on_it():
+    desk = make_desk()
+    held = handed(desk)
+
+    begun(desk, session_token=held.token, agent_id="worker-1", now=LATER)
+
+    assert Run.objects.get().last_activity_at == LATER
+    assert [str(finding) for finding in verify_session(held.handle.session_id)] == []
+
+
 def test_a_worker_inherits_the_run_under_its_own_name_and_joins_once():
     desk = make_desk()
     held = handed(desk)
