@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from sessions_app.engine.runs import Drive, StopKind
+from sessions_app.engine.tokens import SessionNotHealthyError
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Autonomy, Capability, RiskPolicy
@@ -280,6 +281,21 @@ def snapshot_from_bytes(data: bytes) -> Snapshot:
         # Before the drive was written down, it was told by these.
         return replace(snapshot, drive=Drive.HANDED_OVER)
     return snapshot
+
+
+def sound_snapshot(*, data: bytes, digest: str) -> Snapshot:
+    """As it is stored: named by the digest of its bytes. Refuses bytes that are gone or are not those that were written."""
+    return snapshot_from_bytes(sound_bytes(data=data, digest=digest))
+
+
+def sound_bytes(*, data: bytes, digest: str) -> bytes:
+    if canonical.digest(data) != digest:
+        raise SessionNotHealthyError(
+            "What is stored of this step is not what was written.",
+            suggestion="Tell the operators of the server: `./workrail verify_store` shows what is damaged.",
+            details={"health": "digest_mismatch"},
+        )
+    return data
 
 
 def _of_an_earlier_version(data: bytes) -> Snapshot:

@@ -6,16 +6,17 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import connection
 
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.reply_facts import MAX_RECAP_BYTES, Branching, Recap, RecapEntry, Sibling, budgeted
-from sessions_app.engine.state import is_same_work, snapshot_from_bytes
+from sessions_app.engine.state import is_same_work, snapshot_from_bytes, sound_snapshot
 from sessions_app.selectors.checkpoints import AfterAnswer, read_answered
-from sessions_app.selectors.snapshots import sound_snapshot
+from sessions_app.selectors.reading import one_state
 from sessions_app.selectors.standings import Standing, read_standing
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, to_text
+from workflows_app.selectors.asked import asked
 
 MAX_ANCESTORS = 100
 MAX_SIBLINGS = 20
@@ -164,9 +165,7 @@ class Rehydration:
 
 def rehydration(*, actor: Actor, node_id: UUID) -> Rehydration | None:
     """A node as an agent that lost its chat needs it, in one read-only transaction on one state of the tables."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    with one_state():
         standing = read_standing(team_id=actor.team_id, node_id=node_id, nonce=b"")
         if standing is None:
             return None
@@ -206,13 +205,15 @@ def same_work_below(standing: Standing, below: Beneath | None) -> Standing | Non
     )
 
 
+@asked
 def recap_of(*, actor: Actor, node_id: UUID) -> Recap:
     """What was noted on the way to a node, newest kept."""
     rows = _rows(_NOTES, {"node": node_id, "team": actor.team_id, "limit": MAX_ANCESTORS})
-    notes = [_Note(*row[:5]) for row in rows if row[0] is not None]
-    return _recap(notes, max_bytes=MAX_RECAP_BYTES, further_back=rows[0][5])
+    notes = [RecapNote(*row[:5]) for row in rows if row[0] is not None]
+    return recap_within(notes, max_bytes=MAX_RECAP_BYTES, further_back=rows[0][5])
 
 
+@asked
 def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
     """The successors that a node has, and what was noted below it on the way to the leaf last made."""
     parameters = {
@@ -228,7 +229,7 @@ def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
     if not parts["leaf"]:
         return None
     leaf_id, _, kind, _, _, digest, data, further_back, successors = parts["leaf"][0]
-    notes = [_Note(row[0], row[1], row[5], row[3], row[4]) for row in parts["note"]]
+    notes = [RecapNote(row[0], row[1], row[5], row[3], row[4]) for row in parts["note"]]
     return Beneath(
         leaf_id=leaf_id,
         leaf_kind=NodeKind(kind),
@@ -238,11 +239,12 @@ def beneath(*, actor: Actor, node_id: UUID, forked: bool) -> Beneath | None:
             forked=forked,
             siblings=tuple(_sibling(row) for row in parts["successor"]),
             omitted=successors - len(parts["successor"]),
-            downstream=_recap(notes, max_bytes=MAX_DOWNSTREAM_BYTES, further_back=further_back),
+            downstream=recap_within(notes, max_bytes=MAX_DOWNSTREAM_BYTES, further_back=further_back),
         ),
     )
 
 
+@asked
 def newest_leaf(*, actor: Actor, node_id: UUID) -> Leaf | None:
     """The leaf of the node's branch that was made last: the node itself when it has no successor."""
     rows = _rows(_NEWEST_LEAF, {"node": node_id, "team": actor.team_id})
@@ -254,7 +256,7 @@ def newest_leaf(*, actor: Actor, node_id: UUID) -> Leaf | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Note:
+class RecapNote:
     output_id: UUID
     supersedes: UUID | None
     body: str
@@ -262,12 +264,12 @@ class _Note:
     title: str
 
 
-def _recap(notes: Sequence[_Note], *, max_bytes: int, further_back: bool) -> Recap:
+def recap_within(notes: Sequence[RecapNote], *, max_bytes: int, further_back: bool) -> Recap:
     entries = [RecapEntry(step=note.step, title=note.title, notes=note.body) for note in _current(notes)]
     return budgeted(entries, max_bytes=max_bytes, further_back=further_back)
 
 
-def _current(notes: Iterable[_Note]) -> list[_Note]:
+def _current(notes: Iterable[RecapNote]) -> list[RecapNote]:
     known = list(notes)
     superseded = {note.supersedes for note in known}
     return [note for note in known if note.output_id not in superseded]

@@ -8,10 +8,10 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from sessions_app.engine.bundles import BundledHead, BundledRun, BundledSession, SessionPart
+from sessions_app.engine.state import sound_bytes
 from sessions_app.models import Event, Handle, Node, Run, Snapshot, WorkSession
 from sessions_app.selectors.reading import one_state
 from sessions_app.selectors.sessions import no_session, team_sessions
-from sessions_app.selectors.snapshots import sound_bytes
 from sessions_app.selectors.standings import birth_date
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, to_text

@@ -18,6 +18,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import Page, PageRequest, cut_page
+from workflows_app.selectors.asked import asked
 
 MOST_COUNTED = 1_000
 
@@ -108,6 +109,7 @@ class Wanted:
     asked_until: datetime | None = None
 
 
+@asked
 def read_answered(*, team_id: UUID, request_id: UUID) -> AfterAnswer | None:
     """Where a run stands after a person's answer; None while there is none."""
     row = prepared_cursor().execute(_ANSWERED, [request_id, team_id]).fetchone()
@@ -118,6 +120,7 @@ def read_answered(*, team_id: UUID, request_id: UUID) -> AfterAnswer | None:
     )
 
 
+@asked
 def waiting_node(*, team_id: UUID, request_id: UUID) -> UUID:
     """The node at which an answer is taken: the newest that still waits at the question."""
     row = prepared_cursor().execute(_WAITING, [request_id, team_id]).fetchone()
@@ -148,6 +151,7 @@ def list_checkpoints(*, actor: Actor, page: PageRequest, wanted: Wanted, now: da
     )
 
 
+@asked
 def read_checkpoint(*, actor: Actor, request_id: UUID) -> CheckpointValue:
     actor.require(Permission.READ_RUNS)
     row = _of_team(actor).filter(pk=request_id).order_by("pk").first()

@@ -1,6 +1,6 @@
 """Reads what is needed to judge whether the runs of a session went past people who have to be asked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -29,7 +29,7 @@ def gates_passed(stored: SessionTables, view: ProjectedSession) -> Iterator[str]
         if not asks_people(program):
             continue
         nodes = _nodes(run, stored.row.team_id)
-        for passed in passed_gates(program=program, nodes=nodes, answers=_answers(stored, run)):
+        for passed in passed_gates(program=program, nodes=nodes, answers=answers_told(stored.events, run)):
             node, name = to_text(Prefix.NODE, passed.node_id), to_text(Prefix.RUN, run.run_id)
             yield f"{name} is past {passed.gate!r} at {node}, and no person answered it there or waived it."
 
@@ -55,9 +55,9 @@ def _snapshots(run: ProjectedRun, team_id: UUID) -> dict[str, Snapshot]:
     return found
 
 
-def _answers(stored: SessionTables, run: ProjectedRun) -> Iterator[Given]:
+def answers_told(events: Iterable[Any], run: ProjectedRun) -> Iterator[Given]:
     """Each that the log tells of, also the second one of a question that is asked on two branches."""
-    for row in stored.events:
+    for row in events:
         if row.kind == EventKind.CHECKPOINT_ANSWERED.value and row.run_id == run.run_id:
             data: dict[str, Any] = orjson.loads(bytes(row.body))["data"]
             given = _to_a_question(run, data) if "request" in data else _by_tokens(run, row, data)

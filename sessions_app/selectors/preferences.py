@@ -4,6 +4,7 @@ from sessions_app.engine.state import Preferences
 from sessions_app.models import TeamPreferences, WorkSession
 from teams_app.engine.actors import Actor, Permission
 from workflows_app.engine.program import Autonomy, RiskPolicy
+from workflows_app.selectors.asked import asked
 
 
 def preferences_of(row: TeamPreferences | WorkSession) -> Preferences:
@@ -12,6 +13,7 @@ def preferences_of(row: TeamPreferences | WorkSession) -> Preferences:
     )
 
 
+@asked
 def baseline_of(*, actor: Actor) -> Preferences:
     row = TeamPreferences.objects.filter(pk=actor.team_id).order_by("pk").first()
     if row is None:

@@ -5,7 +5,10 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
+from workflows_app.selectors.asked import asked
 
+
+@asked
 @contextmanager
 def one_state() -> Iterator[None]:
     """Must be the outermost transaction: Postgres sets this before the first statement or not at all."""

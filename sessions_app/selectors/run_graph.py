@@ -14,7 +14,7 @@ from django.db.models.functions import JSONObject
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.obligations import DIVERGENCE_KIND
 from sessions_app.engine.runs import RunStatus
-from sessions_app.engine.state import Snapshot
+from sessions_app.engine.state import Snapshot, sound_snapshot
 from sessions_app.engine.values import EventValue, GapValue, OutputValue, RunValue
 from sessions_app.models import CheckpointRequest, Hold, Run, WorkSession
 from sessions_app.selectors.checkpoints import CheckpointValue, checkpoint_value
@@ -23,7 +23,6 @@ from sessions_app.selectors.gaps import gaps_of
 from sessions_app.selectors.nodes import MAX_EVENTS_OF_ATTEMPT
 from sessions_app.selectors.records import events_of, outputs_of
 from sessions_app.selectors.rows import event_value, gap_value, output_value, run_value
-from sessions_app.selectors.snapshots import sound_snapshot
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.runs import Dialect, RunStatus
-from sessions_app.engine.state import Snapshot
+from sessions_app.engine.state import Snapshot, sound_snapshot
 from sessions_app.engine.tree import Tree, lay_out
 from sessions_app.engine.values import NodeValue, RunDetail, RunValue
 from sessions_app.models import Handle, Node, Run, Snapshot as SnapshotRow
@@ -25,7 +25,6 @@ from sessions_app.selectors.activity import (
 from sessions_app.selectors.gaps import count_open_gaps
 from sessions_app.selectors.rows import node_value, run_value
 from sessions_app.selectors.sessions import no_session, read_session, team_sessions
-from sessions_app.selectors.snapshots import sound_snapshot
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.pages import Page, PageRequest, cut_page

@@ -10,6 +10,7 @@ from sessions_app.engine.session_tokens import Handle, ParentContext
 from sessions_app.selectors.standings import STANDING, Standing, prepared_cursor, standing_of
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.ids import Prefix, to_text
+from workflows_app.selectors.asked import asked
 
 _COLUMNS = """h.id, h.session_id, h.run_id, h.dialect, h.agent_id, h.parent_run_id, h.parent_session_id,
        h.parent_workflow_id, h.parent_activity, h.parent_version"""
@@ -67,6 +68,7 @@ class ChildHandle:
     tip_node_id: UUID
 
 
+@asked
 def read_holder(*, team_id: UUID, handle_id: UUID, nonce: bytes = b"") -> Holder | None:
     """The holder with the tip of its run, and what was recorded for this attempt; None when the team has no such holder."""
     row = prepared_cursor().execute(_READ_HOLDER, [handle_id, nonce, team_id]).fetchone()
@@ -75,6 +77,7 @@ def read_holder(*, team_id: UUID, handle_id: UUID, nonce: bytes = b"") -> Holder
     return Holder(handle=_handle(row), standing=standing_of(row[_COUNT:]))
 
 
+@asked
 def read_children(*, team_id: UUID, run_ids: Sequence[UUID]) -> tuple[ChildHandle, ...]:
     if not run_ids:
         return ()

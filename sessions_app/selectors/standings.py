@@ -17,6 +17,7 @@ from sessions_app.engine.state import Preferences
 from sessions_app.models import Attempt, Event
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Autonomy, RiskPolicy
+from workflows_app.selectors.asked import asked
 
 # Where the cursor of a connection is kept, on Django's wrapper of it.
 _KEPT = "workrail_prepared_cursor"
@@ -107,12 +108,14 @@ WHERE s.id = $1 AND s.team_id = $3
 """  # noqa: S608  constants only
 
 
+@asked
 def read_standing(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Standing | None:
     """One node of the team and what was recorded for this attempt at it; None when the team has no such node."""
     row = prepared_cursor().execute(_READ, [node_id, nonce, team_id]).fetchone()
     return None if row is None else standing_of(row)
 
 
+@asked
 def read_tip(*, team_id: UUID, run_id: UUID) -> Standing | None:
     """Where a run stands: its tip and the head of its log as one moment had them, so what goes on from it makes no fork."""
     row = prepared_cursor().execute(_READ_TIP, [run_id, team_id]).fetchone()
@@ -142,17 +145,20 @@ def standing_of(row: Sequence[Any]) -> Standing:
     )
 
 
+@asked
 def read_recorded(*, team_id: UUID, node_id: UUID, nonce: bytes) -> Recorded | None:
     """What was answered to an attempt that names no node: a request to start."""
     row = prepared_cursor().execute(_READ_RECORDED, [node_id, nonce, team_id]).fetchone()
     return None if row is None else _recorded(row)
 
 
+@asked
 def is_request_known(*, team_id: UUID, node_id: UUID) -> bool:
     """Whether anything was answered under this name of a request, whatever it asked for."""
     return Attempt.objects.filter(team_id=team_id, node_id=node_id).exists()
 
 
+@asked
 def read_session(*, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> SessionStanding | None:
     row = prepared_cursor().execute(_READ_SESSION, [session_id, nonce, team_id]).fetchone()
     if row is None:
@@ -168,6 +174,7 @@ def read_session(*, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> Sess
     )
 
 
+@asked
 def known_observations(*, session_id: UUID) -> set[str]:
     """The observations of the session that its log holds, as they are named there."""
     rows = Event.objects.filter(

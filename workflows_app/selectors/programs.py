@@ -11,6 +11,7 @@ from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.program import Program, program_from_bytes
 from workflows_app.engine.source import ContentKind, SourceContent
 from workflows_app.models import Content as ContentRow, Program as ProgramRow, ProgramContent
+from workflows_app.selectors.asked import asked
 from workflows_app.selectors.cache import ByteBoundedCache, CacheInfo
 
 # Counted in canonical bytes; the decoded tree takes a few times as much.
@@ -42,6 +43,7 @@ def load_program(workflow_hash: str) -> Program:
     return program
 
 
+@asked
 def program_bytes(workflow_hash: str) -> bytes:
     """The stored canonical bytes, whose digest the hash is."""
     data = ProgramRow.objects.filter(pk=workflow_hash).values_list("data", flat=True).order_by("pk").first()

@@ -19,6 +19,7 @@ from workflows_app.engine.values import (
     WorkflowValue,
 )
 from workflows_app.models import SEARCH_CONFIG, Alias, Revision, Variant, Workflow
+from workflows_app.selectors.asked import asked
 from workflows_app.selectors.rows import problem_value, revision_value, workflow_value
 
 MAX_SEARCH_CHARS = 200
@@ -68,6 +69,7 @@ def list_revisions(*, actor: Actor, workflow_id: str, page: PageRequest) -> Page
     )
 
 
+@asked
 def find_published(*, actor: Actor, workflow_id: str, beside: str = "") -> Published:
     """What a run that starts now is pinned to, under the team's bindings. Two queries.
 

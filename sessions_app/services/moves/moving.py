@@ -19,7 +19,7 @@ from sessions_app.engine.decisions import Decision, Move, Outcome, Place, Start,
 from sessions_app.engine.log import EventDraft, EventKind, Head, seal
 from sessions_app.engine.runs import ENDED, STOPPED, AttemptKind, Recorded, RunStatus
 from sessions_app.engine.session_tokens import Handle, issued_draft
-from sessions_app.engine.state import Snapshot, Stop
+from sessions_app.engine.state import Snapshot, Stop, sound_snapshot
 from sessions_app.engine.tables import NewRun
 from sessions_app.engine.tokens import (
     NONCE_BYTES,
@@ -28,7 +28,6 @@ from sessions_app.engine.tokens import (
     TokenUnknownNodeError,
 )
 from sessions_app.selectors.session_tokens import read_children
-from sessions_app.selectors.snapshots import sound_snapshot
 from sessions_app.selectors.standings import Standing, read_tip
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.moves.triggers import trigger_for

@@ -18,6 +18,7 @@ from sessions_app.engine.tokens import Keyring, Token, TokenBadSignatureError, T
 from sessions_app.models import TokenKey
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import ForbiddenError, PreconditionFailedError
+from workflows_app.selectors.asked import asked
 
 # For so long another process may go on minting with the key before a rotation; that key stays trusted.
 CACHE_SECONDS = 15.0
@@ -119,12 +120,17 @@ def _refuse_haste(now: datetime) -> None:
     )
 
 
-def _read_keys() -> Keys:
+@asked
+def read_generations() -> list[tuple[int, bytes, timedelta]]:
+    """The number, the salt and the age of each, the newest first."""
     age = ExpressionWrapper(Now() - F("created_at"), output_field=DurationField())
-    rows = list(
-        TokenKey.objects.order_by("-generation").annotate(age=age).values_list("generation", "salt", "age")[:_KNOWN]
-    )
-    generations = [*((number, bytes(salt)) for number, salt, _ in rows), (0, b"")]
+    rows = TokenKey.objects.order_by("-generation").annotate(age=age).values_list("generation", "salt", "age")
+    return [(number, bytes(salt), since) for number, salt, since in rows[:_KNOWN]]
+
+
+def _read_keys() -> Keys:
+    rows = read_generations()
+    generations = [*((number, salt) for number, salt, _ in rows), (0, b"")]
     trust = timedelta(days=settings.TOKEN_TRUST_DAYS)
     # Each ended when the next one began. The one before the current stays trusted however long ago that was.
     trusted = 1 + max(min(1, len(rows)), sum(1 for *_, since in rows if since < trust))

@@ -13,8 +13,10 @@ from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import NoticeKind
 from teams_app.services.audit import record_audit
+from workflows_app.selectors.asked import asked
 
 
+@asked
 def write(*, actor: Actor, plans: Sequence[Append]) -> bool:
     """All of them or none: False when another writer was first and nothing was written.
 
