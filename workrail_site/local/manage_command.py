@@ -10,8 +10,8 @@ from workrail_site.local.places import Places, prepare_home
 from workrail_site.local.servers import Addresses, lasting_storage, named_addresses, running_servers
 from workrail_site.local.venvs import Environment
 
-# `verify` reads a file and nothing else.
-_NO_SERVERS = frozenset({"help", "version", "--version", "verify"})
+# `verify` reads a file and nothing else, `simulate` keeps everything in memory.
+_NO_SERVERS = frozenset({"help", "version", "--version", "verify", "simulate"})
 _NOWHERE = Addresses(database_url="postgresql:///workrail?host=/nonexistent", redis_url="unix:///nonexistent")
 
 
