@@ -20,6 +20,7 @@ _COMMANDS = {
     "restore": "workrail_site.local.backup",
     "mcp": "workrail_site.local.mcp_command",
     "connect": "workrail_site.local.connect",
+    "storm": "workrail_site.local.storm_command",
 }
 _ANY_OTHER = "workrail_site.local.manage_command"
 
@@ -31,6 +32,8 @@ USAGE = """\
 ./workrail backup FILE    the database and the keys in one file, also while everything runs
 ./workrail restore FILE   into an empty home, or with --replace; verifies what it restored
 ./workrail doctor    say what is wrong with this set-up
+./workrail storm     kill everything again and again, in a home of its own, and see that nothing is lost
+                     [--kills 1300] [--seed 1] [--json FILE]
 ./workrail mcp       speak MCP by lines, for clients that start a process
                      --dialect rail|navigation|session|orchestrator|lookup, or --url https://…/mcp/rail
 ./workrail connect   print or write how a client is told of the server, and try it
