@@ -9,12 +9,14 @@ from uuid import UUID
 
 import orjson
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
 from sessions_app.admin import artifacts, graph as drawn, naming, showing, states
+from sessions_app.admin.compared_notes import compared_html
 from sessions_app.admin.graph import GraphFacts
 from sessions_app.admin.places import ShownPlaces
 from sessions_app.engine import comparing
-from sessions_app.engine.comparing import ComparedPart, Pair, PathDifference
+from sessions_app.engine.comparing import Pair, PathDifference
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.values import OutputValue
 from sessions_app.selectors.run_graph import Graph, GraphNode, outputs_of_way, read_graph
@@ -22,6 +24,7 @@ from teams_app import selectors
 from teams_app.admin.parts import State
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, from_text, to_text
+from teams_app.engine.times import ago_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +60,7 @@ class Cell:
 
     url: str
     sub: str
-    notes: Sequence[ComparedPart]
+    notes: SafeString
     lasted_s: float | None
     shape: str
 
@@ -161,8 +164,8 @@ def _band(pair: Pair, one: Side, other: Side, words: comparing.WordComparison) -
     return Band(
         title=drawn.title_of(named) if named else "",
         where=where,
-        one=_cell(one, first, pair.one, parts[0]),
-        other=_cell(other, second, pair.other, parts[1]),
+        one=_cell(one, first, pair.one, compared_html(parts[0], lane=1)),
+        other=_cell(other, second, pair.other, compared_html(parts[1], lane=2)),
         values=values,
         is_same=is_same,
     )
@@ -182,18 +185,28 @@ def _answer(side: Side, node: GraphNode | None) -> tuple[str, str, str] | None:
     return None if question is None else (question.option_id, question.answered_by, question.reason)
 
 
-def _cell(side: Side, node: GraphNode | None, place: int | None, parts: Sequence[ComparedPart]) -> Cell | None:
+def _cell(side: Side, node: GraphNode | None, place: int | None, notes: SafeString) -> Cell | None:
     if node is None or place is None:
         return None
     following = side.nodes[place + 1] if place + 1 < len(side.nodes) else None
     return Cell(
         url=showing.node_url(side.graph.run.id, node.id),
-        # What stands below says more than how the notes begin.
-        sub="Open the step" if parts and node.id not in side.facts.questions else drawn.sub_of(node, side.facts),
-        notes=parts,
+        sub=_sub(side, node, has_notes=bool(notes), is_last=following is None),
+        notes=notes,
         lasted_s=(following.created_at - node.created_at).total_seconds() if following else None,
         shape=drawn.shape_of(node, side.facts),
     )
+
+
+def _sub(side: Side, node: GraphNode, *, has_notes: bool, is_last: bool) -> str:
+    """What stands below says more than how the notes begin; of a step that is not done there are none."""
+    if node.id in side.facts.questions or node.kind is not NodeKind.STEP:
+        return drawn.sub_of(node, side.facts)
+    if has_notes:
+        return "Open the step"
+    if is_last and not drawn.is_end(node):
+        return f"Not finished, given to the agent {ago_words(node.created_at, now=side.facts.now)}"
+    return drawn.sub_of(node, side.facts)
 
 
 def _notes(side: Side, node: GraphNode | None) -> str:
