@@ -1,6 +1,5 @@
 """The drawer of a node: why this step, what the agent was given, what it handed in, and what came next."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +8,8 @@ from uuid import UUID
 import orjson
 from django.utils.safestring import SafeString
 
-from sessions_app.admin import artifacts, graph as drawn, showing
+from sessions_app.admin import artifacts, graph as drawn, showing, states
+from sessions_app.admin.event_words import reason_words
 from sessions_app.admin.graph import GraphFacts, View
 from sessions_app.engine import prompts
 from sessions_app.engine.log import EventKind
@@ -18,11 +18,9 @@ from sessions_app.engine.values import EventValue, OutputValue
 from sessions_app.selectors.run_graph import Graph, GraphNode
 from teams_app.admin.parts import Tab
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.engine.markdown import plain_words
 from workflows_app.engine.program import Program
 
 _MOST_WHY = 12
-_WORD = re.compile(r"[\w.-]*\w")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +75,10 @@ def open_drawer(
         public_id=to_text(Prefix.NODE, node.id),
         lasted_s=(children[0].created_at - node.created_at).total_seconds() if children else None,
         at=node.created_at,
-        mode=showing.mode(*node.mode),
+        mode=states.mode(*node.mode),
         part=part,
         tabs=_tabs(view, part, state, events),
-        why=[_in_words(reason, node, facts) for reason in _why(events)],
+        why=_why(events, node, facts),
         prompt=artifacts.prose(pending.prompt) if pending and pending.prompt else None,
         prompt_text=pending.prompt if pending else "",
         notes=[artifacts.shown_notes(each) for each in outputs if artifacts.is_notes(each)],
@@ -90,7 +88,7 @@ def open_drawer(
         question_url=showing.checkpoint_url(node.id) if node.id in facts.questions else "",
         following=[_following(child, view, facts) for child in children],
         variables=artifacts.json_html(dict(state.variables)) if state.variables else None,
-        events=[showing.shown_event(event) for event in events],
+        events=[showing.shown_event(event, facts.places) for event in events],
         close_url=view.url(node=""),
         newer_url=view.url(node=newer),
         older_url=view.url(node=older),
@@ -110,26 +108,15 @@ def _tabs(view: View, part: str, state: Snapshot, events: Sequence[EventValue]) 
     ]
 
 
-def _why(events: Sequence[EventValue]) -> list[str]:
+def _why(events: Sequence[EventValue], node: GraphNode, facts: GraphFacts) -> list[str]:
     """What the log says of how the run came here."""
-    found: list[str] = []
+    entries: list[Mapping[str, Any]] = []
     for event in events:
         if event.kind is EventKind.DECISION_TRACE_APPENDED:
-            data: Mapping[str, Any] = orjson.loads(event.body)["data"]
-            found += [str(entry.get("summary", "")) for entry in data.get("entries", ())]
-    return [plain_words(text) for text in found if text][:_MOST_WHY]
-
-
-def _in_words(reason: str, node: GraphNode, facts: GraphFacts) -> str:
-    """The log speaks of keys, people of titles."""
-    if node.pending_key:
-        reason = reason.replace(node.pending_key, f"“{drawn.title_with_item(node, facts)}”")
-    return _WORD.sub(lambda found: _titled(found[0], facts), reason)
-
-
-def _titled(word: str, facts: GraphFacts) -> str:
-    title = facts.places.loops.get(word)
-    return f"“{title}”" if title else word
+            entries += orjson.loads(event.body)["data"].get("entries", ())
+    known = {node.pending_key: drawn.title_with_item(node, facts)} if node.pending_key else {}
+    found = (reason_words(entry, facts.places, known) for entry in entries)
+    return [text for text in found if text][:_MOST_WHY]
 
 
 def _following(child: GraphNode, view: View, facts: GraphFacts) -> tuple[str, str, str]:

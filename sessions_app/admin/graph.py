@@ -354,7 +354,7 @@ def sub_of(node: GraphNode, facts: GraphFacts) -> str:
         return f"Blocked: {naming.cut(str((node.blocker or {}).get('message', '')), characters=_SUB_CHARACTERS)}"
     parent_mode = facts.modes.get(node.parent_id) if node.parent_id else None
     if parent_mode is not None and parent_mode != node.mode:
-        return f"The mode is {showing.mode(*node.mode)} from here on"
+        return f"The mode is {states.mode(*node.mode)} from here on"
     if note:
         return note
     return "" if is_end(node) or node.id in facts.passed else "Not finished"

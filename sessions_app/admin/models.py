@@ -12,6 +12,7 @@ from django.utils import timezone
 from sessions_app.admin import modes, pages, run_lists, session_lists, showing, states
 from sessions_app.admin.bundles import EXPORT_SESSION, EXPORT_SESSIONS
 from sessions_app.admin.naming_acts import RENAME_SESSION
+from sessions_app.admin.places import ShownPlaces
 from sessions_app.admin.retention import DELETE_SESSION, HOLD_SESSION, HOLD_SESSIONS, LET_GO
 from sessions_app.engine.run_query import RunQuery
 from sessions_app.engine.values import SessionValue
@@ -167,7 +168,7 @@ class WorkSessionAdmin(ActivityAdmin):
             title="How new sessions begin",
             status=400 if refusal else 200,
             refusal=refusal,
-            now=showing.mode(now.autonomy, now.risk_policy),
+            now=states.mode(now.autonomy, now.risk_policy),
             mode=modes.mode_form(
                 url=self.act_url(TEAM_MODE),
                 title="Change it",
@@ -235,7 +236,7 @@ class WorkSessionAdmin(ActivityAdmin):
             back=showing.session_url(session.id),
             back_title=session.title or to_text(Prefix.SESSION, session.id),
             count=session.event_count,
-            events=[showing.shown_event(event) for event in events.items],
+            events=[showing.shown_event(event, ShownPlaces()) for event in events.items],
             following=events.next_position,
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from django import forms
 
-from sessions_app.admin import showing
+from sessions_app.admin import states
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.presets import PRESETS, Preset, read_preferences
 from sessions_app.engine.state import Preferences
@@ -95,13 +95,13 @@ def changed_by(reply: Reply) -> Changed:
     value: Mapping[str, Any] = reply.value
     now = value["preferences"]
     return Changed(
-        mode=showing.mode(now["autonomy"], now["riskPolicy"]),
+        mode=states.mode(now["autonomy"], now["riskPolicy"]),
         warnings=tuple(warned["message"] for warned in value["warnings"]),
     )
 
 
 def changed_to(preferences: Preferences) -> Changed:
-    return Changed(mode=showing.mode(preferences.autonomy, preferences.risk_policy))
+    return Changed(mode=states.mode(preferences.autonomy, preferences.risk_policy))
 
 
 def read_change(values: Mapping[str, Any]) -> PreferenceChange:
@@ -131,12 +131,16 @@ def _preset_choice(preset: Preset, preferences: Preferences, waives: int) -> Pre
         value=preset.value,
         label=label,
         says=says,
-        mode=showing.mode(meant.autonomy, meant.risk_policy),
+        mode=states.mode(meant.autonomy, meant.risk_policy),
         is_current=meant == preferences,
     )
 
 
 def _choices(offered: Iterable[StrEnum], current: StrEnum) -> tuple[ModeChoice, ...]:
     """What is so already comes first."""
-    others = (ModeChoice(value=each.value, label=showing.words(each)) for each in offered if each is not current)
-    return (ModeChoice(value="", label=f"{showing.words(current)} (now)"), *others)
+    others = (ModeChoice(value=each.value, label=_words(each)) for each in offered if each is not current)
+    return (ModeChoice(value="", label=f"{_words(current)} (now)"), *others)
+
+
+def _words(choice: StrEnum) -> str:
+    return states.AUTONOMY_WORDS.get(choice.value, choice.value)

@@ -1,20 +1,23 @@
-"""Where a step stands in its program: which of how many it is, and what the rounds of the loops are about."""
+"""Where a step stands in its program: what it is called, which of how many it is, and what its rounds are about."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from sessions_app.engine.state import Snapshot
-from workflows_app.engine.program import Loop, LoopKind, Program, Step, walk_items
+from workflows_app.engine.program import Gate, Loop, LoopKind, Program, Step, walk_items
 
 _ITEM_CHARACTERS = 60
+_KEY = re.compile(r"[\w.@:-]*\w")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownPlaces:
-    """`loops` are titles; `items` what each round of a loop is about, as far as the run knows them."""
+    """`titles` are of activities, steps and loops; `items` what each round of a loop is about, as far as the run knows them."""
 
     numbers: Mapping[str, int] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
     loops: Mapping[str, str] = field(default_factory=dict)
     items: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -22,6 +25,20 @@ class ShownPlaces:
         """“Step 4 of 10”. Rounds of a loop are the same step; a step that is in no program has no place."""
         number = self.numbers.get(pending_key.rpartition("::")[2])
         return f"Step {number} of {len(self.numbers)}" if number and len(self.numbers) > 1 else ""
+
+    def title(self, key: str) -> str:
+        """What an activity, a step or a loop is called, by its id or the key of a round of it."""
+        last = key.rpartition("::")[2]
+        return self.titles.get(last, last)
+
+    def in_titles(self, text: str) -> str:
+        """The log speaks of ids, people of titles. An id that is a plain word may be just that word, and stays."""
+        return _KEY.sub(lambda found: self._titled(found[0]), text)
+
+    def _titled(self, word: str) -> str:
+        is_name = "-" in word or "_" in word or "::" in word
+        title = self.loops.get(word) or (self.titles.get(word.rpartition("::")[2]) if is_name else None)
+        return f"“{title}”" if title else word
 
     def item(self, pending_key: str) -> str:
         """What the innermost round is about; empty where the loop has no items."""
@@ -40,6 +57,7 @@ def places_of(*, program: Program, state: Snapshot | None) -> ShownPlaces:
     return ShownPlaces(
         # Ids of steps are unique in an activity; where two activities share one, a number would be of either.
         numbers={id_: number for number, id_ in enumerate(steps, start=1)} if len(set(steps)) == len(steps) else {},
+        titles={each.id: each.title for each in (*program.activities, *items) if not isinstance(each, Gate)},
         loops={loop.id: loop.title or loop.id for loop in loops},
         items={loop.id: _items(loop, variables) for loop in loops if loop.loops is LoopKind.FOR_EACH},
     )

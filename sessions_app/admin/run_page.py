@@ -98,19 +98,22 @@ def context_of(
         "drawer": opened,
         "open_gaps": len(open_gaps),
         "step_now": places.of_step(_tip(graph).pending_key) if graph.nodes else "",
-        "mode_now": showing.mode(*_tip(graph).mode) if graph.nodes else "",
+        "mode_now": states.mode(*_tip(graph).mode) if graph.nodes else "",
         "is_over": run.status.value in states.ENDED,
     }
 
 
 def tabs(graph: Graph, here: str, *, open_gaps: int, further: Sequence[tuple[str, str]] = ()) -> list[Tab]:
-    """`further` are parts that other apps know of, after the graph."""
+    """`further` are parts that other apps know of: how it went, after the graph, and the rest at the end."""
     base = showing.run_url(graph.run.id)
+    known = [Tab(label=label, url=f"{base}?tab={slug}", is_here=here == slug) for slug, label in further]
+    before, after = known[:1], known[1:]
     return [
         Tab(label="Graph", url=base, is_here=here == "graph"),
-        *(Tab(label=label, url=f"{base}?tab={slug}", is_here=here == slug) for slug, label in further),
-        Tab(label="Gaps", url=f"{base}?tab=gaps", is_here=here == "gaps", count=open_gaps),
+        *before,
+        Tab(label="Gaps", url=f"{base}?tab=gaps", is_here=here == "gaps", count=open_gaps or None),
         Tab(label="Events", url=f"{base}?tab=events", is_here=here == "events", count=graph.session.event_count),
+        *after,
     ]
 
 

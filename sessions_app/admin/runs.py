@@ -16,6 +16,7 @@ from sessions_app.admin import compare, modes, naming_acts, pages, retention, ru
 from sessions_app.admin.bundles import EXPORT_RUNS, EXPORT_SESSION
 from sessions_app.admin.graph import MOST_LINES, View
 from sessions_app.admin.models import ActivityAdmin
+from sessions_app.admin.places import places_of
 from sessions_app.engine.runs import COMPLETE
 from sessions_app.selectors import records
 from sessions_app.selectors.run_graph import Graph, read_graph
@@ -24,7 +25,7 @@ from sessions_app.services.moves.speech import house_speech
 from sessions_app.services.people import forking
 from teams_app import selectors
 from teams_app.admin.pages import Act, ActLink, Done, Order, Refused, Secret, actor_of
-from teams_app.admin.parts import Crumb
+from teams_app.admin.parts import Crumb, Tab
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError
@@ -32,6 +33,7 @@ from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import PageRequest
 from workflows_app.engine.program import ConfirmationKind, Program, Step, walk_items
 from workflows_app.selectors.programs import load_program
+from workflows_app.selectors.workflows import find_revision_of_program
 
 _SHOWN_EVENTS = 100
 
@@ -216,6 +218,7 @@ class RunAdmin(ActivityAdmin):
             live_run=run_id,
             status=400 if refused else 200,
             refusal=refused.words if refused else "",
+            of_workflow=_workflow_of(actor, graph),
             acts=self._steering(actor, graph),
             more_acts=self._beside(actor, graph),
             fork_url=self.act_url(FORK, run_id) if may_steer else "",
@@ -227,8 +230,8 @@ class RunAdmin(ActivityAdmin):
             tabs=run_page.tabs(graph, here, open_gaps=shown.pop("open_gaps"), further=further),
             gap_rows=run_page.gap_rows(graph) if tab == "gaps" else (),
             most_lines=MOST_LINES,
-            **(self._events(request, actor, run_id) if tab == "events" else {}),
-            **(self.further_part(request, actor, run_id, here) if here in dict(further) else {}),
+            **(self._events(request, actor, graph) if tab == "events" else {}),
+            **(self.further_part(request, actor, graph, here) if here in dict(further) else {}),
             **self.beside_node(actor, graph, view, request.GET.get("part", "")),
             **{**shown, "title": shown["name"]},
         )
@@ -237,7 +240,7 @@ class RunAdmin(ActivityAdmin):
         """Parts of the page that other apps know of: each with its word in the address and its title."""
         return ()
 
-    def further_part(self, request: HttpRequest, actor: Actor, run_id: UUID, part: str) -> Mapping[str, Any]:  # noqa: ARG002  as above
+    def further_part(self, request: HttpRequest, actor: Actor, graph: Graph, part: str) -> Mapping[str, Any]:  # noqa: ARG002  as above
         """What such a part shows, with the template that prints it as `part_template`."""
         return {}
 
@@ -273,15 +276,16 @@ class RunAdmin(ActivityAdmin):
             if actor.may(act.needs)
         ]
 
-    def _events(self, request: HttpRequest, actor: Actor, run_id: UUID) -> dict[str, Any]:
+    def _events(self, request: HttpRequest, actor: Actor, graph: Graph) -> dict[str, Any]:
         found = pages.from_position(
             request,
             lambda after: records.list_run_events(
-                actor=actor, run_id=run_id, page=PageRequest(after=after, limit=_SHOWN_EVENTS)
+                actor=actor, run_id=graph.run.id, page=PageRequest(after=after, limit=_SHOWN_EVENTS)
             ),
         )
+        places = places_of(program=load_program(graph.run.workflow_hash), state=None)
         return {
-            "events": [showing.shown_event(event) for event in found.items],
+            "events": [showing.shown_event(event, places) for event in found.items],
             "following": pages.position_url(request, found.next_position),
         }
 
@@ -299,6 +303,19 @@ class RunAdmin(ActivityAdmin):
             is_open=is_open,
             waives=approvals,
         )
+
+
+def _workflow_of(actor: Actor, graph: Graph) -> Tab | None:
+    """The page of the workflow, at the revision that the run goes by."""
+    if not actor.may(Permission.READ_WORKFLOWS):
+        return None
+    found = find_revision_of_program(
+        actor=actor, workflow_id=graph.run.workflow_id, workflow_hash=graph.run.workflow_hash
+    )
+    if found is None:
+        return None
+    url = f"{reverse('admin:workflows_app_workflow_change', args=(found.workflow_row,))}?revision={found.number}"
+    return Tab(label=f"{graph.run.workflow_title} r{found.number}", url=url)
 
 
 def _approvals(program: Program) -> Iterator[object]:

@@ -10,6 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
 
+from sessions_app.admin import states
+from sessions_app.admin.event_words import event_words
+from sessions_app.admin.places import ShownPlaces
 from sessions_app.engine.drafts import gap_name
 from sessions_app.engine.reasons import Detail, GapSeverity
 from sessions_app.engine.runs import OutputChannel
@@ -61,7 +64,7 @@ class ShownGap:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownEvent:
     index: int
-    kind: str
+    says: str
     at: datetime
     text: str
     digest: str
@@ -96,7 +99,7 @@ def session_facts(session: SessionValue, *, names: Mapping[str, str], hold: Hold
         Fact(label="Branch", text=session.git_branch, is_code=True),
         Fact(label="Commit", text=session.git_head_sha[:12], is_code=True),
         Fact(label="Repository", text=session.repository),
-        Fact(label="Next runs begin", text=mode(session.preferences.autonomy, session.preferences.risk_policy)),
+        Fact(label="Next runs begin", text=states.mode(session.preferences.autonomy, session.preferences.risk_policy)),
         Fact(label="Begun", text=f"{moment(session.created_at)}{f' by {by}' if by else ''}"),
         Fact(label="Last activity", text=moment(session.last_activity_at)),
         Fact(label="Held from expiry", text=held),
@@ -132,10 +135,10 @@ def shown_gap(gap: GapValue) -> ShownGap:
     )
 
 
-def shown_event(event: EventValue) -> ShownEvent:
+def shown_event(event: EventValue, places: ShownPlaces) -> ShownEvent:
     return ShownEvent(
         index=event.index,
-        kind=event.kind.value.replace("_", " "),
+        says=event_words(event.kind, orjson.loads(event.body)["data"], places),
         at=event.created_at,
         text=pretty(event.body),
         digest=event.digest,
@@ -146,14 +149,6 @@ def title_of(node: NodeValue) -> str:
     if node.pending_title:
         return node.pending_title
     return node.pending_key or "The end"
-
-
-def words(name: str) -> str:
-    return name.replace("_", " ")
-
-
-def mode(autonomy: str, risk_policy: str) -> str:
-    return f"{words(autonomy)}, {risk_policy}"
 
 
 def moment(at: datetime) -> str:

@@ -12,6 +12,14 @@ IDLE_AFTER = timedelta(hours=1)
 APPROVE, SEND_BACK, REJECT = "approve", "send_back", "reject"
 # Options that every approval has; those of a workflow's own have names of their own.
 VERDICTS = frozenset({APPROVE, SEND_BACK, REJECT})
+VERDICT_LABELS = {APPROVE: "Approve", SEND_BACK: "Send back", REJECT: "Reject"}
+
+# By value, as below: what is kept in a row may be of another version.
+AUTONOMY_WORDS = {
+    "guided": "guided",
+    "full_auto_stop_on_user_deps": "full auto that may stop",
+    "full_auto_never_stop": "full auto that never stops",
+}
 
 IDLE = State(shape="idle", word="Idle")
 WAITING = State(shape="waiting", word="Waiting")
@@ -86,3 +94,7 @@ def node_shape(kind: NodeKind) -> str:
 
 def shape_word(shape: str) -> str:
     return _NODE_WORDS.get(shape, "Question")
+
+
+def mode(autonomy: str, risk_policy: str) -> str:
+    return f"{AUTONOMY_WORDS.get(autonomy, autonomy)}, {risk_policy}"

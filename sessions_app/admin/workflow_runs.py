@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
+from sessions_app.admin.places import ShownPlaces, places_of
 from sessions_app.engine.runs import Dialect
 from sessions_app.selectors.workflow_runs import StepFacts, WorkflowRuns, read_workflow_runs
 from sessions_app.services.moves.beginning import Beginning, start_run
@@ -19,6 +20,7 @@ from teams_app.admin.parts import counted
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.times import exact_words
 from workflows_app.admin.workflows import WorkflowAdmin
+from workflows_app.selectors.programs import load_program
 
 _OFTEN_BLOCKED_PERCENT = 25
 _LEAST_ATTEMPTS = 4
@@ -78,6 +80,8 @@ class RunningWorkflowAdmin(WorkflowAdmin):
         if not actor.may(Permission.READ_RUNS):
             return {}
         told = read_workflow_runs(actor=actor, workflow_id=row.workflow_id)
+        named_by = row.published.program_id if row.published else None
+        places = places_of(program=load_program(named_by), state=None) if named_by else ShownPlaces()
         return {
             "seen": told.steps,
             "run_count": told.total,
@@ -85,7 +89,7 @@ class RunningWorkflowAdmin(WorkflowAdmin):
             "running": _running(row, told),
             "running_count": sum(told.running.values()),
             "runs_url": _runs_url(row.workflow_id),
-            "worth": [*_stuck(told), *_worth(told.steps)],
+            "worth": [*_stuck(told, places), *_worth(told.steps, places)],
         }
 
     def _page(self, request: HttpRequest, act: Act, form: forms.Form, row: Any) -> HttpResponse:
@@ -126,9 +130,12 @@ def _facts(told: WorkflowRuns) -> list[tuple[str, str]]:
     return [("Ended", f"{told.ended:,}"), ("Done", f"{told.done:,} ({share} %)"), *took]
 
 
-def _stuck(told: WorkflowRuns) -> list[dict[str, str]]:
+def _stuck(told: WorkflowRuns, places: ShownPlaces) -> list[dict[str, str]]:
     return [
-        {"title": f"{counted(count, 'run')} stuck at “{item_id}”.", "words": "The last attempt there was blocked."}
+        {
+            "title": f"{counted(count, 'run')} stuck at “{places.title(item_id)}”.",
+            "words": "The last attempt there was blocked.",
+        }
         for item_id, count in sorted(told.stuck.items(), key=lambda each: -each[1])[:3]
         if item_id
     ]
@@ -138,7 +145,7 @@ def _runs_url(workflow_id: str) -> str:
     return f"{reverse('admin:sessions_app_run_changelist')}?{urlencode({'q': f'workflow:{workflow_id}'})}"
 
 
-def _worth(steps: Mapping[str, StepFacts]) -> list[dict[str, str]]:
+def _worth(steps: Mapping[str, StepFacts], places: ShownPlaces) -> list[dict[str, str]]:
     often = [
         (item_id, facts)
         for item_id, facts in steps.items()
@@ -146,7 +153,7 @@ def _worth(steps: Mapping[str, StepFacts]) -> list[dict[str, str]]:
     ]
     return [
         {
-            "title": f"Attempts are often blocked at “{item_id}”.",
+            "title": f"Attempts are often blocked at “{places.title(item_id)}”.",
             "words": f"{facts.blocked} of {facts.attempts}. Its prompt may not say clearly what the notes must hold.",
         }
         for item_id, facts in sorted(often, key=lambda each: -each[1].percent)[:3]

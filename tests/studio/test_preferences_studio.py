@@ -57,6 +57,13 @@ def post(api, value, place, fields=None):
     return api.client.post(form_of(value, place), NEVER_STOP if fields is None else fields)
 
 
+AUTONOMIES = {
+    "guided": "guided",
+    "full_auto_stop_on_user_deps": "full auto that may stop",
+    "full_auto_never_stop": "full auto that never stops",
+}
+
+
 def told(api, value, place):
     """What the page says after a change."""
     page = api.client.get(page_of(value, place)).content.decode()
@@ -98,7 +105,7 @@ def test_a_mode_is_changed_by_its_form_and_the_page_says_what_is_so_now(doors, p
     assert in_force(value, place) == after
     ((kind, words),) = told(doors.owner, value, place)
     assert kind == "success"
-    assert words.endswith(f"{after[0].replace('_', ' ')}, {after[1]}.")
+    assert words.endswith(f"{AUTONOMIES[after[0]]}, {after[1]}.")
     assert_healthy(value)
 
 
@@ -134,7 +141,9 @@ def test_the_tree_of_the_run_says_where_the_mode_was_changed(doors):
     (drawn,) = re.findall(r'<ol class="points".*?</ol>', shown(doors.viewer, page_of(value, "run")), re.DOTALL)
     lines = re.findall(r'class="sub">([^<]*)', drawn)
 
-    assert [line for line in lines if "mode" in line] == ["The mode is full auto never stop, conservative from here on"]
+    assert [line for line in lines if "mode" in line] == [
+        "The mode is full auto that never stops, conservative from here on"
+    ]
 
 
 def test_no_token_of_the_run_is_shown(doors):
@@ -169,7 +178,7 @@ def test_the_list_of_sessions_leads_to_what_new_ones_begin_with(doors):
     post(doors.owner, begun(doors), "team", {"preset": "full_auto_stop"})
 
     assert f'href="{TEAM}"' in shown(doors.viewer, f"{ROOT}/worksession/")
-    assert "begin <strong>full auto stop on user deps, balanced</strong>" in shown(doors.viewer, TEAM)
+    assert "begin <strong>full auto that may stop, balanced</strong>" in shown(doors.viewer, TEAM)
 
 
 @pytest.mark.parametrize(
@@ -296,7 +305,7 @@ def test_the_form_says_which_mode_is_in_force(doors):
     ):
         assert re.findall(r'name="preset" value="(\w+)" disabled', page) == [current]
         assert re.findall(r'name="preset" value="(\w+)">', page) == others
-    assert '<option value="">full auto stop on user deps (now)</option>' in after
+    assert '<option value="">full auto that may stop (now)</option>' in after
 
 
 def test_a_run_that_is_complete_offers_no_change(doors):

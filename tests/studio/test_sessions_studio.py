@@ -283,7 +283,7 @@ def test_a_node_shows_context_attempts_events_and_what_came_next(doors):
     page = page_of(doors, root)
 
     assert 'quantity&quot;</span>: <span class="j-n">3</span>' in page_of(doors, f"{root}&part=variables")
-    assert "Run started" in page_of(doors, f"{root}&part=events")
+    assert "The run began: " in page_of(doors, f"{root}&part=events")
     assert "Do step-0." in page
     assert re.search(r"Next came</h3>.*Title of step-1", page, re.DOTALL)
 

@@ -89,8 +89,8 @@ def test_a_timeline_is_a_picture_and_a_table(desk, reply, sign_in):
 
     assert "<svg" in page
     assert len(re.findall(r'<g class="t-\w+"><title>', content_of(page))) == 2
-    assert "plan: 2 calls in 1 min 35 s, 1 refused" in page
-    assert '<td class="c-main">plan</td>' in page
+    assert "Title of plan: 2 calls in 1 min 35 s, 1 refused" in page
+    assert '<td class="c-main">Title of plan</td>' in page
 
 
 def test_nothing_on_the_page_needs_a_looser_policy(desk, reply, sign_in):

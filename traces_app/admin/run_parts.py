@@ -1,7 +1,7 @@
 """What the trace knows of a run, on the page of the run: its calls, the calls at a node, and how it went over time."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from sessions_app.admin.graph import View
+from sessions_app.admin.places import ShownPlaces, places_of
 from sessions_app.admin.runs import RunAdmin
 from sessions_app.selectors.run_graph import Graph, GraphNode
 from teams_app.admin.parts import State, Tab
@@ -16,9 +17,10 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.times import length_words
 from traces_app.engine.calls import TraceCall, TraceOutcome
 from traces_app.engine.drawing import draw, told
-from traces_app.engine.timeline import Lane
+from traces_app.engine.timeline import Lane, label_of
 from traces_app.selectors.traces import calls_between
 from traces_app.services.reading import read_newest_of_run, read_run_timeline
+from workflows_app.selectors.programs import load_program
 
 _SHOWN_CALLS = 100
 _CALLS_OF_NODE = 50
@@ -42,15 +44,16 @@ class TracedRunAdmin(RunAdmin):
     def further_parts(self, actor: Actor) -> Sequence[tuple[str, str]]:
         return (("timeline", "Timeline"), ("calls", "Calls")) if actor.may(Permission.READ_TRACES) else ()
 
-    def further_part(self, request: HttpRequest, actor: Actor, run_id: UUID, part: str) -> Mapping[str, Any]:
+    def further_part(self, request: HttpRequest, actor: Actor, graph: Graph, part: str) -> Mapping[str, Any]:
+        places, run_id = places_of(program=load_program(graph.run.workflow_hash), state=None), graph.run.id
         if part == "timeline":
-            return _timeline(actor, run_id)
+            return _timeline(actor, graph, places)
         before = _uuid(request.GET.get("before", ""))
         found = read_newest_of_run(actor=actor, run_id=run_id, limit=_SHOWN_CALLS, before=before)
         older = f"?tab=calls&before={found.calls[0].id}" if found.count > len(found.calls) else ""
         return {
             "part_template": "studio/run_calls.html",
-            "calls": shown_calls(reversed(found.calls)),
+            "calls": shown_calls(reversed(found.calls), places),
             "older_calls": older,
             "newest_calls": "?tab=calls" if before else "",
         }
@@ -60,16 +63,20 @@ class TracedRunAdmin(RunAdmin):
         if node is None or not actor.may(Permission.READ_TRACES):
             return {}
         tab = Tab(label="Calls", url=view.url(part="calls"), is_here=part == "calls")
-        return {"calls_tab": tab, "calls": shown_calls(_calls_at(actor, graph, node)) if tab.is_here else ()}
+        return {
+            "calls_tab": tab,
+            "calls": shown_calls(_calls_at(actor, graph, node), ShownPlaces()) if tab.is_here else (),
+        }
 
 
-def shown_calls(calls: Iterable[TraceCall]) -> list[ShownCall]:
+def shown_calls(calls: Iterable[TraceCall], places: ShownPlaces) -> list[ShownCall]:
+    """Steps by their titles, as far as `places` knows them."""
     return [
         ShownCall(
             call=call,
             url=reverse("admin:traces_app_traceevent_change", args=(call.id,)),
             state=_OUTCOMES[call.outcome],
-            at=call.activity or call.step_key.rpartition("::")[2],
+            at=places.title(label_of(call)),
             lasted=f"{call.duration_us / 1000:,.0f} ms" if call.duration_us < 1_000_000 else _seconds(call),
         )
         for call in calls
@@ -97,8 +104,10 @@ def _left_at(graph: Graph, node: GraphNode) -> Any:
     return max((child.created_at for child in graph.nodes if child.parent_id == node.id), default=None)
 
 
-def _timeline(actor: Actor, run_id: UUID) -> Mapping[str, Any]:
-    timeline = read_run_timeline(actor=actor, run_id=run_id)
+def _timeline(actor: Actor, graph: Graph, places: ShownPlaces) -> Mapping[str, Any]:
+    run = graph.run
+    read = read_run_timeline(actor=actor, run_id=run.id)
+    timeline = replace(read, lanes=[_titled(lane, run.workflow_title, places) for lane in read.lanes])
     return {
         "part_template": "studio/run_timeline.html",
         "timeline": timeline,
@@ -107,10 +116,16 @@ def _timeline(actor: Actor, run_id: UUID) -> Mapping[str, Any]:
     }
 
 
+def _titled(lane: Lane, workflow_title: str, places: ShownPlaces) -> Lane:
+    """The trace knows ids, people know titles."""
+    spans = [replace(span, label=places.title(span.label) or "Start") for span in lane.spans]
+    return replace(lane, workflow_id=workflow_title if lane.run_id else "", spans=spans)
+
+
 def _rows(lane: Lane) -> list[dict[str, Any]]:
     return [
         {
-            "label": span.label or "No activity",
+            "label": span.label,
             "started_at": span.started_at,
             "lasted": told(span.duration),
             "busy_ms": f"{span.busy_us / 1000:,.0f}",

@@ -1,6 +1,7 @@
 """Workflows as the actor's team sees them: its own and the bundled ones. Another team's is the same as none."""
 
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.contrib.postgres.lookups import TrigramWordSimilar
 from django.contrib.postgres.search import SearchQuery, SearchVector
@@ -20,6 +21,7 @@ from workflows_app.engine.values import (
 )
 from workflows_app.models import SEARCH_CONFIG, Alias, Revision, Variant, Workflow
 from workflows_app.selectors.asked import asked
+from workflows_app.selectors.cache import ByteBoundedCache
 from workflows_app.selectors.rows import problem_value, revision_value, workflow_value
 
 MAX_SEARCH_CHARS = 200
@@ -27,6 +29,17 @@ MAX_TAGS = 20
 
 # Long, and shown by no list.
 _NOT_LISTED = ("search_text", "published__problems")
+# What one remembered revision takes, its key included, roundly.
+_REVISION_BYTES = 512
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRevision:
+    workflow_row: UUID
+    number: int
+
+
+_revisions: ByteBoundedCache[tuple[UUID, str, str], RunRevision] = ByteBoundedCache(max_bytes=1 << 20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +109,24 @@ def find_published(*, actor: Actor, workflow_id: str, beside: str = "") -> Publi
             *(problem_value(problem) for problem in row.published.problems),
         ),
     )
+
+
+def find_revision_of_program(*, actor: Actor, workflow_id: str, workflow_hash: str) -> RunRevision | None:
+    """The first revision of a workflow that came out as this program, which is what its runs name. It stays the first."""
+    actor.require(Permission.READ_WORKFLOWS)
+    key = (actor.team_id, workflow_id, workflow_hash)
+    known = _revisions.get(key)
+    if known is not None:
+        return known
+    rows = Revision.objects.filter(
+        workflow__in=visible_workflows(actor).filter(workflow_id=workflow_id), program_id=workflow_hash
+    )
+    row = rows.order_by("number").values_list("workflow_id", "number").first()
+    if row is None:
+        return None
+    found = RunRevision(workflow_row=row[0], number=row[1])
+    _revisions.put(key, found, size_bytes=_REVISION_BYTES)
+    return found
 
 
 def visible_workflows(actor: Actor) -> QuerySet[Workflow]:
