@@ -18,6 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from sessions_app.admin import home
+from sessions_app.admin.audit_names import NamedAuditAdmin
 from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import WorkSessionAdmin
@@ -26,10 +27,13 @@ from sessions_app.admin.workflow_runs import RunningWorkflowAdmin
 from sessions_app.models import BundleJob, CheckpointRequest, Retention, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app.admin import accounts
+from teams_app.admin.connecting import connecting
 from teams_app.admin.models import EndpointAdmin, InvitationAdmin, NoticeDeliveryAdmin, TeamAdmin
 from teams_app.admin.pages import actor_of, choose_team, find_actor, own_teams_of
-from teams_app.admin.team_pages import AgentKeyAdmin, AuditEntryAdmin, MembershipAdmin
+from teams_app.admin.parts import Crumb
+from teams_app.admin.team_pages import AgentKeyAdmin, MembershipAdmin
 from teams_app.admin.token_pages import PersonalTokenAdmin
+from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, PersonalToken, Team
 from traces_app.admin.models import TraceEventAdmin
@@ -43,6 +47,7 @@ from workflows_app.admin.models import (
     TeamContractAdmin,
 )
 from workflows_app.models import Alias, Binding, Resource, Revision, Skill, TeamContract, Template, Workflow
+from workflows_app.selectors.workflows import find_workflow
 from workrail_site import replica_reads, studio_finding as finding
 from workrail_site.kept_forms import without_keys
 from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
@@ -52,6 +57,8 @@ from workrail_site.studio_watch import no_stream, watch_run, watch_team
 
 _THEMES = frozenset({"light", "dark"})
 _THEME_COOKIE = "workrail_theme"
+# What a team that has run nothing is told to begin with.
+_FIRST_WORKFLOW = "wr.research"
 _ONE_YEAR_S = 365 * 24 * 60 * 60
 
 
@@ -140,6 +147,8 @@ class StudioSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         shown = {**self.each_context(request), **home.context_of(actor=actor_of(request), now=timezone.now())}
+        if shown["is_new"]:
+            shown |= _first_steps(request)
         return TemplateResponse(request, "admin/index.html", {**shown, **(extra_context or {})})
 
     def more(self, request: HttpRequest) -> HttpResponse:
@@ -155,6 +164,16 @@ class StudioSite(AdminSite):
             return HttpResponseRedirect(place)
         shown = {**self.each_context(request), "title": "Find", "q": query, "missed": query}
         return TemplateResponse(request, "studio/find.html", shown, status=404 if query else 200)
+
+
+def _first_steps(request: HttpRequest) -> dict[str, Any]:
+    """For a team that has run nothing yet: how an agent is connected, and a workflow to begin with."""
+    try:
+        row = find_workflow(actor_of(request), _FIRST_WORKFLOW)
+    except NotFoundError:
+        return connecting(request)
+    first = Crumb(label=row.title, url=reverse("admin:workflows_app_workflow_change", args=(row.pk,)))
+    return {**connecting(request, workflow_id=row.workflow_id), "first_workflow": first}
 
 
 def _of_provider(name: str) -> Callable[..., HttpResponseBase]:
@@ -230,7 +249,7 @@ studio.register(AgentKey, AgentKeyAdmin)
 studio.register(PersonalToken, PersonalTokenAdmin)
 studio.register(Endpoint, EndpointAdmin)
 studio.register(NoticeDelivery, NoticeDeliveryAdmin)
-studio.register(AuditEntry, AuditEntryAdmin)
+studio.register(AuditEntry, NamedAuditAdmin)
 studio.register(Workflow, RunningWorkflowAdmin)
 studio.register(Revision, RevisionAdmin)
 studio.register((Skill, Resource, Template), ContentAdmin)

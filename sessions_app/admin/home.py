@@ -16,12 +16,14 @@ from sessions_app.selectors.home import Sums, read_sums
 from sessions_app.selectors.inbox import InboxCounts, InboxView
 from teams_app.admin.parts import counted
 from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.markdown import plain_words
 from teams_app.engine.pages import PageRequest
 from teams_app.engine.times import date_words
 from workflows_app.selectors.programs import load_program
 
 _SHOWN = 3
 _DAYS = 14
+_BAR_WIDTH = 96
 _HEIGHT, _TOP, _STEP, _BAR = 74, 8, 20.7, 15
 _KINDS = (("complete", "done"), ("complete_with_gaps", "gaps"), ("rejected", "other"), ("cancelled", "other"))
 
@@ -32,6 +34,14 @@ class Bar:
     x: float
     y: float
     height: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepsDone:
+    """Which step a run is at; the bar is as wide as the steps before it."""
+
+    says: str
+    width: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +61,7 @@ def context_of(*, actor: Actor, now: datetime) -> dict[str, Any]:
     mine = inbox.list_inbox(actor=actor, view=InboxView.MINE, page=PageRequest(limit=_SHOWN))
     waiting = checkpoints.shown_rows(actor, mine.items, now)
     stuck = _rows(actor, RunWord.STUCK, now)
+    reasons = run_list.read_reasons(actor=actor, runs=[shown.row.run for shown in stuck])
     running = [(shown, _step_of(shown)) for shown in _rows(actor, RunWord.RUNNING, now)]
     finished_today = {kind: _of_day(sums, today, kind) for kind in ("done", "gaps")}
     return {
@@ -63,7 +74,7 @@ def context_of(*, actor: Actor, now: datetime) -> dict[str, Any]:
         "done_today": sum(finished_today.values()),
         "gaps_today": finished_today["gaps"],
         "waiting": waiting,
-        "stuck": stuck,
+        "stuck": [(shown, plain_words(reasons.get(shown.id, ""))) for shown in stuck],
         "running": running,
         "chart": chart(sums, today, now) if sums.finished else None,
         "sums": sums,
@@ -117,10 +128,14 @@ def _rows(actor: Actor, word: RunWord, now: datetime) -> list[run_lists.ShownRun
     return run_lists.shown_rows(actor, found.items, now)
 
 
-def _step_of(shown: run_lists.ShownRun) -> str:
+def _step_of(shown: run_lists.ShownRun) -> StepsDone | None:
     """“Step 4 of 10”, as the program of the run counts them."""
     places = places_of(program=load_program(shown.row.run.workflow_hash), state=None)
-    return places.of_step(shown.row.pending_key)
+    said = places.of_step(shown.row.pending_key)
+    if not said:
+        return None
+    number = places.numbers[shown.row.pending_key.rpartition("::")[2]]
+    return StepsDone(says=said.lower(), width=round(_BAR_WIDTH * (number - 1) / len(places.numbers), 1))
 
 
 def _eye(actor: Actor, counts: InboxCounts) -> str:

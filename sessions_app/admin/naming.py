@@ -4,6 +4,7 @@ import re
 
 from sessions_app.admin.states import APPROVE
 from sessions_app.selectors.checkpoints import CheckpointValue
+from sessions_app.selectors.runs import RunName
 from teams_app.engine.markdown import plain_words
 
 _MOST_CHARACTERS = 160
@@ -15,11 +16,19 @@ def run_name(*, goal: str, name: str = "", session_title: str = "", workflow_tit
     return cut(name) or cut(goal) or cut(session_title) or workflow_title or "A run"
 
 
+def named_run(name: RunName) -> str:
+    return run_name(
+        goal=name.goal, name=name.name, session_title=name.session_title, workflow_title=name.workflow_title
+    )
+
+
 def question_name(value: CheckpointValue) -> str:
-    """An approval is named by its step, any other question by how it begins."""
+    """An approval is named by its step, any other question by its title where that asks, else by how it begins."""
     if any(option.id == APPROVE for option in value.options):
         title = value.title or value.checkpoint_id
         return title if title.endswith("?") else f"Approve “{title}”?"
+    if value.title.endswith("?"):
+        return value.title
     said = plain_words(value.message)
     first = _SENTENCE.match(said)
     asked = first[1] if first else said

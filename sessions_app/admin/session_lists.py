@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -76,7 +77,7 @@ def context_of(*, request: HttpRequest, actor: Actor) -> dict[str, Any]:
         "tabs": [Tab(label="All", url="?", is_here=not text)],
         "views": view_acts.shown_views(actor=actor, viewed=ViewedList.SESSIONS, acts=VIEW_ACTS, text=text, known=[""]),
         "headings": sorting.headings(text=text, query=query, sorts=_SORTS),
-        "rows": [_shown(value) for value in found.items],
+        "rows": [_shown(value, now) for value in found.items],
         "following": pages.position_url(request, found.next_position),
         "is_later": bool(request.GET.get("after")),
         "first_url": f"?{urlencode({'q': text})}",
@@ -118,7 +119,7 @@ def _status(word: RunWord | None) -> RunStatus | None:
         ) from None
 
 
-def _shown(value: SessionValue) -> ShownSession:
+def _shown(value: SessionValue, now: datetime) -> ShownSession:
     order = list(RunStatus)
     counts = sorted(value.runs.items(), key=lambda each: order.index(each[0]))
     at = value.last_activity_at
@@ -127,5 +128,5 @@ def _shown(value: SessionValue) -> ShownSession:
         public_id=to_text(Prefix.SESSION, value.id),
         name=value.title or value.ticket or "A session without a name",
         url=showing.session_url(value.id),
-        runs=tuple((states.run_state(status, last_activity_at=at, now=at), count) for status, count in counts),
+        runs=tuple((states.run_state(status, last_activity_at=at, now=now), count) for status, count in counts),
     )

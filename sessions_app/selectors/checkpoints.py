@@ -1,5 +1,6 @@
 """Questions that wait for people, and where their answers led."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -160,6 +161,14 @@ def read_checkpoint(*, actor: Actor, request_id: UUID) -> CheckpointValue:
             "There is no such checkpoint.", suggestion="List the checkpoints of the team for their ids."
         )
     return checkpoint_value(row, _runs_of([row])[row.run_id])
+
+
+def read_checkpoints(*, actor: Actor, ids: Collection[UUID]) -> list[CheckpointValue]:
+    """Those of the team among them. Two queries."""
+    actor.require(Permission.READ_RUNS)
+    rows = list(_of_team(actor).filter(pk__in=ids).order_by("pk"))
+    runs = _runs_of(rows)
+    return [checkpoint_value(row, runs[row.run_id]) for row in rows]
 
 
 def question_of_run(*, actor: Actor, run_id: UUID, checkpoint_id: str) -> CheckpointValue | None:

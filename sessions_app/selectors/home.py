@@ -20,6 +20,7 @@ GROUP BY 1, 2
 """  # noqa: S608  constants
 _WORKFLOWS = f"""
 SELECT workflow_id, max(workflow_title), count(*), count(*) FILTER (WHERE status LIKE 'complete%%'),
+       count(*) FILTER (WHERE status = ANY(%(ended)s)),
        extract(epoch FROM percentile_cont(0.5) WITHIN GROUP (ORDER BY completed_at - started_at))
 FROM sessions_app_run WHERE team_id = %(team)s AND {_ACTIVE}
 GROUP BY workflow_id ORDER BY 3 DESC, 1 LIMIT %(most)s
@@ -40,7 +41,13 @@ class WorkflowSum:
     title: str
     runs: int
     done: int
+    ended: int
     median_s: float | None
+
+    @property
+    def percent(self) -> int | None:
+        """Of those that have ended."""
+        return round(100 * self.done / self.ended) if self.ended else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +77,8 @@ def read_sums(*, actor: Actor, midnights: Sequence[datetime]) -> Sums:
         finished = {(midnights[place - 1].date(), status): count for place, status, count in cursor.fetchall()}
         cursor.execute(_WORKFLOWS, asked)
         workflows = [
-            WorkflowSum(workflow_id=id_, title=title, runs=runs, done=done, median_s=_number(median))
-            for id_, title, runs, done, median in cursor.fetchall()
+            WorkflowSum(workflow_id=id_, title=title, runs=runs, done=done, ended=ended, median_s=_number(median))
+            for id_, title, runs, done, ended, median in cursor.fetchall()
         ]
         cursor.execute(_WAITS, asked)
         half, most, answered, refused = cursor.fetchone()

@@ -1,5 +1,6 @@
 """Runs as their list shows them: by a query, in keyset pages, in the order that is asked for."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -42,7 +43,20 @@ SELECT
      WHERE team_id = %(team)s AND (status = 'blocked' OR (status = 'in_progress'
             AND activity_window < %(idle)s AND last_activity_at < %(idle)s))
        AND NOT EXISTS (SELECT 1 FROM sessions_app_checkpointrequest q WHERE q.run_id = r.id AND q.state = 'open')
-     LIMIT %(most)s) c)
+     LIMIT %(most)s) c),
+  (SELECT count(*) FROM (SELECT 1 FROM sessions_app_run r
+     WHERE team_id = %(team)s AND status = 'blocked'
+       AND NOT EXISTS (SELECT 1 FROM sessions_app_checkpointrequest q WHERE q.run_id = r.id AND q.state = 'open')
+     LIMIT %(most)s) d),
+  (SELECT count(DISTINCT created_by) FROM (SELECT created_by FROM sessions_app_run r
+     WHERE team_id = %(team)s AND status = 'in_progress' AND last_activity_at >= %(idle)s
+       AND NOT EXISTS (SELECT 1 FROM sessions_app_checkpointrequest q WHERE q.run_id = r.id AND q.state = 'open')
+     LIMIT %(most)s) e)
+"""
+_REASONS = """
+SELECT n.run_id, convert_from(s.data, 'UTF8')::jsonb #>> '{blocked,blockers,0,message}'
+FROM sessions_app_node n JOIN sessions_app_snapshot s ON s.team_id = n.team_id AND s.digest = n.snapshot_digest
+WHERE n.team_id = %(team)s AND n.id = ANY(%(tips)s) AND n.kind = 'blocked_attempt'
 """
 
 
@@ -60,9 +74,17 @@ class ListedRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCounts:
+    """`agents` are those whose runs go on."""
+
     open: int
     waiting: int
     stuck: int
+    blocked: int
+    agents: int
+
+    @property
+    def idle(self) -> int:
+        return max(0, self.stuck - self.blocked)
 
 
 def count_runs(*, actor: Actor, now: datetime, idle_after: timedelta) -> RunCounts:
@@ -78,7 +100,7 @@ def count_runs(*, actor: Actor, now: datetime, idle_after: timedelta) -> RunCoun
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, asked)
         row = cursor.fetchone()
-    return RunCounts(open=row[0], waiting=row[1], stuck=row[2])
+    return RunCounts(open=row[0], waiting=row[1], stuck=row[2], blocked=row[3], agents=row[4])
 
 
 def list_run_rows(
@@ -102,6 +124,17 @@ def list_run_rows(
         value_of=_run_row,
         position_of=order.position_of,
     )
+
+
+def read_reasons(*, actor: Actor, runs: Iterable[RunValue]) -> dict[UUID, str]:
+    """Why each of these runs is blocked, of those that are. One query, and none for none."""
+    actor.require(Permission.READ_RUNS)
+    tips = [run.tip_node_id for run in runs if run.status is RunStatus.BLOCKED]
+    if not tips:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_REASONS, {"team": actor.team_id, "tips": tips})
+        return {run_id: message for run_id, message in cursor.fetchall() if message}
 
 
 def _shown(rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -1,19 +1,20 @@
 """Runs as the actor's team sees them, and the tree of one."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.engine.state import Snapshot, sound_snapshot
 from sessions_app.engine.tree import Tree, lay_out
 from sessions_app.engine.values import NodeValue, RunDetail, RunValue
-from sessions_app.models import Handle, Node, Run, Snapshot as SnapshotRow
+from sessions_app.models import Handle, Node, Run, Snapshot as SnapshotRow, WorkSession
 from sessions_app.selectors.activity import (
     NEWEST_FIRST,
     active_before,
@@ -42,6 +43,17 @@ WITH RECURSIVE way AS (
 )
 SELECT id FROM way WHERE event_index <= %(newest)s
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunName:
+    """What a run can be called by, and the program that names its steps."""
+
+    goal: str
+    name: str
+    session_title: str
+    workflow_title: str
+    workflow_hash: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +100,23 @@ def read_run(*, actor: Actor, run_id: UUID) -> RunDetail:
         open_gaps=count_open_gaps(run_id=run.id),
         blocked=read_snapshot(tip).blocked if is_blocked else None,
     )
+
+
+def name_runs(*, actor: Actor, ids: Collection[UUID]) -> dict[UUID, RunName]:
+    """What these runs are called, of those of the team. One query."""
+    actor.require(Permission.READ_RUNS)
+    session = WorkSession.objects.filter(pk=OuterRef("session_id")).values("title")
+    rows = Run.objects.filter(team_id=actor.team_id, pk__in=ids).annotate(of_session=Subquery(session[:1]))
+    return {
+        row.pk: RunName(
+            goal=row.goal,
+            name=row.name,
+            session_title=row.of_session or "",
+            workflow_title=row.workflow_title,
+            workflow_hash=row.workflow_hash,
+        )
+        for row in rows.order_by("pk")
+    }
 
 
 def read_snapshot(node: Node) -> Snapshot:

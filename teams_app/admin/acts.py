@@ -21,9 +21,9 @@ from teams_app.selectors import mail_wish_of
 from teams_app.services import deliveries, invitations, keys, mails, members, resets, teams, webhooks
 from teams_app.services.addresses import join_address, reset_address
 
-_ROLES = [(role.value, f"{name}: {may}") for role, (name, may) in words.ROLES.items()]
+_ROLES = [(role.value, words.hinted(name, may)) for role, (name, may) in words.ROLES.items()]
 _NOTICES = [(kind.value, kind.value.replace("_", " ")) for kind in NoticeKind]
-_SCOPES = [(scope.value, f"{may}: {hint}") for scope, (may, hint) in words.SCOPES.items()]
+_SCOPES = [(scope.value, words.hinted(may, hint)) for scope, (may, hint) in words.SCOPES.items()]
 _NEVER = "never"
 ENDS = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), (_NEVER, "never")]
 

@@ -8,6 +8,8 @@ from django.http import HttpRequest
 from teams_app.engine.client_kit import ClientName, setup_for
 
 _HERE = "/mcp/rail"
+# Where the key goes, as long as there is none.
+NO_KEY = "wr_key_…"
 # In the order in which they are shown; Claude Desktop needs a checkout, which the Studio knows nothing of.
 _SHOWN = tuple(client for client in ClientName if client is not ClientName.CLAUDE_DESKTOP)
 

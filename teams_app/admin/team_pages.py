@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any, ClassVar
 from uuid import UUID
@@ -14,9 +14,10 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from teams_app.admin import acts, words
+from teams_app.admin.connecting import connecting
 from teams_app.admin.pages import Act, StudioAdmin, actor_of, offers
 from teams_app.admin.queries import Reader
-from teams_app.engine.actors import USUAL_SCOPES, Actor, Door, Permission, Role, Scope, person_id_of
+from teams_app.engine.actors import Actor, Door, Permission, Role, Scope, person_id_of
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.models import AgentKey, AuditEntry, Invitation, Membership
 from teams_app.services.audit_chain import count_entries, verify_team_audit
@@ -134,21 +135,17 @@ class AgentKeyAdmin(StudioAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         self.take_declared(request)
-        actor = actor_of(request)
         rows = self.get_queryset(request)
         asked = request.GET.get("q", "").strip()[:100]
         rows = rows.filter(Q(name__icontains=asked) | Q(prefix__startswith=asked)) if asked else rows
         shown, after = _page(rows, request.GET.get("after", ""))
-        may_make = offers(actor, acts.ISSUE_KEY, None)
         page = {
             **self.admin_site.each_context(request),
             "title": "Keys",
             "subtitle": "An agent signs in with a key. It is never a person: it cannot answer what asks for people.",
             "keys": [self._shown(request, row) for row in shown],
-            "form": acts.KeyForm(initial={"scopes": [scope.value for scope in USUAL_SCOPES], "ends": "90"})
-            if may_make
-            else None,
-            "issue_url": self.act_url(acts.ISSUE_KEY),
+            "key_count": rows.count(),
+            **connecting(request),
             "older": after,
             "q": asked,
             **(extra_context or {}),
@@ -224,7 +221,7 @@ class AuditEntryAdmin(StudioAdmin):
             "title": "Audit log",
             "count": words.count_in_words(count_entries(actor=actor)),
             "faults": faults,
-            "days": _days(shown),
+            "days": _days(shown, self.names_of(actor, {row.target for row in shown})),
             "menus": _menus(request),
             "q": request.GET.get("q", ""),
             "older": after,
@@ -249,9 +246,13 @@ class AuditEntryAdmin(StudioAdmin):
             **self.admin_site.each_context(request),
             "title": "One entry",
             "crumbs": [self.list_crumb()],
-            "days": _days([row], is_open=True),
+            "days": _days([row], self.names_of(actor_of(request), {row.target}), is_open=True),
         }
         return TemplateResponse(request, "studio/audit_entry.html", page)
+
+    def names_of(self, actor: Actor, targets: Collection[str]) -> Mapping[str, str]:  # noqa: ARG002  for those who know of runs
+        """What the targets of entries are called, by their ids, where this app does not know it."""
+        return {}
 
     def export_view(self, request: HttpRequest) -> HttpResponse:
         """What is asked for, as a table, the newest first."""
@@ -293,13 +294,13 @@ def _page(rows: QuerySet[Any], after: str) -> tuple[list[Any], str]:
     return found[:_ROWS], str(found[_ROWS - 1].pk) if len(found) > _ROWS else ""
 
 
-def _days(rows: list[AuditEntry], *, is_open: bool = False) -> list[dict[str, Any]]:
+def _days(rows: list[AuditEntry], names: Mapping[str, str], *, is_open: bool = False) -> list[dict[str, Any]]:
     days: dict[Any, list[dict[str, Any]]] = {}
     for row in rows:
         days.setdefault(timezone.localtime(row.at).date(), []).append(
             {
                 "row": row,
-                "said": words.sentence_of(row),
+                "said": words.sentence_of(row, names.get(row.target, "")),
                 "details": words.details_of(row),
                 "door": words.DOORS[Door(row.door)],
                 "token": words.token_of(row),

@@ -11,7 +11,7 @@ from teams_app.engine.actors import Permission, TokenScope
 from teams_app.engine.names import NAME_CHARACTERS
 from teams_app.services import teams, tokens
 
-_TOKEN_SCOPES = [(scope.value, f"{may}: {hint}") for scope, (may, hint) in words.TOKEN_SCOPES.items()]
+_TOKEN_SCOPES = [(scope.value, words.hinted(may, hint)) for scope, (may, hint) in words.TOKEN_SCOPES.items()]
 
 
 class TokenForm(forms.Form):

@@ -6,6 +6,8 @@ from typing import Any
 from uuid import UUID
 
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
 from teams_app.admin.parts import counted
 from teams_app.engine.actors import BY_TOKEN, ActorKind, Door, Role, Scope, TokenScope
@@ -119,6 +121,7 @@ _PAGES = {
     Prefix.SESSION: "sessions_app_worksession",
     Prefix.RUN: "sessions_app_run",
 }
+_ANSWERS = {"approve": "Approved", "send_back": "Sent back", "reject": "Rejected"}
 _KINDS = {Prefix.CHECKPOINT: "a question", Prefix.SESSION: "a session", Prefix.RUN: "a run"}
 _NAMES = ("username", "name", "workflowId", "host", "alias", "slot", "contract", "title", "to")
 
@@ -131,6 +134,11 @@ class Sentence:
     name: str
     url: str
     after: str
+
+
+def hinted(name: str, hint: str) -> SafeString:
+    """A choice of a form: what it is, and below it what that means."""
+    return format_html('<span>{}</span> <span class="hint">{}</span>', name, hint)
 
 
 def scopes_in_words(scopes: list[str]) -> str:
@@ -147,11 +155,18 @@ def token_of(row: AuditEntry) -> str:
     return str(row.details.get("by_name", "")) if row.details.get("by") == BY_TOKEN else ""
 
 
-def sentence_of(row: AuditEntry) -> Sentence:
+def sentence_of(row: AuditEntry, called: str = "") -> Sentence:
+    """`called` is what the target is called, where only another app knows it."""
     verb, after = _SENTENCES.get(row.action, (row.action.replace(".", " ").replace("_", " ").capitalize(), ""))
     details = {key: value for key, value in row.details.items() if isinstance(value, str | int)}
+    verb = _ANSWERS.get(str(details.get("option", "")), verb) if row.action == "checkpoint.answered" else verb
     prefix, row_id = _target(row.target)
-    name = next((str(details[key]) for key in _NAMES if key in details), _KINDS.get(prefix, "") if prefix else "")
+    name = called or next(
+        (str(details[key]) for key in _NAMES if key in details), _KINDS.get(prefix, "") if prefix else ""
+    )
+    if verb.endswith(":") and name == row.actor_name:
+        # Who did it to themselves stands before the sentence already.
+        verb, name = verb[:-1], ""
     return Sentence(verb=verb, name=name, url=_url(prefix, row_id), after=_filled(after, details))
 
 

@@ -2,24 +2,33 @@
 
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
+from uuid import UUID
 
-import orjson
 from django.contrib.admin import SimpleListFilter, display
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from sessions_app.admin import naming
+from sessions_app.admin.artifacts import json_html
+from sessions_app.admin.places import ShownPlaces, places_of
 from sessions_app.engine.runs import Dialect
+from sessions_app.selectors.runs import name_runs
 from teams_app.admin.pages import StudioAdmin, actor_of
 from teams_app.admin.parts import State, ago, pill
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, from_text, to_text
+from traces_app.engine.calls import TraceOutcome
 from traces_app.models import TraceEvent
 from traces_app.selectors.traces import oldest_searched
+from workflows_app.selectors.programs import load_program
 
 _DONE = State(shape="done", word="Done")
+_FAILED = State(shape="blocked", word="Failed")
 _REFUSED = State(shape="rejected", word="Refused")
 _SLOW_US = 1_000_000
 _NARROWING = frozenset({"q", "only", "dialect__exact"})
@@ -28,7 +37,7 @@ _NARROWING = frozenset({"q", "only", "dialect__exact"})
 class HowItWent(SimpleListFilter):
     """Slow or refused calls, which are what people look for."""
 
-    title = "Only"
+    title = "Show"
     parameter_name = "only"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:  # noqa: ARG002  Django's signature
@@ -50,29 +59,9 @@ class TraceEventAdmin(StudioAdmin):
     list_filter = (HowItWent, "dialect")
     filter_values: ClassVar[Mapping[str, Iterable[str]]] = {"dialect": tuple(Dialect)}
     search_fields = ("=tool", "=error_code", "=actor_id", "=actor_name", "=request_id", "=agent_id", "=workflow_id")
-    fields = (
-        "started_at",
-        "milliseconds",
-        "public_id",
-        "tool",
-        "dialect",
-        "outcome",
-        "error_code",
-        "actor_name",
-        "actor_id",
-        "agent_id",
-        "session",
-        "run",
-        "workflow_id",
-        "activity",
-        "step_key",
-        "shown_warnings",
-        "shown_arguments",
-        "request_id",
-    )
-
-    # As many as `MOST_SEARCHED`.
-    search_help_text = "Filters and searches look through the newest 20,000 calls."
+    heading = "Traces"
+    empty = ("No agent has called yet", "Each call of an agent stands here, with what it asked and how it went.")
+    search_help_text = "A tool, an agent, a workflow or a code"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[TraceEvent]:
         """What is searched is bounded: a word that nobody used would be looked for in all that the team ever called."""
@@ -83,15 +72,43 @@ class TraceEventAdmin(StudioAdmin):
         return rows if oldest is None else rows.filter(pk__gt=oldest)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        return super().changelist_view(request, {"title": "Traces", **(extra_context or {})})
+        # As many as `MOST_SEARCHED`.
+        says = "What agents called, newest first. Searches look through the newest 20,000 calls."
+        return super().changelist_view(request, {"subtitle": says, **(extra_context or {})})
+
+    def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
+        """The runs of the rows are named in one query."""
+        found: ChangeList = super().get_changelist_instance(request)
+        rows = list(found.result_list)
+        names = _names(request, {row.run_id for row in rows if row.run_id is not None})
+        for row in rows:
+            row.run_name = names.get(row.run_id, "")
+        found.result_list = rows
+        return found
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",  # noqa: ARG002  Django's signature
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        self.admit(request)
+        row = self.get_object(request, object_id)
+        if not isinstance(row, TraceEvent):
+            raise Http404
+        page = {
+            **self.admin_site.each_context(request),
+            **_shown(request, row),
+            "title": row.tool,
+            "crumbs": [self.list_crumb()],
+            **(extra_context or {}),
+        }
+        return TemplateResponse(request, "studio/call.html", page)
 
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view(self._timeline_view)
         return [path("runs/<str:run>/timeline/", view, name="run_timeline"), *super().get_urls()]
-
-    @display(description="id")
-    def public_id(self, row: TraceEvent) -> str:
-        return to_text(Prefix.TRACE, row.pk)
 
     @display(description="Call")
     def shown_tool(self, row: TraceEvent) -> SafeString:
@@ -120,25 +137,13 @@ class TraceEventAdmin(StudioAdmin):
     def milliseconds(self, row: TraceEvent) -> str:
         return f"{row.duration_us / 1000:,.1f} ms"
 
-    @display(description="session")
-    def session(self, row: TraceEvent) -> str:
-        return "" if row.session_id is None else to_text(Prefix.SESSION, row.session_id)
-
     @display(description="Run")
     def run(self, row: TraceEvent) -> SafeString | str:
         if row.run_id is None:
             return ""
         run = to_text(Prefix.RUN, row.run_id)
-        name = row.workflow_id or run
+        name = getattr(row, "run_name", "") or row.workflow_id or run
         return format_html('<a href="{}">{}</a>', reverse("admin:run_timeline", args=(run,)), name)
-
-    @display(description="warnings")
-    def shown_warnings(self, row: TraceEvent) -> SafeString:
-        return _json(row.warnings)
-
-    @display(description="arguments")
-    def shown_arguments(self, row: TraceEvent) -> SafeString:
-        return _json(row.arguments)
 
     def _timeline_view(self, request: HttpRequest, run: str) -> HttpResponse:  # noqa: ARG002  Django's signature
         """The address that a timeline had before it became a part of the page of its run."""
@@ -148,5 +153,27 @@ class TraceEventAdmin(StudioAdmin):
         return HttpResponseRedirect(f"{reverse('admin:sessions_app_run_change', args=(run_id,))}?tab=timeline")
 
 
-def _json(value: Any) -> SafeString:
-    return format_html("<pre>{}</pre>", orjson.dumps(value, option=orjson.OPT_INDENT_2).decode())
+def _names(request: HttpRequest, ids: set[UUID]) -> dict[UUID, str]:
+    actor = actor_of(request)
+    if not ids or not actor.may(Permission.READ_RUNS):
+        return {}
+    return {run_id: naming.named_run(name) for run_id, name in name_runs(actor=actor, ids=ids).items()}
+
+
+def _shown(request: HttpRequest, row: TraceEvent) -> dict[str, Any]:
+    actor = actor_of(request)
+    may_read = row.run_id is not None and actor.may(Permission.READ_RUNS)
+    run = name_runs(actor=actor, ids=[row.run_id]).get(row.run_id) if may_read and row.run_id else None
+    places = places_of(program=load_program(run.workflow_hash), state=None) if run else ShownPlaces()
+    ids = (("Call", Prefix.TRACE, row.pk), ("Session", Prefix.SESSION, row.session_id), ("Run", Prefix.RUN, row.run_id))
+    return {
+        "row": row,
+        "state": _FAILED if row.outcome == TraceOutcome.FAILED.value else _REFUSED if row.error_code else _DONE,
+        "took": f"{row.duration_us / 1000:,.1f} ms",
+        "run_name": naming.named_run(run) if run else "",
+        "run_url": reverse("admin:sessions_app_run_change", args=(row.run_id,)) if run else "",
+        "step": places.title(row.activity or row.step_key),
+        "warnings": [each.get("message", each) if isinstance(each, Mapping) else each for each in row.warnings],
+        "arguments": json_html(row.arguments),
+        "ids": [(label, to_text(prefix, pk)) for label, prefix, pk in ids if pk is not None],
+    }
