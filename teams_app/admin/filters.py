@@ -44,5 +44,5 @@ class ValuesFilter(FieldListFilter):
             yield {
                 "selected": self.chosen == value,
                 "query_string": changelist.get_query_string({self.lookup_kwarg: value}),
-                "display": value,
+                "display": value.replace("_", " "),
             }

@@ -14,13 +14,13 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from teams_app.admin import acts, token_acts
+from teams_app.admin import acts, token_acts, words
 from teams_app.admin.pages import Act, StudioAdmin, actor_of
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.times import absolute_words
-from teams_app.engine.webhooks import read_url
+from teams_app.engine.webhooks import NoticeKind, read_url
 from teams_app.models import Endpoint, NoticeDelivery, Team
 
 
@@ -94,6 +94,12 @@ class EndpointAdmin(StudioAdmin):
     """Only owners see where notices go."""
 
     needs = Permission.MANAGE_TEAM
+    heading = "Where notices go"
+    empty = (
+        "Nobody outside is told",
+        "Add the address of a chat channel or of a program, and choose what it hears of.",
+    )
+    is_setting = True
     acts: ClassVar[tuple[Act, ...]] = (
         acts.ADD_ENDPOINT,
         acts.CHOOSE_NOTICES,
@@ -115,7 +121,7 @@ class EndpointAdmin(StudioAdmin):
 
     @display(description="notices")
     def shown_kinds(self, row: Endpoint) -> str:
-        return ", ".join(kind.replace("_", " ") for kind in row.kinds)
+        return ", ".join(words.NOTICES[NoticeKind(kind)] for kind in row.kinds)
 
     @display(description="state")
     def shown_state(self, row: Endpoint) -> str:
@@ -129,6 +135,9 @@ class EndpointAdmin(StudioAdmin):
 
 class NoticeDeliveryAdmin(StudioAdmin):
     needs = Permission.MANAGE_TEAM
+    heading = "What was sent"
+    empty = ("Nothing was sent yet", "A notice stands here from the moment it is due.")
+    is_setting = True
     acts: ClassVar[tuple[Act, ...]] = (acts.REDELIVER,)
     list_display = ("created_at", "kind", "state", "tries", "next_try_at", "delivered_at", "failure")
     list_filter = ("state", "kind")
@@ -157,6 +166,7 @@ class NoticeDeliveryAdmin(StudioAdmin):
 
 class InvitationAdmin(StudioAdmin):
     needs = Permission.MANAGE_TEAM
+    empty = ("Nobody is invited", "Whoever is invited on the page of the members stands here.")
     acts: ClassVar[tuple[Act, ...]] = (acts.WITHDRAW,)
     list_display = ("username", "role", "inviter_name", "expires_at", "accepted_at", "withdrawn_at")
     fields = ("username", "role", "inviter_name", "created_at", "expires_at", "accepted_at", "withdrawn_at")

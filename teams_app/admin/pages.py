@@ -196,6 +196,11 @@ class StudioAdmin(_AnyModelAdmin):
     acts: ClassVar[Sequence[Act]] = ()
     # What an address of the list may ask for beside its search and its filters, each with what reads it.
     lookups: ClassVar[Mapping[str, Reader]] = {}
+    # What the list is called, and what it says as long as it is empty; Django's names where there are none.
+    heading: ClassVar[str] = ""
+    empty: ClassVar[tuple[str, str]] = ("Nothing here", "")
+    # Lists that are reached from the settings of the team.
+    is_setting: ClassVar[bool] = False
     # The values that a filter offers, where they are known: otherwise those of the newest rows.
     filter_values: ClassVar[Mapping[str, Iterable[str]]] = {}
 
@@ -247,7 +252,13 @@ class StudioAdmin(_AnyModelAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         self.take_declared(request)
-        shown = {"title": _titled(str(self.opts.verbose_name_plural)), "acts": self.links(request)}
+        shown = {
+            "title": self._heading(),
+            "acts": self.links(request),
+            "crumbs": [_settings_crumb()] if self.is_setting else [],
+            "empty_heading": self.empty[0],
+            "empty_says": self.empty[1],
+        }
         return super().changelist_view(request, {**shown, **(extra_context or {})})
 
     def change_view(
@@ -259,7 +270,8 @@ class StudioAdmin(_AnyModelAdmin):
     ) -> HttpResponse:
         row = self.get_object(request, object_id)
         acts = [] if row is None else self.links(request, row)
-        shown = {"title": str(row), "acts": acts, "crumbs": [self.list_crumb()]}
+        above = [_settings_crumb()] if self.is_setting else []
+        shown = {"title": str(row), "acts": acts, "crumbs": [*above, self.list_crumb()]}
         return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
 
     def admit(self, request: HttpRequest) -> None:
@@ -274,7 +286,10 @@ class StudioAdmin(_AnyModelAdmin):
             messages.warning(request, f"The list cannot be asked that; it was left out: {', '.join(left_out)}.")
 
     def list_crumb(self) -> Crumb:
-        return Crumb(label=_titled(str(self.opts.verbose_name_plural)), url=self.list_url())
+        return Crumb(label=self._heading(), url=self.list_url())
+
+    def _heading(self) -> str:
+        return self.heading or _titled(str(self.opts.verbose_name_plural))
 
     def list_url(self) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
@@ -417,6 +432,10 @@ def _refused(act: Act, form: forms.Form) -> Refused:
     said = [str(error) for errors in form.errors.values() for error in errors]
     typed = {name: str(form[name].data or "") for name in form.fields}
     return Refused(slug=act.slug, words=" ".join(said), typed=typed)
+
+
+def _settings_crumb() -> Crumb:
+    return Crumb(label="Settings", url=reverse("admin:teams_app_team_changelist"))
 
 
 def _titled(words: str) -> str:

@@ -152,6 +152,9 @@ def _used_by(attached: Attached) -> list[dict[str, str]]:
 
 class TeamContractAdmin(StudioAdmin):
     needs = Permission.READ_WORKFLOWS
+    heading = "Output contracts"
+    empty = ("No contract of your own", "Those of Workrail are there for every team. A program registers more by REST.")
+    is_setting = True
     ordering = ("contract_id",)
     list_display = ("contract_id", "updated_at")
     fields = ("contract_id", "shown_definition", "created_at", "updated_at")
@@ -163,6 +166,9 @@ class TeamContractAdmin(StudioAdmin):
 
 class BindingAdmin(StudioAdmin):
     needs = Permission.READ_WORKFLOWS
+    heading = "Routines in slots"
+    empty = ("Each slot has the routine that its workflow names", "A program puts another one there by REST.")
+    is_setting = True
     ordering = ("slot",)
     list_display = ("slot", "shown_workflow", "routine", "updated_at")
     fields = ("slot", "shown_workflow", "routine", "updated_at")
@@ -174,6 +180,9 @@ class BindingAdmin(StudioAdmin):
 
 class AliasAdmin(StudioAdmin):
     needs = Permission.READ_WORKFLOWS
+    heading = "Other names of workflows"
+    empty = ("No workflow has another name", "A program gives one by REST, so that what called an old name goes on.")
+    is_setting = True
     ordering = ("alias",)
     list_display = ("alias", "workflow", "created_at")
     list_select_related = ("workflow",)
