@@ -14,7 +14,7 @@ from sessions_app.selectors.checkpoints import CheckpointValue, Wanted, list_che
 from sessions_app.services.moves import runs, steered
 from sessions_app.services.moves.beginning import Beginning, start_run
 from sessions_app.services.moves.speech import Reply
-from sessions_app.services.people import checkpoints
+from sessions_app.services.people import checkpoints, naming
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, from_text
@@ -156,6 +156,10 @@ class Agent:
                 speech=NAVIGATION,
             ),
         )
+
+    def is_called(self, name: str, *, by: Actor) -> None:
+        """A run that is begun by hand has no goal: a person names it."""
+        naming.rename_run(actor=by, run_id=self.run_id, name=name, now=self.clock.now, entropy=os.urandom)
 
     def act(self, action: Action) -> None:
         state = self.value["state"]

@@ -70,4 +70,5 @@ def _schedule(cast: Cast, clock: Clock, *, began: datetime, now: datetime) -> No
     for index, ticket in enumerate(stories.TICKETS[-2:]):
         clock.add(stories.triage(cast, clock, ticket), at=now - timedelta(minutes=12 + 9 * index))
     clock.add(stories.release(cast, clock, "4.13.0"), at=now - timedelta(hours=5))
+    clock.add(stories.release(cast, clock, "4.13.1"), at=now - timedelta(minutes=75))
     clock.add(stories.lost(cast, clock), at=now - timedelta(hours=7))

@@ -108,7 +108,7 @@ def _release(cast: Cast, clock: Clock, agent: Agent, fix: Fix) -> Story:
         agent.go(shown)
         yield 4
     if not fix.forgets_rollback or agent.lacks_something:
-        agent.go(shown + _ROLLBACK)
+        agent.go(shown + _ROLLBACK, artifacts=[{"kind": "diff", "text": _diff(fix)}])
     if fix.ends_at == "release":
         return
     yield fix.waits
@@ -131,6 +131,21 @@ def _release(cast: Cast, clock: Clock, agent: Agent, fix: Fix) -> Story:
         "Watched the totals for 15 minutes: 212 invoices, none off by a cent.",
         artifacts=[{"kind": "demo.watch", "invoices": 212, "wrong": 0}],
     )
+
+
+def _diff(fix: Fix) -> str:
+    """What is to be released, as a reader of changes wants it: a hunk for each file, and a test."""
+    hunks = [
+        f"--- a/{name}\n+++ b/{name}\n@@ -14,3 +14,3 @@ def total(lines)\n     lines = list(lines)\n"
+        "-    return sum(round(line) for line in lines)\n+    return round(sum(lines))\n \n"
+        for name in fix.files
+    ]
+    test = f"tests/test_{fix.ticket.lower().replace('-', '_')}.py"
+    hunks.append(
+        f"--- /dev/null\n+++ b/{test}\n@@ -0,0 +1,3 @@\n+def test_the_total_is_rounded_once():\n"
+        '+    lines = [Money("1.005")] * 3\n+    assert total(lines) == Money("3.02")\n'
+    )
+    return "".join(hunks)
 
 
 def _decide(cast: Cast, clock: Clock, agent: Agent, option: str, reason: str) -> None:
@@ -178,12 +193,13 @@ def release(cast: Cast, clock: Clock, build: str, *, choice: str = "", waits: fl
     """A release driven by hand, which has the build checked by a run of its own."""
     agent = Agent(actor=cast.agents["claude-ci"], clock=clock, dialect=Dialect.NAVIGATION)
     agent.begin_by_hand("team.release", {"build": build})
+    agent.is_called(f"Release {build}", by=cast.operator)
     yield 6
     agent.act(CompleteStep(step_id="collect"))
     yield 8
     agent.act(CompleteStep(step_id="notes"))
     yield 1
-    yield from _check(cast, clock, agent)
+    yield from _check(cast, clock, agent, build)
     agent.act(CompleteStep(step_id="suite"))
     yield 1
     agent.act(CompleteStep(step_id="decide"))
@@ -212,13 +228,14 @@ def release(cast: Cast, clock: Clock, build: str, *, choice: str = "", waits: fl
         agent.act(CompleteStep(step_id=step_id) if step_id else TakeTransition(activity_id="wrap-up"))
 
 
-def _check(cast: Cast, clock: Clock, parent: Agent) -> Story:
+def _check(cast: Cast, clock: Clock, parent: Agent, build: str) -> Story:
     """The run that the release triggers. Until it is complete the release waits."""
     offered = [each for each in parent.value["availableActions"]["optional"] if each["action"] == "nav_start"]
     if not offered:
         return
     child = Agent(actor=cast.agents["cursor-web"], clock=clock, dialect=Dialect.NAVIGATION)
     child.begin_by_hand(offered[0]["workflow"], offered[0]["initial_variables"])
+    child.is_called(f"Check build {build}", by=cast.operator)
     yield 12
     child.act(CompleteStep(step_id="run"))
     yield 3
