@@ -63,7 +63,8 @@ def shown_artifact(output: OutputValue) -> ShownArtifact:
     title = _title_of(data) or output.artifact_kind or "Artifact"
     shared: dict[str, Any] = {"title": title, "at": output.created_at, "is_superseded": output.is_superseded}
     if text and looks_like_diff(text):
-        return ShownArtifact(**shared, text=text, diff=read_diff(text))
+        named = "Diff" if title == "diff" else title
+        return ShownArtifact(**{**shared, "title": named}, text=text, diff=read_diff(text))
     if text:
         return ShownArtifact(**shared, text=text, document=prose(text))
     whole = orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()

@@ -202,6 +202,7 @@ class WorkSessionAdmin(ActivityAdmin):
             refusal=refusal,
             mode=self._mode(actor, session, is_open=bool(refusal)),
             session=session,
+            public_id=to_text(Prefix.SESSION, session.id),
             facts=showing.session_facts(session, names=names, hold=hold),
             runs=run_lists.shown_rows(actor, runs.items, now),
             more_runs=f"{reverse('admin:sessions_app_run_changelist')}?session_id={session.id}"

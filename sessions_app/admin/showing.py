@@ -35,9 +35,10 @@ _SHOWN_JSON_CHARACTERS = 100_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     label: str
-    text: str
+    text: str = ""
     url: str = ""
     is_code: bool = False
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,17 +95,16 @@ def session_facts(session: SessionValue, *, names: Mapping[str, str], hold: Hold
     by = names.get(session.created_by, "")
     held = f"“{hold.reason}” {names.get(hold.held_by, '')}, {moment(hold.held_at)}" if hold else ""
     facts = [
-        Fact(label="Session", text=to_text(Prefix.SESSION, session.id), is_code=True),
         Fact(label="Ticket", text=session.ticket),
         Fact(label="Branch", text=session.git_branch, is_code=True),
         Fact(label="Commit", text=session.git_head_sha[:12], is_code=True),
         Fact(label="Repository", text=session.repository),
         Fact(label="Next runs begin", text=states.mode(session.preferences.autonomy, session.preferences.risk_policy)),
-        Fact(label="Begun", text=f"{moment(session.created_at)}{f' by {by}' if by else ''}"),
-        Fact(label="Last activity", text=moment(session.last_activity_at)),
+        Fact(label="Begun", text=f"by {by}" if by else "", at=session.created_at),
+        Fact(label="Last call", at=session.last_activity_at),
         Fact(label="Held from expiry", text=held),
     ]
-    return [fact for fact in facts if fact.text]
+    return [fact for fact in facts if fact.text or fact.at]
 
 
 def shown_output(output: OutputValue) -> ShownOutput:

@@ -12,6 +12,7 @@ from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q, QuerySe
 from django.db.models.functions import Coalesce, JSONObject
 
 from sessions_app.engine.checkpoints import Authority, CheckpointState
+from sessions_app.engine.reasons import Detail, GapSeverity
 from sessions_app.engine.runs import OutputChannel
 from sessions_app.models import CheckpointRequest, Gap, Output, Run, WorkSession
 from sessions_app.selectors.checkpoints import MOST_COUNTED, CheckpointValue, checkpoint_value, position_after
@@ -132,7 +133,9 @@ def _asked(actor: Actor) -> QuerySet[Any]:
         found=JSONObject(title=F("title"), ticket=F("ticket"))
     )
     closes = Gap.objects.filter(run_id=OuterRef("run_id"), resolved_by_id=OuterRef("pk"))
-    gaps = Gap.objects.filter(~Exists(closes), run_id=OuterRef("run_id"), resolved_by_id__isnull=True)
+    # A step without notes that nobody asked for is no reason to look, as on the page of the question.
+    unnoted = Q(detail=Detail.MISSING_REQUIRED_NOTES.value, severity=GapSeverity.INFO.value)
+    gaps = Gap.objects.filter(~Exists(closes), ~unnoted, run_id=OuterRef("run_id"), resolved_by_id__isnull=True)
     brought = Output.objects.filter(
         Q(to_node_id=OuterRef("pk")) | Q(node_id=OuterRef("pk")),
         run_id=OuterRef("run_id"),

@@ -343,7 +343,7 @@ REMOVE_MEMBER = Act(
 )
 ISSUE_KEY = Act(
     slug="issue",
-    label="Issue a key",
+    label="Make a key",
     question="An agent that has the key may do what its scopes say, in this team.",
     needs=Permission.MANAGE_TEAM,
     run=_issue,

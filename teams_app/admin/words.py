@@ -161,9 +161,8 @@ def sentence_of(row: AuditEntry, called: str = "") -> Sentence:
     details = {key: value for key, value in row.details.items() if isinstance(value, str | int)}
     verb = _ANSWERS.get(str(details.get("option", "")), verb) if row.action == "checkpoint.answered" else verb
     prefix, row_id = _target(row.target)
-    name = called or next(
-        (str(details[key]) for key in _NAMES if key in details), _KINDS.get(prefix, "") if prefix else ""
-    )
+    said = next((str(details[key]) for key in _NAMES if key in details), "")
+    name = said or called or (_KINDS.get(prefix, "") if prefix else "")
     if verb.endswith(":") and name == row.actor_name:
         # Who did it to themselves stands before the sentence already.
         verb, name = verb[:-1], ""

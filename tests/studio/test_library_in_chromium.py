@@ -115,7 +115,7 @@ def test_an_agent_is_connected_with_a_key_made_on_the_page_and_its_call_is_seen(
     def connect(page):
         page.goto(f"{TEAMS}/agentkey/")
         page.fill("#id_name", "billing-agent")
-        page.click("text=Issue a key")
+        page.click("main button:has-text('Make a key')")
         page.wait_for_selector("details[open] .snippet [data-copy-from]", state="visible")
         if os.environ.get("WORKRAIL_PICTURES"):
             page.screenshot(path=Path(os.environ["WORKRAIL_PICTURES"]) / "key-made.png")

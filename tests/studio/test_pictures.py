@@ -30,7 +30,23 @@ def pages_of(story):
         "run": run,
         "compare": f"{run.removesuffix('change/')}compare/",
         "run-node": f"{run}?node={studio_story.node_text(story.hotfix, 'risk')}",
+        "run-oldest-first": f"{run}?order=oldest&show=way",
+        "run-variables": f"{run}?node={studio_story.node_text(story.hotfix, 'risk')}&part=variables",
+        "run-timeline": f"{run}?tab=timeline",
+        "run-gaps": f"{run}?tab=gaps",
+        "run-events": f"{run}?tab=events",
+        "run-calls": f"{run}?tab=calls",
+        "run-blocked": f"{LISTS}/run/{run_id(story.reconcile)}/change/",
+        "run-done": f"{LISTS}/run/{run_id(story.done)}/change/",
+        "runs-refused": f"{LISTS}/run/?q=stauts:open",
+        "runs-none": f"{LISTS}/run/?q=nobodywrotethis",
+        "session-log": f"{LISTS}/worksession/{session_id(story.hotfix)}/log/",
+        "cancel": f"{run.removesuffix('change/')}cancel/",
+        "rename": f"{run.removesuffix('change/')}rename/",
+        "defaults": f"{LISTS}/worksession/defaults/",
         "inbox": f"{LISTS}/checkpointrequest/",
+        "inbox-answered": f"{LISTS}/checkpointrequest/?view=answered",
+        "inbox-claimed": f"{LISTS}/checkpointrequest/?view=claimed",
         "question": f"{LISTS}/checkpointrequest/{studio_story.question_of(story.hotfix).id}/change/",
         "question-own": f"{LISTS}/checkpointrequest/{studio_story.question_of(story.triage).id}/change/",
     }
@@ -49,8 +65,10 @@ def test_pages_are_photographed_and_axe_finds_nothing_serious(live_server, tmp_p
             for theme in ("light", "dark"):
                 page.emulate_media(color_scheme=theme, reduced_motion="reduce")
                 for name, path in paths.items():
-                    page.goto(path)
+                    assert page.goto(path).status < 400, path
                     page.screenshot(path=to / f"{name}{suffix}{'-dark' if theme == 'dark' else ''}.png")
+                    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+                    faults.extend([f"{name}{suffix} is {wide} too wide"] if wide > 0 else [])
                     faults.extend(f"{name}{suffix} {theme} {fault}" for fault in faults_of(page))
 
     _, complaints = browse(live_server.url, studio_story.owner_of(story), photograph)

@@ -29,6 +29,7 @@ def demo(house):
 
 
 def pages_of(team):
+    from traces_app.models import TraceEvent
     from workflows_app.models import Resource, Workflow
 
     def row(workflow_id):
@@ -56,6 +57,23 @@ def pages_of(team):
         "resource": f"{WORKFLOWS}/resource/{Resource.objects.filter(text__contains='Release note').get().pk}/change/",
         "start": f"{WORKFLOWS}/workflow/{hotfix}/start/",
         "traces": "/studio/traces_app/traceevent/",
+        "call": f"/studio/traces_app/traceevent/{TraceEvent.objects.filter(team_id=team.pk).latest('id').pk}/change/",
+        "workflow-table": f"{WORKFLOWS}/workflow/{hotfix}/change/?as=table",
+        "workflow-new": f"{WORKFLOWS}/workflow/new/",
+        "workflow-copy": f"{WORKFLOWS}/workflow/{hotfix}/fork/",
+        "workflow-retire": f"{WORKFLOWS}/workflow/{hotfix}/retire/",
+        "templates": f"{WORKFLOWS}/template/",
+        "contracts": f"{WORKFLOWS}/teamcontract/",
+        "slots": f"{WORKFLOWS}/binding/",
+        "names": f"{WORKFLOWS}/alias/",
+        "where-notices-go": f"{TEAMS}/endpoint/",
+        "your-notices": f"{TEAMS}/membership/notices/",
+        "token-new": f"{TEAMS}/personaltoken/issue/",
+        "password": "/studio/password_change/",
+        "team-rename": f"{TEAMS}/team/{team.pk}/rename/",
+        "kept": "/studio/sessions_app/retention/",
+        "exports": "/studio/sessions_app/bundlejob/",
+        "find": "/studio/find/",
         "tokens": f"{TEAMS}/personaltoken/",
     }
 

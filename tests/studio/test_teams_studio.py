@@ -181,7 +181,7 @@ def test_whoever_lacks_the_role_neither_sees_nor_does_what_owners_do(house, bob)
         assert bob.post(path, form).status_code == 403, path
 
     assert contents() == before
-    assert "Issue a key" not in text(bob.get(KEYS))
+    assert "Make a key" not in text(bob.get(KEYS))
 
 
 def test_an_operator_leaves_but_removes_nobody(house, bob):

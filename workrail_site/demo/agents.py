@@ -11,6 +11,7 @@ from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.runs import Dialect, ObservationKey
 from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import CheckpointValue, Wanted, list_checkpoints
+from sessions_app.selectors.runs import RunFilters, list_runs
 from sessions_app.services.moves import runs, steered
 from sessions_app.services.moves.beginning import Beginning, start_run
 from sessions_app.services.moves.speech import Reply
@@ -157,9 +158,11 @@ class Agent:
             ),
         )
 
-    def is_called(self, name: str, *, by: Actor) -> None:
-        """A run that is begun by hand has no goal: a person names it."""
-        naming.rename_run(actor=by, run_id=self.run_id, name=name, now=self.clock.now, entropy=os.urandom)
+    def is_called(self, name: str, *, workflow_id: str, by: Actor) -> None:
+        """A run that is begun by hand has no goal: a person names the newest one of the workflow."""
+        filters = RunFilters(workflow_id=workflow_id)
+        (newest,) = list_runs(actor=by, filters=filters, page=PageRequest(limit=1)).items
+        naming.rename_run(actor=by, run_id=newest.id, name=name, now=self.clock.now, entropy=os.urandom)
 
     def act(self, action: Action) -> None:
         state = self.value["state"]

@@ -193,7 +193,7 @@ def release(cast: Cast, clock: Clock, build: str, *, choice: str = "", waits: fl
     """A release driven by hand, which has the build checked by a run of its own."""
     agent = Agent(actor=cast.agents["claude-ci"], clock=clock, dialect=Dialect.NAVIGATION)
     agent.begin_by_hand("team.release", {"build": build})
-    agent.is_called(f"Release {build}", by=cast.operator)
+    agent.is_called(f"Release {build}", workflow_id="team.release", by=cast.operator)
     yield 6
     agent.act(CompleteStep(step_id="collect"))
     yield 8
@@ -235,7 +235,7 @@ def _check(cast: Cast, clock: Clock, parent: Agent, build: str) -> Story:
         return
     child = Agent(actor=cast.agents["cursor-web"], clock=clock, dialect=Dialect.NAVIGATION)
     child.begin_by_hand(offered[0]["workflow"], offered[0]["initial_variables"])
-    child.is_called(f"Check build {build}", by=cast.operator)
+    child.is_called(f"Check build {build}", workflow_id=offered[0]["workflow"], by=cast.operator)
     yield 12
     child.act(CompleteStep(step_id="run"))
     yield 3
