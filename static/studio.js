@@ -111,6 +111,9 @@ document.addEventListener("keydown", (event) => {
 
 for (const toast of document.querySelectorAll(".toasts .toast")) fade(toast);
 
+// Where the drawer of a node stands below the graph, whoever chose the node is brought to it.
+if (matchMedia("(max-width: 1120px)").matches) document.querySelector(".drawer")?.scrollIntoView();
+
 // The server writes absolute times in the zone that this cookie names.
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone ?? "";
 if (/^[\w+\/-]{1,64}$/.test(zone) && !document.cookie.includes(`workrail_zone=${zone}`)) {

@@ -134,6 +134,23 @@ def test_publishing_asks_with_the_difference_and_acts_only_on_post(cast, sign_in
     assert row_of().published.number == 2
 
 
+def test_a_revision_with_errors_is_said_to_have_no_program_and_not_to_have_lost_all(cast, sign_in):
+    from workflows_app.services import workflows
+
+    create(cast.bob)
+    publish(cast.bob)
+    broken = {**document(), "steps": [{"id": "Not an id"}]}
+    workflows.revise_workflow(
+        actor=cast.bob, workflow_id="team.review", source=source_of(broken), base_revision=1, message="", now=NOW
+    )
+
+    page = shown(sign_in(cast.bob).get(f"{ROOT}/workflow/{row_of().pk}/compare/?base=1&revision=2"))
+
+    assert "r2 has no program, for errors stand in it." in page
+    assert "is gone" not in page
+    assert '<tr class="add">' in page
+
+
 def test_what_was_compared_must_still_be_published(cast, sign_in):
     create(cast.bob)
     publish(cast.bob)

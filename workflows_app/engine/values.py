@@ -150,7 +150,9 @@ class ProgramDiff:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowDiff:
-    """From one revision to another; `base` is None when everything is new."""
+    """From one revision to another; `base` is None when everything is new. `unread` is one that has no program, for errors
+    stand in it.
+    """
 
     workflow_id: str
     base: int | None
@@ -158,6 +160,7 @@ class WorkflowDiff:
     files: tuple[FileDiff, ...]
     program: tuple[ProgramDiff, ...]
     omitted: int = 0
+    unread: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -59,6 +59,7 @@ def diff_rows(row: Workflow, *, base: Revision | None, after: Revision) -> Workf
         files=diff_files(before={} if base is None else files_of(base.pk), after=files_of(after.pk)),
         program=changes[:MAX_CHANGES],
         omitted=max(0, len(changes) - MAX_CHANGES),
+        unread=next((each.number for each in (after, base) if each is not None and each.program_id is None), None),
     )
 
 
