@@ -50,7 +50,7 @@ async function copy(button) {
 }
 
 function move(by) {
-  const rows = [...document.querySelectorAll("[data-rows] a.name, [data-rows] th a, [data-rows] .points a")];
+  const rows = [...document.querySelectorAll("[data-rows] a.name, [data-rows] tbody th a, [data-rows] .points a")];
   if (!rows.length) return;
   const at = rows.indexOf(document.activeElement);
   rows[Math.max(0, Math.min(rows.length - 1, at + by))].focus();

@@ -53,3 +53,24 @@ def sign_in(page, name):
     page.fill("#id_password", PASSWORD)
     page.click("#login-form button[type=submit]")
     page.wait_for_selector("#user-tools", state="attached")
+
+
+def photograph(page, paths, to):
+    """Each page at 1440 and 390, light and dark, into the folder; what is too wide, or what axe-core finds, is given back.
+
+    A path may come with the status that its page has.
+    """
+    faults = []
+    for width, height, suffix in ((1440, 900, ""), (390, 844, "-phone")):
+        page.set_viewport_size({"width": width, "height": height})
+        for name, place in paths.items():
+            path, status = place if isinstance(place, tuple) else (place, 200)
+            found = page.goto(path).status
+            faults.extend([f"{path} answers {found}"] if found != status else [])
+            wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            faults.extend([f"{name}{suffix} is {wide} too wide"] if wide > 0 else [])
+            for theme in ("light", "dark"):
+                page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+                page.screenshot(path=to / f"{name}{suffix}{'-dark' if theme == 'dark' else ''}.png")
+                faults.extend(f"{name}{suffix} {theme} {fault}" for fault in faults_of(page))
+    return faults

@@ -133,6 +133,7 @@ def test_a_key_is_made_and_a_run_started_without_a_pointer(live_server):
         page.wait_for_selector("text=Start a run")
         focus_on(page, "Start a run")
         press(page, "Enter")
+        page.wait_for_selector("[name=goal]")
         focus_on(page, "goal")
         page.keyboard.type("The same again")
         focus_on(page, "Start a run")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import studio_story
-from tests.chromium import CHROMIUM, browse, faults_of
+from tests.chromium import CHROMIUM, browse, photograph
 from tests.run_cast import run_id, session_id
 
 pytestmark = [
@@ -57,21 +57,8 @@ def test_pages_are_photographed_and_axe_finds_nothing_serious(live_server, tmp_p
     story = studio_story.tell()
     paths = pages_of(story)
     to = Path(os.environ.get("WORKRAIL_PICTURES", tmp_path))
-    faults = []
 
-    def photograph(page):
-        for width, height, suffix in ((1440, 900, ""), (390, 844, "-phone")):
-            page.set_viewport_size({"width": width, "height": height})
-            for theme in ("light", "dark"):
-                page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-                for name, path in paths.items():
-                    assert page.goto(path).status < 400, path
-                    page.screenshot(path=to / f"{name}{suffix}{'-dark' if theme == 'dark' else ''}.png")
-                    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-                    faults.extend([f"{name}{suffix} is {wide} too wide"] if wide > 0 else [])
-                    faults.extend(f"{name}{suffix} {theme} {fault}" for fault in faults_of(page))
-
-    _, complaints = browse(live_server.url, studio_story.owner_of(story), photograph)
+    faults, complaints = browse(live_server.url, studio_story.owner_of(story), lambda page: photograph(page, paths, to))
 
     assert complaints == []
     assert faults == []
