@@ -15,7 +15,7 @@ from sessions_app.engine.run_query import RunQuery, RunWord
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.values import RunValue
 from sessions_app.models import CheckpointRequest, Gap, Node, Run, WorkSession
-from sessions_app.selectors.activity import active_before, active_since
+from sessions_app.selectors.activity import WINDOW_SQL, active_before, active_since
 from sessions_app.selectors.found_words import runs_with_word
 from sessions_app.selectors.rows import run_value
 from sessions_app.selectors.run_order import RunOrder
@@ -33,7 +33,7 @@ _BY_WORD = {
     RunWord.CANCELLED: "cancelled",
 }
 
-_COUNTS = """
+_COUNTS = f"""
 SELECT
   (SELECT count(*) FROM (SELECT 1 FROM sessions_app_run
      WHERE team_id = %(team)s AND status = ANY(%(open)s) LIMIT %(most)s) a),
@@ -49,10 +49,10 @@ SELECT
        AND NOT EXISTS (SELECT 1 FROM sessions_app_checkpointrequest q WHERE q.run_id = r.id AND q.state = 'open')
      LIMIT %(most)s) d),
   (SELECT count(DISTINCT created_by) FROM (SELECT created_by FROM sessions_app_run r
-     WHERE team_id = %(team)s AND status = 'in_progress' AND last_activity_at >= %(idle)s
+     WHERE team_id = %(team)s AND status = 'in_progress' AND activity_window > %(idle)s::timestamptz - {WINDOW_SQL} AND last_activity_at >= %(idle)s
        AND NOT EXISTS (SELECT 1 FROM sessions_app_checkpointrequest q WHERE q.run_id = r.id AND q.state = 'open')
      LIMIT %(most)s) e)
-"""
+"""  # noqa: S608  constants
 _REASONS = """
 SELECT n.run_id, convert_from(s.data, 'UTF8')::jsonb #>> '{blocked,blockers,0,message}'
 FROM sessions_app_node n JOIN sessions_app_snapshot s ON s.team_id = n.team_id AND s.digest = n.snapshot_digest
