@@ -124,7 +124,9 @@ def test_runs_are_ticked_and_paused_together(live_server):
         for box in page.locator("input[name=rows]").all():
             box.check()
         page.click("#bulk >> text=Pause")
+        page.fill("[name=reason]", "The night shift looks first.")
         page.click("button.default")
+        page.wait_for_selector(".toast")
 
     _, complaints = by_forms(story, live_server, work)
 
