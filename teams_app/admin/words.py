@@ -70,6 +70,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "person.signed_in": ("Signed in:", "from {address}"),
     "person.signed_out": ("Signed out:", "from {address}"),
     "person.linked": ("Linked their account:", "to {issuer}"),
+    "person.unlinked": ("Unlinked, with the old password, what was linked to the account of", ""),
     "person.sign_in_refused": ("Refused to sign in somebody as", "from {address}"),
     "team.tokens_allowed": ("Let tokens answer questions for people", ""),
     "team.tokens_disallowed": ("Let tokens answer no more questions for people", ""),

@@ -7,10 +7,10 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from teams_app.engine.actors import Actor, person_id_of
+from teams_app.engine.actors import Actor, Door, person_id_of
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.passwords import holds_name
-from teams_app.models import PasswordReset, Person
+from teams_app.models import PasswordReset, Person, SignOnIdentity
 from teams_app.services.sign_ins import record_in_teams
 
 
@@ -50,14 +50,19 @@ def change_password(*, actor: Actor, old: str, new: str, now: datetime) -> None:
     person = Person.objects.select_for_update(no_key=True).get(pk=person_id_of(actor=actor))
     if not is_password_of(person=person, password=old):
         raise InvalidInputError("That is not your password.", suggestion="Type the one that you signed in with.")
-    set_password(person=person, password=new, now=now)
+    set_password(person=person, password=new, door=actor.door, now=now)
     record_in_teams(person_id=person.pk, action="password.changed", door=actor.door, now=now)
 
 
-def set_password(*, person: Person, password: str, now: datetime) -> None:
-    """Inside the caller's transaction. A link for a new password that was not used holds no longer."""
+def set_password(*, person: Person, password: str, door: Door, now: datetime) -> None:
+    """Inside the caller's transaction. What was got by the old one ends with it: links for a new password that were not used,
+    and the accounts of a provider that were linked.
+    """
     require_good_password(username=person.username, password=password)
     person.password = make_password(password)
     person.save(update_fields=["password"])
     unused = PasswordReset.objects.filter(person=person, used_at__isnull=True, withdrawn_at__isnull=True)
     unused.update(withdrawn_at=now)
+    unlinked, _ = SignOnIdentity.objects.filter(person=person).delete()
+    if unlinked:
+        record_in_teams(person_id=person.pk, action="person.unlinked", door=door, now=now)

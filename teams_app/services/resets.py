@@ -65,7 +65,7 @@ def reset_password(*, link: str, password: str, door: Door, now: datetime) -> st
         )
     row.used_at = now
     row.save(update_fields=["used_at"])
-    set_password(person=row.person, password=password, now=now)
+    set_password(person=row.person, password=password, door=door, now=now)
     record_in_teams(person_id=row.person_id, action="password.reset", door=door, now=now)
     return row.person.username
 

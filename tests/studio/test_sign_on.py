@@ -205,6 +205,42 @@ def test_the_link_asks_for_the_password_also_of_who_is_signed_in(house, provider
     assert 'type="password"' in browser.get(answer["Location"]).content.decode()
 
 
+def new_password_by_oneself(house):
+    from django.utils import timezone
+
+    from teams_app.services.passwords import change_password
+
+    change_password(actor=house.bob.actor, old=GOOD, new="another good one", now=timezone.now())
+
+
+def new_password_by_a_link(house):
+    from django.utils import timezone
+
+    from teams_app.engine.actors import Door
+    from teams_app.services.resets import offer_reset, reset_password
+
+    now = timezone.now()
+    offered = offer_reset(actor=house.alice.actor, member_id=house.bob.membership.pk, now=now)
+    reset_password(link=offered.link, password="another good one", door=Door.STUDIO, now=now)
+
+
+@pytest.mark.parametrize("change", [new_password_by_oneself, new_password_by_a_link])
+def test_who_linked_an_account_by_a_password_loses_it_with_that_password(house, client, provider, change):
+    """Whoever knew it once, an owner who made a link too, would be this person for ever, in every team that they join."""
+    give_password(house.bob)
+    provider.claims = {"preferred_username": "mallory"}
+    client.post(go(client, provider)["Location"], {"username": "bob", "password": GOOD})
+    assert is_in(client)
+
+    change(house)
+    later = Client()
+    answer = go(later, provider)
+
+    assert answer["Location"] == "/studio/sign-on/link/"
+    assert not is_in(later)
+    assert "person.unlinked" in audited(house.team)
+
+
 def test_what_is_linked_already_is_not_linked_to_another_account(house, client, provider):
     give_password(house.bob)
     go(client, provider)
