@@ -9,6 +9,7 @@ from django.db.models import F, Q
 
 from teams_app.engine.actors import ActorKind, Door, Role, Scope, TokenScope
 from teams_app.engine.keys import DIGEST_BYTES
+from teams_app.engine.named_requests import ASKED_BYTES
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS, fold_username
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS, DeliveryState, NoticeKind
 
@@ -431,3 +432,16 @@ class AuditHead(models.Model):
 
     def __str__(self) -> str:
         return f"{self.next_number} entries of {self.team_id}"
+
+
+class NamedRequest(models.Model):
+    """A request that its caller has named, so that it is begun once: what it asked for, and its answer, sealed with the name."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    asked = models.BinaryField(max_length=ASKED_BYTES)
+    answer = models.BinaryField(null=True)
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return str(self.id)

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from teams_app import jobs
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
-from teams_app.services import deliveries, mails, storage
+from teams_app.services import deliveries, mails, named_requests, storage
 from teams_app.services.keys import record_expiries
 
 # A round ends by itself after a minute, with the call that it is at.
@@ -41,5 +41,6 @@ def measure_storage() -> int:
 @shared_task(name=jobs.FORGET_DELIVERIES)
 def forget_deliveries() -> int:
     """Returns how many were taken off the record."""
-    actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
-    return deliveries.forget_old(actor=actor, now=timezone.now()) + mails.forget_old(actor=actor, now=timezone.now())
+    actor, now = system_actor(team_id=NO_TEAM, door=Door.TASK), timezone.now()
+    forgotten = deliveries.forget_old(actor=actor, now=now) + mails.forget_old(actor=actor, now=now)
+    return forgotten + named_requests.forget_old(actor=actor, now=now)

@@ -10,7 +10,15 @@ from typing import Any
 
 import msgspec
 
-from teams_app.engine.errors import NOT_RETRYABLE, RETRY_NOW, Retry, RetryKind, WorkrailError, retry_after
+from teams_app.engine.errors import (
+    NOT_RETRYABLE,
+    RETRY_NOW,
+    InvalidInputError,
+    Retry,
+    RetryKind,
+    WorkrailError,
+    retry_after,
+)
 from workrail_site.bodies import LEAST_BYTES_PER_SECOND
 from workrail_site.dialects.tokens import name_token
 from workrail_site.json_rpc import RpcCode
@@ -53,6 +61,12 @@ class UnsupportedMediaTypeError(WorkrailError):
     code = "UNSUPPORTED_MEDIA_TYPE"
 
 
+class NotAcceptableError(WorkrailError):
+    """The client takes no answer of the kind that the door gives."""
+
+    code = "NOT_ACCEPTABLE"
+
+
 class MethodNotAllowedError(WorkrailError):
     """The address exists and does not take this method."""
 
@@ -92,6 +106,12 @@ ERRORS: dict[str, ErrorRow] = {
         status=405,
         mcp=McpForm.PROTOCOL_ERROR,
         json_rpc=RpcCode.METHOD_NOT_FOUND,
+    ),
+    "NOT_ACCEPTABLE": ErrorRow(
+        title="No answer of that kind is given here",
+        status=406,
+        mcp=McpForm.PROTOCOL_ERROR,
+        json_rpc=JsonRpc.INVALID_REQUEST,
     ),
     # A token that cannot be read is a request that cannot; one of another team is the same as one of no row.
     "TOKEN_INVALID_FORMAT": ErrorRow(title="This is no token", status=400),
@@ -164,6 +184,11 @@ ERRORS: dict[str, ErrorRow] = {
         retry=retry_after(ms=1_000),
     ),
     "IDEMPOTENCY_KEY_REUSED": ErrorRow(title="The key names another request", status=422),
+    "REQUEST_UNSETTLED": ErrorRow(
+        title="The request is under way, or broke off",
+        status=409,
+        retry=retry_after(ms=1_000),
+    ),
     "PAYLOAD_TOO_LARGE": ErrorRow(
         title="The request is too large",
         status=413,
@@ -232,6 +257,13 @@ def too_large(*, limit_bytes: int) -> PayloadTooLargeError:
         f"The body is longer than {limit_bytes} bytes.",
         suggestion="Send less, or in parts.",
         details={"maxBytes": limit_bytes},
+    )
+
+
+def broken_off() -> InvalidInputError:
+    return InvalidInputError(
+        "The body broke off before its end, or its chunks are none.",
+        suggestion="Send the whole body, as its length or its chunks say.",
     )
 
 

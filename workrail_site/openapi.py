@@ -20,6 +20,7 @@ from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ResolvedComponent
 
 from teams_app.api.endpoints import Download, Listing, Operation, holds_seen, operation_of
+from teams_app.engine.named_requests import REQUEST_KEY
 from workrail_site import openapi_words
 from workrail_site.admission import TEAM_HEADER
 from workrail_site.errors import PROBLEM_JSON, Problem
@@ -41,7 +42,7 @@ _OF_EVERY_ANSWER = ("RateLimit", "RateLimit-Policy", "X-Request-ID")
 _READ = {
     "If-None-Match": "The ETag of what you have: where nothing has changed the answer is 304",
     "If-Match": "The ETag of what you have read: where it has changed nothing is done, and the answer is 412 or 409",
-    "Idempotency-Key": "A UUID that you make for this one request: again, it is answered what it was",
+    REQUEST_KEY: "A UUID that you make for this one request: again, it is answered what it was",
 }
 _WORD = re.compile(r"[A-Za-z0-9]+")
 
@@ -109,7 +110,9 @@ class EndpointSchema(AutoSchema):
     def _headers_read(self, found: Operation) -> tuple[str, ...]:
         if self._is_tagged(found):
             return ("If-None-Match", *found.headers)
-        return (*(("If-Match",) if self.method != "GET" and holds_seen(self.view, found) else ()), *found.headers)
+        held = ("If-Match",) if self.method != "GET" and holds_seen(self.view, found) else ()
+        named = (REQUEST_KEY,) if found.is_begun_once else ()
+        return (*held, *named, *found.headers)
 
     def _query_parameters(self, found: Operation) -> list[dict[str, Any]]:
         fields = msgspec.structs.fields(found.query)

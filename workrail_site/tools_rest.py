@@ -11,17 +11,17 @@ import msgspec
 from rest_framework.views import APIView
 
 from teams_app.api.endpoints import Call, Shape, operation
+from teams_app.api.named import begin_once
 from teams_app.engine.closest import closest
-from teams_app.engine.errors import InvalidInputError, NotFoundError
+from teams_app.engine.errors import NotFoundError
+from teams_app.engine.named_requests import REQUEST_KEY, read_name
 from workrail_site.dialects.introductions import INTRODUCTIONS
 
 if TYPE_CHECKING:
     from workrail_site.mcp.toolsets import Tool
 
 
-REQUEST_KEY = "Idempotency-Key"
-MAX_REQUEST_KEY_CHARACTERS = 200
-# Tools that begin something and know the name of the request.
+# Tools that begin something and know the name of the request, for as long as there is what they began.
 _NAMED = frozenset({("rail", "start_workflow"), ("navigation", "nav_start")})
 
 
@@ -71,28 +71,26 @@ class ToolView(APIView):
     @operation(
         summary="Call a tool: the body holds its arguments, the answer is its structured content",
         headers=(REQUEST_KEY,),
+        answer=dict[str, Any],
     )
-    def post(self, *, call: Call, dialect: str, tool: str, body: dict[str, Any]) -> dict[str, Any]:
+    def post(self, *, call: Call, dialect: str, tool: str, body: dict[str, Any]) -> msgspec.Raw:
         from workrail_site.mcp.calling import Caller, calls_as  # noqa: PLC0415  see above
 
-        found = _tool(dialect, tool)
-        calls_as(Caller(actor=call.actor, request_key=self._request_key(dialect, found)))
-        return found.reply(body).value
+        found, name = _tool(dialect, tool), read_name(self.request.headers.get(REQUEST_KEY, ""))
+        calls_as(Caller(actor=call.actor, request_key=name))
 
-    def _request_key(self, dialect: str, tool: "Tool") -> str:
-        """Of a tool that may be repeated anyway the key says nothing more. Where it would be lost, it is refused."""
-        key = self.request.headers.get(REQUEST_KEY, "")
-        if len(key) > MAX_REQUEST_KEY_CHARACTERS:
-            raise InvalidInputError(
-                f"The header {REQUEST_KEY} has more than {MAX_REQUEST_KEY_CHARACTERS} characters.",
-                suggestion="Send a UUID that you make for this one request.",
-            )
-        if key and not tool.hints.idempotent and not tool.hints.read_only and (dialect, tool.name) not in _NAMED:
-            raise InvalidInputError(
-                f"{tool.name} does not take {REQUEST_KEY}: called again, it begins something again.",
-                suggestion="Leave the header out, or begin the run with start_workflow of the rail, or nav_start of navigation.",
-            )
-        return key
+        def begin() -> bytes:
+            return msgspec.json.encode(found.reply(body).value)
+
+        if not name or not _is_named_here(dialect, found):
+            return msgspec.Raw(begin())
+        place = f"{dialect} {tool}"
+        return msgspec.Raw(begin_once(actor=call.actor, name=name, place=place, body=body, now=call.now, begin=begin))
+
+
+def _is_named_here(dialect: str, tool: "Tool") -> bool:
+    """A tool that may be repeated anyway needs no name."""
+    return not tool.hints.idempotent and not tool.hints.read_only and (dialect, tool.name) not in _NAMED
 
 
 def _told(tool: "Tool", form: SchemaForm) -> ToolAnswer:

@@ -28,7 +28,6 @@ from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
 MAX_SEARCH_CHARACTERS = 200
-MAX_REQUEST_KEY_CHARACTERS = 200
 
 Handle = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_HANDLE_CHARACTERS)]
 Goal = Annotated[str, msgspec.Meta(max_length=MAX_GOAL_CHARACTERS)]

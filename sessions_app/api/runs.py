@@ -21,7 +21,6 @@ from sessions_app.api.answers import (
     TreeAnswer,
 )
 from sessions_app.api.bodies import (
-    MAX_REQUEST_KEY_CHARACTERS,
     CheckpointBody,
     ContinueBody,
     PreferencesBody,
@@ -40,12 +39,12 @@ from sessions_app.services.moves.beginning import start_run
 from sessions_app.services.moves.speech import Reply, beside, house_speech
 from sessions_app.services.people import gaps, stops
 from teams_app.api.endpoints import Call, operation, read_id
-from teams_app.engine.errors import InvalidInputError, NotFoundError
+from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix
+from teams_app.engine.named_requests import REQUEST_KEY, read_name
 from teams_app.engine.pages import Page
 
 _GAP = re.compile("gap_([0-9a-f]{32})")
-_REQUEST_KEY = "Idempotency-Key"
 
 
 class RunsView(APIView):
@@ -66,11 +65,11 @@ class RunsView(APIView):
         summary="Begin a run of a workflow and be given its first step",
         status=201,
         answer=ReplyAnswer,
-        headers=(_REQUEST_KEY,),
+        headers=(REQUEST_KEY,),
     )
     def post(self, *, call: Call, body: StartBody) -> msgspec.Raw:
         """The header Idempotency-Key names the request: the same key again is answered the run that it began."""
-        beginning = body.beginning(request_key=_read_request_key(self.request.headers.get(_REQUEST_KEY, "")))
+        beginning = body.beginning(request_key=read_name(self.request.headers.get(REQUEST_KEY, "")))
         reply = start_run(
             actor=call.actor, beginning=beginning, now=call.now, entropy=os.urandom, speech=house_speech()
         )
@@ -238,12 +237,3 @@ def _gap(text: str) -> UUID:
     if found is None:
         raise NotFoundError("There is no such gap.", suggestion="List the gaps of the run for their ids.")
     return UUID(hex=found[1])
-
-
-def _read_request_key(text: str) -> str:
-    if len(text) > MAX_REQUEST_KEY_CHARACTERS:
-        raise InvalidInputError(
-            f"The header {_REQUEST_KEY} has more than {MAX_REQUEST_KEY_CHARACTERS} characters.",
-            suggestion="Send a UUID that you make for this one request.",
-        )
-    return text

@@ -23,10 +23,12 @@ from django.utils.http import content_disposition_header
 from rest_framework.request import Request
 
 from teams_app.api.conditional import check_match, is_seen, tag_of
+from teams_app.api.named import begin_once
 from teams_app.api.replica import read_lagging
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError, NotFoundError, UnauthenticatedError
 from teams_app.engine.ids import Prefix, from_text
+from teams_app.engine.named_requests import REQUEST_KEY, read_name
 from teams_app.engine.pages import DEFAULT_LIMIT, MAX_LIMIT, Page, PageRequest, decode_cursor, encode_cursor
 from teams_app.engine.shapes import read_shape
 
@@ -34,8 +36,8 @@ T = TypeVar("T")
 
 _HANDED_IN = frozenset({"self", "call", "body", "query"})
 _IF_MATCH = "If-Match"
-_REQUEST_KEY = "Idempotency-Key"
-_CREATED = 201
+# Of operations that begin something, now or in a while.
+_BEGINS = frozenset({201, 202})
 _NOT_MODIFIED = 304
 _NOT_KEPT = {"Cache-Control": "no-store"}
 
@@ -97,6 +99,11 @@ class Operation:
     headers: tuple[str, ...]
 
     @property
+    def is_begun_once(self) -> bool:
+        """Whether the same Idempotency-Key is answered the same, and begins nothing again. Who reads the header sees to it."""
+        return self.status in _BEGINS and REQUEST_KEY not in self.headers
+
+    @property
     def item(self) -> Any | None:
         """The type of one item, when the answer is a page."""
         return get_args(self.answer)[0] if is_page(self.answer) else None
@@ -121,11 +128,21 @@ def operation(
 
         @functools.wraps(handler)
         def run(view: object, request: Request, **path: str) -> HttpResponseBase:
-            _check_key(described, request)
             _check_seen(view, described, request, path)
             given = _arguments(described, type(view).__qualname__, request)
-            answer = read(handler, view, **given, **path)
-            return _answer(answer, described, type(view).__qualname__, request)
+            name = read_name(request.headers.get(REQUEST_KEY, "")) if described.is_begun_once else ""
+            if not name:
+                answer = read(handler, view, **given, **path)
+                return _answer(answer, described, type(view).__qualname__, request)
+            once = begin_once(
+                actor=actor_of(request),
+                name=name,
+                place=f"{request.method} {request.META['PATH_INFO']}?{request.META.get('QUERY_STRING', '')}",
+                body=request.data,
+                now=timezone.now(),
+                begin=lambda: msgspec.json.encode(handler(view, **given, **path)),
+            )
+            return _answer(msgspec.Raw(once), described, type(view).__qualname__, request)
 
         run.__dict__["operation"] = described
         return run
@@ -178,15 +195,6 @@ def represented_by(view: object) -> tuple[object, Operation] | None:
 def holds_seen(view: object, described: Operation) -> bool:
     """Whether If-Match is held against how the thing stands. Who reads the header is left to do so."""
     return _IF_MATCH not in described.headers and represented_by(view) is not None
-
-
-def _check_key(described: Operation, request: Request) -> None:
-    """A caller who names its request relies on it: where the name would be lost, something would be begun twice."""
-    if described.status == _CREATED and _REQUEST_KEY not in described.headers and _REQUEST_KEY in request.headers:
-        raise InvalidInputError(
-            f"{_REQUEST_KEY} is not kept at this address: called again, it begins something again.",
-            suggestion="Leave the header out, and look whether it is there before you call again.",
-        )
 
 
 def _check_seen(view: object, described: Operation, request: Request, path: dict[str, str]) -> None:

@@ -89,6 +89,19 @@ class RepresentationChangedError(WorkrailError):
     code = "REPRESENTATION_CHANGED"
 
 
+class RequestKeyReusedError(WorkrailError):
+    """The key names a request that asked for something else."""
+
+    code = "IDEMPOTENCY_KEY_REUSED"
+
+
+class RequestUnsettledError(WorkrailError):
+    """The key names a request of which nobody knows yet, or any more, what it came to."""
+
+    code = "REQUEST_UNSETTLED"
+    default_retry = retry_after(ms=1_000)
+
+
 class ForbiddenError(WorkrailError):
     """The actor is known and lacks the role or the scope."""
 

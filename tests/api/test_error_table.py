@@ -88,6 +88,7 @@ def test_every_status_is_one_of_a_refusal():
         403,
         404,
         405,
+        406,
         408,
         409,
         412,

@@ -48,7 +48,7 @@ from sessions_app.services.moves.triggers import trigger_for
 from sessions_app.services.store.appends import Append, NewSession
 from sessions_app.services.store.signing_keys import read_token
 from teams_app.engine.actors import Actor, Permission
-from teams_app.engine.errors import InvalidInputError, NotFoundError, WorkrailError
+from teams_app.engine.errors import InvalidInputError, NotFoundError, RequestKeyReusedError
 from workflows_app.engine import canonical
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Program, Trigger
@@ -57,12 +57,6 @@ from workflows_app.selectors.programs import load_program
 from workflows_app.selectors.workflows import find_published
 
 MAX_TITLE_CHARACTERS = 256
-
-
-class RequestKeyReusedError(WorkrailError):
-    """The key names a request that asked for something else."""
-
-    code = "IDEMPOTENCY_KEY_REUSED"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
