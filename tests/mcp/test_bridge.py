@@ -1,5 +1,6 @@
 """A server elsewhere that is started anew, is busy, or loses its answer: what the bridge does about it."""
 
+import io
 import json
 
 import httpx2
@@ -7,6 +8,8 @@ import pytest
 
 from workrail_site.mcp.messages import RpcError, request_of
 from workrail_site.mcp.stdio.bridge import BridgeTalk, Patience
+from workrail_site.mcp.stdio.command import read_options
+from workrail_site.mcp.stdio.lines import FinishedError, converse
 
 URL = "https://rails.example.com/mcp/rail"
 GREETING = {
@@ -127,3 +130,117 @@ def test_a_message_that_says_its_revision_is_routed_by_its_headers():
         "look",
     )
     assert "mcp-session-id" not in headers
+
+
+# Whatever comes from either side, the conversation goes on.
+
+STREAM = {"content-type": "text/event-stream"}
+OK = {"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-11-25"}}
+ODD_SERVERS = {
+    "no JSON in an event": lambda: httpx2.Response(200, headers=STREAM, content=b"data: nope\n\n"),
+    "a number in an event": lambda: httpx2.Response(200, headers=STREAM, content=b"data: 5\n\n"),
+    "a list in an event": lambda: httpx2.Response(200, headers=STREAM, content=b"data: [1]\n\n"),
+    "an event without data": lambda: httpx2.Response(200, headers=STREAM, content=b": still here\n\n"),
+    "a list": lambda: httpx2.Response(200, json=[OK]),
+    "a page": lambda: httpx2.Response(200, headers={"content-type": "text/html"}, content=b"<html>"),
+    "no JSON": lambda: httpx2.Response(200, content=b'{"jsonrpc":"2.0","id":1,"result":NaN}'),
+    "broken gzip": lambda: httpx2.Response(200, headers={"content-encoding": "gzip"}, content=b"xxxx"),
+    "a redirect": lambda: httpx2.Response(302, headers={"location": "https://elsewhere.example/"}),
+    "a time to wait that is none": lambda: httpx2.Response(429, headers=[(b"retry-after", b"\xb2")]),
+    "an error that is none": lambda: httpx2.Response(200, json={"error": {"code": "x", "message": 5}}),
+    "a session that is no text": lambda: httpx2.Response(200, headers=[(b"mcp-session-id", b"\xfc\xff")], json=OK),
+    "a version that is no text": lambda: httpx2.Response(200, json={**OK, "result": {"protocolVersion": "\u20ac\n"}}),
+    "tools that are none": lambda: httpx2.Response(200, json={**OK, "result": {"tools": 5}}),
+    "odd tools": lambda: httpx2.Response(
+        200, json={**OK, "result": {"tools": [5, {"name": [1]}, {"name": "x", "annotations": [1]}]}}
+    ),
+    "no answer": lambda: httpx2.RemoteProtocolError("broke off"),
+    "an answer that cannot be decoded": lambda: httpx2.DecodingError("broken"),
+    "no address": lambda: httpx2.InvalidURL("none"),
+}
+MODERN_META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+ODD_CLIENTS = [
+    GREETING,
+    {"method": "tools/list"},
+    {"method": "tools/call", "params": {"name": ["x"]}},
+    {"method": "tools/call", "params": {"name": "w\u00f6rk \u20ac", "_meta": MODERN_META}},
+    {"method": "t\u00f6ls\r\nX: y", "params": {"_meta": {next(iter(MODERN_META)): "2026\r\nX: y"}}},
+    {"method": "resources/read", "params": {"uri": {"a": 1}, "_meta": MODERN_META}},
+    {"method": "shutdown"},
+]
+
+
+@pytest.mark.parametrize("behaviour", ODD_SERVERS.values(), ids=ODD_SERVERS)
+def test_whatever_either_side_says_the_conversation_goes_on_to_its_end(behaviour, capsys):
+    def handle(_request):
+        said = behaviour()
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    http = httpx2.Client(transport=httpx2.MockTransport(handle))
+    talk = BridgeTalk(http, URL, patience=Patience(seconds=1, pause=lambda _seconds: None))
+    lines = [json.dumps({"jsonrpc": "2.0", "id": n, **each}) for n, each in enumerate(ODD_CLIENTS)]
+    sink = io.BytesIO()
+
+    status = converse(source=io.BytesIO("\n".join(lines).encode()), sink=sink, talk=talk, max_bytes=100_000)
+
+    answers = [json.loads(line) for line in sink.getvalue().splitlines()]
+    assert [answer["id"] for answer in answers] == [each.get("id", n) for n, each in enumerate(ODD_CLIENTS)]
+    assert (status, answers[-1]["result"]) == (0, None)
+    assert not [answer for answer in answers if answer.get("error", {}).get("code") == -32603]
+    assert capsys.readouterr().err == ""
+
+
+def test_an_event_of_several_lines_is_one_message():
+    event = b'event: message\r\nid: 7\r\ndata: {"jsonrpc":"2.0","id":1,\r\ndata: "result":{"a":1}}\r\n\r\n'
+    http = httpx2.Client(
+        transport=httpx2.MockTransport(lambda _request: httpx2.Response(200, headers=STREAM, content=event))
+    )
+    talk = BridgeTalk(http, URL, patience=Patience(seconds=1, pause=lambda _seconds: None))
+
+    assert talk.answer(asked("tools/list")) == {"a": 1}
+
+
+def test_a_name_that_no_header_holds_is_sent_as_the_protocol_writes_it():
+    far = Far()
+    far.talk().answer(asked("tools/call", name="w\u00f6rk", _meta=MODERN_META))
+
+    (_method, headers) = far.heard[0]
+    assert headers["mcp-name"] == "=?base64?d8O2cms=?="
+
+
+class Defective:
+    """A talk with a defect in it."""
+
+    def takes_batches(self):
+        return True
+
+    def notice(self, request):
+        raise ZeroDivisionError
+
+    def answer(self, request):
+        if request.method == "shutdown":
+            raise FinishedError
+        raise ZeroDivisionError
+
+
+def test_a_defect_is_told_and_the_conversation_goes_on(capsys):
+    lines = b'{"jsonrpc":"2.0","id":1,"method":"a"}\n{"jsonrpc":"2.0","method":"b"}\n{"jsonrpc":"2.0","id":2,"method":"shutdown"}\n'
+    sink = io.BytesIO()
+
+    assert converse(source=io.BytesIO(lines), sink=sink, talk=Defective(), max_bytes=1000) == 0
+
+    first, last = [json.loads(line) for line in sink.getvalue().splitlines()]
+    assert (first["id"], first["error"]["code"], last["result"]) == (1, -32603, None)
+    assert "ZeroDivisionError" not in json.dumps(first)
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("url", ["", "nonsense", "ftp://x/y", "http://", "http://[", "http://localhost:99999/mcp"])
+def test_what_is_no_address_is_refused_at_once(url, capsys):
+    with pytest.raises(SystemExit) as ended:
+        read_options(["--url", url])
+
+    assert ended.value.code == 2
+    assert "no http or https address" in capsys.readouterr().err

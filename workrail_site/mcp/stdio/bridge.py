@@ -1,15 +1,15 @@
 """`mcp --url …`: a server elsewhere, for a client that only starts processes. Its restarts are waited for here."""
 
+import base64
 import contextlib
 import random
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
-import orjson
 
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.messages import Json, Request, RpcError, parse, written
@@ -85,8 +85,8 @@ class BridgeTalk:
 
     def _remember(self, greeting: Json, response: httpx2.Response, result: Any) -> None:
         self._greeting = greeting
-        self._session = response.headers.get(_SESSION, "")
-        self._version = str(result.get("protocolVersion", "")) if isinstance(result, dict) else ""
+        self._session = _sendable(response.headers.get(_SESSION, ""))
+        self._version = _sendable(result.get("protocolVersion", "")) if isinstance(result, dict) else ""
 
     def _exchange(self, request: Request) -> httpx2.Response:
         response = self._send(request.body, may_repeat=self._may_repeat(request))
@@ -104,7 +104,7 @@ class BridgeTalk:
     def _may_repeat(self, request: Request) -> bool:
         """Whether it does no harm when the server has done it already and its answer was lost."""
         name = request.params.get("name") if isinstance(request.params, dict) else None
-        return request.method != "tools/call" or name in self._repeatable
+        return request.method != "tools/call" or (isinstance(name, str) and name in self._repeatable)
 
     def _send(self, body: Json, *, may_repeat: bool) -> httpx2.Response:
         """Tried again where the server did not take it up, or where taking it up twice is the same."""
@@ -126,7 +126,7 @@ class BridgeTalk:
             return self._http.post(self._url, content=written(body), headers=self._headers(body))
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             return f"{self._url} does not answer: {error}"
-        except httpx2.TransportError as error:
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
             failure = f"The answer of {self._url} was lost: {error}"
         if not may_repeat:
             raise _lost(f"{failure}. It may have been done: look where the run stands before you repeat it.")
@@ -140,8 +140,8 @@ class BridgeTalk:
         if isinstance(said, str):
             method = str(body.get("method", ""))
             name = params.get(_NAMED_BY[method]) if method in _NAMED_BY and isinstance(params, dict) else None
-            routing = {"MCP-Protocol-Version": said, "Mcp-Method": method}
-            return routing | ({"Mcp-Name": str(name)} if name is not None else {})
+            routing = {"MCP-Protocol-Version": in_header(said), "Mcp-Method": in_header(method)}
+            return routing | ({"Mcp-Name": in_header(str(name))} if name is not None else {})
         session = {_SESSION: self._session} if self._session else {}
         return session | ({"MCP-Protocol-Version": self._version} if self._version else {})
 
@@ -162,27 +162,60 @@ def _result_of(response: httpx2.Response) -> Any:
 
 
 def _message_of(response: httpx2.Response) -> Any:
-    """Of a stream of events, the last message that answers."""
+    """Of a stream of events, the last message that answers. What cannot be read is none."""
     if not response.headers.get("content-type", "").startswith("text/event-stream"):
-        try:
-            return parse(response.content)
-        except RpcError:
-            return None
-    said = [line.removeprefix("data:").strip() for line in response.text.splitlines() if line.startswith("data:")]
-    messages = [orjson.loads(text) for text in said if text]
-    return next((each for each in reversed(messages) if "result" in each or "error" in each), None)
+        return _read(response.content)
+    messages = [_read(event.encode("utf-8", "replace")) for event in _events(response.text)]
+    answers = [each for each in messages if isinstance(each, dict) and ("result" in each or "error" in each)]
+    return answers[-1] if answers else None
+
+
+def _read(data: bytes) -> Any:
+    try:
+        return parse(data)
+    except RpcError:
+        return None
+
+
+def _events(text: str) -> Iterator[str]:
+    """The data of each event, which may stand in several lines."""
+    for event in text.replace("\r\n", "\n").split("\n\n"):
+        lines = [
+            line.removeprefix("data:").removeprefix(" ") for line in event.splitlines() if line.startswith("data:")
+        ]
+        if lines:
+            yield "\n".join(lines)
+
+
+def in_header(text: str) -> str:
+    """As 2026-07-28 writes into a header what no header can hold as it is."""
+    if text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?base64?"):
+        return text
+    return f"=?base64?{base64.b64encode(text.encode('utf-8', 'replace')).decode()}?="
+
+
+def _sendable(said: object) -> str:
+    """What the server has said, where it can be said to it again."""
+    return said if isinstance(said, str) and said.isascii() and said.isprintable() else ""
 
 
 def _repeatable(result: Any) -> frozenset[str]:
     """The tools that say of themselves that calling them twice is the same as once."""
-    tools = result.get("tools", ()) if isinstance(result, dict) else ()
-    hints = ((tool.get("name", ""), tool.get("annotations") or {}) for tool in tools)
-    return frozenset(name for name, said in hints if said.get("idempotentHint") or said.get("readOnlyHint"))
+    tools = result.get("tools") if isinstance(result, dict) else None
+    named = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    hints = ((tool.get("name"), tool.get("annotations")) for tool in named)
+    return frozenset(
+        name for name, said in hints if isinstance(name, str) and isinstance(said, dict) and _is_harmless(said)
+    )
+
+
+def _is_harmless(said: Mapping[str, Any]) -> bool:
+    return bool(said.get("idempotentHint") or said.get("readOnlyHint"))
 
 
 def _asked_pause(found: httpx2.Response | str, *, default: float) -> float:
     said = found.headers.get("retry-after", "") if isinstance(found, httpx2.Response) else ""
-    return float(said) if said.isdigit() else default
+    return float(said) if said.isascii() and said.isdigit() else default
 
 
 def _given_up(found: httpx2.Response | str) -> httpx2.Response:

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import BinaryIO
+from urllib.parse import urlsplit
 
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.mcp.stdio.lines import converse
@@ -18,11 +19,24 @@ TEXT, BOTH = "text", "both"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--dialect", choices=sorted(INTRODUCTIONS), help="serve this dialect from the local database")
-    where.add_argument("--url", help="pass everything on to a server, for example https://rails.example.com/mcp/rail")
+    where.add_argument(
+        "--url", type=_address, help="pass everything on to a server, for example https://rails.example.com/mcp/rail"
+    )
     parser.add_argument(
         "--reply", choices=[BOTH, TEXT], default=BOTH, help="text: leave the JSON form of replies out (default: both)"
     )
     parser.epilog = f"The agent key comes from the environment: {KEY_VARIABLE}=wr_key_…"
+
+
+def _address(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        is_one = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_one = False
+    if not is_one:
+        raise argparse.ArgumentTypeError(f"{text!r} is no http or https address of a server")
+    return text
 
 
 def read_options(arguments: Sequence[str]) -> argparse.Namespace:

@@ -1,6 +1,7 @@
 """A conversation by lines: one message each, answered in their order, until the client leaves."""
 
 import contextlib
+import traceback
 from collections.abc import Iterator
 from typing import Any, BinaryIO, Protocol
 
@@ -112,3 +113,7 @@ def _one(message: Any, talk: Talk) -> tuple[Json | None, int | None]:
         return answered(request_id, end.result), 0
     except FatalError as end:
         return failed(request_id, end.error), 1
+    except Exception:  # noqa: BLE001  the outermost: a defect is told to whoever reads the log, and the conversation goes on
+        traceback.print_exc()
+        error = RpcError(RpcCode.INTERNAL, {"details": "A defect; the standard error of the server says more."})
+        return None if request_id is None else failed(request_id, error), None
