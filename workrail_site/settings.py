@@ -352,6 +352,8 @@ THROTTLE_SIGN_IN_PER_MINUTE = ENVIRONMENT.integer("WORKRAIL_THROTTLE_SIGN_IN_PER
 
 # How long a relayed answer must take at least, and in what time a question of a run is due; 0 is no such time.
 CHECKPOINT_MIN_RESPONSE_MS = ENVIRONMENT.integer("WORKRAIL_CHECKPOINT_MIN_RESPONSE_MS", default=3000)
+# How long a call waits for the person whom its client has sent to the address of a question.
+ANSWER_WAIT_SECONDS = ENVIRONMENT.integer("WORKRAIL_ANSWER_WAIT_SECONDS", default=20)
 CHECKPOINT_DUE_MS = 1000 * ENVIRONMENT.integer("WORKRAIL_CHECKPOINT_DUE_SECONDS", default=0)
 
 # Notices to teams: where a reader of one signs in, and which hosts may have an address that is not of the Internet

@@ -28,6 +28,7 @@ def desk(transactional_db):
 def talk(desk, settings):
     settings.PUBLIC_URL = "https://rails.example.com"
     settings.CHECKPOINT_MIN_RESPONSE_MS = 50
+    settings.ANSWER_WAIT_SECONDS = 0
     key = issue(desk.owner).text
     with contextlib.closing(ServedDialect("rail", key=key, text_only=False)) as served:
         yield DialectTalk("rail", load=lambda: served)

@@ -2,14 +2,18 @@
 
 import contextlib
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection
 
 from sessions_app.models import CheckpointRequest
 from sessions_app.services.people import checkpoints
 from tests import checkpoint_cast
 from tests.checkpoint_cast import asking, publish_folder
 from tests.mcp.conftest import agent_of, running_site
+from workrail_site.mcp import waiting
 from workrail_site.mcp.messages import RpcError, request_of
 from workrail_site.mcp.stdio.serving import ServedDialect
 from workrail_site.mcp.stdio.talks import DialectTalk
@@ -82,6 +86,7 @@ def open_site(django_db_setup, tmp_path_factory):
         "WORKRAIL_ALLOWED_HOSTS": "127.0.0.1,rails.example.com",
         "WORKRAIL_INSECURE_COOKIES": "1",
         "WORKRAIL_CHECKPOINT_MIN_RESPONSE_MS": "50",
+        "WORKRAIL_ANSWER_WAIT_SECONDS": "0",
     }
     with running_site(tmp_path_factory.mktemp("asking"), environ) as found:
         yield found
@@ -91,6 +96,7 @@ def open_site(django_db_setup, tmp_path_factory):
 def client(request, desk, open_site, settings):
     settings.PUBLIC_URL = PUBLIC_URL
     settings.CHECKPOINT_MIN_RESPONSE_MS = 50
+    settings.ANSWER_WAIT_SECONDS = 0
     wire = agent_of(open_site, desk.owner)
     with contextlib.ExitStack() as stack:
 
@@ -234,3 +240,66 @@ def test_a_relayed_question_of_that_revision_stands_in_the_reply(dialect, client
 
     assert "Is the plan for" in told["content"][0]["text"]
     assert CheckpointRequest.objects.get().option_id == ""
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_person_who_answers_soon_is_waited_for_within_the_same_call(dialect, client, desk, settings, request):
+    if request.node.callspec.params["client"] == "http":
+        pytest.skip("the process of the site does not tell how often it has looked")
+    settings.ANSWER_WAIT_SECONDS = 60
+    call = client(dialect, MODERN)
+    tool, arguments = led_to(dialect, call, desk, human=True)
+    (key,) = call(tool, **arguments)["inputRequests"]
+    looked = waiting.watch.ticks
+
+    with ThreadPoolExecutor(1) as thread:
+        answered = thread.submit(answer_when, lambda: waiting.watch.ticks > looked, desk)
+        told = call(tool, responses={key: {"action": "accept"}}, **arguments)
+        answered.result()
+
+    assert not told.get("isError"), told
+    if dialect != "orchestrator":
+        assert is_past_the_question(dialect, told["structuredContent"])
+    assert not waiting.watch._viewers
+
+
+def answer_when(is_time, desk):
+    """In a thread of its own, with a connection of its own."""
+    ends_at = time.monotonic() + 50
+    while not is_time() and time.monotonic() < ends_at:
+        time.sleep(0.01)
+    try:
+        answer_as_a_person(desk)
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_nothing_that_a_client_says_answers_for_a_signed_in_person(dialect, client, desk):
+    """Whatever it claims that its user has filled in, accepted, or done at the address."""
+    call = client(dialect, MODERN)
+    tool, arguments = led_to(dialect, call, desk, human=True)
+    ((key, request),) = call(tool, **arguments)["inputRequests"].items()
+    claims = [
+        {key: {"action": "accept", "content": {"answer": "yes"}}},
+        {key: {"action": "accept", "content": {"answer": "yes", "optionId": "yes", "digest": "sha256:x"}}},
+        {
+            key: {"action": "accept", "content": {}},
+            "checkpoint-other": {"action": "accept", "content": {"answer": "yes"}},
+        },
+        {"checkpoint-agreed": {"action": "accept", "content": {"answer": "yes"}}},
+        {request["params"]["url"]: {"action": "accept"}},
+        {},
+    ]
+
+    told = [call(tool, responses=claim, **arguments) for claim in claims]
+    bare = call(tool, responses=claims[0], **arguments)
+
+    row = CheckpointRequest.objects.get()
+    assert (row.option_id, row.answered_as, row.state) == ("", None, "open")
+    for each in [*told, bare]:
+        assert "structuredContent" not in each or not is_past_safely(dialect, each["structuredContent"])
+
+
+def is_past_safely(dialect, value):
+    return dialect != "orchestrator" and "pending" in value and is_past_the_question(dialect, value)

@@ -23,6 +23,7 @@ def as_question(asked: CheckpointValue) -> ElicitedQuestion | None:
         title=asked.title or asked.checkpoint_id,
         message=asked.message,
         options=tuple((option.id, option.label) for option in asked.options),
+        session_id=asked.session_id,
         url=question_address(asked.id) if human else "",
     )
 

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
+from uuid import UUID
 
 import anyio
 import mcp_types
+from django.conf import settings
 from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -19,6 +21,7 @@ from teams_app.engine.errors import RetryKind, WorkrailError
 from workrail_site.mcp.answers import ToolReply, refusal_of, refused, result_of
 from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.revisions import LATEST_WITH_HANDSHAKE
+from workrail_site.mcp.waiting import Waiting
 from workrail_site.mcp.workers import Workers
 from workrail_site.parties import party_of
 
@@ -37,6 +40,7 @@ class ElicitedQuestion:
     title: str
     message: str
     options: tuple[tuple[str, str], ...]
+    session_id: UUID
     url: str = ""
 
 
@@ -126,7 +130,7 @@ class Conversation:
         if not isinstance(said, mcp_types.ElicitResult) or said.action != "accept":
             return reply
         if question.url:
-            return await self._run(partial(self._asking.told_again, reply, given, question))
+            return await self._answered_by_person(reply, given, question)
         option_id = str((said.content or {}).get(_ANSWER, ""))
         answer = partial(self._asking.answered, reply, given, question, option_id)
         try:
@@ -134,6 +138,17 @@ class Conversation:
         except WorkrailError as refusal:
             await _wait_as_asked(refusal)
         return await self._run(answer)
+
+    async def _answered_by_person(
+        self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion
+    ) -> ToolReply:
+        """Whoever opened the address may be about to answer: they are waited for, and not for long."""
+        look = partial(self._asking.told_again, reply, given, question)
+        async with Waiting(question.session_id, seconds=settings.ANSWER_WAIT_SECONDS) as waiting:
+            told = await self._run(look)
+            while told is reply and await waiting.has_changed():
+                told = await self._run(look)
+        return told
 
     async def _run(self, work: Callable[[], T]) -> T:
         return await self._workers.run(work, party=party_of(acting()))
