@@ -23,7 +23,7 @@ class BodyTooSlowError(Exception):
 
 
 class ClientGoneError(Exception):
-    """The client left before it had sent its request."""
+    """The client left before it had sent its request, or what came was no body of HTTP: servers tell both alike."""
 
 
 async def read_body(receive: Receive, *, max_bytes: int, patience_seconds: float = PATIENCE_SECONDS) -> bytes:

@@ -111,7 +111,7 @@ ERRORS: dict[str, ErrorRow] = {
         title="No answer of that kind is given here",
         status=406,
         mcp=McpForm.PROTOCOL_ERROR,
-        json_rpc=JsonRpc.INVALID_REQUEST,
+        json_rpc=RpcCode.INVALID_REQUEST,
     ),
     # A token that cannot be read is a request that cannot; one of another team is the same as one of no row.
     "TOKEN_INVALID_FORMAT": ErrorRow(title="This is no token", status=400),

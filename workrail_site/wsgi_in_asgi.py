@@ -23,6 +23,7 @@ from workrail_site.bodies import (
     Scope,
     read_body,
 )
+from workrail_site.errors import broken_off
 from workrail_site.lanes import REFUSAL_SECONDS, ThreadLanes
 
 Send = Callable[[Message], Awaitable[None]]
@@ -97,6 +98,7 @@ class WsgiInAsgi:
         try:
             environ = await self._environ(scope, receive)
         except ClientGoneError:
+            await _refuse(scope, broken_off(), send)
             return
         reply = _Reply(send=send, loop=asyncio.get_running_loop(), stopper=self._stopper)
         lanes = self._lane_apart if scope["path"] in self._apart else self._lanes
@@ -104,8 +106,7 @@ class WsgiInAsgi:
         try:
             rest = await _watched(lanes.run(self._parties.of(scope), work), scope, receive, reply)
         except WorkrailError as error:
-            for message in early.refusal(scope, error):
-                await send(message)
+            await _refuse(scope, error, send)
             return
         self._parties.learn(scope, environ.get(ACTOR))
         if reply.start.get("status") == _TOO_MANY:
@@ -123,6 +124,11 @@ class WsgiInAsgi:
             return {**_environ(scope, b""), BODY_TOO_LARGE: True}
         except BodyTooSlowError:
             return {**_environ(scope, b""), BODY_TOO_SLOW: True}
+
+
+async def _refuse(scope: Scope, error: WorkrailError, send: Send) -> None:
+    for message in early.refusal(scope, error):
+        await send(message)
 
 
 async def _watched(answer: Awaitable[bytes], scope: Scope, receive: Receive, reply: "_Reply") -> bytes:

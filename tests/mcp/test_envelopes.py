@@ -13,16 +13,42 @@ def message(**fields):
     return json.dumps({"jsonrpc": "2.0", "id": 7, "method": "tools/list"} | fields)
 
 
-NO_JSON = [b"", b"{", b"\xff", b"[" * 100_000, b'{"jsonrpc": NaN}']
+NO_JSON = [
+    b"",
+    b"{",
+    b"\xff",
+    b"[" * 100_000,
+    b'{"jsonrpc": NaN}',
+    b"\xef\xbb\xbf" + b'{"jsonrpc": "2.0", "id": 7, "method": "ping"}',
+    '{"jsonrpc": "2.0", "id": 7, "method": "ping"}'.encode("utf-16"),
+    b'{"jsonrpc": "2.0", "id": 7, "method": "prompts/get", "params": {"name": "\\uD800"}}',
+    b'{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"\\udc00": 1}}',
+]
 NO_REQUEST = ["1", '"x"', "null", "[]", "{}", message(jsonrpc="1.0"), message(jsonrpc=2), message(method=5)]
-NO_ID = [message(id=wrong) for wrong in (None, 1.5, 1.0, True, False, [1], {}, 10**30)]
+NO_ID = [message(id=wrong) for wrong in ("\udc00", None, 1.5, 1.0, True, False, [1], {}, 10**30)]
 NO_PARAMS = [message(params=wrong) for wrong in ([], [1], "x", 5)]
-LIBRARIES = ("pydantic", "validation error", "JSONRPCRequest", "input_value", "Input should be", "Traceback")
+HALF_AN_ANSWER = [
+    '{"jsonrpc": "2.0", "result": {}}',
+    '{"jsonrpc": "2.0", "id": 7, "error": "x"}',
+    '{"jsonrpc": "2.0", "id": 7, "error": {"code": "x", "message": "y"}}',
+    '{"jsonrpc": "2.0", "id": 7, "result": {}, "error": {"code": 1, "message": "x"}}',
+]
+LIBRARIES = (
+    "hex escape",
+    "at line 1",
+    "pydantic",
+    "validation error",
+    "JSONRPCRequest",
+    "input_value",
+    "Input should be",
+    "Traceback",
+)
 
 
 @pytest.mark.parametrize("version", [HANDSHAKE, MODERN, "2024-11-05", None])
 @pytest.mark.parametrize(
-    ("bodies", "code"), [(NO_JSON, PARSE), (NO_REQUEST, REQUEST), (NO_ID, REQUEST), (NO_PARAMS, PARAMS)]
+    ("bodies", "code"),
+    [(NO_JSON, PARSE), (NO_REQUEST, REQUEST), (NO_ID, REQUEST), (NO_PARAMS, PARAMS), (HALF_AN_ANSWER, REQUEST)],
 )
 def test_what_is_no_message_is_refused_by_its_number_in_plain_words(wire, bodies, code, version):
     for body in bodies:
@@ -34,7 +60,7 @@ def test_what_is_no_message_is_refused_by_its_number_in_plain_words(wire, bodies
         assert error["data"]["code"] == "VALIDATION_ERROR"
         assert error["data"]["details"]["suggestion"]
         assert not [word for word in LIBRARIES if word in response.text]
-        assert response.json()["id"] == (7 if bodies is NO_PARAMS else None) or bodies is NO_REQUEST
+        assert response.json()["id"] == (7 if bodies is NO_PARAMS else None) or bodies in (NO_REQUEST, HALF_AN_ANSWER)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +79,48 @@ def test_no_answer_speaks_the_language_of_our_libraries(wire, method, params, ve
     assert not [word for word in LIBRARIES if word in response.text]
 
 
-def test_answers_and_notifications_are_messages_too(wire):
-    for body in (b'{"jsonrpc":"2.0","id":1,"result":{}}', b'{"jsonrpc":"2.0","method":"notifications/initialized"}'):
-        assert wire.post(body, **{"MCP-Protocol-Version": HANDSHAKE}).status_code == 202
+MESSAGES = [
+    b'{"jsonrpc":"2.0","id":1,"result":{}}',
+    b'{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"no"}}',
+    b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}',
+    b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+    b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":[1]}}',
+    b'{"jsonrpc":"2.0","method":"notifications/nothing"}',
+]
+
+
+@pytest.mark.parametrize("body", MESSAGES)
+@pytest.mark.parametrize("version", [HANDSHAKE, MODERN, "2024-11-05", None])
+def test_answers_and_notifications_are_messages_too(wire, body, version):
+    taken = wire.post(body, **{"MCP-Protocol-Version": version})
+
+    assert (taken.status_code, taken.content) == (202, b"")
+
+
+UNREADABLE = [
+    ({}, "params.name is required"),
+    ({"name": 5}, "params.name is not of the right kind"),
+    ({"name": "list_workflows", "arguments": []}, "params.arguments is not of the right kind"),
+    ({"name": "list_workflows", "arguments": "{}"}, "params.arguments is not of the right kind"),
+]
+
+
+@pytest.mark.parametrize(("params", "details"), UNREADABLE)
+def test_parameters_that_cannot_be_read_are_named(wire, params, details):
+    one = json.loads(message(method="tools/call", params=params))
+    alone = wire.post(json.dumps(one).encode(), **{"MCP-Protocol-Version": HANDSHAKE}).json()
+    (among_others,) = wire.post(json.dumps([one]).encode(), **{"MCP-Protocol-Version": "2025-03-26"}).json()
+
+    assert alone["error"] == among_others["error"]
+    assert (alone["error"]["code"], alone["error"]["data"]) == (PARAMS, {"details": details})
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, MODERN, "2024-11-05", None, "2025-11-25"])
+@pytest.mark.parametrize("argument", [{"query": "half \ud800"}, {"\udfff": 1}])
+def test_half_a_character_in_an_argument_is_told_by_the_tool(wire, version, argument):
+    body = wire.message("tools/call", {"name": "resume_session", "arguments": argument}, version)
+    routing = {"Mcp-Method": "tools/call", "Mcp-Name": "resume_session", "MCP-Protocol-Version": version}
+    told = wire.post(json.dumps(body).encode(), **routing).json()
+
+    assert told["result"]["isError"], told
+    assert told["result"]["structuredContent"]["code"] == "VALIDATION_ERROR"

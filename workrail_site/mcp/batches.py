@@ -10,7 +10,7 @@ from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.envelopes import NoMessageError, refuse_message
 from workrail_site.mcp.exchange import answer_one
 from workrail_site.mcp.messages import Json, RpcError, failed, request_of, usable_id
-from workrail_site.mcp.revisions import BATCHES
+from workrail_site.mcp.revisions import BATCHES, VERSION_HEADER
 from workrail_site.wsgi_in_asgi import Send
 
 MAX_MESSAGES = 100
@@ -23,7 +23,7 @@ def is_batch(scope: Scope) -> bool:
     """Of that revision, which has no header to say so: a client that says nothing is taken to speak it."""
     if scope["method"] != "POST" or scope["workrail.body"].lstrip()[:1] != b"[":
         return False
-    said = next((value for name, value in scope["headers"] if name == b"mcp-protocol-version"), BATCHES.encode())
+    said = next((value for name, value in scope["headers"] if name == VERSION_HEADER), BATCHES.encode())
     return bool(said == BATCHES.encode())
 
 

@@ -34,7 +34,14 @@ from workrail_site.bodies import (
     Scope,
     read_body,
 )
-from workrail_site.errors import ERRORS, MethodNotAllowedError, PayloadTooLargeError, retry_after_seconds, too_slow
+from workrail_site.errors import (
+    ERRORS,
+    MethodNotAllowedError,
+    PayloadTooLargeError,
+    broken_off,
+    retry_after_seconds,
+    too_slow,
+)
 from workrail_site.header_budget import find_excess
 from workrail_site.lanes import REFUSAL_SECONDS
 from workrail_site.mcp.answers import protocol_error, refusal_of
@@ -49,6 +56,11 @@ from workrail_site.wsgi_in_asgi import AsgiApplication, Send
 log = structlog.get_logger("workrail.request")
 
 REPLY_HEADER = "workrail-reply"
+# By them it is decided who is let in, and how a message is read.
+_DECISIVE = frozenset({
+    "authorization", "content-type", "host", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id", "origin",
+    REPLY_HEADER,
+})  # fmt: skip
 TEXT_ONLY = "text"
 _BOTH = "both"
 _UNAUTHORIZED = 401
@@ -76,8 +88,6 @@ class AdmittingDoor:
         answer = _Answer(send, request_id)
         try:
             await self._admit(scope, headers, receive, answer)
-        except ClientGoneError:
-            return
         except Exception as error:  # noqa: BLE001  the outermost: what fails is a refusal, logged when it is a defect
             refusal = refusal_of(error)
             if isinstance(refusal, RateLimitedError):
@@ -102,6 +112,7 @@ class AdmittingDoor:
         excess = find_excess(scope)
         if excess is not None:
             raise excess
+        _check_once(scope, headers)
         _check_host(headers)
         _check_origin(scope, headers)
         _check_transport(scope, headers)
@@ -158,6 +169,8 @@ async def _read_body(receive: Receive) -> bytes:
         return await read_body(receive, max_bytes=settings.MAX_BODY_BYTES)
     except BodyTooSlowError:
         raise too_slow() from None
+    except ClientGoneError:
+        raise broken_off() from None
     except BodyTooLargeError:
         raise PayloadTooLargeError(
             f"The request has more than {settings.MAX_BODY_BYTES} bytes.",
@@ -178,6 +191,16 @@ def _replaying(body: bytes, receive: Receive) -> Receive:
 
 def _headers_of(scope: Scope) -> Headers:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+
+
+def _check_once(scope: Scope, headers: Headers) -> None:
+    """Of two that decide, whoever stands before this server may have gone by the other one."""
+    if len(headers) == len(scope["headers"]):
+        return
+    names = [name.decode("latin-1").lower() for name, _value in scope["headers"]]
+    twice = sorted(name for name in _DECISIVE if names.count(name) > 1)
+    if twice:
+        raise InvalidInputError(f"The header {twice[0]} stands twice.", suggestion="Send it once.")
 
 
 def _check_host(headers: Headers) -> None:

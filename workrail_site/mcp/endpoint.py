@@ -9,8 +9,9 @@ from workrail_site.bodies import Receive, Scope
 from workrail_site.errors import MethodNotAllowedError
 from workrail_site.mcp.batches import answer_batch, is_batch
 from workrail_site.mcp.declared import remembering
-from workrail_site.mcp.envelopes import is_refused
+from workrail_site.mcp.envelopes import is_settled
 from workrail_site.mcp.exchange import answer_tool_call, read_tool_call
+from workrail_site.mcp.media import check_media
 from workrail_site.mcp.toolsets import DialectServer
 from workrail_site.mcp.workers import Workers
 from workrail_site.wsgi_in_asgi import Send
@@ -48,9 +49,11 @@ class McpEndpoint:
         call = read_tool_call(scope)
         if call is not None:
             await answer_tool_call(server=self._server, call_tool=self._call_tool, call=call, send=send)
-        elif is_batch(scope):
+            return
+        check_media(scope)
+        if is_batch(scope):
             await answer_batch(server=self._server, scope=scope, send=send)
-        elif not await is_refused(scope, send):
+        elif not await is_settled(scope, send):
             await self._stateless.handle_request(scope, receive, remembering(scope, send))
 
 

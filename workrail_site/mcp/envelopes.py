@@ -2,18 +2,21 @@
 request whose id it cannot read for a notification that nobody waits for.
 """
 
-import json
 from typing import Any
 
 import orjson
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.bodies import Scope
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import protocol_error
+from workrail_site.mcp.messages import Json, is_id, is_whole, read_json
+from workrail_site.mcp.revisions import VERSION_HEADER
 from workrail_site.wsgi_in_asgi import Send
 
 _BAD_REQUEST = 400
+_ACCEPTED = 202
 _HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
 _SUGGESTION = (
     'Send one object: {"jsonrpc": "2.0", "id": <text or whole number>, "method": "…", "params": {…}}. '
@@ -31,16 +34,24 @@ class NoMessageError(Exception):
         self.request_id = request_id
 
 
-def check_message(body: bytes) -> None:
+def check_message(body: bytes) -> Json:
     """Raises NoMessageError for what is no request, no notification and no answer."""
-    message = _parsed(body)
+    try:
+        message = read_json(body)
+    except ValueError:
+        raise NoMessageError(RpcCode.PARSE_ERROR, "The body is not JSON in UTF-8.") from None
     if not isinstance(message, dict):
         raise NoMessageError(RpcCode.INVALID_REQUEST, "The body is not one JSON object.")
-    if "id" in message and not _is_id(message["id"]):
+    if "id" in message and not is_id(message["id"]) and not _is_unnamed_failure(message):
         raise NoMessageError(RpcCode.INVALID_REQUEST, "The id is neither text nor a whole number.")
     fault = _fault_of(message)
     if fault is not None:
         raise NoMessageError(*fault, message.get("id"))
+    return message
+
+
+def is_answer(message: Json) -> bool:
+    return "method" not in message
 
 
 async def refuse_message(error: NoMessageError, *, send: Send) -> None:
@@ -51,39 +62,52 @@ async def refuse_message(error: NoMessageError, *, send: Send) -> None:
     await send({"type": "http.response.body", "body": orjson.dumps(body)})
 
 
-async def is_refused(scope: Scope, send: Send) -> bool:
-    """Whether the body was no message; whoever sent it has been told then."""
+async def is_settled(scope: Scope, send: Send) -> bool:
+    """Whether nothing is left to do: the body was no message, and whoever sent it has been told, or it was an answer. This
+    server asks nothing of its clients while they wait, so an answer is taken and passed over.
+    """
     try:
-        check_message(scope["workrail.body"])
+        message = check_message(scope["workrail.body"])
+        _check_whole(scope, message)
     except NoMessageError as error:
         await refuse_message(error, send=send)
+        return True
+    if is_answer(message):
+        await send({"type": "http.response.start", "status": _ACCEPTED, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
         return True
     return False
 
 
-def _parsed(body: bytes) -> Any:
-    """A lone surrogate is no reason to refuse the whole message here: the tool that is called names the argument."""
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        pass
-    try:
-        return json.loads(body, parse_constant=int)
-    except (ValueError, RecursionError):
-        raise NoMessageError(RpcCode.PARSE_ERROR, "The body is not JSON.") from None
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool)
+def _check_whole(scope: Scope, message: Json) -> None:
+    """Only the call of a tool is passed on with half a character in it, by whoever reads it: the tool names the argument."""
+    if is_whole(scope["workrail.body"]):
+        return
+    version = next((value for name, value in scope["headers"] if name == VERSION_HEADER), b"").decode("latin-1")
+    if version not in MODERN_PROTOCOL_VERSIONS or message.get("method") != "tools/call":
+        raise NoMessageError(RpcCode.PARSE_ERROR, "The body holds half of a surrogate pair.")
 
 
 def _fault_of(message: dict[str, Any]) -> tuple[RpcCode, str] | None:
     if message.get("jsonrpc") != "2.0":
         return RpcCode.INVALID_REQUEST, 'The body lacks "jsonrpc": "2.0".'
-    if "method" not in message and ("result" in message or "error" in message):
-        return None
+    if is_answer(message) and ("result" in message or "error" in message):
+        return None if _is_whole_answer(message) else (RpcCode.INVALID_REQUEST, "The body is half an answer.")
     if not isinstance(message.get("method"), str):
         return RpcCode.INVALID_REQUEST, "The body names no method."
     if not isinstance(message.get("params"), dict | None):
         return RpcCode.INVALID_PARAMS, "The params are not an object."
     return None
+
+
+def _is_whole_answer(message: Json) -> bool:
+    """One of a result and an error, to something that has an id."""
+    if "result" in message:
+        return "error" not in message and "id" in message
+    error = message["error"]
+    return isinstance(error, dict) and isinstance(error.get("code"), int) and isinstance(error.get("message"), str)
+
+
+def _is_unnamed_failure(message: Json) -> bool:
+    """What could not be read cannot be named by whoever answers."""
+    return message["id"] is None and is_answer(message) and "error" in message

@@ -13,7 +13,7 @@ import anyio
 import orjson
 from mcp.server import Server
 from mcp.server.connection import Connection
-from mcp.server.runner import modern_error_data, serve_one
+from mcp.server.runner import serve_one
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import NoBackChannelError
 from mcp.shared.message import MessageMetadata
@@ -23,16 +23,18 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from workrail_site.bodies import Scope
 from workrail_site.mcp.declared import SESSION_HEADER, declared_by
+from workrail_site.mcp.faults import told_of
+from workrail_site.mcp.media import JSON, media_type, takes_json
+from workrail_site.mcp.messages import is_id, read_json
+from workrail_site.mcp.revisions import VERSION_HEADER
 from workrail_site.wsgi_in_asgi import Send
 
 # The JSON of the result of a tool, by its name and its arguments. Raises what a call of the SDK's raises.
 CallTool = Callable[[str, Mapping[str, Any]], Awaitable[bytes]]
 
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
-_JSON = b"application/json"
-_HEADERS = [(b"content-type", _JSON)]
-_VERSION = b"mcp-protocol-version"
-_TERMS = frozenset({_VERSION, SESSION_HEADER, b"accept", b"content-type"})
+_HEADERS = [(b"content-type", JSON)]
+_TERMS = frozenset({VERSION_HEADER, SESSION_HEADER, b"accept", b"content-type"})
 _UNSAID = DEFAULT_NEGOTIATED_VERSION.encode()
 _PLAIN = frozenset({"name", "arguments", "_meta"})
 _PROGRESS = "progressToken"
@@ -89,17 +91,15 @@ class ToolCall:
 def read_tool_call(scope: Scope) -> ToolCall | None:
     """None for everything but a plain call of a tool: the SDK says what is wrong with it, or answers it in its own way."""
     said = {name: value for name, value in scope["headers"] if name in _TERMS}
-    version = said.get(_VERSION, _UNSAID).decode("latin-1")
+    version = said.get(VERSION_HEADER, _UNSAID).decode("latin-1")
     if version not in HANDSHAKE_PROTOCOL_VERSIONS or not _speaks_json(said):
         return None
     try:
-        message = orjson.loads(scope["workrail.body"])
-    except orjson.JSONDecodeError:
+        message = read_json(scope["workrail.body"])
+    except ValueError:
         return None
     match message:
-        case {"jsonrpc": "2.0", "method": "tools/call", "id": str() | int() as id_, "params": dict() as params} if (
-            not isinstance(id_, bool)
-        ):
+        case {"jsonrpc": "2.0", "method": "tools/call", "id": id_, "params": dict() as params} if is_id(id_):
             return ToolCall(id=id_, version=version, params=params, capabilities=_declared(said))
         case _:
             return None
@@ -155,7 +155,7 @@ def _declared(said: Mapping[bytes, bytes]) -> Mapping[str, Any] | None:
 
 
 def _told(error: Exception) -> dict[str, Any]:
-    return modern_error_data(error).model_dump(mode="json", by_alias=True, exclude_unset=True)
+    return told_of(error).model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 def _is_plain_meta(meta: object) -> bool:
@@ -167,9 +167,4 @@ def _is_plain_meta(meta: object) -> bool:
 
 
 def _speaks_json(said: Mapping[bytes, bytes]) -> bool:
-    accepted = {_media_type(part) for part in said.get(b"accept", b"").split(b",")}
-    return not accepted.isdisjoint({_JSON, b"*/*"}) and _media_type(said.get(b"content-type", b"")) == _JSON
-
-
-def _media_type(text: bytes) -> bytes:
-    return text.partition(b";")[0].strip().lower()
+    return takes_json(said.get(b"accept", b"")) and media_type(said.get(b"content-type", b"")) == JSON

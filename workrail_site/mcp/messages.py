@@ -1,5 +1,6 @@
 """JSON-RPC as text: what a line or a body holds, and how an answer is written. Nothing here knows what is asked."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,11 @@ import orjson
 from workrail_site.json_rpc import RPC_WORDS, RpcCode
 
 Json = dict[str, Any]
+
+
+# Whole numbers beyond what is held exactly would be answered under another id.
+_EXACT = 2.0**53
+_ESCAPED_SURROGATE = b"\\ud"
 
 
 class RpcError(Exception):
@@ -41,6 +47,31 @@ class Request:
         return self.params
 
 
+def read_json(data: bytes) -> Any:
+    """Half of a surrogate pair is read as it stands. Raises ValueError for what is no JSON in UTF-8."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        if is_whole(data):
+            raise
+    try:
+        return json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError from error
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether it cannot hold half of a surrogate pair, or holds none."""
+    return _ESCAPED_SURROGATE not in data.lower() or _is_read(data)
+
+
+def is_id(value: object) -> bool:
+    """An id that is answered as it came."""
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def parse(data: bytes) -> Any:
     """Raises RpcError for what is no JSON."""
     try:
@@ -70,6 +101,8 @@ def request_of(message: Any) -> Request | None:
 def usable_id(message: Any) -> str | int | float | None:
     """The id of a message that is not right may still be right."""
     found = message.get("id") if isinstance(message, dict) else None
+    if isinstance(found, float) and abs(found) >= _EXACT:
+        return None
     return found if isinstance(found, str | int | float) and not isinstance(found, bool) else None
 
 
@@ -84,6 +117,18 @@ def failed(request_id: str | float | None, error: RpcError) -> Json:
 def written(message: Json | list[Json]) -> bytes:
     """One line: JSON has no line ends of its own."""
     return orjson.dumps(message)
+
+
+def _is_read(data: bytes) -> bool:
+    try:
+        orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)
 
 
 def _invalid(details: str) -> RpcError:

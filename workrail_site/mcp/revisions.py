@@ -6,3 +6,4 @@ BATCHES = "2025-03-26"
 LATEST_WITH_HANDSHAKE = "2025-11-25"
 WITH_HANDSHAKE = (SEED, BATCHES, "2025-06-18", LATEST_WITH_HANDSHAKE)
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+VERSION_HEADER = b"mcp-protocol-version"

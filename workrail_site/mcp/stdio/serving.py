@@ -11,7 +11,7 @@ import structlog
 from django.utils import timezone
 from mcp.server import Server
 from mcp.server.connection import Connection
-from mcp.server.runner import modern_error_data, serve_one
+from mcp.server.runner import serve_one
 from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
 
 from teams_app.engine.actors import Actor, Door
@@ -24,6 +24,7 @@ from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, result_of
 from workrail_site.mcp.calling import Caller, caller, calls_as
 from workrail_site.mcp.exchange import Context
+from workrail_site.mcp.faults import told_of
 from workrail_site.mcp.messages import Request, RpcError
 from workrail_site.mcp.revisions import SEED
 from workrail_site.mcp.stdio.greeting import LOOKUP
@@ -162,7 +163,7 @@ class _SdkAnswers:
 
 
 def rpc_error_of(error: Exception) -> RpcError:
-    data = modern_error_data(error)
+    data = told_of(error)
     return RpcError(data.code, data.data, message=data.message)
 
 

@@ -1,0 +1,166 @@
+"""Clients that keep to MCP and not to HTTP, or the other way round: each is told so, and none gets a 5xx."""
+
+import json
+import socket
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.mcp_play import ACCEPT, HANDSHAKE, MODERN
+
+pytestmark = pytest.mark.django_db(transaction=True)
+DIALECTS = ["rail", "navigation", "session", "orchestrator", "lookup"]
+PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
+LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).encode()
+
+
+class Plug:
+    """Bytes as they are, to the site and back."""
+
+    def __init__(self, url, key):
+        parts = urlsplit(url)
+        self.where = (parts.hostname, parts.port)
+        self.key = key
+
+    def head(self, path, *, verb="POST", http="1.1", **headers):
+        given = {
+            "Host": f"{self.where[0]}:{self.where[1]}",
+            "Authorization": f"Bearer {self.key}",
+            "Content-Type": "application/json",
+            "Accept": ACCEPT,
+            "Connection": "close",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        lines = [f"{verb} {path} HTTP/{http}", *(f"{name}: {value}" for name, value in given.items() if value)]
+        return "\r\n".join([*lines, "", ""]).encode()
+
+    def says(self, *parts):
+        """All that comes back until the server closes, or for a second says nothing more."""
+        with socket.create_connection(self.where, timeout=20) as line:
+            for part in parts:
+                line.sendall(part)
+            said = line.recv(65536)
+            line.settimeout(1)
+            try:
+                while more := line.recv(65536):
+                    said += more
+            except TimeoutError:
+                pass
+        return said
+
+    def status(self, *parts):
+        return int(self.says(*parts).split(b" ", 2)[1])
+
+
+@pytest.fixture
+def plug(wire):
+    return Plug(wire.url, wire.key)
+
+
+# Bodies
+
+
+PATHS = ["/mcp/rail", "/mcp/lookup", "/api/v1/runs", "/studio/login/", "/api/v1/nothing"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_chunks_that_are_none_are_a_bad_request(plug, path):
+    head = plug.head(path, Transfer_Encoding="chunked")
+
+    assert plug.status(head, b"zz\r\nabc\r\n0\r\n\r\n") == 400
+
+
+@pytest.mark.parametrize("path", [f"/mcp/{dialect}" for dialect in DIALECTS])
+def test_a_body_in_chunks_of_one_byte_is_read(plug, path):
+    chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in PING)
+
+    assert b'"result":{}' in plug.says(plug.head(path, Transfer_Encoding="chunked"), chunks, b"0\r\n\r\n")
+
+
+def test_requests_that_are_sent_at_once_are_answered_in_their_order(plug):
+    asked = [json.dumps({"jsonrpc": "2.0", "id": n, "method": "ping"}).encode() for n in range(5)]
+    said = plug.says(
+        b"".join(plug.head("/mcp/rail", Content_Length=len(body), Connection=None) + body for body in asked)
+    )
+
+    assert [said.index(f'"id":{n},'.encode()) for n in range(5)] == sorted(
+        said.index(f'"id":{n},'.encode()) for n in range(5)
+    )
+    assert said.count(b"HTTP/1.1 200") == 5
+
+
+def test_a_client_of_http_1_0_is_served(plug):
+    said = plug.says(plug.head("/mcp/rail", http="1.0", Content_Length=len(PING)), PING)
+
+    assert b" 200 " in said.split(b"\r\n")[0]
+    assert b'"result":{}' in said
+
+
+@pytest.mark.parametrize("verb", ["HEAD", "OPTIONS", "TRACE", "CONNECT", "post", "NOTHING"])
+@pytest.mark.parametrize("path", ["/mcp/rail", "/api/v1/whoami"])
+def test_a_method_that_there_is_not_is_refused(plug, verb, path):
+    wanted = 200 if (verb, path) == ("HEAD", "/api/v1/whoami") else 405
+
+    assert plug.status(plug.head(path, verb=verb, Content_Length="0")) == wanted
+
+
+# Headers
+
+
+@pytest.mark.parametrize("twice", ["Authorization", "Host", "Content-Type", "MCP-Protocol-Version", "Mcp-Session-Id"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_header_that_decides_and_stands_twice_is_refused(plug, twice, first):
+    head = plug.head("/mcp/rail", Content_Length=len(PING), MCP_Protocol_Version=HANDSHAKE, Mcp_Session_Id="a")
+    line, rest = head.split(b"\r\n", 1)
+    other = f"{twice}: other\r\n".encode()
+    both = line + b"\r\n" + (other + rest if first else rest.removesuffix(b"\r\n") + other + b"\r\n")
+
+    assert plug.status(both, PING) == 400
+
+
+BATCH = json.dumps([json.loads(LIST)]).encode()
+CALL = json.dumps(
+    {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x", "arguments": {}}}
+).encode()
+SAID = [(LIST, HANDSHAKE), (LIST, MODERN), (CALL, HANDSHAKE), (BATCH, "2025-03-26"), (PING, None)]
+
+
+@pytest.mark.parametrize(("body", "version"), SAID)
+@pytest.mark.parametrize("accept", [None, "text/html", "text/event-stream", ";;,", "application/json5"])
+def test_who_takes_no_json_is_told_in_json_that_there_is_nothing_else(wire, body, version, accept):
+    refused = wire.post(body, Accept=accept or "", **{"MCP-Protocol-Version": version, "Mcp-Method": "tools/list"})
+
+    assert refused.status_code == 406
+    assert refused.json()["error"]["data"]["code"] == "NOT_ACCEPTABLE"
+
+
+@pytest.mark.parametrize(("body", "version"), SAID)
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/xml", "application/jsonl", "multipart/form-data"])
+def test_what_is_not_said_to_be_json_is_not_read(wire, body, version, kind):
+    refused = wire.post(body, **{"Content-Type": kind, "MCP-Protocol-Version": version, "Mcp-Method": "tools/list"})
+
+    assert refused.status_code == 415
+    assert refused.json()["error"]["data"]["code"] == "UNSUPPORTED_MEDIA_TYPE"
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/*", "application/json;q=0.5", "TEXT/html, Application/JSON"])
+@pytest.mark.parametrize("body", [LIST, BATCH])
+def test_who_takes_anything_is_served(wire, accept, body):
+    assert wire.post(body, Accept=accept, **{"MCP-Protocol-Version": "2025-03-26"}).status_code == 200
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("number", [0, -1, 2**53 + 1, 2**63, "", "ü\u0000😀", "x" * 100_000])
+def test_an_id_comes_back_as_it_was(wire, dialect, number):
+    body = json.dumps({"jsonrpc": "2.0", "id": number, "method": "ping"}).encode()
+    told = wire.post(body, path=f"/mcp/{dialect}", **{"MCP-Protocol-Version": HANDSHAKE})
+
+    assert told.json() == {"jsonrpc": "2.0", "id": number, "result": {}}
+
+
+def test_two_calls_of_one_id_are_both_answered(wire):
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    told = wire.post(json.dumps([call, call]).encode(), **{"MCP-Protocol-Version": "2025-03-26"}).json()
+
+    assert [each["id"] for each in told] == [1, 1]
+    assert told[0] == told[1]
