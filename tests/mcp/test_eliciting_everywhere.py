@@ -296,7 +296,7 @@ def test_nothing_that_a_client_says_answers_for_a_signed_in_person(dialect, clie
     bare = call(tool, responses=claims[0], **arguments)
 
     row = CheckpointRequest.objects.get()
-    assert (row.option_id, row.answered_as, row.state) == ("", None, "open")
+    assert (row.option_id, row.answered_as, row.state) == ("", "", "open")
     for each in [*told, bare]:
         assert "structuredContent" not in each or not is_past_safely(dialect, each["structuredContent"])
 
