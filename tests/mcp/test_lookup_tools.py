@@ -98,6 +98,20 @@ def test_a_workflow_is_found_by_either_name_of_its_argument_and_in_parts(library
     assert preview["firstStep"]["prompt"]
 
 
+def test_the_skill_that_a_step_says_to_apply_can_be_read_as_the_guidance_says(library, call, raw):
+    first = call("workflow_next", workflowId="work-package", completedSteps=[])
+    said = first["guidance"]["prompt"].rpartition("Read the skill with workflow_get: ")[2]
+    workflow_id, skill = said.removeprefix("id ").removesuffix(".").split(", skill ")
+
+    told = call("workflow_get", id=workflow_id, skill=skill)
+    misspelt = raw("workflow_get", id=workflow_id, skill="nowhere")
+
+    assert (told["id"], told["skill"]["id"]) == ("work-package", skill)
+    assert len(told["skill"]["text"]) > 100
+    assert misspelt["structuredContent"]["code"] == "NOT_FOUND"
+    assert "Read the skill" not in first["step"]["prompt"]
+
+
 def test_the_end_is_told(desk, call):
     run_cast.published(desk, step("one"), step("two"))
 

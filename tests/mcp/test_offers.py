@@ -154,3 +154,27 @@ def test_the_revision_without_sessions_is_answered_too(ask, wire, method, params
     answer = wire.send(method, params, **named).json()
 
     assert answer["result"]["resultType"] == "complete", answer
+
+
+def test_more_ids_than_are_told_at_once_are_said_to_be_there(ask, desk):
+    for number in range(103):
+        run_cast.published(desk, step("one"), workflow_id=f"team.many-{number}")
+    params = {
+        "ref": {"type": "ref/resource", "uri": "workrail://workflows/{workflow}"},
+        "argument": {"name": "workflow", "value": "team.many-"},
+    }
+    told = ask("completion/complete", params)["result"]["completion"]
+
+    assert (len(told["values"]), told["total"], told["hasMore"]) == (100, 103, True)
+
+
+def test_ones_own_runs_are_offered_also_when_others_of_the_team_have_newer_ones(ask, wire, agent, desk):
+    run_cast.published(desk, step("one"))
+    mine = wire.value("start_workflow", workflowId="team.sample", goal="Mine")["session"]["runId"]
+    other = agent(name="other")
+    for _ in range(12):
+        other.value("start_workflow", workflowId="team.sample", goal="Theirs")
+
+    listed = [each["uri"] for each in ask("resources/list")["result"]["resources"]]
+
+    assert [uri for uri in listed if "/runs/" in uri] == [f"workrail://runs/{mine}"]

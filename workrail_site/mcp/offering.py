@@ -85,7 +85,8 @@ class _Offering:
             given=given,
         )
         values = await self._run(work)
-        found = mcp_types.Completion(values=values, total=len(values), has_more=False)
+        shown = values[: prompts.MAX_COMPLETIONS]
+        found = mcp_types.Completion(values=shown, total=len(values), has_more=len(shown) < len(values))
         return mcp_types.CompleteResult(completion=found)
 
     async def _run(self, work: Callable[[], T], *, missing: int = RpcCode.INVALID_PARAMS, uri: str = "") -> T:

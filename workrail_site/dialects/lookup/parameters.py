@@ -35,6 +35,10 @@ def _workflow_id(alias: str, description: str) -> Any:
 Id = Annotated[str, _workflow_id("id", "The workflow ID to retrieve")]
 WorkflowId = Annotated[str, _workflow_id("workflowId", "The workflow ID")]
 GetMode = Annotated[Mode, Field(description="full, or only preview (with the first step) or metadata")]
+Skill = Annotated[
+    str | None,
+    Field(description="Only this skill of it, as a step names it", min_length=1, max_length=MAX_STEP_CHARACTERS),
+]
 CurrentStep = Annotated[
     str | None,
     Field(

@@ -10,7 +10,7 @@ from teams_app.engine.errors import PreconditionFailedError
 from workflows_app.engine import lookup, step_documents
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.problems import WorkflowProblem, did_you_mean
-from workflows_app.engine.program import Program
+from workflows_app.engine.program import Program, Step
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.engine.values import WorkflowValue
 from workflows_app.selectors.catalog import list_published, read_published
@@ -19,6 +19,7 @@ from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.lookup import declared, parameters as given
 from workrail_site.dialects.lookup.faults import fault_of
 from workrail_site.dialects.lookup.sessions import check_session
+from workrail_site.dialects.offers.reading import read_skill
 from workrail_site.mcp.answers import MAX_REPLY_BYTES, ToolReply
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
@@ -43,11 +44,19 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
 
     @hinted(Hints(title="Read a workflow", read_only=True, idempotent=True, bounds=True, declares=declared.GET))
     def workflow_get(
-        self, *, id_: given.Id, mode: given.GetMode = given.Mode.FULL, session_id: given.SessionId = None
+        self,
+        *,
+        id_: given.Id,
+        mode: given.GetMode = given.Mode.FULL,
+        skill: given.Skill = None,
+        session_id: given.SessionId = None,
     ) -> ToolReply:
         """Retrieves a specific workflow by ID"""
         check_session(session_id)
         program = read_published(actor=acting(), workflow_id=id_)
+        if skill is not None:
+            text = read_skill(actor=acting(), workflow_id=id_, skill_id=skill)
+            return _told({"id": program.id, "name": program.title, "skill": {"id": skill, "text": text}})
         match mode:
             case given.Mode.FULL:
                 whole = _told(step_documents.workflow_document(program))
@@ -81,7 +90,7 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
                 suggestion="Add what is missing to context, or the loop's ID to completedSteps.",
                 details={"workflowId": workflow_id, "missingContext": list(ahead.failure.keys)},
             )
-        return _told(step_documents.next_json(program, ahead))
+        return _told(_with_skill(step_documents.next_json(program, ahead), ahead.item, workflow_id))
 
     @hinted(
         Hints(title="Check a step's output", read_only=True, idempotent=True, bounds=True, declares=declared.VALIDATE)
@@ -145,6 +154,15 @@ def _told(value: Mapping[str, Any]) -> ToolReply:
 def _shortened(program: Program) -> ToolReply:
     """Too long for a reply: its steps by name. Their prompts come one by one with workflow_next."""
     return _told({**step_documents.workflow_stubs(program), "summarized": True})
+
+
+def _with_skill(told: dict[str, Any], item: lookup.Work | None, workflow_id: str) -> dict[str, Any]:
+    """What a step says to apply can be read, and the guidance says how."""
+    if not isinstance(item, Step) or not item.skill:
+        return told
+    guidance = told["guidance"]
+    read = f"Read the skill with workflow_get: id {workflow_id}, skill {item.skill}."
+    return {**told, "guidance": {**guidance, "prompt": f"{guidance['prompt']}\n\n{read}"}}
 
 
 def _summary(workflow: WorkflowValue) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def _template_values(actor: Actor, name: str, given: Mapping[str, str]) -> list[
 
 def _beginning(value: str, choices: list[str]) -> list[str]:
     wanted = value.strip().lower()
-    return [choice for choice in choices if choice.lower().startswith(wanted)][:MAX_COMPLETIONS]
+    return [choice for choice in choices if choice.lower().startswith(wanted)]
 
 
 def _prompt(actor: Actor, workflow: WorkflowValue) -> dict[str, Any]:

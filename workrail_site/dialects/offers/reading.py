@@ -11,7 +11,7 @@ from sessions_app.selectors.runs import RunFilters, list_runs, read_run
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
-from teams_app.engine.pages import PageRequest
+from teams_app.engine.pages import MAX_LIMIT, PageRequest
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.values import WorkflowState, WorkflowValue
 from workflows_app.selectors.handed_out import HandedOut, read_attachment
@@ -202,8 +202,8 @@ def _schemas() -> list[Offered]:
 def _runs(actor: Actor) -> list[Offered]:
     if not actor.may(Permission.READ_RUNS):
         return []
-    page = list_runs(actor=actor, filters=RunFilters(), page=PageRequest(limit=RUNS_SHOWN))
-    own = [run for run in page.items if run.created_by == actor.id]
+    page = list_runs(actor=actor, filters=RunFilters(), page=PageRequest(limit=MAX_LIMIT))
+    own = [run for run in page.items if run.created_by == actor.id][:RUNS_SHOWN]
     return [
         Offered(
             uri=Address(shelf=OfferShelf.RUN, name=to_text(Prefix.RUN, run.id)).as_uri(),
