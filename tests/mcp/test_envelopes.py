@@ -26,7 +26,10 @@ NO_JSON = [
 ]
 NO_REQUEST = ["1", '"x"', "null", "[]", "{}", message(jsonrpc="1.0"), message(jsonrpc=2), message(method=5)]
 NO_ID = [message(id=wrong) for wrong in ("\udc00", None, 1.5, 1.0, True, False, [1], {}, 10**30)]
-NO_PARAMS = [message(params=wrong) for wrong in ([], [1], "x", 5)]
+GREETING = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+NO_PARAMS = [message(params=wrong) for wrong in ([], [1], "x", 5)] + [
+    message(method="initialize", params={**GREETING, name: wrong}) for name in GREETING for wrong in (None, 5, [])
+]
 HALF_AN_ANSWER = [
     '{"jsonrpc": "2.0", "result": {}}',
     '{"jsonrpc": "2.0", "id": 7, "error": "x"}',
@@ -103,6 +106,11 @@ UNREADABLE = [
     ({"name": "list_workflows", "arguments": []}, "params.arguments is not of the right kind"),
     ({"name": "list_workflows", "arguments": "{}"}, "params.arguments is not of the right kind"),
 ]
+ELSEWHERE = [
+    ("resources/read", {}, "params.uri"),
+    ("prompts/get", {"name": 5}, "params.name"),
+    ("tools/list", {"cursor": 5}, "params.cursor"),
+]
 
 
 @pytest.mark.parametrize(("params", "details"), UNREADABLE)
@@ -113,6 +121,14 @@ def test_parameters_that_cannot_be_read_are_named(wire, params, details):
 
     assert alone["error"] == among_others["error"]
     assert (alone["error"]["code"], alone["error"]["data"]) == (PARAMS, {"details": details})
+
+
+@pytest.mark.parametrize(("method", "params", "name"), ELSEWHERE)
+@pytest.mark.parametrize("version", [HANDSHAKE, "2024-11-05", "2025-11-25", None])
+def test_parameters_of_every_method_that_cannot_be_read_are_named(wire, method, params, name, version):
+    told = wire.post(message(method=method, params=params).encode(), **{"MCP-Protocol-Version": version}).json()
+
+    assert told["error"]["data"]["details"].startswith(name), told
 
 
 @pytest.mark.parametrize("version", [HANDSHAKE, MODERN, "2024-11-05", None, "2025-11-25"])

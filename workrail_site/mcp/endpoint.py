@@ -4,18 +4,20 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from workrail_site.bodies import Receive, Scope
 from workrail_site.errors import MethodNotAllowedError
 from workrail_site.mcp.batches import answer_batch, is_batch
 from workrail_site.mcp.declared import remembering
-from workrail_site.mcp.envelopes import is_settled
-from workrail_site.mcp.exchange import answer_tool_call, read_tool_call
+from workrail_site.mcp.envelopes import read_message
+from workrail_site.mcp.exchange import answer_request, answer_tool_call, read_tool_call, said_version
 from workrail_site.mcp.media import check_media
 from workrail_site.mcp.toolsets import DialectServer
 from workrail_site.mcp.workers import Workers
 from workrail_site.wsgi_in_asgi import Send
 
+_GREETING = "initialize"
 _FAREWELL = "DELETE"
 _METHODS = ("POST", _FAREWELL)
 
@@ -53,7 +55,14 @@ class McpEndpoint:
         check_media(scope)
         if is_batch(scope):
             await answer_batch(server=self._server, scope=scope, send=send)
-        elif not await is_settled(scope, send):
+            return
+        message = await read_message(scope, send)
+        if message is None:
+            return
+        version = said_version(scope)
+        if version in HANDSHAKE_PROTOCOL_VERSIONS and "id" in message and message["method"] != _GREETING:
+            await answer_request(server=self._server, message=message, version=version, send=send)
+        else:
             await self._stateless.handle_request(scope, receive, remembering(scope, send))
 
 

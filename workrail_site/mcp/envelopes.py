@@ -62,8 +62,8 @@ async def refuse_message(error: NoMessageError, *, send: Send) -> None:
     await send({"type": "http.response.body", "body": orjson.dumps(body)})
 
 
-async def is_settled(scope: Scope, send: Send) -> bool:
-    """Whether nothing is left to do: the body was no message, and whoever sent it has been told, or it was an answer. This
+async def read_message(scope: Scope, send: Send) -> Json | None:
+    """None when nothing is left to do: the body was no message, and whoever sent it has been told, or it was an answer. This
     server asks nothing of its clients while they wait, so an answer is taken and passed over.
     """
     try:
@@ -71,12 +71,12 @@ async def is_settled(scope: Scope, send: Send) -> bool:
         _check_whole(scope, message)
     except NoMessageError as error:
         await refuse_message(error, send=send)
-        return True
+        return None
     if is_answer(message):
         await send({"type": "http.response.start", "status": _ACCEPTED, "headers": []})
         await send({"type": "http.response.body", "body": b""})
-        return True
-    return False
+        return None
+    return message
 
 
 def _check_whole(scope: Scope, message: Json) -> None:
@@ -97,6 +97,19 @@ def _fault_of(message: dict[str, Any]) -> tuple[RpcCode, str] | None:
         return RpcCode.INVALID_REQUEST, "The body names no method."
     if not isinstance(message.get("params"), dict | None):
         return RpcCode.INVALID_PARAMS, "The params are not an object."
+    if message["method"] == "initialize" and "id" in message:
+        return _fault_of_greeting(message.get("params") or {})
+    return None
+
+
+def _fault_of_greeting(params: Json) -> tuple[RpcCode, str] | None:
+    for name, kind, what in (
+        ("protocolVersion", str, "text"),
+        ("capabilities", dict, "an object"),
+        ("clientInfo", dict, "an object"),
+    ):
+        if not isinstance(params.get(name), kind):
+            return RpcCode.INVALID_PARAMS, f"params.{name} is required, and is {what}."
     return None
 
 

@@ -1,4 +1,4 @@
-"""One tool call of a revision that has sessions, by a client that holds none: asked and answered in one step.
+"""One request of a revision that has sessions, by a client that holds none: asked and answered in one step.
 
 The SDK's own way makes a transport with streams and tasks for each such request, and reads and writes each message by three
 models: together twice the time of all else at this door. A call of a tool that holds nothing but its name and its arguments
@@ -88,6 +88,10 @@ class ToolCall:
         )
 
 
+def said_version(scope: Scope) -> str:
+    return next((value for name, value in scope["headers"] if name == VERSION_HEADER), _UNSAID).decode("latin-1")
+
+
 def read_tool_call(scope: Scope) -> ToolCall | None:
     """None for everything but a plain call of a tool: the SDK says what is wrong with it, or answers it in its own way."""
     said = {name: value for name, value in scope["headers"] if name in _TERMS}
@@ -117,8 +121,24 @@ async def answer_tool_call(*, server: Server[Any], call_tool: CallTool | None, c
             version=call.version,
             capabilities=call.capabilities,
         )
+    await _send_told(message, send)
+
+
+async def answer_request(*, server: Server[Any], message: Mapping[str, Any], version: str, send: Send) -> None:
+    """Any other request of a revision that has sessions."""
+    told = await answer_one(
+        server=server,
+        request_id=message["id"],
+        method=message["method"],
+        params=dict(message.get("params") or {}),
+        version=version,
+    )
+    await _send_told(told, send)
+
+
+async def _send_told(told: Mapping[str, Any], send: Send) -> None:
     await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
-    await send({"type": "http.response.body", "body": orjson.dumps(message)})
+    await send({"type": "http.response.body", "body": orjson.dumps(told)})
 
 
 async def _plainly(call_tool: CallTool, call: ToolCall) -> dict[str, Any]:
