@@ -13,10 +13,10 @@ from sessions_app.services.people import checkpoints
 from tests import checkpoint_cast
 from tests.checkpoint_cast import asking, publish_folder
 from tests.mcp.conftest import agent_of, running_site
-from workrail_site.mcp import waiting
 from workrail_site.mcp.messages import RpcError, request_of
 from workrail_site.mcp.stdio.serving import ServedDialect
 from workrail_site.mcp.stdio.talks import DialectTalk
+from workrail_site.mcp.waiting import watch_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
 META = "io.modelcontextprotocol/"
@@ -250,17 +250,18 @@ def test_a_person_who_answers_soon_is_waited_for_within_the_same_call(dialect, c
     call = client(dialect, MODERN)
     tool, arguments = led_to(dialect, call, desk, human=True)
     (key,) = call(tool, **arguments)["inputRequests"]
-    looked = waiting.watch.ticks
+    watch = watch_by(call.door.served._workers)
+    looked = watch.ticks
 
     with ThreadPoolExecutor(1) as thread:
-        answered = thread.submit(answer_when, lambda: waiting.watch.ticks > looked, desk)
+        answered = thread.submit(answer_when, lambda: watch.ticks > looked, desk)
         told = call(tool, responses={key: {"action": "accept"}}, **arguments)
         answered.result()
 
     assert not told.get("isError"), told
     if dialect != "orchestrator":
         assert is_past_the_question(dialect, told["structuredContent"])
-    assert not waiting.watch._viewers
+    assert not watch._viewers
 
 
 def answer_when(is_time, desk):

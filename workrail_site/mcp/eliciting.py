@@ -144,7 +144,8 @@ class Conversation:
     ) -> ToolReply:
         """Whoever opened the address may be about to answer: they are waited for, and not for long."""
         look = partial(self._asking.told_again, reply, given, question)
-        async with Waiting(question.session_id, seconds=settings.ANSWER_WAIT_SECONDS) as waiting:
+        waiting = Waiting(question.session_id, workers=self._workers, seconds=settings.ANSWER_WAIT_SECONDS)
+        async with waiting:
             told = await self._run(look)
             while told is reply and await waiting.has_changed():
                 told = await self._run(look)

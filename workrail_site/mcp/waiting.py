@@ -1,30 +1,47 @@
 """Waits within a call until a session goes on: for so long at most, without a thread, and with one query in a second for all
-who wait in this process.
+who wait for the same workers.
 """
 
 import asyncio
+from functools import partial
 from typing import Self
 from uuid import UUID
+from weakref import WeakKeyDictionary
 
-from workrail_site.live import Viewer, Watch, read_versions
+from sessions_app.selectors.heads import versions_of
+from workrail_site.live import Viewer, Watch
+from workrail_site.mcp.workers import Workers
 
-watch = Watch(read=read_versions)
+# Whoever waits takes no turn from a team.
+_PARTY = "those who wait"
+_watches: WeakKeyDictionary[Workers, Watch] = WeakKeyDictionary()
+
+
+def watch_by(workers: Workers) -> Watch:
+    if workers not in _watches:
+
+        async def read(sessions: frozenset[UUID], teams: frozenset[UUID]) -> dict[UUID, str]:
+            return await workers.run(partial(versions_of, sessions=sessions, teams=teams), party=_PARTY)
+
+        _watches[workers] = Watch(read=read)
+    return _watches[workers]
 
 
 class Waiting:
     """`async with` it from before the first look until nobody looks any more."""
 
-    def __init__(self, session_id: UUID, *, seconds: float) -> None:
+    def __init__(self, session_id: UUID, *, workers: Workers, seconds: float) -> None:
+        self._watch = watch_by(workers)
         # Nothing is known yet: the first tick says at once that something may have changed since the first look.
         self._viewer = Viewer(kind="session", watched=session_id, version="")
-        self._ends_at = asyncio.get_running_loop().time() + (0.0 if watch.is_full else seconds)
+        self._ends_at = asyncio.get_running_loop().time() + (0.0 if self._watch.is_full else seconds)
 
     async def __aenter__(self) -> Self:
-        watch.join(self._viewer)
+        self._watch.join(self._viewer)
         return self
 
     async def __aexit__(self, *_raised: object) -> None:
-        watch.leave(self._viewer)
+        self._watch.leave(self._viewer)
 
     async def has_changed(self) -> bool:
         """Whether it is worth looking again; False when the time is up."""
