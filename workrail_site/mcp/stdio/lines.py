@@ -115,5 +115,5 @@ def _one(message: Any, talk: Talk) -> tuple[Json | None, int | None]:
         return failed(request_id, end.error), 1
     except Exception:  # noqa: BLE001  the outermost: a defect is told to whoever reads the log, and the conversation goes on
         traceback.print_exc()
-        error = RpcError(RpcCode.INTERNAL, {"details": "A defect; the standard error of the server says more."})
-        return None if request_id is None else failed(request_id, error), None
+        defect = RpcError(RpcCode.INTERNAL, {"details": "A defect; the standard error of the server says more."})
+        return None if request_id is None else failed(request_id, defect), None
