@@ -38,6 +38,36 @@ def test_a_file_keeps_what_else_stands_in_it(tmp_path):
     assert path.stat().st_mode & 0o077 == 0
 
 
+def test_a_file_is_never_open_to_others_and_never_half_written(tmp_path, monkeypatch):
+    path = tmp_path / "mcp.json"
+    path.write_text('{"more": 1}')
+    path.chmod(0o644)
+    modes = []
+
+    def killed(self, _target):
+        modes.append(self.stat().st_mode & 0o077)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(path), "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        connect._write(setup(ClientName.CURSOR), path)
+
+    assert modes == [0]
+    assert path.read_text() == '{"more": 1}'
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_a_link(tmp_path):
+    kept, path = tmp_path / "kept.json", tmp_path / "mcp.json"
+    kept.write_text("{}")
+    path.symlink_to(kept)
+
+    connect._write(setup(ClientName.CURSOR), path)
+
+    assert path.is_symlink()
+    assert URL in kept.read_text()
+
+
 def test_a_file_that_is_not_json_is_left_alone(tmp_path):
     path = tmp_path / "mcp.json"
     path.write_text("// mine\n{}")

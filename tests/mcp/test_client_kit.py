@@ -1,7 +1,10 @@
 """The client that is there to be copied, and the example that waits for a person."""
 
+import json
 import os
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,3 +78,25 @@ def test_a_person_is_waited_for_and_the_run_goes_on(kit, wire, desk):
     assert asked.waits_for_person
     assert pauses == [10.0]
     assert told.step_id == "work"
+
+
+def test_what_a_registry_reads_is_as_its_schema_of_that_day_asks():
+    root = CLIENTS.parents[1]
+    told = json.loads((root / "server.json").read_text())
+    version = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", told["name"])
+    assert 3 <= len(told["name"]) <= 200
+    assert 1 <= len(told["description"]) <= 100
+    assert 1 <= len(told["title"]) <= 100
+    assert told["version"] == version
+    for remote in told["remotes"]:
+        assert remote["type"] == "streamable-http"
+        assert re.fullmatch(r"https?://[^\s]+", remote["url"])
+        assert set(re.findall(r"{(\w+)}", remote["url"])) == set(remote["variables"])
+        for given in [*remote["headers"], *remote["variables"].values()]:
+            assert set(given) <= {"name", "description", "isRequired", "isSecret", "value", "default", "choices"}
+        assert {header["name"]: header.get("isSecret", False) for header in remote["headers"]} == {
+            "Authorization": True,
+            "Workrail-Reply": False,
+        }

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -77,9 +78,21 @@ def _write(setup: Setup, path: Path) -> None:
         after = f"{before.rstrip()}\n\n{setup.text}\n".lstrip()
     else:
         after = json.dumps(merged(_json_of(before, path), json.loads(setup.text)), indent=2) + "\n"
-    path.write_text(after)
-    # It may hold the key.
-    path.chmod(0o600)
+    _put(path, after)
+
+
+def _put(path: Path, text: str) -> None:
+    """It may hold the key, so nobody else may read it, not even for a moment; and whoever is killed leaves it as it was."""
+    # A link stays one: what it leads to is written.
+    target = path.resolve()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def _json_of(text: str, path: Path) -> dict[str, object]:
