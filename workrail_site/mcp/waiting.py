@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 
 from sessions_app.selectors.heads import versions_of
 from workrail_site.live import Viewer, Watch
+from workrail_site.mcp.calling import acting
 from workrail_site.mcp.workers import Workers
 
 # Whoever waits takes no turn from a team.
@@ -32,9 +33,12 @@ class Waiting:
 
     def __init__(self, session_id: UUID, *, workers: Workers, seconds: float) -> None:
         self._watch = watch_by(workers)
+        holder = acting().id.encode()
         # Nothing is known yet: the first tick says at once that something may have changed since the first look.
-        self._viewer = Viewer(kind="session", watched=session_id, version="")
-        self._ends_at = asyncio.get_running_loop().time() + (0.0 if self._watch.is_full else seconds)
+        self._viewer = Viewer(kind="session", watched=session_id, version="", holder=holder)
+        # Whoever waits in too many calls already is told at once.
+        patience_seconds = 0.0 if self._watch.is_full_for(holder) else seconds
+        self._ends_at = asyncio.get_running_loop().time() + patience_seconds
 
     async def __aenter__(self) -> Self:
         self._watch.join(self._viewer)
