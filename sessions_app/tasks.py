@@ -37,10 +37,10 @@ def announce() -> int:
 
 
 @shared_task(name=jobs.ENTER_SESSIONS)
-def enter_sessions() -> int:
+def enter_sessions(*, whole: bool = False) -> int:
     """Returns how many sessions were entered in the ledgers of their teams."""
     actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
-    entered = ledger.enter_sessions(actor=actor, now=timezone.now())
+    entered = ledger.enter_sessions(actor=actor, now=timezone.now(), whole=whole)
     return entered.begun + entered.adopted
 
 

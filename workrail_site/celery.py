@@ -39,6 +39,11 @@ app.conf.beat_schedule = {
     "measure storage": {"task": teams_jobs.MEASURE_STORAGE, "schedule": _DAY_SECONDS},
     "forget old deliveries": {"task": teams_jobs.FORGET_DELIVERIES, "schedule": _DAY_SECONDS},
     "enter sessions in ledgers": {"task": sessions_jobs.ENTER_SESSIONS, "schedule": _MINUTE_SECONDS},
+    "enter sessions of wrong clocks": {
+        "task": sessions_jobs.ENTER_SESSIONS,
+        "schedule": _DAY_SECONDS,
+        "kwargs": {"whole": True},
+    },
     "keep exports and imports": {"task": sessions_jobs.KEEP_BUNDLE_JOBS, "schedule": _MINUTE_SECONDS},
     "collect what nothing refers to": {"task": sessions_jobs.COLLECT, "schedule": 7 * _DAY_SECONDS},
     "expire sessions": {"task": sessions_jobs.EXPIRE_SESSIONS, "schedule": _HOUR_SECONDS},

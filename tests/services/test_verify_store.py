@@ -154,6 +154,20 @@ def test_sessions_are_entered_once_however_often_it_is_asked(desk):
     assert findings() == []
 
 
+def test_a_session_of_a_machine_with_a_wrong_clock_is_entered_by_the_look_at_all(desk):
+    begin(desk, *plain_steps(3))
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    run_cast.start(desk, now=NOW - timedelta(hours=9))
+
+    by_the_minute = ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(minutes=1))
+    told = findings()
+    by_the_day = ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(minutes=2), whole=True)
+
+    assert (by_the_minute.begun, by_the_day.begun) == (0, 1)
+    assert [finding.split(": ")[1] for finding in told] == ["session_not_entered"]
+    assert findings() == []
+
+
 def test_two_runs_at_once_enter_each_session_once(desk):
     begin(desk, *plain_steps(3))
     for _ in range(5):

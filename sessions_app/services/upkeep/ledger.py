@@ -79,12 +79,15 @@ class _Found:
         )
 
 
-def enter_sessions(*, actor: Actor, now: datetime, adopt: bool = False) -> Entered:
-    """Safe to run twice and at once. The first run of an installation adopts what it finds; a later one only when told to."""
+def enter_sessions(*, actor: Actor, now: datetime, adopt: bool = False, whole: bool = False) -> Entered:
+    """Safe to run twice and at once. The first run of an installation adopts what it finds; a later one only when told to.
+
+    `whole` looks at every session, for those that a machine with a wrong clock began long ago.
+    """
     require_system(actor)
     entered = Entered()
     adopts = adopt or not Ledger.objects.filter(pk=INSTALLATION).exists()
-    after = UUID(int=0) if adopts else None
+    after = UUID(int=0) if adopts or whole else None
     while True:
         with transaction.atomic():
             # The lock of whoever enters sessions. Ledgers of teams are locked after it, never before.
