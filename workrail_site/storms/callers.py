@@ -36,7 +36,7 @@ class StormCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallResult:
-    """`code` is that of a refusal; `again` says that nobody knows whether it was done."""
+    """`code` is that of a refusal or of a defect; `again` says that nobody knows whether it was done."""
 
     data: bytes = b""
     value: Mapping[str, Any] = field(default_factory=dict)
@@ -86,6 +86,7 @@ class StormCaller(ABC):
         while True:
             told = self.send(ask)
             if told.code == _DEFECT:
+                # Not the reply that was meant, whatever died: an outage has a code of its own.
                 self.ledger.defects.append(f"{ask.path}: {told.data[:300]!r}")
             if not told.again:
                 break
@@ -153,9 +154,8 @@ def _read(status: int, data: bytes) -> CallResult:
     if "jsonrpc" in value:
         return _read_rpc(value, data)
     code = str(value.get("code", "")) if status >= 400 else ""
-    return CallResult(
-        data=data, value=value, code="" if _is_again(status, code) else code, again=_is_again(status, code)
-    )
+    again = _is_again(status, code)
+    return CallResult(data=data, value=value, code="" if again and code != _DEFECT else code, again=again)
 
 
 def _read_rpc(value: Mapping[str, Any], data: bytes) -> CallResult:
