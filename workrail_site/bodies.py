@@ -26,7 +26,18 @@ class ClientGoneError(Exception):
     """The client left before it had sent its request, or what came was no body of HTTP: servers tell both alike."""
 
 
-async def read_body(receive: Receive, *, max_bytes: int, patience_seconds: float = PATIENCE_SECONDS) -> bytes:
+def _pass_on(_count: int) -> None:
+    """Nobody counts."""
+
+
+async def read_body(
+    receive: Receive,
+    *,
+    max_bytes: int,
+    patience_seconds: float = PATIENCE_SECONDS,
+    take: Callable[[int], None] = _pass_on,
+) -> bytes:
+    """`take` hears of each part before it is kept, and may refuse it."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     parts: list[bytes] = []
@@ -41,6 +52,7 @@ async def read_body(receive: Receive, *, max_bytes: int, patience_seconds: float
         length += len(part)
         if length > max_bytes:
             raise BodyTooLargeError
+        take(len(part))
         parts.append(part)
         more = message.get("more_body", False)
     return b"".join(parts)

@@ -17,6 +17,8 @@ from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW
 
 log = structlog.get_logger("workrail.request")
 
+MOST_BYTES_OF_STRANGERS = 64 * 1024
+_FORMS = frozenset({"multipart/form-data", "application/x-www-form-urlencoded"})
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
@@ -62,6 +64,19 @@ class BodyLimit:
             return refuse(request=request, error=too_large(limit_bytes=settings.MAX_UPLOAD_BYTES))
         if BODY_TOO_SLOW in request.META:
             return refuse(request=request, error=too_slow())
+        return self._get_response(request)
+
+
+class FormsOfStrangers:
+    """Forms are read by Python, part by part, before a page asks who sends them: whoever has not signed in sends short ones."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        is_large = int(request.META.get("CONTENT_LENGTH") or 0) > MOST_BYTES_OF_STRANGERS
+        if is_large and request.content_type in _FORMS and not request.user.is_authenticated:
+            return refuse(request=request, error=too_large(limit_bytes=MOST_BYTES_OF_STRANGERS))
         return self._get_response(request)
 
 

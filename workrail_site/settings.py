@@ -163,6 +163,8 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    # The proof of CSRF is looked for in the form after all of these have begun.
+    "workrail_site.request_context.FormsOfStrangers",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "workrail_site.rest_tracing.TraceCalls",

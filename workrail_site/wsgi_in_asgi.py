@@ -24,6 +24,7 @@ from workrail_site.bodies import (
     read_body,
 )
 from workrail_site.errors import broken_off
+from workrail_site.held_bodies import HeldBodies
 from workrail_site.lanes import REFUSAL_SECONDS, ThreadLanes
 
 Send = Callable[[Message], Awaitable[None]]
@@ -39,6 +40,8 @@ ACTOR = "workrail.actor"
 # A request that takes longer is watched: does its client still wait for the answer?
 WATCHED_AFTER_SECONDS = 0.25
 _TOO_MANY = 429
+# So many of the largest bodies a process holds at once: of one party, and of all.
+_BODIES_OF_ONE, _BODIES = 4, 16
 _SAFE = frozenset({"GET", "HEAD"})
 
 
@@ -79,6 +82,7 @@ class WsgiInAsgi:
     ) -> None:
         self._application = application
         self._max_body_bytes = max_body_bytes
+        self._held = HeldBodies(most_of_one=_BODIES_OF_ONE * max_body_bytes, most_of_all=_BODIES * max_body_bytes)
         self._parties = parties or _Everybody()
         self._apart = apart
         self._stopper = stopper
@@ -96,18 +100,18 @@ class WsgiInAsgi:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            environ = await self._environ(scope, receive)
+            with self._held.held_for(self._parties.of(scope)) as take:
+                await self._serve(scope, receive, send, await self._environ(scope, receive, take))
         except ClientGoneError:
             await _refuse(scope, broken_off(), send)
-            return
+        except WorkrailError as error:
+            await _refuse(scope, error, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send, environ: Environ) -> None:
         reply = _Reply(send=send, loop=asyncio.get_running_loop(), stopper=self._stopper)
         lanes = self._lane_apart if scope["path"] in self._apart else self._lanes
         work = partial(_run, self._application, environ, reply)
-        try:
-            rest = await _watched(lanes.run(self._parties.of(scope), work), scope, receive, reply)
-        except WorkrailError as error:
-            await _refuse(scope, error, send)
-            return
+        rest = await _watched(lanes.run(self._parties.of(scope), work), scope, receive, reply)
         self._parties.learn(scope, environ.get(ACTOR))
         if reply.start.get("status") == _TOO_MANY:
             await asyncio.sleep(REFUSAL_SECONDS)
@@ -115,11 +119,11 @@ class WsgiInAsgi:
             await send(reply.start)
         await send({"type": "http.response.body", "body": rest})
 
-    async def _environ(self, scope: Scope, receive: Receive) -> Environ:
+    async def _environ(self, scope: Scope, receive: Receive, take: Callable[[int], None]) -> Environ:
         if _declared_length(scope) > self._max_body_bytes:
             return {**_environ(scope, b""), BODY_TOO_LARGE: True}
         try:
-            return _environ(scope, await read_body(receive, max_bytes=self._max_body_bytes))
+            return _environ(scope, await read_body(receive, max_bytes=self._max_body_bytes, take=take))
         except BodyTooLargeError:
             return {**_environ(scope, b""), BODY_TOO_LARGE: True}
         except BodyTooSlowError:

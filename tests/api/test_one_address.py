@@ -116,8 +116,9 @@ def test_a_body_beyond_the_limit_reaches_nobody(bridge, wsgi, headers, body):
     assert wsgi.body == b""
 
 
-def test_a_client_that_left_is_answered_by_nobody(bridge, wsgi):
-    assert call(bridge, scope(method="POST"), gone=True) == []
+def test_what_ended_before_it_was_there_reaches_nobody(bridge, wsgi):
+    """A client that left, or a body that is none: servers tell both alike, and of the second somebody waits for an answer."""
+    assert told(call(bridge, scope(method="POST"), gone=True))[0] == 400
     assert wsgi.environ == {}
 
 
@@ -242,6 +243,65 @@ def test_a_long_body_that_keeps_coming_is_read(monkeypatch):
     assert len(asyncio.run(read_body(receive, max_bytes=1_000, patience_seconds=0.05))) == 300
 
 
+class ByAddress:
+    """Nobody is known, so each address is a party of its own."""
+
+    def of(self, scope):
+        return scope["client"][0]
+
+    def learn(self, scope, actor):
+        return None
+
+
+def test_bodies_that_wait_have_a_budget_of_each_party_and_of_all_and_give_it_back(wsgi):
+    """Anybody may send as much as an upload has, at once on every connection, before anything is asked of who they are."""
+    bridge = WsgiInAsgi(wsgi, threads=1, max_body_bytes=10, parties=ByAddress())
+
+    def asked(address, receive, sent):
+        async def send(message):
+            sent.append(message)
+
+        return asyncio.ensure_future(bridge(scope(method="POST", client=(address, 1)), receive, send))
+
+    def sending(body, *, gone):
+        messages = [{"type": "http.request", "body": body, "more_body": True}]
+
+        async def receive():
+            if messages:
+                return messages.pop()
+            await gone.wait()
+            return {"type": "http.disconnect"}
+
+        return receive
+
+    async def whole():
+        return {"type": "http.request", "body": b"0123456789", "more_body": False}
+
+    async def play():
+        gone = asyncio.Event()
+        open_ones = [asked(f"10.0.0.{number // 4}", sending(b"123456789", gone=gone), []) for number in range(16)]
+        await asyncio.sleep(0)
+        greedy, others, later = [], [], []
+        await asked("10.0.0.0", whole, greedy)
+        open_ones += [asked(f"10.0.1.{number}", sending(b"1234567", gone=gone), []) for number in range(2)]
+        await asked("10.0.1.2", whole, others)
+        gone.set()
+        await asyncio.gather(*open_ones)
+        await asked("10.0.0.0", whole, later)
+        return greedy, others, later
+
+    async def bounded():
+        async with asyncio.timeout(20):
+            return await play()
+
+    greedy, others, later = asyncio.run(bounded())
+
+    assert greedy[0]["status"] == 429
+    assert [message["status"] for message in others if "status" in message] == [503]
+    assert later[0]["status"] == 201
+    assert bridge._held.bytes == 0
+
+
 def test_of_a_body_that_trickles_the_application_is_told_and_holds_no_thread(wsgi, monkeypatch):
     monkeypatch.setattr(wsgi_in_asgi, "read_body", _impatient)
     bridge = WsgiInAsgi(wsgi, threads=1, max_body_bytes=10**6)
@@ -262,8 +322,8 @@ def test_of_a_body_that_trickles_the_application_is_told_and_holds_no_thread(wsg
     assert wsgi.environ[BODY_TOO_SLOW] is True
 
 
-async def _impatient(receive, *, max_bytes):
-    return await read_body(receive, max_bytes=max_bytes, patience_seconds=0.05)
+async def _impatient(receive, *, max_bytes, take):
+    return await read_body(receive, max_bytes=max_bytes, patience_seconds=0.05, take=take)
 
 
 async def _nothing_more():

@@ -5,7 +5,7 @@ A refusal at the door is an HTTP status with a JSON-RPC error as its body, which
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
@@ -43,6 +43,7 @@ from workrail_site.errors import (
     too_slow,
 )
 from workrail_site.header_budget import find_excess
+from workrail_site.held_bodies import HeldBodies
 from workrail_site.lanes import REFUSAL_SECONDS
 from workrail_site.mcp.answers import protocol_error, refusal_of
 from workrail_site.mcp.batches import messages_in
@@ -65,6 +66,8 @@ TEXT_ONLY = "text"
 _BOTH = "both"
 _UNAUTHORIZED = 401
 _NO_STATUS = 0
+# So many of the largest bodies a process holds at once: of one team, and of all.
+_BODIES_OF_ONE, _BODIES = 64, 256
 _USUAL_SCOPES = " ".join(scope.value for scope in USUAL_SCOPES)
 
 Headers = Mapping[str, str]
@@ -75,6 +78,9 @@ class AdmittingDoor:
         self._application = application
         self._workers = workers
         self._parties = Parties()
+        self._held = HeldBodies(
+            most_of_one=_BODIES_OF_ONE * settings.MAX_BODY_BYTES, most_of_all=_BODIES * settings.MAX_BODY_BYTES
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -100,13 +106,14 @@ class AdmittingDoor:
         actor = await self._caller_of(scope, headers)
         structlog.contextvars.bind_contextvars(actor=actor.id, door=actor.door.value)
         calls_as(Caller(actor=actor, text_only=headers.get(REPLY_HEADER) == TEXT_ONLY))
-        body = await _read_body(receive)
-        more = messages_in(body) - 1
-        if more > 0:
-            charge = partial(admission.charge_more, actor=actor, requests=more, now=timezone.now())
-            await self._workers.run(charge, party=party_of(actor))
-        scope["workrail.actor"], scope["workrail.body"] = actor, body
-        await self._application(scope, _replaying(body, receive), send)
+        with self._held.held_for(party_of(actor)) as take:
+            body = await _read_body(receive, take)
+            more = messages_in(body) - 1
+            if more > 0:
+                charge = partial(admission.charge_more, actor=actor, requests=more, now=timezone.now())
+                await self._workers.run(charge, party=party_of(actor))
+            scope["workrail.actor"], scope["workrail.body"] = actor, body
+            await self._application(scope, _replaying(body, receive), send)
 
     async def _caller_of(self, scope: Scope, headers: Headers) -> Actor:
         excess = find_excess(scope)
@@ -164,9 +171,9 @@ class _Answer:
         await self._send(message)
 
 
-async def _read_body(receive: Receive) -> bytes:
+async def _read_body(receive: Receive, take: Callable[[int], None]) -> bytes:
     try:
-        return await read_body(receive, max_bytes=settings.MAX_BODY_BYTES)
+        return await read_body(receive, max_bytes=settings.MAX_BODY_BYTES, take=take)
     except BodyTooSlowError:
         raise too_slow() from None
     except ClientGoneError:
