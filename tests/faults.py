@@ -133,6 +133,8 @@ def _variants(node: ast.AST, field: str) -> Iterator[ast.AST]:
     yield from _of_statement(node) if isinstance(node, ast.stmt) else _of_expression(node)
     if field in {"test", "guard"} and not isinstance(node, ast.Compare | ast.UnaryOp):
         yield ast.UnaryOp(op=ast.Not(), operand=node)
+    if field == "test" and not isinstance(node, ast.Constant):
+        yield ast.Constant(value=False)
     if field == "ifs":
         yield ast.Constant(value=True)
 
