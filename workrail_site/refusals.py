@@ -7,6 +7,7 @@ from django.db import DatabaseError, DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from teams_app.admin.pages import find_actor, own_teams_of
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError, WorkrailError
 from workrail_site.errors import (
     ERRORS,
@@ -94,12 +95,27 @@ def permission_denied(request: HttpRequest, exception: Exception) -> HttpRespons
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  Django's signature
+    team = _team_of_reader(request)
+    if team:
+        error = NotFoundError(
+            f"Nothing of the team {team} is at this address.",
+            suggestion="It may be of another team, which you choose at the top of each page, or it is gone.",
+        )
+        return refuse(request=request, error=error)
     return refuse(
         request=request,
         error=NotFoundError(
             "There is nothing at this address.", suggestion="See /api/v1/schema, or begin at /studio/."
         ),
     )
+
+
+def _team_of_reader(request: HttpRequest) -> str:
+    """Of whoever is signed in to the Studio; nobody else is told of any team."""
+    if not request.path.startswith("/studio/") or not hasattr(request, "user"):
+        return ""
+    actor = find_actor(request)
+    return next((team.name for team in own_teams_of(request) if actor and team.id == actor.team_id), "")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -80,6 +80,7 @@ def context_of(*, actor: Actor, now: datetime) -> dict[str, Any]:
         "sums": sums,
         "first_url": waiting[0].url if waiting and actor.may(Permission.ANSWER_CHECKPOINTS) else "",
         "is_new": not (runs.open or sums.workflows),
+        "may_answer": actor.may(Permission.ANSWER_CHECKPOINTS),
         "may_connect": actor.may(Permission.MANAGE_TEAM),
         "live_url": reverse("admin:live_team"),
         "watch_url": reverse("admin:watch_team"),

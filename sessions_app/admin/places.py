@@ -9,7 +9,8 @@ from sessions_app.engine.state import Snapshot
 from workflows_app.engine.program import Gate, Loop, LoopKind, Program, Step, walk_items
 
 _ITEM_CHARACTERS = 60
-_KEY = re.compile(r"[\w.@:-]*\w")
+# What is quoted is a title already, and may hold an id of its own.
+_KEY = re.compile(r"“[^”]*”|[\w.@:-]*\w")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

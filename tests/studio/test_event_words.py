@@ -6,7 +6,7 @@ from sessions_app.admin.event_words import event_words
 from sessions_app.admin.places import ShownPlaces
 from sessions_app.engine.log import EventKind
 
-PLACES = ShownPlaces(titles={"fix-one": "Fix one file", "plan": "Plan the release"})
+PLACES = ShownPlaces(titles={"fix-all": "Title of fix-all", "fix-one": "Fix one file", "plan": "Plan the release"})
 
 
 @pytest.mark.parametrize("kind", EventKind)
@@ -31,6 +31,11 @@ def test_every_kind_of_event_is_a_sentence_even_when_it_holds_nothing(kind):
             EventKind.DECISION_TRACE_APPENDED,
             {"entries": [{"summary": "Next is plan.", "refs": {"stepId": "plan"}}]},
             "Next is “Plan the release”.",
+        ),
+        (
+            EventKind.DECISION_TRACE_APPENDED,
+            {"entries": [{"summary": "Left loop fix-all after 3 rounds.", "refs": {"loopId": "fix-all"}}]},
+            "Left loop “Title of fix-all” after 3 rounds.",
         ),
         (EventKind.CHECKPOINT_ANSWERED, {"optionId": "send_back", "reason": "Why?"}, "Answered: Send back, “Why?”"),
         (

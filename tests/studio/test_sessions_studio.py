@@ -296,6 +296,15 @@ def test_an_address_that_leads_nowhere_says_so(doors, path):
     assert doors.viewer.client.get(f"{ROOT}/{path}").status_code == 404
 
 
+def test_what_is_not_there_names_the_team_of_whoever_looks_and_of_nobody_else(doors, client):
+    path = f"{ROOT}/run/{'0' * 8}-{'0' * 4}-{'0' * 4}-{'0' * 4}-{'0' * 12}/change/"
+    page = doors.viewer.client.get(path)
+
+    assert page.status_code == 404
+    assert "Nothing of the team Alice&#x27;s team is at this address." in page.content.decode()
+    assert b"Alice" not in client.get("/studio/nowhere/at/all/", follow=True).content
+
+
 def test_a_node_is_not_shown_under_another_run(doors):
     one, other = begin_run(doors), begin_run(doors, workflow_id="team.other")
     node = paths_of(one)["node"].partition("?")[2]
