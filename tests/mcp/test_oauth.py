@@ -281,6 +281,20 @@ def test_a_code_is_used_once_by_its_client_with_its_verifier(site, program, alic
     refused(program.fetches(code), "invalid_grant")
 
 
+def test_a_code_that_comes_again_ends_what_it_led_to(site, house, program, alice):
+    code = told(alice.answers(program.asks()))["code"]
+    tokens = program.fetches(code).json()
+    assert program.calls(tokens["access_token"]).status_code == 200
+
+    refused(Program(site).fetches(code), "invalid_grant")
+    assert program.calls(tokens["access_token"]).status_code == 200
+    refused(program.fetches(code, code_verifier="x" * 64), "invalid_grant")
+
+    assert program.calls(tokens["access_token"]).status_code == 401
+    refused(program.renews(tokens["refresh_token"]), "invalid_grant")
+    assert audited(house.team)[-1] == "client.disconnected"
+
+
 @pytest.mark.parametrize("method", ["plain", None])
 def test_pkce_is_s256_and_nothing_else(program, alice, method):
     assert told(alice.opens(program.asks(code_challenge_method=method)))["error"] == "invalid_request"

@@ -5,7 +5,7 @@ from typing import Any, cast
 from uuid import UUID
 
 from django.utils import timezone
-from oauth2_provider.models import get_access_token_model, get_refresh_token_model
+from oauth2_provider.models import get_access_token_model, get_grant_model, get_refresh_token_model
 from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauth2_provider.settings import oauth2_settings
 from oauthlib.common import Request
@@ -16,6 +16,8 @@ from teams_app.services.connections import disconnect_client, prolong_connection
 from workrail_site.oauth import redirects
 
 _CHALLENGE = "S256"
+# In the column of a grant for claims, which nobody asks for here.
+_USED = "used"
 
 
 class Validator(OAuth2Validator):  # type: ignore[misc]  # the library has no types
@@ -32,7 +34,14 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # the library has no ty
         return super()._create_authorization_code(request, {**code, "code": _digest(code["code"])}, expires)
 
     def validate_code(self, client_id: str, code: str, client: Any, request: Request, *args: Any, **more: Any) -> bool:
-        return bool(super().validate_code(client_id, _digest(code), client, request, *args, **more))
+        """One that was used before has been stolen, by its first user or by this one: what it led to ends."""
+        if super().validate_code(client_id, _digest(code), client, request, *args, **more):
+            return True
+        used = get_grant_model().objects.filter(code=_digest(code), application=client, claims=_USED)
+        key_id = used.values_list("nonce", flat=True).first()
+        if key_id is not None:
+            disconnect_client(key_id=UUID(key_id), now=timezone.now())
+        return False
 
     def confirm_redirect_uri(
         self, client_id: str, code: str, redirect_uri: str, client: Any, *args: Any, **more: Any
@@ -40,10 +49,21 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # the library has no ty
         return bool(super().confirm_redirect_uri(client_id, _digest(code), redirect_uri, client, *args, **more))
 
     def invalidate_authorization_code(
-        self, client_id: str, code: str, request: Request, *args: Any, **more: Any
+        self,
+        client_id: str,  # noqa: ARG002  the library's signature
+        code: str,
+        request: Request,
+        *args: Any,  # noqa: ARG002  as above
+        **more: Any,  # noqa: ARG002  as above
     ) -> None:
-        """Of two that bring one code at once the row goes to one. What was made for the other nobody learns."""
-        super().invalidate_authorization_code(client_id, _digest(code), request, *args, **more)
+        """Of two that bring one code at once the row goes to one. What was made for the other nobody learns. The row stays until it is
+        cleared away, so that a code which comes again is known.
+        """
+        now = timezone.now()
+        rows = get_grant_model().objects.filter(code=_digest(code), application=request.client, expires__gt=now)
+        # The count is the lock.
+        if not rows.update(expires=now, claims=_USED):
+            raise errors.InvalidGrantError(request=request)
 
     def get_code_challenge(self, code: str, request: Request) -> str | None:
         return cast("str | None", super().get_code_challenge(_digest(code), request))
