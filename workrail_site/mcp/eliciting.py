@@ -21,7 +21,7 @@ from teams_app.engine.errors import RetryKind, WorkrailError
 from workrail_site.mcp.answers import ToolReply, refusal_of, refused, result_of
 from workrail_site.mcp.calling import acting, caller
 from workrail_site.mcp.revisions import LATEST_WITH_HANDSHAKE
-from workrail_site.mcp.waiting import Waiting
+from workrail_site.mcp.waiting import AnswerWait
 from workrail_site.mcp.workers import Workers
 from workrail_site.parties import party_of
 
@@ -144,7 +144,7 @@ class Conversation:
     ) -> ToolReply:
         """Whoever opened the address may be about to answer: they are waited for, and not for long."""
         look = partial(self._asking.told_again, reply, given, question)
-        waiting = Waiting(question.session_id, workers=self._workers, seconds=settings.ANSWER_WAIT_SECONDS)
+        waiting = AnswerWait(question.session_id, workers=self._workers, seconds=settings.ANSWER_WAIT_SECONDS)
         async with waiting:
             told = await self._run(look)
             while told is reply and await waiting.has_changed():

@@ -28,7 +28,7 @@ def watch_by(workers: Workers) -> Watch:
     return _watches[workers]
 
 
-class Waiting:
+class AnswerWait:
     """`async with` it from before the first look until nobody looks any more."""
 
     def __init__(self, session_id: UUID, *, workers: Workers, seconds: float) -> None:
