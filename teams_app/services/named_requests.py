@@ -2,21 +2,28 @@
 
 The name is taken before the work, and the answer is kept behind it. What broke off in between is not begun again by that name:
 nobody knows any more how far it came.
+
+An answer may hold what is shown once, so it is sealed with the name, which is kept nowhere: who reads the table reads no answer.
 """
 
+import hashlib
 import os
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
 
 from teams_app.engine.actors import Actor, ActorKind
 from teams_app.engine.errors import ForbiddenError, RequestKeyReusedError, RequestUnsettledError, WorkrailError
-from teams_app.engine.named_requests import NONCE_BYTES, REQUEST_KEY, open_answer, request_id_of, seal_answer
+from teams_app.engine.named_requests import REQUEST_KEY, request_id_of
 from teams_app.models import NamedRequest
 
 KEPT = timedelta(days=1)
+_NONCE_BYTES = 12
 
 
 @transaction.atomic(durable=True)
@@ -44,7 +51,7 @@ def take_name(*, actor: Actor, name: str, asked: bytes, now: datetime) -> bytes 
 
 
 def keep_answer(*, actor: Actor, name: str, answer: bytes) -> None:
-    sealed = seal_answer(answer, key=settings.TOKEN_KEY, name=name, nonce=os.urandom(NONCE_BYTES))
+    sealed = seal_answer(answer, key=settings.TOKEN_KEY, name=name, nonce=os.urandom(_NONCE_BYTES))
     with transaction.atomic(durable=True):
         _rows(actor, name).update(answer=sealed)
 
@@ -75,3 +82,24 @@ def _rows(actor: Actor, name: str) -> QuerySet[NamedRequest]:
 
 def _keys() -> list[bytes]:
     return [key for key in (settings.TOKEN_KEY, settings.TOKEN_KEY_PREVIOUS) if key is not None]
+
+
+def seal_answer(answer: bytes, *, key: bytes, name: str, nonce: bytes) -> bytes:
+    return nonce + _cipher(key, name).encrypt(nonce, answer, None)
+
+
+def open_answer(sealed: bytes, *, keys: Sequence[bytes], name: str) -> bytes | None:
+    """None when none of the keys is that with which it was sealed."""
+    for key in keys:
+        try:
+            return _cipher(key, name).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], None)
+        except InvalidTag:
+            continue
+    return None
+
+
+def _cipher(key: bytes, name: str) -> AESGCM:
+    person = b"named request"
+    return AESGCM(
+        hashlib.blake2b(name.encode("utf-8", "surrogatepass"), key=key, person=person, digest_size=32).digest()
+    )

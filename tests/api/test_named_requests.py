@@ -213,9 +213,8 @@ def test_an_answer_is_known_after_the_key_of_the_server_was_changed(doors, setti
     first = doors.agent.post(f"{V1}/sessions", {"title": "Notes"}, **KEY)
     settings.TOKEN_KEY, settings.TOKEN_KEY_PREVIOUS = b"n" * 32, settings.TOKEN_KEY
 
-    from teams_app.engine.named_requests import open_answer
     from teams_app.models import NamedRequest
-    from teams_app.services.named_requests import _keys
+    from teams_app.services.named_requests import _keys, open_answer
 
     kept = bytes(NamedRequest.objects.get().answer)
     assert open_answer(kept, keys=_keys(), name=KEY["Idempotency-Key"]) == first.content
