@@ -660,3 +660,33 @@ class TeamPreferences(models.Model):
 
     def __str__(self) -> str:
         return f"{self.autonomy}, {self.risk_policy}"
+
+
+class SearchedSession(models.Model):
+    """A view of sessions for what is looked for by letters, which goes by no index where a policy limits the rows first."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    title = models.CharField(max_length=256)
+    git_branch = models.CharField(max_length=256)
+
+    class Meta:
+        managed = False
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class SearchedRun(models.Model):
+    """As `SearchedSession`, of runs."""
+
+    id = models.UUIDField(primary_key=True)
+    team_id = models.UUIDField()
+    session_id = models.UUIDField()
+    goal = models.CharField(max_length=2048)
+
+    class Meta:
+        managed = False
+
+    def __str__(self) -> str:
+        return self.goal

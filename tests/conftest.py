@@ -48,3 +48,25 @@ def _rest_answers_as_declared():
     with pytest.MonkeyPatch.context() as patch:
         declared_answers.hold(patch)
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker):
+    from tests import as_web
+
+    if not as_web.is_asked_for():
+        yield
+        return
+    with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch:
+        as_web.grant()
+        as_web.hold(patch)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _in_no_request():
+    """What a test lets in by itself does not outlive it."""
+    from teams_app.services.row_scope import within_scope
+
+    with within_scope(None):
+        yield

@@ -1,6 +1,7 @@
 """Who is let in: every door names its actor here, once, before anything else happens.
 
-Admission proves the actor, puts it on each line of the log, and takes one request off its limits.
+Admission proves the actor, has the database show their team and no other, puts them on each line of the log, and takes one
+request off their limits.
 """
 
 from datetime import datetime
@@ -13,6 +14,7 @@ from teams_app.engine.actors import Actor, Door
 from teams_app.engine.credentials import Mark, is_marked
 from teams_app.engine.errors import UnauthenticatedError
 from teams_app.services.keys import authenticate_key, remembered_actor
+from teams_app.services.row_scope import enter_scope_of, within_person
 from teams_app.services.tokens import authenticate_token
 from workrail_site import throttle
 
@@ -70,10 +72,13 @@ def charge_more(*, actor: Actor, requests: int, now: datetime) -> None:
 
 def admit_person(*, person_id: UUID, team_id: UUID | None, door: Door, now: datetime) -> Actor:
     """A person who has signed in. Raises ForbiddenError, NotFoundError, TeamRequiredError or RateLimitedError."""
-    return _admitted(selectors.person_actor(person_id=person_id, team_id=team_id, door=door), now)
+    with within_person(person_id):
+        actor = selectors.person_actor(person_id=person_id, team_id=team_id, door=door)
+    return _admitted(actor, now)
 
 
 def _admitted(actor: Actor, now: datetime) -> Actor:
     structlog.contextvars.bind_contextvars(actor=actor.id, door=actor.door.value)
+    enter_scope_of(actor)
     throttle.spend_for(actor=actor, now=now)
     return actor

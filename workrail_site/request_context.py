@@ -1,13 +1,14 @@
 """The outermost middlewares: a request gets its id, a line in the log when it ends, and a place in the metrics."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import structlog
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
 from teams_app.engine.errors import WorkrailError
+from teams_app.services.row_scope import NOBODY, RowScope, row_scope, within_scope
 from workrail_site import metrics
 from workrail_site.errors import too_large, too_slow
 from workrail_site.refusals import database_refusal, refuse
@@ -31,12 +32,33 @@ class RequestContext:
         request_id = request_id_from(request.headers.get("X-Request-ID", ""))
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
-        response = self._get_response(request)
+        response = _answer_in_scope(self._get_response, request)
         response["X-Request-ID"] = request_id
         if request.META.get(HIDDEN_IN):
             response["Workrail-Redacted"] = request.META[HIDDEN_IN]
         _tell(request, response.status_code, time.perf_counter() - began)
         return response
+
+
+def _answer_in_scope(get_response: Callable[[HttpRequest], HttpResponseBase], request: HttpRequest) -> HttpResponseBase:
+    """No row is shown before somebody is known, and none after the answer; what is sent in pieces is read in the scope
+    in which it was begun.
+    """
+    with within_scope(NOBODY):
+        response = get_response(request)
+        if isinstance(response, StreamingHttpResponse):
+            response.streaming_content = _read_in_scope(response.streaming_content, row_scope())  # type: ignore[arg-type]
+        return response
+
+
+def _read_in_scope(pieces: Iterable[bytes], scope: RowScope | None) -> Iterator[bytes]:
+    waiting = iter(pieces)
+    while True:
+        with within_scope(scope):
+            piece = next(waiting, None)
+        if piece is None:
+            return
+        yield piece
 
 
 class Refusals:

@@ -213,7 +213,7 @@ _PREPARE_AFTER_USES = 5 if ENVIRONMENT.flag("WORKRAIL_PREPARE_STATEMENTS", defau
 
 def _database(address: PostgresAddress, **options: str) -> dict[str, Any]:
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "workrail_site.postgres",
         "NAME": address.name,
         "USER": address.user,
         "PASSWORD": address.password,

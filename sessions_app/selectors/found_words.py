@@ -17,28 +17,28 @@ _NEWEST_RUNS, _NEWEST_NOTES = 2_000, 1_000
 _IN_NOTES = "to_tsvector('simple'::regconfig, COALESCE(body, '')) @@ plainto_tsquery('simple'::regconfig, %(text)s)"
 _SOURCES = f"""
 WITH goals AS MATERIALIZED (
-  SELECT id, session_id FROM sessions_app_run WHERE team_id = %(team)s AND UPPER(goal::text) LIKE UPPER(%(like)s)
+  SELECT id, session_id FROM sessions_app_searchedrun WHERE team_id = %(team)s AND UPPER(goal::text) LIKE UPPER(%(like)s)
 ), names AS MATERIALIZED (
-  SELECT id, session_id FROM sessions_app_run
+  SELECT id, session_id FROM sessions_app_searchedrun
   WHERE team_id = %(team)s AND name <> '' AND UPPER(name::text) LIKE UPPER(%(like)s)
 ), titles AS MATERIALIZED (
-  SELECT id FROM sessions_app_worksession WHERE team_id = %(team)s AND UPPER(title::text) LIKE UPPER(%(like)s)
+  SELECT id FROM sessions_app_searchedsession WHERE team_id = %(team)s AND UPPER(title::text) LIKE UPPER(%(like)s)
 ), tickets AS MATERIALIZED (
-  SELECT id FROM sessions_app_worksession
+  SELECT id FROM sessions_app_searchedsession
   WHERE team_id = %(team)s AND ticket <> '' AND ticket = ANY(ARRAY[%(text)s, UPPER(%(text)s), LOWER(%(text)s)])
 ), branches AS MATERIALIZED (
-  SELECT id FROM sessions_app_worksession
+  SELECT id FROM sessions_app_searchedsession
   WHERE team_id = %(team)s AND git_branch <> '' AND UPPER(git_branch::text) LIKE UPPER(%(begins)s)
 ), notes AS MATERIALIZED (
-  SELECT run_id, session_id FROM sessions_app_output WHERE team_id = %(team)s AND channel = 'recap' AND {_IN_NOTES}
+  SELECT run_id, session_id FROM sessions_app_searchedoutput WHERE team_id = %(team)s AND channel = 'recap' AND {_IN_NOTES}
 ), newest_runs AS MATERIALIZED (
   SELECT id, session_id FROM (
-    SELECT id, session_id, goal FROM sessions_app_run WHERE team_id = %(team)s
+    SELECT id, session_id, goal FROM sessions_app_searchedrun WHERE team_id = %(team)s
     ORDER BY activity_window DESC, last_activity_at DESC, id LIMIT {_NEWEST_RUNS}
   ) n WHERE UPPER(goal::text) LIKE UPPER(%(like)s)
 ), newest_notes AS MATERIALIZED (
   SELECT run_id, session_id FROM (
-    SELECT run_id, session_id, body FROM sessions_app_output WHERE team_id = %(team)s AND channel = 'recap'
+    SELECT run_id, session_id, body FROM sessions_app_searchedoutput WHERE team_id = %(team)s AND channel = 'recap'
     ORDER BY created_at DESC, id LIMIT {_NEWEST_NOTES}
   ) n WHERE {_IN_NOTES}
 )

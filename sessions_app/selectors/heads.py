@@ -9,17 +9,8 @@ from sessions_app.models import Run
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 
-_VERSIONS = """
-SELECT s.id, s.next_event_index || '.' ||
-       (SELECT count(*) FROM sessions_app_checkpointrequest q WHERE q.session_id = s.id AND q.claimed_by <> '')
-FROM sessions_app_worksession s WHERE s.id = ANY(%(sessions)s)
-UNION ALL
-SELECT t.id, coalesce((SELECT extract(epoch FROM r.last_activity_at)::text || r.id::text FROM sessions_app_run r
-                       WHERE r.team_id = t.id ORDER BY r.activity_window DESC, r.last_activity_at DESC, r.id LIMIT 1), '')
-       || '.' || (SELECT count(*) || '.' || count(*) FILTER (WHERE q.claimed_by <> '')
-                  FROM sessions_app_checkpointrequest q WHERE q.team_id = t.id AND q.state = 'open')
-FROM unnest(%(teams)s::uuid[]) AS t (id)
-"""
+# A function of the database: they are of whatever teams people watch, and the role that serves requests sees one at a time.
+_VERSIONS = "SELECT * FROM workrail_versions(%(sessions)s::uuid[], %(teams)s::uuid[])"
 
 
 def session_of_run(*, actor: Actor, run_id: UUID) -> UUID:

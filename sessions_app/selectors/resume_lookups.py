@@ -178,9 +178,9 @@ def among_newest(choices: Choices) -> tuple[Lookup, ...]:
     if not patterns.names:
         return ()
     return (
-        _windowed(Finds.SESSIONS, "worksession", "title", patterns),
-        _windowed(Finds.RUNS, "run", "goal", patterns),
-        _windowed(Finds.NOTES, "output", "body", patterns),
+        _windowed(Finds.SESSIONS, "searchedsession", "title", patterns),
+        _windowed(Finds.RUNS, "searchedrun", "goal", patterns),
+        _windowed(Finds.NOTES, "searchedoutput", "body", patterns),
     )
 
 
@@ -239,7 +239,7 @@ class _Patterns:
 
 def _by_notes(note_words: str) -> Lookup:
     sql = (
-        "SELECT o.id, o.run_id, o.created_at AS at FROM sessions_app_output o "
+        "SELECT o.id, o.run_id, o.created_at AS at FROM sessions_app_searchedoutput o "
         "WHERE o.team_id = %(team)s AND o.channel = 'recap' AND o.run_id IS NOT NULL "
         "AND to_tsvector('simple'::regconfig, COALESCE(o.body, '')) @@ to_tsquery('simple'::regconfig, %(note_words)s)"
     )
@@ -249,7 +249,7 @@ def _by_notes(note_words: str) -> Lookup:
 def _by_artifacts(note_words: str) -> Lookup:
     """By the beginning of an artifact: more of it is not indexed."""
     sql = (
-        "SELECT o.id, o.run_id, o.created_at AS at FROM sessions_app_output o "
+        "SELECT o.id, o.run_id, o.created_at AS at FROM sessions_app_searchedoutput o "
         "WHERE o.team_id = %(team)s AND o.channel = 'artifact' AND o.run_id IS NOT NULL "
         "AND to_tsvector('simple'::regconfig, COALESCE(LEFT(o.body, 16384), '')) "
         "@@ to_tsquery('simple'::regconfig, %(note_words)s)"
@@ -259,7 +259,7 @@ def _by_artifacts(note_words: str) -> Lookup:
 
 def _by_session_notes(note_words: str) -> Lookup:
     sql = (
-        "SELECT o.session_id AS id, NULL::uuid AS run_id, o.created_at AS at FROM sessions_app_output o "
+        "SELECT o.session_id AS id, NULL::uuid AS run_id, o.created_at AS at FROM sessions_app_searchedoutput o "
         "WHERE o.team_id = %(team)s AND o.channel = 'recap' AND o.run_id IS NULL "
         "AND to_tsvector('simple'::regconfig, COALESCE(o.body, '')) @@ to_tsquery('simple'::regconfig, %(note_words)s)"
     )
@@ -281,7 +281,7 @@ def _quoted(word: str) -> str:
 
 
 def _lookup(finds: Finds, where: str, parameters: Mapping[str, Any]) -> Lookup:
-    table = "run" if finds is Finds.RUNS else "worksession"
+    table = "searchedrun" if finds is Finds.RUNS else "searchedsession"
     sql = (
         f"SELECT t.id, NULL::uuid AS run_id, t.last_activity_at AS at FROM sessions_app_{table} t "
         f"WHERE t.team_id = %(team)s AND ({where})"

@@ -19,6 +19,7 @@ from sessions_app.selectors.activity import WINDOW_SQL, active_before, active_si
 from sessions_app.selectors.found_words import runs_with_word
 from sessions_app.selectors.rows import run_value
 from sessions_app.selectors.run_order import RunOrder
+from sessions_app.selectors.sessions import sessions_on_branch
 from teams_app import selectors as teams
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.pages import Page, PageRequest, cut_page
@@ -209,5 +210,5 @@ def _sessions(actor: Actor, query: RunQuery) -> QuerySet[Any]:
     if query.ticket:
         rows = rows.filter(~Q(ticket=""), ticket=query.ticket)
     if query.branch:
-        rows = rows.filter(~Q(git_branch=""), git_branch__istartswith=query.branch)
+        rows = rows.filter(pk__in=sessions_on_branch(actor=actor, begins=query.branch))
     return rows.values("pk")

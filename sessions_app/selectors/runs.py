@@ -14,7 +14,7 @@ from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.engine.state import Snapshot, sound_snapshot
 from sessions_app.engine.tree import Tree, lay_out
 from sessions_app.engine.values import NodeValue, RunDetail, RunValue
-from sessions_app.models import Handle, Node, Run, Snapshot as SnapshotRow, WorkSession
+from sessions_app.models import Handle, Node, Run, SearchedRun, Snapshot as SnapshotRow, WorkSession
 from sessions_app.selectors.activity import (
     NEWEST_FIRST,
     active_before,
@@ -165,7 +165,10 @@ def _filtered(actor: Actor, filters: RunFilters) -> QuerySet[Run]:
     if filters.parent_run_id is not None:
         children = Handle.objects.filter(team_id=actor.team_id, parent_run_id=filters.parent_run_id)
         rows = rows.filter(pk__in=children.values("run_id"))
-    return rows.filter(goal__icontains=filters.text) if filters.text else rows
+    if not filters.text:
+        return rows
+    found = SearchedRun.objects.filter(team_id=actor.team_id, goal__icontains=filters.text)
+    return rows.filter(pk__in=found.values("pk"))
 
 
 def _require_session(actor: Actor, session_id: UUID | None) -> None:

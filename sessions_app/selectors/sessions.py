@@ -11,7 +11,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from sessions_app.engine.run_query import RunSort
 from sessions_app.engine.runs import Dialect, RunStatus
 from sessions_app.engine.values import SessionValue
-from sessions_app.models import Run, WorkSession
+from sessions_app.models import Run, SearchedRun, SearchedSession, WorkSession
 from sessions_app.selectors.activity import active_before, active_since
 from sessions_app.selectors.found_words import sessions_with_words
 from sessions_app.selectors.rows import session_value
@@ -79,9 +79,15 @@ def run_counts(session_ids: Iterable[UUID]) -> dict[UUID, dict[RunStatus, int]]:
 
 def sessions_with_text(*, actor: Actor, text: str) -> QuerySet[Any]:
     """The ids of those with the text in their title or in a goal. In one condition neither would go by its index."""
-    by_title = team_sessions(actor).filter(title__icontains=text).values("pk")
-    by_goal = Run.objects.filter(team_id=actor.team_id, goal__icontains=text).values("session_id")
+    by_title = SearchedSession.objects.filter(team_id=actor.team_id, title__icontains=text).values("pk")
+    by_goal = SearchedRun.objects.filter(team_id=actor.team_id, goal__icontains=text).values("session_id")
     return by_title.union(by_goal)
+
+
+def sessions_on_branch(*, actor: Actor, begins: str) -> QuerySet[Any]:
+    """The ids of those whose branch begins so."""
+    own = SearchedSession.objects.filter(~Q(git_branch=""), team_id=actor.team_id)
+    return own.filter(git_branch__istartswith=begins).values("pk")
 
 
 def no_session() -> NotFoundError:
@@ -91,7 +97,7 @@ def no_session() -> NotFoundError:
 def _filtered(actor: Actor, filters: SessionFilters) -> QuerySet[WorkSession]:
     rows = team_sessions(actor)
     if filters.git_branch:
-        rows = rows.filter(~Q(git_branch=""), git_branch__istartswith=filters.git_branch)
+        rows = rows.filter(pk__in=sessions_on_branch(actor=actor, begins=filters.git_branch))
     if filters.ticket:
         rows = rows.filter(~Q(ticket=""), ticket=filters.ticket)
     if filters.repository:

@@ -4,7 +4,7 @@ import select
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any, LiteralString
+from typing import Any, LiteralString, cast
 from uuid import UUID
 
 import psycopg
@@ -212,7 +212,8 @@ class PreparedCursor:
     def __init__(self, django: BaseDatabaseWrapper) -> None:
         self._django = django
         self.raw: psycopg.Connection[Any] = django.connection
-        self._cursor = psycopg.RawCursor(self.raw)
+        # Ours, which says whose rows may be shown: `workrail_site.postgres`.
+        self._cursor: psycopg.RawCursor[Any] = cast("Any", django).raw_cursor_class(self.raw)
         self._waiting = select.poll()
         if not self.raw.closed:
             self._waiting.register(self.raw.pgconn.socket, select.POLLIN)

@@ -113,7 +113,7 @@ def read_stored(session_id: UUID) -> SessionTables:
     stored = SessionTables(session_id=session_id)
     parameters: Mapping[str, UUID | date] = {"session": session_id, "born_on": birth_date(session_id)}
     for name, table in _TABLES.items():
-        with psycopg.ClientCursor(_raw(), row_factory=namedtuple_row) as cursor:
+        with _raw().cursor(row_factory=namedtuple_row) as cursor:
             for row in cursor.execute(table.sql(table.narrow), parameters):
                 stored.take(name, row)
     return stored

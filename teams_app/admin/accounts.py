@@ -22,6 +22,7 @@ from teams_app.admin.pages import Act, Done, Order, attempt, choose_team
 from teams_app.engine.actors import Door, Permission
 from teams_app.engine.values import InvitationValue
 from teams_app.services import invitations, passwords, resets
+from teams_app.services.row_scope import within_secret
 
 
 class _Opened(TypedDict):
@@ -69,7 +70,8 @@ class OwnForm(NewForm):
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, link: str) -> HttpResponse:
     """Three ways to accept: signed in already, with the password of an account, with a new account."""
-    found = selectors.find_invitation(link=link, now=timezone.now())
+    with within_secret(link):
+        found = selectors.find_invitation(link=link, now=timezone.now())
     if found is None:
         return _spent(request, "This invitation does not hold", "It was used or withdrawn, or it has expired.")
     way = request.POST.get("way", "")
@@ -88,7 +90,8 @@ def join(request: HttpRequest, link: str) -> HttpResponse:
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def reset(request: HttpRequest, link: str) -> HttpResponse:
-    found = selectors.find_reset(link=link, now=timezone.now())
+    with within_secret(link):
+        found = selectors.find_reset(link=link, now=timezone.now())
     if found is None:
         return _spent(request, "This link does not hold", "It was used or replaced, or it has expired.")
     form = NewForm(request.POST or None)

@@ -33,6 +33,7 @@ from teams_app.admin.snippets import snippets_of
 from teams_app.engine.actors import Actor, Door, Permission
 from teams_app.engine.errors import NotFoundError, WorkrailError
 from teams_app.engine.values import TeamValue
+from teams_app.services.row_scope import enter_scope_of, within_person
 
 if TYPE_CHECKING:
     # Generic only for the type checker.
@@ -172,8 +173,10 @@ def _who_asks(request: HttpRequest) -> tuple[Actor, list[TeamValue]] | None:
 def _read_actor(request: HttpRequest) -> tuple[Actor, list[TeamValue]] | None:
     if not request.user.is_authenticated:
         return None
-    found = selectors.person_teams(person_id=request.user.pk, team_id=_chosen_team(request), door=Door.STUDIO)
+    with within_person(request.user.pk):
+        found = selectors.person_teams(person_id=request.user.pk, team_id=_chosen_team(request), door=Door.STUDIO)
     if found is not None:
+        enter_scope_of(found[0])
         structlog.contextvars.bind_contextvars(actor=found[0].id, door=found[0].door.value)
     return found
 

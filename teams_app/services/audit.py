@@ -13,6 +13,7 @@ from teams_app.engine.actors import BY_TOKEN, Actor
 from teams_app.models import AuditEntry, AuditHead
 from teams_app.services.audit_chain import adopted_end, end_of, facts_of
 from teams_app.services.ids import new_id
+from teams_app.services.row_scope import within_team
 
 
 def record_audit(
@@ -44,7 +45,9 @@ def record_audit(
         request_id=str(get_contextvars().get("request_id", "")),
         details={**(details or {}), **_by_token(actor)},
     )
-    _chain(entry)
+    # Whoever signs in, or founds a team, is told of in teams that they do not act in.
+    with within_team(entry.team_id):
+        _chain(entry)
 
 
 def _by_token(actor: Actor) -> dict[str, str]:

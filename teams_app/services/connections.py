@@ -22,6 +22,7 @@ from teams_app.selectors import membership_actor
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.keys import note_use
+from teams_app.services.row_scope import within_connection, within_team
 
 MAX_CONNECTIONS = 50
 # Until the client has fetched its first token.
@@ -77,13 +78,15 @@ def connect_client(*, actor: Actor, client: Client, scopes: frozenset[Scope], no
 
 def prolong_connection(*, key_id: UUID, until: datetime, now: datetime) -> bool:
     """Inside the transaction that hands out tokens. False, when the connection has ended."""
-    row = AgentKey.objects.select_for_update(no_key=True).filter(pk=key_id, person__isnull=False).first()
+    with within_connection(key_id):
+        row = AgentKey.objects.select_for_update(no_key=True).filter(pk=key_id, person__isnull=False).first()
     if row is None or row.person_id is None or row.revoked_at is not None:
         return False
-    if row.expires_at is None or row.expires_at <= now or not _is_in(row.team_id, row.person_id):
-        return False
-    row.expires_at = until
-    row.save(update_fields=["expires_at"])
+    with within_team(row.team_id):
+        if row.expires_at is None or row.expires_at <= now or not _is_in(row.team_id, row.person_id):
+            return False
+        row.expires_at = until
+        row.save(update_fields=["expires_at"])
     jobs.ask_to_expire_keys(at=until, now=now)
     return True
 
@@ -91,10 +94,11 @@ def prolong_connection(*, key_id: UUID, until: datetime, now: datetime) -> bool:
 @transaction.atomic(durable=True)
 def disconnect_client(*, key_id: UUID, now: datetime) -> None:
     """By the client itself, that has proved who it is; safe to repeat."""
-    row = AgentKey.objects.filter(pk=key_id, person__isnull=False).select_related("person").first()
-    # The condition is the lock: of two at once, one updates the row and tells the audit log.
-    if row is not None and AgentKey.objects.filter(pk=key_id, revoked_at__isnull=True).update(revoked_at=now):
-        _record(_as_agent(row, frozenset(), Door.REST), "client.disconnected", row, now)
+    with within_connection(key_id):
+        row = AgentKey.objects.filter(pk=key_id, person__isnull=False).select_related("person").first()
+        # The condition is the lock: of two at once, one updates the row and tells the audit log.
+        if row is not None and AgentKey.objects.filter(pk=key_id, revoked_at__isnull=True).update(revoked_at=now):
+            _record(_as_agent(row, frozenset(), Door.REST), "client.disconnected", row, now)
 
 
 def disconnect_all_of(*, actor: Actor, person_id: UUID, now: datetime) -> int:
@@ -105,13 +109,16 @@ def disconnect_all_of(*, actor: Actor, person_id: UUID, now: datetime) -> int:
 
 def find_connected_actor(*, key_id: UUID, scopes: frozenset[Scope], door: Door, now: datetime) -> Actor | None:
     """The agent behind a connection, as far as the token, the consent and the person's role today go."""
-    row = AgentKey.objects.filter(pk=key_id, person__isnull=False, revoked_at__isnull=True, expires_at__gt=now).first()
+    live = AgentKey.objects.filter(pk=key_id, person__isnull=False, revoked_at__isnull=True, expires_at__gt=now)
+    with within_connection(key_id):
+        row = live.first()
     if row is None or row.person_id is None:
         return None
-    person = membership_actor(person_id=row.person_id, team_id=row.team_id, door=door)
-    if person is None or person.role is None:
-        return None
-    note_use(row, now)
+    with within_team(row.team_id):
+        person = membership_actor(person_id=row.person_id, team_id=row.team_id, door=door)
+        if person is None or person.role is None:
+            return None
+        note_use(row, now)
     given = frozenset(Scope(scope) for scope in row.scopes)
     return _as_agent(row, scopes & given & scopes_within(person.role), door)
 

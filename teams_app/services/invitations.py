@@ -24,6 +24,7 @@ from teams_app.selectors import actor_of_membership, invitation_value, live_invi
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.passwords import is_password_of, require_good_password
+from teams_app.services.row_scope import within_secret, within_team
 
 _MOST_OPEN = 500
 
@@ -112,7 +113,8 @@ def accept_signed_in(*, link: str, person_id: UUID, door: Door, now: datetime) -
 
 def _locked(link: str, now: datetime) -> Invitation:
     # The row is the lock: a link that is opened twice at once is used once.
-    row = live_invitation(link=link, now=now, lock=True)
+    with within_secret(link):
+        row = live_invitation(link=link, now=now, lock=True)
     if row is None:
         raise NotFoundError(
             "This invitation does not hold: it was used or withdrawn, or it has expired.",
@@ -122,6 +124,11 @@ def _locked(link: str, now: datetime) -> Invitation:
 
 
 def _join(row: Invitation, person: Person, door: Door, now: datetime) -> Joined:
+    with within_team(row.team_id):
+        return _join_in_scope(row, person, door, now)
+
+
+def _join_in_scope(row: Invitation, person: Person, door: Door, now: datetime) -> Joined:
     membership, created = Membership.objects.get_or_create(
         team_id=row.team_id,
         person=person,

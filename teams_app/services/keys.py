@@ -26,6 +26,7 @@ from teams_app.models import AgentKey
 from teams_app.selectors import key_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
+from teams_app.services.row_scope import within_secret
 
 # How long another process may go on honouring a key that was just revoked in this one.
 KEY_MEMORY = timedelta(seconds=1)
@@ -102,7 +103,9 @@ def authenticate_key(*, text: str, door: Door, now: datetime) -> Actor:
     if known is not None:
         return known
     digest = digest_of(text)
-    row = _proven_row(text, digest, now)
+    with within_secret(text):
+        row = _proven_row(text, digest, now)
+        note_use(row, now)
     actor = Actor(
         kind=ActorKind.AGENT_KEY,
         id=to_text(Prefix.KEY, row.pk),
@@ -112,7 +115,6 @@ def authenticate_key(*, text: str, door: Door, now: datetime) -> Actor:
         scopes=frozenset(Scope(scope) for scope in row.scopes),
     )
     _remember((digest, door), actor, row, now)
-    note_use(row, now)
     return actor
 
 

@@ -11,6 +11,7 @@ from teams_app.engine.actors import Actor, Door, person_id_of
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.passwords import holds_name
 from teams_app.models import PasswordReset, Person, SignOnIdentity
+from teams_app.services.row_scope import within_person
 from teams_app.services.sign_ins import record_in_teams
 
 
@@ -61,8 +62,14 @@ def set_password(*, person: Person, password: str, door: Door, now: datetime) ->
     require_good_password(username=person.username, password=password)
     person.password = make_password(password)
     person.save(update_fields=["password"])
-    unused = PasswordReset.objects.filter(person=person, used_at__isnull=True, withdrawn_at__isnull=True)
-    unused.update(withdrawn_at=now)
+    withdraw_resets(person=person, now=now)
     unlinked, _ = SignOnIdentity.objects.filter(person=person).delete()
     if unlinked:
         record_in_teams(person_id=person.pk, action="person.unlinked", door=door, now=now)
+
+
+def withdraw_resets(*, person: Person, now: datetime) -> None:
+    """Inside the caller's transaction: of whichever team the links are."""
+    unused = PasswordReset.objects.filter(person=person, used_at__isnull=True, withdrawn_at__isnull=True)
+    with within_person(person.pk):
+        unused.update(withdrawn_at=now)

@@ -16,7 +16,8 @@ from teams_app.models import Membership, PasswordReset, Person
 from teams_app.selectors import live_reset, reset_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
-from teams_app.services.passwords import set_password
+from teams_app.services.passwords import set_password, withdraw_resets
+from teams_app.services.row_scope import within_person, within_secret, within_team
 from teams_app.services.sign_ins import record_in_teams
 
 
@@ -31,9 +32,8 @@ def offer_reset(*, actor: Actor, member_id: UUID, now: datetime) -> IssuedReset:
     if actor.kind is not ActorKind.SYSTEM:
         _refuse_a_guest(member)
     # The person's row is the lock: of two links that are made at once the later one holds.
-    Person.objects.select_for_update(no_key=True).get(pk=member.person_id)
-    unused = PasswordReset.objects.filter(person_id=member.person_id, used_at__isnull=True, withdrawn_at__isnull=True)
-    unused.update(withdrawn_at=now)
+    person = Person.objects.select_for_update(no_key=True).get(pk=member.person_id)
+    withdraw_resets(person=person, now=now)
     link = mint_link(random=os.urandom(LINK_RANDOM_BYTES))
     row = PasswordReset.objects.create(
         id=new_id(now=now),
@@ -57,14 +57,16 @@ def offer_reset(*, actor: Actor, member_id: UUID, now: datetime) -> IssuedReset:
 @transaction.atomic(durable=True)
 def reset_password(*, link: str, password: str, door: Door, now: datetime) -> str:
     """The login name whose password is now this one."""
-    row = live_reset(link=link, now=now, lock=True)
+    with within_secret(link):
+        row = live_reset(link=link, now=now, lock=True)
     if row is None:
         raise NotFoundError(
             "This link does not hold: it was used or replaced, or it has expired.",
             suggestion="Ask an owner of your team for a new one.",
         )
     row.used_at = now
-    row.save(update_fields=["used_at"])
+    with within_team(row.team_id):
+        row.save(update_fields=["used_at"])
     set_password(person=row.person, password=password, door=door, now=now)
     record_in_teams(person_id=row.person_id, action="password.reset", door=door, now=now)
     return row.person.username
@@ -72,7 +74,9 @@ def reset_password(*, link: str, password: str, door: Door, now: datetime) -> st
 
 def _refuse_a_guest(member: Membership) -> None:
     """Whoever holds the link can become the person, in every team that they are in."""
-    if Membership.objects.filter(person_id=member.person_id).exclude(pk=member.pk).exists():
+    with within_person(member.person_id):
+        is_guest = Membership.objects.filter(person_id=member.person_id).exclude(pk=member.pk).exists()
+    if is_guest:
         raise ForbiddenError(
             f"{member.person.username} is in another team too, so no owner of one team sets their password.",
             suggestion="Whoever runs the server makes a link: ./workrail members reset NAME.",

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from django.db import connection, transaction
 from psycopg import sql
 
+from teams_app.services.row_policies import keep_policies
+
 APP_ROLE = "workrail_app"
 UPKEEP_ROLE = "workrail_upkeep"
 # History: added to and read.
@@ -34,7 +36,13 @@ READ_ONLY = frozenset({"django_migrations"})
 # What is collected when nothing refers to it any more, and the trace after its time.
 DELETED_BY_UPKEEP = frozenset({"sessions_app_snapshot", "traces_app_traceevent"})
 _PARTITIONS = ("workrail_make_partition(text, text, text, text)", "workrail_drop_partition(text)")
-_FORGET = ("workrail_forget_session(uuid, date)",)
+_OF_BOTH = (
+    "workrail_forget_session(uuid, date)",
+    "workrail_versions(uuid[], uuid[])",
+    "workrail_figures(timestamptz)",
+)
+# Views of what people and agents look for by words, in the team that they are in.
+_SEARCHED = ("sessions_app_searchedsession", "sessions_app_searchedrun", "sessions_app_searchedoutput")
 
 _TABLES = """
 SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -43,14 +51,22 @@ WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p') AND NOT c.relispa
 
 
 def grant_roles(*, passwords: Mapping[str, str]) -> dict[str, bool]:
-    """Whether each role is there, and has then exactly what is told here. Safe to run twice."""
+    """Whether each role is there, and has then exactly what is told here. Safe to run twice.
+
+    A role is shown rows before it may ask for them: the policies come first.
+    """
     granted = {}
+    there = {role for role in (APP_ROLE, UPKEEP_ROLE) if _is_there(role, passwords.get(role, ""))}
+    if APP_ROLE in there:
+        keep_policies(bound=APP_ROLE, free=sorted(there - {APP_ROLE}))
     with transaction.atomic():
         tables = [str(name) for (name,) in _rows(_TABLES)]
-        for role, functions in ((APP_ROLE, _FORGET), (UPKEEP_ROLE, (*_FORGET, *_PARTITIONS))):
-            granted[role] = _is_there(role, passwords.get(role, ""))
+        for role, functions in ((APP_ROLE, _OF_BOTH), (UPKEEP_ROLE, (*_OF_BOTH, *_PARTITIONS))):
+            granted[role] = role in there
             if granted[role]:
                 _grant(role, tables, functions)
+        if granted[APP_ROLE]:
+            _run(sql.SQL("GRANT SELECT ON {} TO {}").format(_names(_SEARCHED), sql.Identifier(APP_ROLE)))
     return granted
 
 
@@ -87,6 +103,10 @@ def _grant(role: str, tables: Iterable[str], functions: Iterable[str]) -> None:
         _run(sql.SQL("GRANT {} ON {} TO {}").format(what, sql.Identifier(table), name))
     for function in functions:
         _run(sql.SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(sql.SQL(function), name))
+
+
+def _names(tables: Iterable[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, tables))
 
 
 def _schema() -> sql.Identifier:

@@ -9,9 +9,10 @@ from django.db import transaction
 from teams_app.engine.actors import Door, system_actor
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import fold_username
-from teams_app.models import Membership
+from teams_app.models import Membership, Person
 from teams_app.selectors import actor_of_membership
 from teams_app.services.audit import record_audit
+from teams_app.services.row_scope import within_person
 
 
 @transaction.atomic
@@ -27,7 +28,8 @@ def record_sign_out(*, person_id: UUID, address: str, door: Door, now: datetime)
 @transaction.atomic
 def record_refused_sign_in(*, username: str, address: str, door: Door, now: datetime) -> None:
     """Of a name that nobody has nothing is kept: there is no team to tell. Who tried is not known to be the person."""
-    for row in Membership.objects.filter(person__username=fold_username(username)).order_by("id"):
+    person = Person.objects.filter(username=fold_username(username)).first()
+    for row in [] if person is None else _memberships(person.pk):
         record_audit(
             actor=system_actor(team_id=row.team_id, door=door),
             action="person.sign_in_refused",
@@ -41,7 +43,7 @@ def record_in_teams(
     *, person_id: UUID, action: str, door: Door, now: datetime, details: Mapping[str, str] | None = None
 ) -> None:
     """Inside the caller's transaction, as done by the person."""
-    for row in Membership.objects.filter(person_id=person_id).select_related("person").order_by("id"):
+    for row in _memberships(person_id):
         record_audit(
             actor=actor_of_membership(membership=row, door=door),
             action=action,
@@ -49,3 +51,8 @@ def record_in_teams(
             now=now,
             details={"username": row.person.username, **(details or {})},
         )
+
+
+def _memberships(person_id: UUID) -> list[Membership]:
+    with within_person(person_id):
+        return list(Membership.objects.filter(person_id=person_id).select_related("person").order_by("id"))

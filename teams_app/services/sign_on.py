@@ -22,6 +22,7 @@ from teams_app.services.audit import record_audit
 from teams_app.services.connections import disconnect_all_of
 from teams_app.services.ids import new_id
 from teams_app.services.passwords import is_password_of
+from teams_app.services.row_scope import within_team
 from teams_app.services.sign_ins import record_in_teams
 from teams_app.services.tokens import revoke_tokens_of
 
@@ -78,7 +79,7 @@ def _linked(identity: Identity) -> Person | None:
 def _new_account(identity: Identity, wanted: Mapping[UUID, Role], now: datetime) -> Person | None:
     """Only for somebody who gets a role by it, and under a name that nobody has."""
     name = login_name_of(given=identity.username)
-    if not name or not Team.objects.filter(pk__in=wanted).exists():
+    if not name or not any(map(_is_team, wanted)):
         return None
     # Of two at once the unique name lets one make it; the other is as if the name had been taken before.
     person, created = Person.objects.get_or_create(
@@ -92,17 +93,23 @@ def _new_account(identity: Identity, wanted: Mapping[UUID, Role], now: datetime)
     return person
 
 
+def _is_team(team_id: UUID) -> bool:
+    with within_team(team_id):
+        return Team.objects.filter(pk=team_id).exists()
+
+
 def _keep_roles(
     person: Person, wanted: Mapping[UUID, Role], managed: Iterable[UUID], door: Door, now: datetime
 ) -> None:
     # In one order, so that two sign-ons never wait for each other.
     for team_id in sorted(managed):
-        # The team's row is the lock of all its memberships, as for owners who change them.
-        team = Team.objects.select_for_update(no_key=True).filter(pk=team_id).first()
-        if team is None:
-            log.warning("sign_on_names_no_team", team=to_text(Prefix.TEAM, team_id))
-            continue
-        _keep_role(person, team, wanted.get(team_id), door, now)
+        with within_team(team_id):
+            # The team's row is the lock of all its memberships, as for owners who change them.
+            team = Team.objects.select_for_update(no_key=True).filter(pk=team_id).first()
+            if team is None:
+                log.warning("sign_on_names_no_team", team=to_text(Prefix.TEAM, team_id))
+                continue
+            _keep_role(person, team, wanted.get(team_id), door, now)
 
 
 def _keep_role(person: Person, team: Team, role: Role | None, door: Door, now: datetime) -> None:

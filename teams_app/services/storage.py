@@ -133,7 +133,10 @@ def measure_storage(*, actor: Actor, now: datetime) -> int:
 
 def _tables_of_teams() -> list[str]:
     metas = [model._meta for model in apps.get_models() if model is not TeamStorage]  # noqa: SLF001  Django's documented way
-    return sorted({meta.db_table for meta in metas if "team_id" in {field.column for field in meta.concrete_fields}})
+    of_tables = [meta for meta in metas if meta.managed]
+    return sorted(
+        {meta.db_table for meta in of_tables if "team_id" in {field.column for field in meta.concrete_fields}}
+    )
 
 
 def _count_of(team_id: UUID) -> _Count:

@@ -15,20 +15,19 @@ from teams_app.models import Membership, Team
 from teams_app.selectors import team_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
+from teams_app.services.row_scope import within_team
 
 
 @transaction.atomic
 def create_team(*, actor: Actor, name: str, owner_id: UUID, now: datetime) -> TeamValue:
     """A new team with its first owner. The first entry of its audit log says who founded it."""
     actor.require(Permission.MANAGE_TEAM)
-    team = Team.objects.create(id=new_id(now=now), name=read_name(name), created_at=now)
-    Membership.objects.create(
-        id=new_id(now=now),
-        team=team,
-        person_id=owner_id,
-        role=Role.OWNER.value,
-        created_at=now,
-    )
+    team_id = new_id(now=now)
+    with within_team(team_id):
+        team = Team.objects.create(id=team_id, name=read_name(name), created_at=now)
+        Membership.objects.create(
+            id=new_id(now=now), team=team, person_id=owner_id, role=Role.OWNER.value, created_at=now
+        )
     record_audit(
         actor=actor,
         action="team.created",

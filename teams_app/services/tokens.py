@@ -36,6 +36,7 @@ from teams_app.models import PersonalToken, Team
 from teams_app.selectors import membership_actor, no_token, token_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
+from teams_app.services.row_scope import within_secret, within_team
 
 MAX_LIVE_TOKENS = 50
 LONGEST_LIFE = timedelta(days=366)
@@ -100,11 +101,15 @@ def revoke_tokens_of(*, actor: Actor, person_id: UUID, now: datetime) -> int:
 
 def authenticate_token(*, text: str, door: Door, now: datetime) -> Actor:
     """The person behind a token, by it. Raises UnauthenticatedError, the same for whatever is wrong with it."""
-    row = _live_row(text, now)
-    actor = None if row is None else membership_actor(person_id=row.person_id, team_id=row.team_id, door=door)
-    if row is None or actor is None:
+    with within_secret(text):
+        row = _live_row(text, now)
+    if row is None:
         raise _unknown()
-    _note_use(row, now)
+    with within_team(row.team_id):
+        actor = membership_actor(person_id=row.person_id, team_id=row.team_id, door=door)
+        if actor is None:
+            raise _unknown()
+        _note_use(row, now)
     return actor.by_token(
         TokenGrant(
             id=to_text(Prefix.TOKEN, row.pk),

@@ -1,7 +1,6 @@
 """The role that serves requests does all that requests need, and can neither change nor delete history."""
 
 import os
-from contextlib import contextmanager
 from datetime import timedelta
 from io import StringIO
 
@@ -19,6 +18,7 @@ from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.services.audit import record_audit
 from teams_app.services.roles import APP_ROLE, APPEND_ONLY, KEPT, UPKEEP_ROLE, privileges_of
 from tests import run_cast
+from tests.as_web import as_role, as_web, grant
 from tests.checkpoint_cast import answer, at_question, only_row
 from tests.engine_play import NEVER_STOP
 from tests.handover_cast import WORKFLOW, begun, entered, publish_folder, two_activities
@@ -31,28 +31,9 @@ pytestmark = pytest.mark.django_db(transaction=True)
 SYSTEM = system_actor(team_id=NO_TEAM, door=Door.TASK)
 
 
-@contextmanager
-def as_role(role):
-    """What the process does on a connection of the role, for as long as it lasts."""
-    connection.close()
-    user, connection.settings_dict["USER"] = connection.settings_dict["USER"], role
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT current_user, session_user")
-            assert cursor.fetchone() == (role, role)
-        yield
-    finally:
-        connection.close()
-        connection.settings_dict["USER"] = user
-
-
 @pytest.fixture(autouse=True)
 def _granted():
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_roles WHERE rolname = ANY(%s)", [[APP_ROLE, UPKEEP_ROLE]])
-        if cursor.fetchone() != (2,):
-            pytest.skip("the server has no roles beside the owner")
-    call_command("grant_roles", verbosity=0, stdout=StringIO())
+    grant()
 
 
 @pytest.fixture
@@ -62,7 +43,7 @@ def desk():
 
 
 def test_requests_and_upkeep_do_all_their_work_as_their_roles(desk):
-    with as_role(APP_ROLE):
+    with as_web(desk.agent.team_id):
         value = begin(desk, *plain_steps(4), preferences=NEVER_STOP)
         then = advanced(desk.agent, value, "")
         bookmark(desk.agent, then)
@@ -182,7 +163,7 @@ def test_a_session_is_forgotten_only_with_its_entry_in_the_ledger(desk):
     ledger.enter_sessions(actor=SYSTEM, now=NOW)
     forget, gone = "SELECT workrail_forget_session(%s, %s)", session_id(value)
 
-    with as_role(APP_ROLE):
+    with as_web(desk.agent.team_id):
         with connection.cursor() as cursor, pytest.raises(ProgrammingError, match="the ledger does not say"):
             cursor.execute(forget, [gone, birth_date(gone)])
         with transaction.atomic(), connection.cursor() as cursor:
@@ -218,7 +199,7 @@ def test_a_person_deletes_a_session_and_upkeep_collects_what_it_leaves_as_their_
     value = begin(desk, *plain_steps(3))
     advanced(desk.agent, value)
 
-    with as_role(APP_ROLE):
+    with as_web(desk.agent.team_id):
         delete_session(actor=desk.owner, session_id=session_id(value), reason="They asked for it.", now=NOW)
     with as_role(UPKEEP_ROLE):
         assert collect_unreferenced(actor=SYSTEM).snapshots > 0

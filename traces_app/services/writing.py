@@ -18,6 +18,7 @@ from sessions_app.services.store.signing_keys import current_keys
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import uuid7
+from teams_app.services.row_scope import within_team
 from traces_app.engine.calls import outcome_of
 from traces_app.engine.facts import CallFacts, agent_name, facts_of, read_warnings
 from traces_app.engine.redaction import redact_arguments
@@ -88,17 +89,25 @@ class Noted:
 
 
 def write_calls(*, calls: Sequence[MadeCall]) -> None:
-    """All of them or none, in the order in which they ended."""
-    if not calls:
+    """All of them or none, in the order in which they ended. Those of each team are written in sight of that team alone."""
+    of_teams: dict[UUID, list[MadeCall]] = {}
+    for call in sorted(calls, key=lambda call: call.ended_ns):
+        of_teams.setdefault(call.actor.team_id, []).append(call)
+    if not of_teams:
         return
-    ordered = sorted(calls, key=lambda call: call.ended_ns)
+    with transaction.atomic():
+        for team_id, ordered in of_teams.items():
+            with within_team(team_id):
+                _write_of_team(ordered)
+
+
+def _write_of_team(ordered: Sequence[MadeCall]) -> None:
     keyring = current_keys().ring
     said = [facts_of(arguments=call.arguments, reply=_told(call.reply), keyring=keyring) for call in ordered]
     facts = [_with_notes(one, call.noted) for one, call in zip(said, ordered, strict=True)]
     places = _Places.of(ordered, facts)
     rows = [_row(call, one, places) for call, one in zip(ordered, facts, strict=True)]
-    with transaction.atomic():
-        prepared_cursor().execute(_INSERT, [list(column) for column in zip(*rows, strict=True)])
+    prepared_cursor().execute(_INSERT, [list(column) for column in zip(*rows, strict=True)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

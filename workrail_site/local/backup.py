@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import subprocess
 import tarfile
 import tempfile
@@ -31,6 +32,7 @@ from workrail_site.local.venvs import Environment, say
 
 _VERSION = 1
 _MANIFEST = "workrail-backup.json"
+_CHOOSES_POLICIES = 18
 _DUMP = "database.dump"
 _KEYS = "keys.json"
 _KEY_VARIABLES = ("WORKRAIL_SECRET_KEY", "WORKRAIL_TOKEN_KEY", "WORKRAIL_TOKEN_KEY_PREVIOUS", "WORKRAIL_SEAL_KEY")
@@ -173,6 +175,7 @@ def _fill(dump: Path, url: str, *, replaces: bool) -> None:
         "pg_restore",
         "--no-owner",
         "--no-privileges",
+        *_without_policies(),
         "--exit-on-error",
         "--single-transaction",
         f"--dbname={url}",
@@ -209,6 +212,12 @@ def _database(places: Places, *, command: str) -> Iterator[str]:
         running_servers(lasting_storage(places), environ=os.environ) as running,
     ):
         yield running.addresses.database_url
+
+
+def _without_policies() -> tuple[str, ...]:
+    """They name roles, which the server may not have; `grant_roles` makes them again. Older programs cannot leave them out."""
+    version = re.search(r"\d+", _tool("pg_restore", "--version"))
+    return ("--no-policies",) if version and int(version[0]) >= _CHOOSES_POLICIES else ()
 
 
 def _tool(name: str, *arguments: str) -> str:

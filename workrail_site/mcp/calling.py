@@ -4,6 +4,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from teams_app.engine.actors import Actor
+from teams_app.services.row_scope import enter_scope_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,7 @@ _caller: ContextVar[Caller] = ContextVar("mcp_caller")
 def calls_as(caller: Caller) -> None:
     """For the rest of this request. A message of an MCP session runs in the context of the request that brought it."""
     _caller.set(caller)
+    enter_scope_of(caller.actor)
 
 
 def caller() -> Caller:

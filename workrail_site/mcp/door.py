@@ -24,6 +24,7 @@ from teams_app.engine.errors import (
     UnauthenticatedError,
     WorkrailError,
 )
+from teams_app.services.row_scope import NOBODY, enter_scope
 from workrail_site import admission, metrics
 from workrail_site.bodies import (
     BodyTooLargeError,
@@ -91,6 +92,7 @@ class AdmittingDoor:
         request_id = request_id_from(headers.get("x-request-id", ""))
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
+        enter_scope(NOBODY)
         answer = _Answer(send, request_id)
         try:
             await self._admit(scope, headers, receive, answer)

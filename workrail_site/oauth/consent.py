@@ -29,6 +29,7 @@ from teams_app.engine.actors import USUAL_SCOPES, Actor, Door, Scope, scopes_wit
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.services.connections import Client, connect_client
+from teams_app.services.row_scope import enter_scope_of
 from workrail_site.oauth import addresses, redirects
 from workrail_site.oauth.documents import base_of_request
 from workrail_site.refusals import refuse
@@ -112,6 +113,8 @@ def _connect(request: HttpRequest, asked: _Asked, form: ConsentForm) -> HttpResp
             team_id=from_text(Prefix.TEAM, form.cleaned_data["team"]),
             door=Door.STUDIO,
         )
+        # Of all their teams the one that they chose here.
+        enter_scope_of(actor)
         key_id = connect_client(actor=actor, client=client, scopes=scopes, now=timezone.now())
     except WorkrailError as refusal:
         form.add_error(None, " ".join(filter(None, [refusal.message, refusal.suggestion])))

@@ -23,6 +23,7 @@ from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import uuid7
 from teams_app.engine.seals import SealState, to_us
+from teams_app.services.row_scope import within_team
 
 # Clocks of the machines that begin sessions may differ by so much.
 CLOCKS_DIFFER = timedelta(hours=1)
@@ -165,7 +166,7 @@ def _sealed_as_they_are(sessions: Sequence[_Found]) -> list[_Found]:
 
 
 class _Book:
-    """One ledger, locked until the transaction ends."""
+    """One ledger, locked until the transaction ends. The installation's is in sight of nobody but whoever opens it here."""
 
     def __init__(self, row: Ledger) -> None:
         self.row = row
@@ -189,7 +190,8 @@ class _Book:
 
     @classmethod
     def _found(cls, team_id: UUID) -> "_Book | None":
-        row = Ledger.objects.select_for_update().filter(pk=team_id).order_by("pk").first()
+        with within_team(team_id):
+            row = Ledger.objects.select_for_update().filter(pk=team_id).order_by("pk").first()
         return None if row is None else cls(row)
 
     @classmethod
@@ -197,19 +199,23 @@ class _Book:
         until_us = to_us(now)
         seal = ledger.seal_end(settings.SEAL_KEYS, team_id=team_id, end=NO_HEAD, until_us=until_us)
         end = {"next_number": NO_HEAD.next_index, "head_digest": NO_HEAD.digest}
-        # Two at once: the one that waited finds the other's row.
-        Ledger.objects.get_or_create(pk=team_id, defaults={**end, "entered_until": now, "seal": seal})
-        return cls(Ledger.objects.select_for_update().get(pk=team_id))
+        with within_team(team_id):
+            # Two at once: the one that waited finds the other's row.
+            Ledger.objects.get_or_create(pk=team_id, defaults={**end, "entered_until": now, "seal": seal})
+            return cls(Ledger.objects.select_for_update().get(pk=team_id))
 
     def enter(self, kind: EntryKind, sessions: Iterable[tuple[UUID, Head]], now: datetime, *, reason: str = "") -> None:
-        LedgerEntry.objects.bulk_create([self._next(kind, *each, now, reason) for each in sessions])
+        entries = [self._next(kind, *each, now, reason) for each in sessions]
+        with within_team(self.row.team_id):
+            LedgerEntry.objects.bulk_create(entries)
 
     def close(self, *, until: datetime) -> None:
         row = self.row
         end = Head(next_index=row.next_number, digest=row.head_digest)
         row.entered_until = until
         row.seal = ledger.seal_end(settings.SEAL_KEYS, team_id=row.team_id, end=end, until_us=to_us(until))
-        row.save(update_fields=["next_number", "head_digest", "entered_until", "seal"])
+        with within_team(row.team_id):
+            row.save(update_fields=["next_number", "head_digest", "entered_until", "seal"])
 
     def _next(self, kind: EntryKind, session_id: UUID, head: Head, now: datetime, reason: str) -> LedgerEntry:
         row = self.row
