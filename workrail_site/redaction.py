@@ -25,9 +25,18 @@ class Redactor:
         self._known = tuple(secret for secret in known if len(secret) >= _SHORTEST_SECRET)
         # The same few names, methods, paths and actors come with every line.
         self._remembered = lru_cache(maxsize=_MOST_REMEMBERED)(self._without_secrets)
+        self._name = lru_cache(maxsize=_MOST_REMEMBERED)(self._named)
 
     def __call__(self, _logger: Any, _method: str, event: Mapping[str, Any]) -> dict[str, Any]:
-        return {self.text(str(name)): self._field(str(name), value, 0) for name, value in event.items()}
+        said: dict[str, Any] = {}
+        for name, value in event.items():
+            kept, is_secret = self._name(str(name))
+            # Most fields of most lines are short texts under a harmless name.
+            said[kept] = self.text(value) if type(value) is str and not is_secret else self._field(str(name), value, 0)
+        return said
+
+    def _named(self, name: str) -> tuple[str, bool]:
+        return self.text(name), is_secret_name(name)
 
     def text(self, text: str) -> str:
         return self._remembered(text) if len(text) <= _LONGEST_REMEMBERED else self._without_secrets(text)

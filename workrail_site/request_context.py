@@ -13,10 +13,9 @@ from workrail_site import metrics
 from workrail_site.errors import too_large, too_slow
 from workrail_site.refusals import database_refusal, refuse
 from workrail_site.request_ids import request_id_from
+from workrail_site.request_line import tell_request
 from workrail_site.rest import HIDDEN_IN
 from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW
-
-log = structlog.get_logger("workrail.request")
 
 MOST_BYTES_OF_STRANGERS = 64 * 1024
 _FORMS = frozenset({"multipart/form-data", "application/x-www-form-urlencoded"})
@@ -29,7 +28,7 @@ class RequestContext:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         began = time.perf_counter()
-        request_id = request_id_from(request.headers.get("X-Request-ID", ""))
+        request_id = request_id_from(request.META.get("HTTP_X_REQUEST_ID", ""))
         structlog.contextvars.clear_contextvars()
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = _answer_in_scope(self._get_response, request)
@@ -106,5 +105,10 @@ def _tell(request: HttpRequest, status: int, seconds: float) -> None:
     is_static = request.path.startswith(settings.STATIC_URL)
     route = request.resolver_match.route if request.resolver_match else "static" if is_static else "unmatched"
     metrics.count_request(method=request.method or "", route=route, status=status, seconds=seconds)
-    write = log.debug if is_static or request.path in _QUIET else log.info
-    write("request", method=request.method, path=request.path, status=status, duration_ms=round(seconds * 1000, 1))
+    tell_request(
+        method=request.method or "",
+        path=request.path,
+        status=status,
+        seconds=seconds,
+        is_quiet=is_static or request.path in _QUIET,
+    )

@@ -7,7 +7,7 @@ exactly such a call goes to Django, which answers it in the same words; tests co
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from io import BytesIO
 from typing import IO, Any, cast
 
@@ -88,6 +88,32 @@ class RestDirect:
         return response
 
 
+class SaidHeaders:
+    """The headers of a request by their names, each looked up when it is asked for: Django's own reads all of them first."""
+
+    __slots__ = ("_environ",)
+
+    def __init__(self, environ: Mapping[str, Any]) -> None:
+        self._environ = environ
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        found: str | None = self._environ.get(_key_of(name), default)
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return _key_of(name) in self._environ
+
+    def __getitem__(self, name: str) -> str:
+        return str(self._environ[_key_of(name)])
+
+
+@cache
+def _key_of(name: str) -> str:
+    """Only ever asked with names of ours. The two of the body have no prefix in an environ."""
+    key = name.upper().replace("-", "_")
+    return key if key in {"CONTENT_TYPE", "CONTENT_LENGTH"} else f"HTTP_{key}"
+
+
 class DirectRequest:
     """What endpoints, authentication and refusals ask of the framework's request."""
 
@@ -97,7 +123,7 @@ class DirectRequest:
         self._data: Any = None
         self.META = request.META
         self.method = request.method
-        self.headers = request.headers
+        self.headers = SaidHeaders(request.META)
         self.auth: Actor | None = None
 
     def authenticate(self) -> None:

@@ -143,7 +143,8 @@ def read(*, keyring: Keyring, kind: TokenKind, text: str) -> Token:
 
 def read_any(*, keyring: Keyring, text: str) -> Token | None:
     """A token of whichever kind its text says; None where it is none, or not of ours."""
-    kind = next((kind for kind in TokenKind if _NOISE.sub("", text[:64]).lower().startswith(f"{kind.value}.v")), None)
+    begins = _NOISE.sub("", text[:64]).lower()
+    kind = next((kind for kind in TokenKind if begins.startswith(f"{kind.value}.v")), None)
     try:
         return None if kind is None else read(keyring=keyring, kind=kind, text=text)
     except WorkrailError:

@@ -5,8 +5,10 @@ import json
 import logging
 
 import pytest
+import structlog
 
-from workrail_site.log import log_settings
+from workrail_site.log import configure, log_settings
+from workrail_site.request_line import tell_request
 
 
 @pytest.fixture
@@ -55,3 +57,46 @@ def test_nobody_writes_a_line_of_the_log_by_a_line_end_of_their_own(line_of, nam
 
 def test_a_value_with_a_blank_is_told_from_two(line_of):
     assert "path='/a b=1'" in line_of(EVENTS["a blank"], json_lines=False)
+
+
+@pytest.fixture
+def events():
+    """What reaches a handler of the log, as the formatter gets it."""
+    found = []
+
+    class Keeping(logging.Handler):
+        def emit(self, record):
+            found.append(record)
+
+    handler, logger = Keeping(), logging.getLogger("workrail.request")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    yield found
+    logger.removeHandler(handler)
+    logger.setLevel(level)
+
+
+@pytest.mark.parametrize("is_quiet", [False, True])
+def test_the_line_of_a_request_is_what_structlog_would_make_of_it(events, is_quiet):
+    configure(log_settings(json_lines=True, level="DEBUG", secrets=()))
+    structlog.contextvars.clear_contextvars()
+    structlog.contextvars.bind_contextvars(request_id="request-1", actor="key_1", door="mcp")
+    said = {"method": "POST", "path": "/mcp/rail", "status": 200}
+
+    tell_request(**said, seconds=0.0123, is_quiet=is_quiet)
+    usual = structlog.get_logger("workrail.request")
+    (usual.debug if is_quiet else usual.info)("request", **said, duration_ms=12.3)
+
+    ours, theirs = events
+    assert [*ours.msg] == [*theirs.msg]
+    assert ours.msg | {"at": ""} == theirs.msg | {"at": ""}
+    assert (ours.levelno, ours.name, ours._name) == (theirs.levelno, theirs.name, theirs._name)
+
+
+def test_a_request_below_the_level_leaves_no_line(events):
+    logging.getLogger("workrail.request").setLevel(logging.WARNING)
+
+    tell_request(method="GET", path="/healthz", status=200, seconds=0.1)
+
+    assert events == []

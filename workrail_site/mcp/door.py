@@ -53,9 +53,8 @@ from workrail_site.mcp.workers import Workers
 from workrail_site.oauth import addresses
 from workrail_site.parties import Parties, party_of
 from workrail_site.request_ids import request_id_from
+from workrail_site.request_line import tell_request
 from workrail_site.wsgi_in_asgi import AsgiApplication, Send
-
-log = structlog.get_logger("workrail.request")
 
 REPLY_HEADER = "workrail-reply"
 # By them it is decided who is let in, and how a message is read.
@@ -301,4 +300,4 @@ async def _refuse(error: WorkrailError, send: _Answer, challenge: bytes) -> None
 def _tell(scope: Scope, status: int, seconds: float) -> None:
     method, path = str(scope["method"]), str(scope["path"])
     metrics.count_request(method=method, route=scope.get("workrail.route", "mcp"), status=status, seconds=seconds)
-    log.info("request", method=method, path=path, status=status, duration_ms=round(seconds * 1000, 1))
+    tell_request(method=method, path=path, status=status, seconds=seconds)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from django.db import close_old_connections, connections
+from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from workrail_site.lanes import ThreadLanes
@@ -18,7 +18,17 @@ _TRUSTED_SECONDS = 15.0
 
 
 class _Thread(threading.local):
+    """Of each thread its connections, found once: to ask Django for them is a walk through its contexts each time."""
+
     used_at = 0.0
+
+    def __init__(self) -> None:
+        self.connections: tuple[BaseDatabaseWrapper, ...] = tuple(connections[alias] for alias in connections)
+
+    def close_old_connections(self) -> None:
+        """As Django does around each of its own requests."""
+        for connection in self.connections:
+            connection.close_if_unusable_or_obsolete()
 
 
 class Workers:
@@ -42,14 +52,14 @@ class Workers:
             connection.close()
 
     def _run(self, work: Callable[[], T]) -> T:
-        connection = connections["default"]
-        self._connections.add(connection)
-        # As Django does around each of its own requests.
-        close_old_connections()
-        if time.monotonic() - self._thread.used_at > _TRUSTED_SECONDS:
-            connection.close_if_health_check_failed()
+        thread = self._thread
+        self._connections.update(thread.connections)
+        thread.close_old_connections()
+        if time.monotonic() - thread.used_at > _TRUSTED_SECONDS:
+            for connection in thread.connections:
+                connection.close_if_health_check_failed()
         try:
             return work()
         finally:
-            self._thread.used_at = time.monotonic()
-            close_old_connections()
+            thread.used_at = time.monotonic()
+            thread.close_old_connections()
