@@ -194,7 +194,7 @@ def test_each_break_names_rows_and_a_line_that_are_there():
 
 
 # How many rows no fault proves yet, by either table. Each that is proven lowers it.
-MOST_UNPROVEN = 289
+MOST_UNPROVEN = 268
 # A line that was written anew is proven anew: `.venv/bin/python -m tests.row_proofs find`.
 MOST_REWRITTEN = 0.1
 SAMPLE = 10
