@@ -54,7 +54,9 @@ def proofs() -> dict[str, dict[str, Any]]:
 
 
 def fault_of(proof: dict[str, Any]) -> Fault | None:
-    """None where what was broken is written otherwise now."""
+    """None where what was broken is written otherwise now, or elsewhere."""
+    if not (ROOT / proof["path"]).is_file():
+        return None
     wanted = (proof["path"], proof["function"], proof["was"], proof["broken"], proof.get("nth", 0))
     return next((fault for fault in faults.faults_in(proof["path"]) if fault.name == wanted), None)
 
