@@ -2,9 +2,12 @@
 
 import json
 import os
+from contextlib import closing
+from http.client import HTTPConnection
 
 import pytest
 
+from tests.clusters import eventually
 from workrail_site.bench.compiling import STEPS, compile_report, large_document
 from workrail_site.bench.figures import Figure, best_seconds, table
 from workrail_site.bench.limit import find_pgbench, measure_limit, prepare_limit
@@ -73,6 +76,17 @@ def test_a_run_is_taken_on_by_tokens_by_hand_and_by_activities():
     assert all(figure.calls == len(figure.latencies_ms) > 0 for figure in found)
     assert all(ratio > 0 for ratio in ratios)
     assert set(Run.objects.values_list("dialect", flat=True)) == {"rail", "navigation", "session"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_walk_that_fails_ends_the_measurement_with_its_reason():
+    from workrail_site.bench.service import BenchWalk, measure_service
+
+    def begin(_stage):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        measure_service(stage=None, walk=BenchWalk(name="broken", begin=begin, step=begin), clients=2, seconds=0.1)
 
 
 def answered(situation):
@@ -151,11 +165,126 @@ def test_growth_is_measured_by_kind_of_call_and_held_against_the_fewest_sessions
 
 
 def test_the_door_is_held_against_what_it_leads_to():
-    from workrail_site.bench.mcp_cost import BareView, TrivialTool, cost_table
+    from workrail_site.bench.mcp_cost import TrivialTool, cost_table
 
     ours, base = figure("ours", 10), Figure(name="base", clients=1, calls=1, seconds=1.0, cpu_us=20.0)
 
-    assert cost_table([(ours, base)]).splitlines()[1].split() == ["ours", "40", "base", "20", "2.00"]
-    assert BareView().go_on(b"").method == "GET"
+    assert cost_table([(ours, base)]).splitlines()[1].split() == ["ours", "40", "2.00", "base", "20", "0.00", "2.00"]
     with pytest.raises(RuntimeError, match="RATE_LIMITED"):
         TrivialTool().go_on(b'{"error": {"data": {"code": "RATE_LIMITED"}}}')
+
+
+@pytest.fixture
+def staged(db):
+    """The stage of a measurement in this test's database, and the environment of a web server for it."""
+    from django.db import connection
+
+    from sessions_app.services.store.signing_keys import forget_keys
+    from workrail_site.bench.stage import server_environment, set_stage
+
+    forget_keys()
+    return set_stage(), server_environment(connection.settings_dict["NAME"])
+
+
+@pytest.fixture
+def site(staged):
+    from workrail_site.bench.web import web_server
+
+    with web_server(staged[1]) as server:
+        yield server
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_call_is_answered_in_a_closed_and_in_an_open_loop(staged, site):
+    from workrail_site.bench.clients import measure_door
+    from workrail_site.bench.every_call import agents_doors, readers_doors
+
+    doors = (*agents_doors(), *readers_doors(staged[0]))
+
+    closed = [measure_door(stage=staged[0], server=site, door=door, clients=1, seconds=0.05) for door in doors]
+    opened = measure_door(stage=staged[0], server=site, door=doors[0], clients=2, seconds=0.5, per_second=20)
+
+    assert all(found.calls > 0 for found in closed)
+    assert (opened.calls, opened.name) == (10, "start by MCP, 20/s")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_waits_in_an_open_loop_counts_from_the_moment_at_which_it_was_due(staged, site):
+    from workrail_site.bench.clients import measure_door
+    from workrail_site.bench.every_call import StartDoor
+
+    found = measure_door(stage=staged[0], server=site, door=StartDoor(), clients=1, seconds=0.1, per_second=500)
+
+    assert found.calls == 50
+    assert found.latencies_ms[-1] > 5 * min(found.latencies_ms)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_doors_are_measured_in_turns_with_bare_views_that_do_the_same(staged, site):
+    from traces_app.models import TraceEvent
+    from workrail_site.bench.mcp_cost import ComparedSites, measure_costs
+    from workrail_site.bench.web import web_server
+
+    with web_server(staged[1], application="workrail_site.bench.bare_site:application") as bare:
+        found = measure_costs(stage=staged[0], places=ComparedSites(site=site, bare=bare), calls=20, warm_calls=2)
+        wrong = [answer_without_key(server) for server in (site, bare)]
+
+    names = {(ours.name, base.name) for ours, base in found}
+    assert ("health_check by MCP", "the same by a bare view") in names
+    assert ("advance by MCP", "advance in process") in names
+    assert all(each.calls >= 20 for pair in found for each in pair)
+    # Whoever brings no key is admitted by neither, and what both do leaves a trace.
+    assert all(status >= 400 for status in wrong)
+    eventually(lambda: TraceEvent.objects.filter(tool="health_check").count() >= 40, "the trace of both")
+
+
+def answer_without_key(server):
+    given = {"Content-Type": "application/json", "Authorization": "Bearer wr_key_none"}
+    with closing(HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+        connection.request("POST", "/bare/trivial", b"{}", given)
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+
+
+@pytest.mark.django_db(transaction=True)
+def test_memory_is_looked_at_before_and_after_calls_of_all_kinds(staged, site):
+    from workrail_site.bench.memory import measure_memory, memory_table
+
+    found = measure_memory(stage=staged[0], server=site, calls=22)
+    if not found:
+        pytest.skip("there is no /proc here")
+
+    assert (found[0].calls, found[-1].calls) == (0, 22)
+    assert all(each.memory_bytes > 10_000_000 for each in found)
+    assert memory_table(found).splitlines()[-1].split()[0] == "22"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_viewers_are_sent_what_an_agent_does_beside_them(staged, site):
+    from workrail_site.bench.viewers import as_json, measure_viewers
+
+    found = measure_viewers(stage=staged[0], server=site, viewers=[0, 2], seconds=2.5)
+
+    assert [each["viewers"] for each in as_json(found)] == [0, 2]
+    assert found[0].events == 0
+    assert found[1].events >= 2
+    assert all(each.figure.calls > 0 for each in found)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_long_session_is_held_against_a_young_one(staged):
+    from workrail_site.bench.growth import measure_ages
+
+    assert [events for events, ratio in measure_ages(stage=staged[0], events=20) if ratio > 0] == [20]
+
+
+def test_a_measurement_that_cannot_be_made_says_why():
+    from django.core.management import CommandError, call_command
+
+    with pytest.raises(CommandError, match="--command"):
+        call_command("bench", "peer")
+    with pytest.raises(CommandError, match="no JSON"):
+        call_command("bench", "peer", "--command", "true", "--arguments", "{")
+    with pytest.raises(CommandError, match="ended"):
+        call_command("bench", "peer", "--command", "true")

@@ -1,25 +1,47 @@
-"""What the door of MCP costs beside what it leads to: processor time per call, of the same process in the same run."""
+"""What the doors cost beside what they lead to: processor time per call, in turns, so that all meet the same machine.
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+A tool is held against a bare view of Django that does the same, an advance against the service in process and against a bare
+view that calls it. The view authenticates, counts and traces as the door does; `bare_site` says what it leaves out.
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.db import connections
 
 from workrail_site.bench import doors, service
+from workrail_site.bench.clients import BenchClient
 from workrail_site.bench.figures import Figure
+from workrail_site.bench.processor_time import processor_seconds
 from workrail_site.bench.stage import BenchStage
+from workrail_site.bench.web import Server
 
-CLIENTS = 8
+# Short turns: what else the machine does changes from second to second.
+_CALLS_OF_A_TURN = 20
+_WARM_CALLS = 100
 
 
-class BareView(doors.BenchDoor):
-    """A view of Django's that asks nobody who it is and reads no table."""
-
-    name = "a bare view"
+class BareTrivial(doors.BenchDoor):
+    name = "the same by a bare view"
 
     def begin(self, stage: BenchStage) -> doors.Ask:  # noqa: ARG002  the door's signature
-        return self.go_on(b"")
+        return doors.Ask(path="/bare/trivial")
 
-    def go_on(self, answer: bytes) -> doors.Ask:  # noqa: ARG002  the door's signature
-        return doors.Ask(method="GET", path="/.well-known/workrail-signing-keys", body={})
+    def go_on(self, answer: bytes) -> doors.Ask:
+        if b"healthy" not in answer:
+            raise RuntimeError(f"{self.name} was answered {answer[:400]!r}")
+        return doors.Ask(path="/bare/trivial")
+
+
+class BareAdvance(doors.RestDoor):
+    name = "an advance by a bare view"
+    start, advance = "/bare/start", "/bare/advance"
 
 
 class TrivialTool(doors.McpDoor):
@@ -27,7 +49,6 @@ class TrivialTool(doors.McpDoor):
 
     name = "health_check by MCP"
     path = "/mcp/navigation"
-    headers: ClassVar[Mapping[str, str]] = doors.McpDoor.headers
 
     def begin(self, stage: BenchStage) -> doors.Ask:  # noqa: ARG002  the door's signature
         return self._ask("health_check", {})
@@ -38,30 +59,143 @@ class TrivialTool(doors.McpDoor):
         return self._ask("health_check", {})
 
 
-def measure_costs(*, stage: BenchStage, server: doors.Server, seconds: float) -> list[tuple[Figure, Figure]]:
-    """Each figure of the door with the one that it is held against."""
+@dataclass(slots=True, kw_only=True)
+class Turns:
+    """One way, its turns so far, and whose processor time counts."""
 
-    def at(door: doors.BenchDoor) -> Figure:
-        return doors.measure_door(stage=stage, server=server, door=door, clients=CLIENTS, seconds=seconds)
+    name: str
+    turn: Callable[[int], Awaitable[list[float]]]
+    pid: int
+    clients: int
+    cpu: list[float] = field(default_factory=list)
+    times_ms: list[float] = field(default_factory=list)
+    seconds: float = 0.0
 
-    bare = at(BareView())
-    in_process = service.measure_service(stage=stage, walk=service.advancing(), clients=1, seconds=seconds)
+    async def take(self, calls: int) -> None:
+        used, began = processor_seconds(self.pid), time.perf_counter()
+        times = await self.turn(calls)
+        self.seconds += time.perf_counter() - began
+        spent = processor_seconds(self.pid)
+        self.times_ms += times
+        if used is not None and spent is not None:
+            self.cpu.append(spent - used)
+
+    def figure(self) -> Figure:
+        calls = len(self.times_ms)
+        cpu_us = sum(self.cpu) / calls * 1e6 if self.cpu else None
+        return Figure(
+            name=self.name,
+            clients=self.clients,
+            calls=calls,
+            seconds=self.seconds,
+            latencies_ms=self.times_ms,
+            cpu_us=cpu_us,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedSites:
+    """The site, and the site of bare views."""
+
+    site: Server
+    bare: Server
+
+
+def measure_costs(
+    *, stage: BenchStage, places: ComparedSites, calls: int, clients: int = 1, warm_calls: int = _WARM_CALLS
+) -> list[tuple[Figure, Figure]]:
+    """Each figure of a door with the one that it is held against."""
+    return asyncio.run(_measured(stage, places, calls, clients, warm_calls))
+
+
+async def _measured(
+    stage: BenchStage, places: ComparedSites, calls: int, clients: int, warm_calls: int
+) -> list[tuple[Figure, Figure]]:
+    ways = [
+        (doors.McpDoor(), places.site),
+        (doors.RestDoor(), places.site),
+        (BareAdvance(), places.bare),
+        (TrivialTool(), places.site),
+        (BareTrivial(), places.bare),
+    ]
+    async with AsyncExitStack() as stack:
+        in_turns = [await _by_clients(stage, door, server, clients, stack) for door, server in ways]
+        # In the one thread that asgiref keeps for it, whose connection would hold up the end of the database.
+        in_turns.append(_in_process(stage))
+        stack.push_async_callback(sync_to_async(connections.close_all))
+        for each in in_turns:
+            await each.turn(warm_calls)
+        for number in range(max(1, calls // _CALLS_OF_A_TURN)):
+            for each in in_turns if number % 2 else reversed(in_turns):
+                await each.take(min(calls, _CALLS_OF_A_TURN))
+    mcp, rest, bare_advance, tool, bare_tool, in_process = (each.figure() for each in in_turns)
     return [
-        (at(TrivialTool()), bare),
-        (at(doors.McpDoor()), in_process),
-        (at(doors.RestDoor()), in_process),
+        (tool, bare_tool),
+        (mcp, in_process),
+        (mcp, bare_advance),
+        (rest, in_process),
+        (rest, bare_advance),
     ]
 
 
-def cost_table(found: list[tuple[Figure, Figure]]) -> str:
+async def _by_clients(
+    stage: BenchStage, door: doors.BenchDoor, server: Server, clients: int, stack: AsyncExitStack
+) -> Turns:
+    opened = [await BenchClient.begun(stage, door, port=server.port) for _ in range(clients)]
+    for client in opened:
+        stack.callback(client.close)
+
+    async def one(client: BenchClient, calls: int) -> list[float]:
+        return [await client.step() for _ in range(calls)]
+
+    async def turn(calls: int) -> list[float]:
+        each = await asyncio.gather(*(one(client, max(1, calls // clients)) for client in opened))
+        return [ms for times in each for ms in times]
+
+    return Turns(name=door.name, turn=turn, pid=server.pid, clients=clients)
+
+
+def _in_process(stage: BenchStage) -> Turns:
+    """In a thread, as behind a door: where an event loop runs Django refuses its tables."""
+    at: list[dict[str, Any]] = []
+
+    def advance(calls: int) -> list[float]:
+        value = at.pop() if at else service.begin(stage)
+        times = []
+        for _ in range(calls):
+            began = time.perf_counter()
+            value = service.advance(stage, value)
+            times.append((time.perf_counter() - began) * 1e3)
+        at.append(value)
+        return times
+
+    walk = service.advancing()
+    return Turns(name=walk.name, turn=sync_to_async(advance), pid=os.getpid(), clients=1)
+
+
+def cost_table(found: Sequence[tuple[Figure, Figure]]) -> str:
     """Without /proc there is no processor time, and no row."""
-    rows = [f"{'':28}{'CPU us':>9}{'against':>30}{'CPU us':>9}{'ratio':>8}"]
+    rows = [f"{'':28}{'CPU us':>9}{'p50 ms':>9}{'against':>30}{'CPU us':>9}{'p50 ms':>9}{'ratio':>8}"]
     for ours, base in found:
         if ours.cpu_us and base.cpu_us:
             ratio = ours.cpu_us / base.cpu_us
-            rows.append(f"{ours.name:28}{ours.cpu_us:>9.0f}{base.name:>30}{base.cpu_us:>9.0f}{ratio:>8.2f}")
+            rows.append(f"{_cells(ours, 28)}{_cells(base, 30, '>')}{ratio:>8.2f}")
     return "\n".join(rows)
 
 
-def as_json(found: list[tuple[Figure, Figure]]) -> list[dict[str, Any]]:
-    return [{"name": ours.name, "cpuUs": ours.cpu_us, "base": base.name, "baseUs": base.cpu_us} for ours, base in found]
+def _cells(figure: Figure, width: int, side: str = "<") -> str:
+    return f"{figure.name:{side}{width}}{figure.cpu_us:>9.0f}{figure.percentile(50) or 0.0:>9.2f}"
+
+
+def as_json(found: Sequence[tuple[Figure, Figure]]) -> list[Mapping[str, Any]]:
+    return [
+        {
+            "name": ours.name,
+            "cpuUs": ours.cpu_us,
+            "p50Ms": ours.percentile(50),
+            "base": base.name,
+            "baseUs": base.cpu_us,
+            "clients": ours.clients,
+        }
+        for ours, base in found
+    ]

@@ -16,9 +16,11 @@ from teams_app.services.teams import found_team
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.services.publishing import publish_revision
 from workflows_app.services.workflows import create_workflow
-from workrail_site.bench.doors import Ask, BenchDoor, open_client
+from workrail_site.bench.clients import BenchClient
+from workrail_site.bench.doors import BenchDoor
 from workrail_site.bench.figures import Figure
 from workrail_site.bench.stage import BenchStage, endless_document
+from workrail_site.bench.web import Server
 
 _PAUSE_SECONDS = 0.02
 
@@ -45,15 +47,15 @@ def second_team(stage: BenchStage) -> BenchStage:
 
 
 def measure_neighbours(
-    *, quiet: BenchStage, loud: BenchStage, door: BenchDoor, clients: int, seconds: float
+    *, quiet: BenchStage, loud: BenchStage, server: Server, door: BenchDoor, clients: int, seconds: float
 ) -> tuple[Sequence[Figure], Noise]:
     """The quiet team's calls without and with the flood, which comes from another process: it must not hold up the clock."""
-    alone = asyncio.run(_walk(quiet, door, seconds))
+    alone = asyncio.run(_walk(quiet, server, door, seconds))
     with ProcessPoolExecutor(max_workers=1, mp_context=multiprocessing.get_context("fork")) as apart:
-        flood = apart.submit(_flooded, loud, door, clients, seconds + 2)
+        flood = apart.submit(_flooded, loud, server, door, clients, seconds + 2)
         # The flood is under way before anything is measured.
         time.sleep(1)
-        beside = asyncio.run(_walk(quiet, door, seconds))
+        beside = asyncio.run(_walk(quiet, server, door, seconds))
         statuses = flood.result()
     figures = (
         Figure(name=f"{door.name}, alone", clients=1, calls=len(alone), seconds=seconds, latencies_ms=alone),
@@ -62,19 +64,19 @@ def measure_neighbours(
     return figures, Noise(statuses=statuses)
 
 
-def _flooded(loud: BenchStage, door: BenchDoor, clients: int, seconds: float) -> dict[int, int]:
+def _flooded(loud: BenchStage, server: Server, door: BenchDoor, clients: int, seconds: float) -> dict[int, int]:
     async def all_at_once() -> None:
         until = time.perf_counter() + seconds
-        await asyncio.gather(*(_flood(loud, door.begin(loud), door, until, statuses) for _ in range(clients)))
+        await asyncio.gather(*(_flood(loud, server, door, until, statuses) for _ in range(clients)))
 
     statuses: dict[int, int] = {}
     asyncio.run(all_at_once())
     return statuses
 
 
-async def _walk(stage: BenchStage, door: BenchDoor, seconds: float) -> list[float]:
+async def _walk(stage: BenchStage, server: Server, door: BenchDoor, seconds: float) -> list[float]:
     """As an agent does, with a pause after each answer."""
-    client = await open_client(stage, door)
+    client = await BenchClient.begun(stage, door, port=server.port)
     latencies = []
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
@@ -84,9 +86,10 @@ async def _walk(stage: BenchStage, door: BenchDoor, seconds: float) -> list[floa
     return latencies
 
 
-async def _flood(stage: BenchStage, ask: Ask, door: BenchDoor, until: float, statuses: dict[int, int]) -> None:
+async def _flood(stage: BenchStage, server: Server, door: BenchDoor, until: float, statuses: dict[int, int]) -> None:
     """The same request over and over, whatever is answered."""
-    client = await open_client(stage, door, begins=False)
+    client = await BenchClient.opened(stage, door, port=server.port)
+    ask = door.begin(stage)
     while time.perf_counter() < until:
         status = await client.call(ask)
         statuses[status] = statuses.get(status, 0) + 1

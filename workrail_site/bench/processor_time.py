@@ -11,17 +11,18 @@ _UTIME, _STIME = 11, 12
 def processor_seconds(pid: int) -> float | None:
     """None where there is no such file: the figure is left out then."""
     try:
-        ticks = sum(_ticks(each) for each in _with_children(pid))
+        ticks = sum(_ticks(each) for each in processes_of(pid))
     except OSError:
         return None
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _with_children(pid: int) -> list[int]:
+def processes_of(pid: int) -> list[int]:
+    """The process and its children, theirs too. Raises OSError where the system does not tell."""
     found = [pid]
     for thread in (_PROC / str(pid) / "task").iterdir():
         for child in (thread / "children").read_text().split():
-            found += _with_children(int(child))
+            found += processes_of(int(child))
     return found
 
 

@@ -5,6 +5,7 @@ import statistics
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +46,7 @@ class BenchWalk:
 class _Tally:
     calls: int = 0
     latencies_ms: list[float] = field(default_factory=list)
+    failed: Exception | None = None
 
 
 def advancing() -> BenchWalk:
@@ -63,12 +65,17 @@ def measure_service(*, stage: BenchStage, walk: BenchWalk, clients: int, seconds
     threads = [threading.Thread(target=_work, args=(stage, walk, tally, ready, stop), daemon=True) for tally in tallies]
     for thread in threads:
         thread.start()
-    ready.wait()
+    with suppress(threading.BrokenBarrierError):
+        ready.wait()
     begun, used = time.perf_counter(), time.process_time()
-    stop.wait(seconds)
+    if not ready.broken:
+        stop.wait(seconds)
     stop.set()
     for thread in threads:
         thread.join()
+    failed = next((tally.failed for tally in tallies if tally.failed is not None), None)
+    if failed is not None:
+        raise failed
     calls = sum(tally.calls for tally in tallies)
     return Figure(
         name=walk.name,
@@ -147,13 +154,21 @@ def _work(stage: BenchStage, walk: BenchWalk, tally: _Tally, ready: threading.Ba
             value, took = _timed(stage, walk, walk.prepare(stage, value))
             tally.latencies_ms.append(took * 1e3)
             tally.calls += 1
+    except threading.BrokenBarrierError:
+        # Another has failed, and tells.
+        return
+    except Exception as error:  # noqa: BLE001  told by whoever waits for the threads
+        tally.failed = error
+        ready.abort()
+        stop.set()
     finally:
         connection.close()
 
 
 def _begin_by_hand(stage: BenchStage) -> dict[str, Any]:
     beginning = Beginning(workflow_id=stage.workflow_id, dialect=Dialect.NAVIGATION)
-    return start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=RAIL).value
+    begun = start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=NAVIGATION)
+    return begun.value
 
 
 def _complete(stage: BenchStage, value: dict[str, Any]) -> dict[str, Any]:
