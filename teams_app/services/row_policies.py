@@ -22,7 +22,7 @@ _LOCK_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class RowRule:
     """What may be seen, and what may be written; the same where nothing is said."""
 
     seen: str
@@ -39,12 +39,12 @@ def _named_by(table: str, column: str, condition: str) -> str:
 
 
 # Rows of no team are of the bundled library: whoever is in a team reads them, and nobody changes them here.
-_OF_LIBRARY = Rule(seen=f"{_OWN} OR (team_id IS NULL AND {_TEAM} IS NOT NULL)", written=_OWN)
+_OF_LIBRARY = RowRule(seen=f"{_OWN} OR (team_id IS NULL AND {_TEAM} IS NOT NULL)", written=_OWN)
 # Named by their digest, and shared: the way to one leads over a revision or a run, which have a team.
-_BY_CONTENT = Rule(seen=f"{_TEAM} IS NOT NULL")
+_BY_CONTENT = RowRule(seen=f"{_TEAM} IS NOT NULL")
 
-RULES: Mapping[str, Rule] = {
-    "teams_app_team": Rule(
+RULES: Mapping[str, RowRule] = {
+    "teams_app_team": RowRule(
         seen=(
             f"id = {_TEAM} OR id IN {_named_by('teams_app_membership', 'team_id', f'person_id = {_PERSON}')}"
             f" OR id IN {_named_by('teams_app_invitation', 'team_id', _PROVED)}"
@@ -53,7 +53,7 @@ RULES: Mapping[str, Rule] = {
         ),
         written=f"id = {_TEAM}",
     ),
-    "teams_app_membership": Rule(
+    "teams_app_membership": RowRule(
         seen=(
             f"{_OWN} OR person_id = {_PERSON}"
             f" OR person_id IN {_named_by('teams_app_passwordreset', 'person_id', _PROVED)}"
@@ -61,15 +61,15 @@ RULES: Mapping[str, Rule] = {
         written=_OWN,
     ),
     # A connected client has no text of its key: it is found by the id, which its token stands for.
-    "teams_app_agentkey": Rule(seen=f"{_OWN} OR {_PROVED} OR (person_id IS NOT NULL AND uuid_send(id) = {_PROOF})"),
-    "teams_app_personaltoken": Rule(seen=f"{_OWN} OR {_PROVED}"),
-    "teams_app_invitation": Rule(seen=f"{_OWN} OR {_PROVED}"),
+    "teams_app_agentkey": RowRule(seen=f"{_OWN} OR {_PROVED} OR (person_id IS NOT NULL AND uuid_send(id) = {_PROOF})"),
+    "teams_app_personaltoken": RowRule(seen=f"{_OWN} OR {_PROVED}"),
+    "teams_app_invitation": RowRule(seen=f"{_OWN} OR {_PROVED}"),
     # A new password ends the links that other teams made for the person.
-    "teams_app_passwordreset": Rule(seen=f"{_OWN} OR {_PROVED} OR person_id = {_PERSON}"),
-    "teams_app_mailwish": Rule(seen=_of("teams_app_membership", "membership_id", key="team_id")),
+    "teams_app_passwordreset": RowRule(seen=f"{_OWN} OR {_PROVED} OR person_id = {_PERSON}"),
+    "teams_app_mailwish": RowRule(seen=_of("teams_app_membership", "membership_id", key="team_id")),
     "workflows_app_workflow": _OF_LIBRARY,
     "workflows_app_revision": _OF_LIBRARY,
-    "workflows_app_revisionfile": Rule(
+    "workflows_app_revisionfile": RowRule(
         # As far as the revision is seen itself.
         seen="EXISTS (SELECT 1 FROM workflows_app_revision owner WHERE owner.id = revision_id)",
         written=_of("workflows_app_revision", "revision_id", key="team_id"),
@@ -79,8 +79,8 @@ RULES: Mapping[str, Rule] = {
     "workflows_app_content": _BY_CONTENT,
     "workflows_app_blob": _BY_CONTENT,
     # The Studio writes to the audit log of the team, and never here.
-    "django_admin_log": Rule(seen="false"),
-    "sessions_app_bundlepart": Rule(seen=_of("sessions_app_bundlejob", "job_id", key="team_id")),
+    "django_admin_log": RowRule(seen="false"),
+    "sessions_app_bundlepart": RowRule(seen=_of("sessions_app_bundlejob", "job_id", key="team_id")),
 }
 
 _OF_ACCOUNTS = "an account is of no team: it signs in before any is known"
@@ -131,11 +131,11 @@ class _Policy:
         return f"{self.role}_{self.command.lower()}_{sha256(self.rows.encode()).hexdigest()[:12]}"
 
 
-def rule_of(table: str, *, has_team: bool) -> Rule | None:
+def rule_of(table: str, *, has_team: bool) -> RowRule | None:
     """None where rows are open. A table that nobody has thought of shows nothing."""
     if table in OPEN:
         return None
-    return RULES.get(table) or Rule(seen=_OWN if has_team else "false")
+    return RULES.get(table) or RowRule(seen=_OWN if has_team else "false")
 
 
 def keep_policies(*, bound: str, free: Iterable[str]) -> None:
@@ -152,7 +152,7 @@ def keep_policies(*, bound: str, free: Iterable[str]) -> None:
             _keep(table, [*_bound_policies(bound, rule), *everything])
 
 
-def _bound_policies(role: str, rule: Rule) -> Iterator[_Policy]:
+def _bound_policies(role: str, rule: RowRule) -> Iterator[_Policy]:
     if rule.written:
         yield _Policy(role=role, command="SELECT", rows=rule.seen)
     yield _Policy(role=role, command="ALL", rows=rule.written or rule.seen)
