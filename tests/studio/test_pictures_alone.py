@@ -59,7 +59,7 @@ def test_an_empty_team_and_who_has_not_signed_in(live_server, to):
     alone = {
         "sign-in": "/studio/login/",
         "spent-link": ("/studio/join/nothing-like-it/", 404),
-        "no-page": ("/studio/nothing/like/it/", 404),
+        "no-page": ("/nowhere", 404),
     }
 
     def walk(page):
