@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 AGENTS = 5
 AT_A_TIME = 8
 # After so long the storm at hand is the last. What holds is judged by what is stored, never by the clock.
-SECONDS = 150
+SECONDS = 100
 
 
 def test_nothing_that_was_answered_is_lost_doubled_or_told_otherwise(tmp_path):

@@ -60,7 +60,7 @@ def caller(door):
     # Each call comes once, unless the test says otherwise.
     made.chance = random.Random(3)
     yield made
-    made._hang_up()
+    made.hang_up()
 
 
 class Stored:
@@ -105,6 +105,7 @@ def test_what_was_answered_and_is_there_once_is_no_finding(door, caller):
     report = judged(Stored({CALL.note: 1}), caller)
 
     assert (report.findings, report.answered) == ([], 1)
+    assert caller._connection is None
 
 
 @pytest.mark.parametrize(("count", "said"), [(0, "was lost"), (2, "recorded 2 times")])

@@ -117,7 +117,7 @@ class StormCaller(ABC):
         try:
             status, data = self._exchange(ask)
         except (OSError, HTTPException):
-            self._hang_up()
+            self.hang_up()
             return CallResult(again=True)
         return _read(status, data)
 
@@ -130,7 +130,7 @@ class StormCaller(ABC):
         answer = self._connection.getresponse()
         return answer.status, answer.read()
 
-    def _hang_up(self) -> None:
+    def hang_up(self) -> None:
         if self._connection is not None:
             with contextlib.suppress(OSError):
                 self._connection.close()

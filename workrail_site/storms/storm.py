@@ -201,6 +201,7 @@ def _repeat(caller: StormCaller) -> None:
 def _add_up(seen: StormReport, callers: Sequence[StormCaller]) -> None:
     """What the callers have kept is judged, and forgotten; a person's answers too."""
     for caller in callers:
+        caller.hang_up()
         ledger = caller.ledger
         seen.answered += len(ledger.answered)
         seen.reads += ledger.reads
