@@ -157,7 +157,7 @@ def test_growth_is_measured_by_kind_of_call_and_held_against_the_fewest_sessions
     settings.ALLOWED_HOSTS = ["localhost"]
     forget_keys()
 
-    found = growth.measure_growth(stage=set_stage(), sizes=[2, 1])
+    found = growth.measure_growth(stage=set_stage(), sizes=[2, 1], calls=2)
 
     assert {each.sessions for each in found} == {1, 2}
     assert {"start", "rehydrate", "resume, by words", "list of runs", "Studio, a run"} <= {each.name for each in found}
@@ -276,7 +276,7 @@ def test_viewers_are_sent_what_an_agent_does_beside_them(staged, site):
 def test_a_long_session_is_held_against_a_young_one(staged):
     from workrail_site.bench.growth import measure_ages
 
-    assert [events for events, ratio in measure_ages(stage=staged[0], events=20) if ratio > 0] == [20]
+    assert [events for events, ratio in measure_ages(stage=staged[0], events=20, calls=2) if ratio > 0] == [20]
 
 
 def test_a_measurement_that_cannot_be_made_says_why():

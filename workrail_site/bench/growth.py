@@ -77,7 +77,7 @@ class _Goals:
         return f"{self._words[0]} {self._words[-1]}"
 
 
-def measure_growth(*, stage: BenchStage, sizes: Sequence[int]) -> list[Taken]:
+def measure_growth(*, stage: BenchStage, sizes: Sequence[int], calls: int = _CALLS) -> list[Taken]:
     """Each size is reached by starting runs, a session each, as agents do."""
     found: list[Taken] = []
     goals, there = _Goals(), 0
@@ -89,16 +89,16 @@ def measure_growth(*, stage: BenchStage, sizes: Sequence[int]) -> list[Taken]:
             # As autovacuum would have done by then.
             cursor.execute("ANALYZE")
         found += [
-            Taken(name=name, sessions=size, ms=_median_ms(work), statements=_statements(work))
+            Taken(name=name, sessions=size, ms=_median_ms(work, calls), statements=_statements(work))
             for name, work in _works(stage, goals)
         ]
     return found
 
 
-def measure_ages(*, stage: BenchStage, events: int) -> list[tuple[int, float]]:
+def measure_ages(*, stage: BenchStage, events: int, calls: int = _CALLS_AT_AGE) -> list[tuple[int, float]]:
     """What an advance takes at so many events of its session's log over what it takes at the fifth."""
     ages = [age for age in _AGES if age < events] + [events]
-    return [(age, service.age_ratio(stage=stage, events=age, calls=_CALLS_AT_AGE)) for age in ages]
+    return [(age, service.age_ratio(stage=stage, events=age, calls=calls)) for age in ages]
 
 
 def _begin(stage: BenchStage, beginning: Beginning) -> object:
@@ -154,9 +154,9 @@ def _read(browser: Client, path: str) -> None:
         raise RuntimeError(f"{path} was answered {answer.status_code}.")
 
 
-def _median_ms(work: Work) -> float:
+def _median_ms(work: Work, calls: int) -> float:
     times = []
-    for call in range(_WARM_CALLS + _CALLS):
+    for call in range(_WARM_CALLS + calls):
         begun = time.perf_counter()
         work()
         if call >= _WARM_CALLS:
