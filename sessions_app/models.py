@@ -16,7 +16,7 @@ from sessions_app.engine.bundles import BundleJobKind, BundleJobState
 from sessions_app.engine.checkpoints import Authority, CheckpointState
 from sessions_app.engine.expiry import MAX_IDLE_DAYS
 from sessions_app.engine.ledger import EntryKind
-from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
+from sessions_app.engine.log import EdgeCause, EdgeKind, NodeKind
 from sessions_app.engine.reasons import GapCategory, GapSeverity
 from sessions_app.engine.run_query import MAX_QUERY_CHARACTERS, MAX_VIEW_NAME_CHARACTERS, ViewedList
 from sessions_app.engine.runs import ENDED, AttemptKind, Dialect, OutputChannel, RunStatus
@@ -27,6 +27,8 @@ _DIGEST_CHARACTERS = 71
 _SEAL_CHARACTERS = 64
 # What an index of words has not sorted in yet is read by every search, and sorted in by whoever fills it up.
 _PENDING_KILOBYTES = 512
+# Notes come with nearly every call, and what is sorted in together is written once: most words stand in many of them.
+_PENDING_NOTES_KILOBYTES = 2048
 
 
 def _activity_window() -> models.GeneratedField:
@@ -236,32 +238,31 @@ class Attempt(models.Model):
 
 
 class Event(models.Model):
-    """One entry of a session's log. Partitioned by the month in which the session was born; a trigger refuses change."""
+    """Events that were written together, packed (`engine.packs`). `index` and `digest` are those of the last, `count` says how many.
+
+    Partitioned by the month in which the session was born; a trigger refuses change.
+    """
 
     pk = models.CompositePrimaryKey("born_on", "session_id", "index")
     born_on = models.DateField()
     session_id = models.UUIDField()
     index = models.PositiveIntegerField()
+    count = models.PositiveSmallIntegerField(db_default=1)
     team_id = models.UUIDField()
-    event_id = models.UUIDField()
-    kind = models.CharField(max_length=40)
-    run_id = models.UUIDField(null=True)
-    node_id = models.UUIDField(null=True)
-    dedupe = models.CharField(max_length=256)
     body = models.BinaryField()
     digest = models.CharField(max_length=_DIGEST_CHARACTERS)
     created_at = models.DateTimeField()
-    # Of the transition that this event ends: who made it, and what it was answered.
-    seal = models.TextField(null=True)  # noqa: DJ001  most events end nothing, and a null takes no room
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["born_on", "session_id", "dedupe"], name="event_says_once"),
-            _known("kind", EventKind, "event_kind_known"),
-        ]
+    # Of the transition that ends with them: who made it, and what it was answered.
+    seal = models.TextField(null=True)  # noqa: DJ001  of a long import most end nothing, and a null takes no room
+    # What releases before have written beside the body of each event. They agree with it, or are nothing.
+    event_id = models.UUIDField(null=True)
+    kind = models.CharField(max_length=40, null=True)  # noqa: DJ001  as above
+    run_id = models.UUIDField(null=True)
+    node_id = models.UUIDField(null=True)
+    dedupe = models.CharField(max_length=256, null=True)  # noqa: DJ001  as above
 
     def __str__(self) -> str:
-        return f"{self.index} {self.kind}"
+        return f"{self.count} events up to {self.index}"
 
 
 class Output(models.Model):
@@ -299,7 +300,7 @@ class Output(models.Model):
                 F("team_id"),
                 SearchVector("body", config="simple"),
                 name="output_notes_words",
-                gin_pending_list_limit=_PENDING_KILOBYTES,
+                gin_pending_list_limit=_PENDING_NOTES_KILOBYTES,
                 condition=Q(channel=OutputChannel.RECAP.value),
             ),
             # Of the beginning only: Postgres refuses the words of a text that is too long.

@@ -9,8 +9,8 @@ import orjson
 import time_machine
 from django.utils import timezone
 
-from sessions_app.models import CheckpointRequest, Event, Gap, Node, Run
-from tests import run_cast
+from sessions_app.models import CheckpointRequest, Gap, Node, Run
+from tests import logs, run_cast
 from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step, workflow
 from tests.checkpoint_cast import answer, publish_folder
 from tests.handover_play import Caller
@@ -131,8 +131,7 @@ def questions(run=None):
 
 
 def logged(kind):
-    rows = Event.objects.filter(kind=kind).order_by("session_id", "index").values_list("body", flat=True)
-    return [orjson.loads(bytes(body))["data"] for body in rows]
+    return [event["data"] for event in logs.told(kind)]
 
 
 def critical_gaps(run=None):

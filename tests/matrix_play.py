@@ -17,11 +17,12 @@ from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.projections import project
 from sessions_app.engine.runs import Dialect, OutputChannel
 from sessions_app.engine.submissions import Submission
-from sessions_app.models import CheckpointRequest, Event, Run
+from sessions_app.models import CheckpointRequest, Run
 from sessions_app.services.moves import handed_over, runs, steered
 from sessions_app.services.moves.beginning import Beginning, start_run
 from sessions_app.services.moves.session_tokens import read_held
 from sessions_app.services.people import checkpoints
+from tests import logs
 from tests.handover_cast import answered, begun, call, yielded
 from tests.workflow_cast import NOW
 from workflows_app.engine import walker
@@ -456,8 +457,7 @@ class Told:
 
 def read_log(run, program):
     """A step is done by the node at which it was pending when another one follows it on the way to the end."""
-    rows = Event.objects.filter(session_id=run.session_id).order_by("index").values_list("body", flat=True)
-    view = project(bytes(body) for body in rows).runs[run.id]
+    view = project(event.body for event in logs.logged(session_id=run.session_id)).runs[run.id]
     nodes = [node for node in view.nodes.values() if node.kind is NodeKind.STEP]
     steps = {
         item.id

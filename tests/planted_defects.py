@@ -114,8 +114,8 @@ def draws_replies_anew(patch):
 
 
 def mints_tokens_for_a_replay(patch):
-    def anew(speech, *, data, template, keyring):
-        reply = _recorded(speech, data=data, template=template, keyring=keyring)
+    def anew(speech, recorded, *, keyring):
+        reply = _recorded(speech, recorded, keyring=keyring)
         return replace(reply, data=reply.data + b" ")
 
     _recorded = Speech.recorded

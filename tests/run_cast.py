@@ -128,13 +128,9 @@ def warning_codes(value):
 
 def events(value, *kinds):
     """The session's events as they stand in the log, of these kinds only when any is named."""
-    import orjson
+    from tests import logs
 
-    from sessions_app.models import Event
-
-    rows = Event.objects.filter(session_id=session_id(value)).order_by("index").values_list("body", flat=True)
-    told = [orjson.loads(bytes(body)) for body in rows]
-    return [event for event in told if not kinds or event["kind"] in kinds]
+    return logs.told(*kinds, session_id=session_id(value))
 
 
 def assert_healthy(value):

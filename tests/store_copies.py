@@ -7,7 +7,8 @@ import orjson
 from django.conf import settings
 from django.db import connection
 
-from sessions_app.engine import seals
+from sessions_app.engine import packs, seals
+from sessions_app.engine.kept_replies import kept
 from sessions_app.engine.log import GENESIS, Head
 from sessions_app.engine.seals import SealedTransition
 from sessions_app.selectors.standings import birth_date
@@ -88,11 +89,14 @@ def _write(rows, names):
     attempts = {row["event_index"]: row for row in copies["sessions_app_attempt"]}
     head, first, events = Head(next_index=0, digest=GENESIS), 0, []
     for row in rows["sessions_app_event"]:
-        body = _renamed(orjson.loads(bytes(row["body"])), names) | {"previousDigest": head.digest}
-        data = canonical.canonical_bytes(body)
-        head = Head(next_index=row["index"] + 1, digest=canonical.digest(data))
-        made = _row(row, names, keep) | {"body": data, "digest": head.digest, "dedupe": body["dedupeKey"]}
-        made |= {"event_id": from_text(Prefix.EVENT, body["eventId"]), "born_on": birth_date(session["id"])}
+        bodies, digests = [], []
+        for old in packs.unpack(bytes(row["body"]), count=row["count"]):
+            body = _renamed(orjson.loads(old), names) | {"previousDigest": head.digest}
+            bodies.append(canonical.canonical_bytes(body))
+            head = Head(next_index=head.next_index + 1, digest=canonical.digest(bodies[-1]))
+            digests.append(head.digest)
+        made = _row(row, names, keep) | {"body": packs.pack(bodies, digests), "digest": head.digest}
+        made |= {"born_on": birth_date(session["id"])}
         if row["seal"] is not None:
             made["seal"] = _seal(session, first, head, row, attempts.get(first), rows)
             first = head.next_index
@@ -102,7 +106,7 @@ def _write(rows, names):
     copies["sessions_app_event"] = events
     for table, made in copies.items():
         _copy(table, made)
-    return len(events)
+    return head.next_index
 
 
 def _row(row, names, keep):
@@ -122,7 +126,7 @@ def _seal(session, first, head, row, attempt, rows):
                 nonce=bytes(attempt["nonce"]),
                 kind=attempt["kind"],
                 to_node_id=attempt["to_node_id"],
-                reply_sha256=hashlib.sha256(bytes(attempt["reply"])).hexdigest(),
+                reply_sha256=hashlib.sha256(kept(bytes(attempt["reply"]))).hexdigest(),
                 reply_template=attempt["reply_template"],
                 keys_generation=attempt["keys_generation"],
                 actor=attempt["actor"],

@@ -35,6 +35,11 @@ def check_observations(observations: Mapping[ObservationKey, str]) -> None:
             )
 
 
+def may_come_back(*, observations: Mapping[ObservationKey, str], current: Mapping[ObservationKey, str]) -> bool:
+    """Whether a value takes the place of another one: only then may the log have told it before."""
+    return any(current.get(key) and current[key] != value for key, value in observations.items())
+
+
 def observation_drafts(
     *,
     session_id: UUID,

@@ -6,12 +6,10 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-import orjson
-
 from sessions_app.engine import seals
 from sessions_app.engine.log import EventKind, Head
 from sessions_app.engine.seals import ReadSeal, SealedTransition
-from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.seals import SealKeys, SealState
 
 
@@ -34,18 +32,16 @@ _OF_STATE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRow:
-    """The columns of an event."""
+    """An event with what its row says of it. `beside` are the columns in which releases before have repeated its body."""
 
     index: int
     team_id: UUID
-    event_id: UUID
-    kind: str
-    run_id: UUID | None
-    node_id: UUID | None
-    body: bytes
+    envelope: Mapping[str, Any]
     digest: str
     created_us: int
     seal: str | None
+    run_id: UUID | None = None
+    beside: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +87,8 @@ def check_log(
 ) -> tuple[list[LogFinding], Told]:
     """The events must be whole by themselves: `verify_chain` comes first."""
     told = Told()
-    names = _StoredNames()
-    found = [finding for event in events for finding in _columns(session, event, names)]
+    name = to_text(Prefix.SESSION, session.session_id)
+    found = [finding for event in events for finding in _columns(session, event, name)]
     found.extend(_seals(keys, session, events, list(replies), told))
     found.extend(_head(keys, session))
     return found, told
@@ -107,37 +103,31 @@ def _head(keys: SealKeys, session: SessionRow) -> Iterator[LogFinding]:
     yield LogFinding(reason=_OF_STATE[state], message=f"The seal of the head: {state.value}.")
 
 
-class _StoredNames:
-    """Ids as bodies write them. The events of a session speak of few runs and nodes, and each is written once."""
-
-    def __init__(self) -> None:
-        self._known: dict[UUID, str] = {}
-
-    def of(self, prefix: Prefix, value: UUID | None) -> str | None:
-        if value is None:
-            return None
-        known = self._known.get(value)
-        if known is None:
-            known = self._known[value] = to_text(prefix, value)
-        return known
-
-
-def _columns(session: SessionRow, event: LogRow, names: _StoredNames) -> Iterator[LogFinding]:
+def _columns(session: SessionRow, event: LogRow, name: str) -> Iterator[LogFinding]:
     """What the table says beside the body."""
-    envelope = orjson.loads(event.body)
-    scope = envelope.get("scope", {})
+    envelope = event.envelope
     said: dict[str, tuple[Any, Any]] = {
         "team_id": (event.team_id, session.team_id),
-        "session_id": (names.of(Prefix.SESSION, session.session_id), envelope.get("sessionId")),
-        "event_id": (to_text(Prefix.EVENT, event.event_id), envelope.get("eventId")),
-        "run_id": (names.of(Prefix.RUN, event.run_id), scope.get("runId")),
-        "node_id": (names.of(Prefix.NODE, event.node_id), scope.get("nodeId")),
+        "session_id": (name, envelope.get("sessionId")),
         "created_at": (event.created_us // 1000, envelope.get("timestampMs")),
     }
-    for name, (column, body) in said.items():
-        if column != body:
-            message = f"Event {event.index}: the column {name} says {column}, the body {body}."
+    if event.beside is not None:
+        said |= {column: (event.beside[column], told) for column, told in _repeated(envelope).items()}
+    for column, (stored, body) in said.items():
+        if stored != body:
+            message = f"Event {event.index}: the column {column} says {stored}, the body {body}."
             yield LogFinding(reason=LogReason.COLUMN_MISMATCH, message=message)
+
+
+def _repeated(envelope: Mapping[str, Any]) -> dict[str, object]:
+    scope = envelope.get("scope", {})
+    return {
+        "event_id": from_text(Prefix.EVENT, envelope.get("eventId", "")),
+        "kind": envelope.get("kind"),
+        "dedupe": envelope.get("dedupeKey"),
+        "run_id": from_text(Prefix.RUN, scope.get("runId", "")),
+        "node_id": from_text(Prefix.NODE, scope.get("nodeId", "")),
+    }
 
 
 def _seals(
@@ -208,7 +198,7 @@ def _transition(
 
 def _dialect(session: SessionRow, events: Sequence[LogRow]) -> str:
     """Of the runs that these events start."""
-    started = [event.run_id for event in events if event.kind == EventKind.RUN_STARTED.value]
+    started = [event.run_id for event in events if event.envelope.get("kind") == EventKind.RUN_STARTED.value]
     return seals.dialects_told([session.dialects.get(run_id, "") for run_id in started if run_id is not None])
 
 

@@ -9,14 +9,13 @@ from django.db.models import QuerySet
 
 from sessions_app.engine.bundles import BundledHead, BundledRun, BundledSession, SessionPart
 from sessions_app.engine.state import sound_bytes
-from sessions_app.models import Event, Handle, Node, Run, Snapshot, WorkSession
+from sessions_app.models import Handle, Node, Run, Snapshot, WorkSession
+from sessions_app.selectors.log_reading import read_log
 from sessions_app.selectors.reading import one_state
 from sessions_app.selectors.sessions import no_session, team_sessions
-from sessions_app.selectors.standings import birth_date
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, to_text
 
-_EVENT_ROWS = 500
 _NODE_ROWS = 2000
 _SNAPSHOT_ROWS = 50
 
@@ -83,14 +82,7 @@ def _children(actor: Actor, run_ids: list[UUID], known: set[UUID]) -> QuerySet[W
 
 
 def _bodies(session: WorkSession) -> Iterator[bytes]:
-    rows = Event.objects.filter(born_on=birth_date(session.id), session_id=session.id)
-    at = 0
-    while at < session.next_event_index:
-        until = min(at + _EVENT_ROWS, session.next_event_index)
-        page = rows.filter(index__gte=at, index__lt=until).order_by("index").values_list("body", flat=True)
-        for body in page:
-            yield bytes(body)
-        at = until
+    return (event.body for event in read_log(session_id=session.id, until=session.next_event_index))
 
 
 def _digests(run: Run, session: WorkSession) -> Iterator[str]:

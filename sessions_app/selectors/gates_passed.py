@@ -59,7 +59,7 @@ def answers_told(events: Iterable[Any], run: ProjectedRun) -> Iterator[Given]:
     """Each that the log tells of, also the second one of a question that is asked on two branches."""
     for row in events:
         if row.kind == EventKind.CHECKPOINT_ANSWERED.value and row.run_id == run.run_id:
-            data: dict[str, Any] = orjson.loads(bytes(row.body))["data"]
+            data: dict[str, Any] = orjson.loads(row.body)["data"]
             given = _to_a_question(run, data) if "request" in data else _by_tokens(run, row, data)
             if given is not None:
                 yield given

@@ -1,15 +1,15 @@
 """Checks what is stored of a session: its chain, its seals, and that every table says what the log says."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-import orjson
 from django.conf import settings
 
-from sessions_app.engine import seals, stored_log
+from sessions_app.engine import kept_replies, seals, stored_log
 from sessions_app.engine.ledger import EntryKind
 from sessions_app.engine.log import (
     ChainVerification,
@@ -28,6 +28,7 @@ from sessions_app.engine.stored_log import LogRow, ReplyRow, SessionRow, Told
 from sessions_app.engine.tables import TABLES, TITLE_CHARACTERS, Table
 from sessions_app.models import WorkSession
 from sessions_app.selectors import gates_passed
+from sessions_app.selectors.log_reading import LoggedEvent
 from sessions_app.selectors.standings import birth_date
 from sessions_app.selectors.stored_sessions import SessionTables, read_stored
 from teams_app.engine.errors import NotFoundError
@@ -41,6 +42,7 @@ _STALE = "stale_projection"
 _MISSING = "missing_row"
 # What reading an event raises that no code of ours has written.
 _NOT_TOLD = (ArithmeticError, AttributeError, LookupError, NotFoundError, TypeError, ValueError)
+_BESIDE = ("event_id", "kind", "dedupe", "run_id", "node_id")
 _COLUMN = stored_log.LogReason.COLUMN_MISMATCH.value
 
 
@@ -85,7 +87,7 @@ def judge(stored: SessionTables) -> list[Finding]:
     faults, told = _sealed(stored, trusted)
     found.extend(faults)
     try:
-        view = project(bytes(row.body) for row in stored.events)
+        view = project(event.body for event in stored.events)
         found.extend(_Judge(stored, view, told).findings())
         passed = list(gates_passed.gates_passed(stored, view))
     except _NOT_TOLD as error:
@@ -106,8 +108,8 @@ def _remains(stored: SessionTables) -> Iterator[Finding]:
         yield Finding(session_id=stored.session_id, reason="session_row_gone", message=message)
 
 
-def _event(row: Any) -> StoredEvent:
-    return StoredEvent(index=row.index, kind=row.kind, dedupe=row.dedupe, body=bytes(row.body), digest=row.digest)
+def _event(event: LoggedEvent) -> StoredEvent:
+    return StoredEvent(index=event.index, body=event.body, digest=event.digest)
 
 
 def _from_fault(session_id: UUID, fault: LogFault) -> Finding:
@@ -157,18 +159,18 @@ def _sealed(stored: SessionTables, trusted: int | None) -> tuple[list[Finding], 
     return [Finding(session_id=row.id, reason=each.reason.value, message=each.message) for each in found], told
 
 
-def _log_row(row: Any) -> LogRow:
+def _log_row(event: LoggedEvent) -> LogRow:
+    row: Any = event.row
+    beside = {name: getattr(row, name) for name in _BESIDE}
     return LogRow(
-        index=row.index,
+        index=event.index,
         team_id=row.team_id,
-        event_id=row.event_id,
-        kind=row.kind,
-        run_id=row.run_id,
-        node_id=row.node_id,
-        body=bytes(row.body),
-        digest=row.digest,
+        envelope=event.envelope,
+        digest=event.digest,
         created_us=to_us(row.created_at),
-        seal=row.seal,
+        seal=row.seal if event.index == row.index else None,
+        run_id=event.run_id,
+        beside=beside if any(value is not None for value in beside.values()) else None,
     )
 
 
@@ -178,7 +180,7 @@ def _reply_row(row: Any) -> ReplyRow:
         nonce=bytes(row.nonce),
         kind=row.kind,
         to_node_id=row.to_node_id,
-        reply_sha256=row.reply,
+        reply_sha256=hashlib.sha256(_reply(bytes(row.reply))).hexdigest(),
         reply_template=row.reply_template,
         keys_generation=row.keys_generation,
         actor=row.actor,
@@ -191,6 +193,14 @@ def _reply_row(row: Any) -> ReplyRow:
         created_us=to_us(row.created_at),
         name=f"the attempt {bytes(row.nonce).hex() or 'without a nonce'} at {to_text(Prefix.NODE, row.node_id)}",
     )
+
+
+def _reply(stored: bytes) -> bytes:
+    """Bytes that hold no reply are another one than what was answered."""
+    try:
+        return kept_replies.kept(stored)
+    except kept_replies.KeptReplyError:
+        return stored
 
 
 def _is_titled(node: Any, workflow_hash: str) -> bool:
@@ -246,7 +256,7 @@ class _Judge:
         )
         if self.view.baseline not in {None, baseline}:
             yield self._finding(_STALE, "Its runs begin with preferences that the log does not tell.")
-        begun = orjson.loads(bytes(self.stored.events[0].body))["data"] if self.stored.events else {}
+        begun = self.stored.events[0].envelope["data"] if self.stored.events else {}
         parent = to_text(Prefix.SESSION, row.parent_id) if row.parent_id else None
         said = {
             "title": (row.title, self.view.title),
@@ -279,8 +289,9 @@ class _Judge:
 
     def _runs(self) -> Iterator[Finding]:
         """What the seals tell of the runs beyond the log: who began them, and moments more exact than its own."""
-        starts = {row.run_id: row.index for row in self.stored.events if row.kind == EventKind.RUN_STARTED.value}
-        latest = {row.run_id: to_us(row.created_at) for row in self.stored.events if row.run_id is not None}
+        events = self.stored.events
+        starts = {event.run_id: event.index for event in events if event.kind == EventKind.RUN_STARTED.value}
+        latest = {event.run_id: to_us(event.row.created_at) for event in events if event.run_id is not None}
         for run in self.stored.runs:
             start = starts.get(run.id)
             columns = {
@@ -300,7 +311,7 @@ class _Judge:
 
     def _times(self) -> Iterator[Finding]:
         born = birth_date(self.row.id)
-        if any(event.born_on != born for event in self.stored.events):
+        if any(event.row.born_on != born for event in self.stored.events):
             yield self._finding(_COLUMN, f"Events lie in another month than {born:%Y-%m}, where nobody looks for them.")
         for name, table in TABLES.items():
             for row in getattr(self.stored, name) if table.born else ():

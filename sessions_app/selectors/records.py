@@ -1,17 +1,18 @@
 """What a run has left behind, in pages: nodes, outputs, gaps and events, each in the order of the log."""
 
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from sessions_app.engine.values import EventValue, GapValue, NodeValue, OutputValue
-from sessions_app.models import Event, Gap, Node, Output
+from sessions_app.models import Gap, Node, Output
 from sessions_app.selectors.gaps import gaps_of
+from sessions_app.selectors.log_reading import read_log
 from sessions_app.selectors.rows import event_value, gap_value, node_value, output_value
 from sessions_app.selectors.runs import find_run
 from sessions_app.selectors.sessions import no_session, team_sessions
-from sessions_app.selectors.standings import birth_date
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.pages import Page, PageRequest, cut_page
@@ -59,16 +60,14 @@ def list_events(*, actor: Actor, session_id: UUID, page: PageRequest, run_id: UU
     """The session's log, or what of it speaks of one run."""
     actor.require(Permission.READ_RUNS)
     _require_session(actor, session_id)
-    rows = events_of(session_id=session_id)
-    if run_id is not None:
-        rows = rows.filter(run_id=run_id)
-    if page.after is not None:
-        rows = rows.filter(index__gt=int(page.after))
+    after = -1 if page.after is None else int(page.after)
+    events = read_log(session_id=session_id, after=after, rows_at_once=page.limit + 1)
+    wanted = events if run_id is None else (event for event in events if event.run_id == run_id)
     return cut_page(
-        rows=rows.order_by("index")[: page.limit + 1],
+        rows=islice(wanted, page.limit + 1),
         limit=page.limit,
         value_of=event_value,
-        position_of=lambda row: str(row.index),
+        position_of=lambda event: str(event.index),
     )
 
 
@@ -81,17 +80,12 @@ def list_run_events(*, actor: Actor, run_id: UUID, page: PageRequest) -> Page[Ev
 def read_event(*, actor: Actor, session_id: UUID, index: int) -> EventValue:
     actor.require(Permission.READ_RUNS)
     _require_session(actor, session_id)
-    row = events_of(session_id=session_id).filter(index=min(index, 2**31 - 1)).order_by("index").first()
-    if row is None:
+    event = next(read_log(session_id=session_id, after=min(index, 2**31 - 1) - 1, rows_at_once=1), None)
+    if event is None or event.index != index:
         raise NotFoundError(
             f"The session has no event {index}.", suggestion="Events count from 0; the session tells how many it has."
         )
-    return event_value(row)
-
-
-def events_of(*, session_id: UUID) -> QuerySet[Event]:
-    """By the month of birth too: that is the one partition in which they all lie."""
-    return Event.objects.filter(born_on=birth_date(session_id), session_id=session_id)
+    return event_value(event)
 
 
 def outputs_of(*, run_id: UUID) -> QuerySet[Any]:

@@ -16,7 +16,9 @@ from sessions_app.engine.values import (
     RunValue,
     SessionValue,
 )
-from sessions_app.models import Attempt, Event, Gap, Node, Output, Run, WorkSession
+from sessions_app.models import Attempt, Gap, Node, Output, Run, WorkSession
+from sessions_app.selectors.log_reading import LoggedEvent, not_healthy
+from teams_app.engine.ids import Prefix, from_text
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
 
@@ -120,16 +122,19 @@ def gap_value(row: Gap, *, closes: bool) -> GapValue:
     )
 
 
-def event_value(row: Event) -> EventValue:
+def event_value(event: LoggedEvent) -> EventValue:
+    event_id = from_text(Prefix.EVENT, event.envelope["eventId"])
+    if event_id is None:
+        raise not_healthy()
     return EventValue(
-        index=row.index,
-        event_id=row.event_id,
-        kind=EventKind(row.kind),
-        run_id=row.run_id,
-        node_id=row.node_id,
-        body=bytes(row.body),
-        digest=row.digest,
-        created_at=row.created_at,
+        index=event.index,
+        event_id=event_id,
+        kind=EventKind(event.kind),
+        run_id=event.run_id,
+        node_id=event.node_id,
+        body=event.body,
+        digest=event.digest,
+        created_at=event.row.created_at,
     )
 
 

@@ -20,8 +20,9 @@ from sessions_app.models import CheckpointRequest, Hold, Run, WorkSession
 from sessions_app.selectors.checkpoints import CheckpointValue, checkpoint_value
 from sessions_app.selectors.evidence import ChildRun
 from sessions_app.selectors.gaps import gaps_of
+from sessions_app.selectors.log_reading import read_log
 from sessions_app.selectors.nodes import MAX_EVENTS_OF_ATTEMPT
-from sessions_app.selectors.records import events_of, outputs_of
+from sessions_app.selectors.records import outputs_of
 from sessions_app.selectors.rows import event_value, gap_value, output_value, run_value
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
@@ -154,13 +155,11 @@ def read_graph(*, actor: Actor, run_id: UUID, chosen: UUID | None = None) -> Gra
 def events_of_node(*, actor: Actor, graph: Graph, node: GraphNode) -> Sequence[EventValue]:
     """What the call that made a node wrote. One query."""
     actor.require(Permission.READ_RUNS)
-    rows = events_of(session_id=graph.session.id).filter(
-        team_id=actor.team_id,
-        index__range=(max(0, node.event_index - MAX_EVENTS_OF_ATTEMPT), node.event_index + MAX_EVENTS_OF_ATTEMPT),
-        created_at=node.created_at,
-        run_id=graph.run.id,
-    )
-    return [event_value(row) for row in rows.order_by("index")]
+    first, last = node.event_index - MAX_EVENTS_OF_ATTEMPT, node.event_index + MAX_EVENTS_OF_ATTEMPT
+    near = read_log(session_id=graph.session.id, after=first - 1, until=last + 1)
+    return [
+        event_value(event) for event in near if event.row.created_at == node.created_at and event.run_id == graph.run.id
+    ]
 
 
 def outputs_at(*, actor: Actor, node: GraphNode, run_id: UUID) -> Sequence[OutputValue]:

@@ -11,10 +11,12 @@ import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from sessions_app.engine.log import EventKind, Head, NodeKind
+from sessions_app.engine.kept_replies import KeptReplyError, kept
+from sessions_app.engine.log import Head, NodeKind
 from sessions_app.engine.runs import ObservationKey, Recorded, RunStatus
 from sessions_app.engine.state import Preferences
-from sessions_app.models import Attempt, Event
+from sessions_app.engine.tokens import SessionNotHealthyError
+from sessions_app.models import Attempt
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Autonomy, RiskPolicy
 from workflows_app.selectors.asked import asked
@@ -174,26 +176,28 @@ def read_session(*, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> Sess
     )
 
 
-@asked
-def known_observations(*, session_id: UUID) -> set[str]:
-    """The observations of the session that its log holds, as they are named there."""
-    rows = Event.objects.filter(
-        born_on=birth_date(session_id), session_id=session_id, kind=EventKind.OBSERVATION_RECORDED.value
-    )
-    return set(rows.values_list("dedupe", flat=True))
-
-
 def _recorded(columns: Sequence[Any]) -> Recorded | None:
     reply, template, generation, to_node_id, kept = columns
     if reply is None:
         return None
     return Recorded(
-        reply=reply,
+        reply=_sound_reply(reply),
         reply_template=template,
         keys_generation=generation,
         to_node_id=to_node_id,
         kept=tuple((channel, body) for channel, body in kept or ()),
     )
+
+
+def _sound_reply(stored: bytes) -> bytes:
+    try:
+        return kept(stored)
+    except KeptReplyError as error:
+        raise SessionNotHealthyError(
+            "What is stored of this reply is not what was answered.",
+            suggestion="Tell the operators of the server: `./workrail verify_store` shows what is damaged.",
+            details={"health": "unreadable"},
+        ) from error
 
 
 def birth_date(session_id: UUID) -> date:

@@ -15,7 +15,9 @@ import psycopg
 from django.db import connection
 from psycopg.rows import namedtuple_row
 
+from sessions_app.engine.packs import PackError
 from sessions_app.engine.tables import TABLES
+from sessions_app.selectors.log_reading import LoggedEvent, unpacked
 from sessions_app.selectors.standings import birth_date
 
 _ROWS_AT_ONCE = 1000
@@ -59,7 +61,8 @@ _TABLES = {
         key="t.id",
     ),
     "events": _Table(
-        columns="t.born_on, t.index, t.team_id, t.event_id, t.kind, t.run_id, t.node_id, t.dedupe, t.body, t.digest, t.created_at, t.seal",
+        columns="t.born_on, t.index, t.count, t.team_id, t.event_id, t.kind, t.run_id, t.node_id, t.dedupe, t.body, t.digest, "
+        "t.created_at, t.seal",
         source="sessions_app_event t",
         narrow="t.born_on = %(born_on)s AND t.session_id = %(session)s",
         then="t.index",
@@ -67,7 +70,7 @@ _TABLES = {
     "runs": _kept("runs", then="t.id"),
     "nodes": _kept("nodes", narrow=_OF_RUNS, then="t.event_index, t.id", more=_SNAPSHOT),
     "attempts": _Table(
-        columns="t.node_id, t.nonce, t.kind, t.team_id, t.to_node_id, t.event_index, encode(sha256(t.reply), 'hex') AS reply, "
+        columns="t.node_id, t.nonce, t.kind, t.team_id, t.to_node_id, t.event_index, t.reply, "
         "t.reply_template, t.keys_generation, t.actor, t.created_at",
         source="sessions_app_attempt t",
         then="t.event_index, t.node_id, t.nonce",
@@ -91,7 +94,7 @@ class SessionTables:
 
     session_id: UUID
     row: Any = None
-    events: list[Any] = field(default_factory=list)
+    events: list[LoggedEvent] = field(default_factory=list)
     runs: list[Any] = field(default_factory=list)
     nodes: list[Any] = field(default_factory=list)
     attempts: list[Any] = field(default_factory=list)
@@ -104,8 +107,18 @@ class SessionTables:
     def take(self, table: str, row: Any) -> None:
         if table == "session":
             self.row = row
+        elif table == "events":
+            self.events.extend(_events(row))
         else:
             getattr(self, table).append(row)
+
+
+def _events(row: Any) -> list[LoggedEvent]:
+    """Of a row that holds none there is one without bytes, for the check to tell of."""
+    try:
+        return unpacked(row)
+    except PackError:
+        return [LoggedEvent(row=row, index=row.index, body=b"", digest=row.digest)]
 
 
 def read_stored(session_id: UUID) -> SessionTables:

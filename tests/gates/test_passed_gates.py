@@ -8,7 +8,7 @@ from sessions_app.models import Run, WorkSession
 from sessions_app.selectors.gates_passed import REASON, gates_passed
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.selectors.stored_sessions import read_stored
-from tests import run_cast
+from tests import logs, run_cast
 from tests.gate_kinds import KINDS, Kind
 from tests.gate_play import (
     APPROVAL,
@@ -115,16 +115,16 @@ def test_an_answer_that_was_an_agents_is_named(planted):
     person_answers(planted, "yes")
     (session,) = WorkSession.objects.all()
 
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE sessions_app_event DISABLE TRIGGER USER")
-        cursor.execute(
-            """UPDATE sessions_app_event
-               SET body = convert_to(replace(convert_from(body, 'UTF8'), '"authority":"human"', '"authority":"relayed"'), 'UTF8')
-               WHERE kind = 'checkpoint_answered'"""
-        )
+    logs.spread(session.id)
+    logs.without_guard(
+        """UPDATE sessions_app_event
+           SET body = convert_to(replace(convert_from(body, 'UTF8'), '"authority":"human"', '"authority":"relayed"'), 'UTF8')
+           WHERE session_id = %s AND kind = 'checkpoint_answered'""",
+        [session.id],
+    )
     stored = read_stored(session.id)
 
-    (found,) = gates_passed(stored, project(bytes(row.body) for row in stored.events))
+    (found,) = gates_passed(stored, project(event.body for event in stored.events))
     assert "past 'agreed'" in found
 
 

@@ -3,7 +3,8 @@
 import pytest
 from django.utils import timezone
 
-from sessions_app.models import Event, Run
+from sessions_app.models import Run
+from tests import logs
 from tests.checkpoint_cast import answer, publish_folder
 from tests.gate_kinds import KINDS, PARENT, Kind, publish_parent
 from tests.gate_play import (
@@ -78,7 +79,7 @@ def code_of(told):
 
 
 def as_it_stands(run):
-    return list(Event.objects.filter(run_id=run.id).order_by("index").values_list("dedupe", flat=True))
+    return [event.envelope["dedupeKey"] for event in logs.logged(session_id=run.session_id) if event.run_id == run.id]
 
 
 @pytest.mark.parametrize("kind", CODES)

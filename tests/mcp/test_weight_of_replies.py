@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
-from tests import checkpoint_cast, run_cast
+from tests import checkpoint_cast, logs, run_cast
 from tests.handover_play import caller
 from tests.mcp_play import CONTEXT, output_for
 from tests.step_documents import step
@@ -98,6 +98,4 @@ def test_places_that_were_not_filled_in_say_nothing(call):
     assert params["context"] == {"size": "<size>"}
     assert unfilled["kind"] == "blocked"
     assert done["kind"] == "ok"
-    from sessions_app.models import Event
-
-    assert not any(b"<size>" in bytes(body) for body in Event.objects.values_list("body", flat=True))
+    assert not any(b"<size>" in event.body for event in logs.logged())

@@ -122,10 +122,7 @@ class World:
             drafts=drafts, session_id=SESSION, head=self.head, event_ids=ids, timestamp_ms=1_000_000 + self.made
         )
         self.head = sealed.head
-        self.stored += [
-            StoredEvent(index=each.index, kind=each.kind.value, dedupe=each.dedupe, body=each.body, digest=each.digest)
-            for each in sealed.events
-        ]
+        self.stored += [StoredEvent(index=each.index, body=each.body, digest=each.digest) for each in sealed.events]
 
     def move(self, move):
         """One call; a refusal leaves no trace."""

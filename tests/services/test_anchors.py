@@ -15,7 +15,7 @@ from sessions_app.tasks import keep_anchor
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.services.audit import record_audit
 from teams_app.services.outgoing import NotDeliveredError
-from tests import run_cast
+from tests import logs, run_cast
 from tests.notice_board import OK, NoticeBoard
 from tests.run_cast import NOW, advanced, begin, plain_steps, session_id
 
@@ -56,6 +56,7 @@ def rolled_back(value, keep):
     from sessions_app.models import Event, WorkSession
 
     at = session_id(value)
+    logs.spread(at)
     row = Event.objects.get(session_id=at, index=keep)
     head = Head(next_index=keep + 1, digest=row.digest)
     with connection.cursor() as cursor:

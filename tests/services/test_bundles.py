@@ -11,7 +11,7 @@ from django.db import connection
 from sessions_app.engine.actions import CompleteStep
 from sessions_app.engine.bundles import BundleUntrustedSignerError
 from sessions_app.engine.runs import Dialect, ObservationKey
-from sessions_app.models import CheckpointRequest, Event, Run, WorkSession
+from sessions_app.models import CheckpointRequest, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.services.bundles.signing import own_signers
 from sessions_app.services.moves import runs
@@ -20,7 +20,7 @@ from sessions_app.services.upkeep.verification import verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from teams_app.models import AuditEntry
-from tests import handover_cast, run_cast, trigger_play
+from tests import handover_cast, logs, run_cast, trigger_play
 from tests.bundle_play import Forged, examine, export, take_in, told
 from tests.checkpoint_cast import answer, at_question
 from tests.emptying import empty_tables
@@ -182,7 +182,7 @@ def test_ids_of_another_team_are_not_taken(desk, half_done):
         desk.stranger.team_id
     }
     assert events(half_done) == before
-    assert Event.objects.filter(team_id=desk.stranger.team_id).count() == done.events
+    assert logs.count_events(team_id=desk.stranger.team_id) == done.events
 
 
 def other_owner(desk):

@@ -26,7 +26,6 @@ from sessions_app.models import (
     Announcement,
     BundleJob,
     BundlePart,
-    Event,
     LedgerEntry,
     Run,
     WorkSession,
@@ -44,7 +43,7 @@ from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.webhooks import NoticeKind
 from teams_app.models import AuditEntry, NoticeDelivery
 from teams_app.services import deliveries, webhooks
-from tests import run_cast, trigger_play
+from tests import logs, run_cast, trigger_play
 from tests.bundle_play import examine, export
 from tests.checkpoint_cast import at_question
 from tests.clusters import used_by_django
@@ -130,7 +129,7 @@ class ExportScene(Scene):
         data = b"".join(stored_pieces(job.pk))
         assert (len(data), BundlePart.objects.count()) == (job.size_bytes, 1)
         with open_bundle(BytesIO(data)) as source:
-            assert verify_bundle(source=source).event_count == Event.objects.count()
+            assert verify_bundle(source=source).event_count == logs.count_events()
 
 
 class ImportScene(ExportScene):
@@ -138,11 +137,11 @@ class ImportScene(ExportScene):
 
     def arrange(self):
         data = export(self.desk.person, session_id(advanced(self.desk.agent, begin(self.desk, *plain_steps(3)))))
-        self.events = Event.objects.count()
+        self.events = logs.count_events()
         bundle_jobs.ask_to_import(actor=self.desk.person, pieces=[data], now=NOW, max_bytes=10**6)
 
     def check(self):
-        assert (WorkSession.objects.count(), Event.objects.count()) == (2, 2 * self.events)
+        assert (WorkSession.objects.count(), logs.count_events()) == (2, 2 * self.events)
         assert AuditEntry.objects.filter(action="session.imported").count() == 1
         assert BundleJob.objects.get().result["events"] == self.events
 

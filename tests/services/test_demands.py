@@ -1,12 +1,11 @@
 """What a `validate` action demands is looked at by the server, in every dialect: told when it does not hold, and kept."""
 
 import itertools
-import json
 
 import pytest
 
 from sessions_app.engine import failures
-from sessions_app.models import Event
+from tests import logs
 from tests.activity_folders import activity, equals, folder, program_of, step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.matrix_play import DIALECTS, Script
@@ -91,5 +90,4 @@ def _declared(name, value):
 
 
 def _gaps(run):
-    events = Event.objects.filter(session_id=run.session_id, kind="gap_recorded").order_by("index")
-    return [json.loads(bytes(event.body))["data"] for event in events]
+    return [event["data"] for event in logs.told("gap_recorded", session_id=run.session_id)]

@@ -7,11 +7,11 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
-from sessions_app.models import Event, Run
+from sessions_app.models import Run
 from sessions_app.services.upkeep.verification import verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.ids import Prefix, to_text
-from tests import run_cast
+from tests import logs, run_cast
 from tests.cast import issue
 from tests.clusters import eventually, fill, servers, used_by_django
 from tests.run_cast import plain_steps, published
@@ -41,8 +41,8 @@ def has_recorded(agents):
     """The steps that the log tells of, run by run, beside those that were answered."""
     told = {run: steps for agent in agents for run, steps in agent.walked.items()}
     logged = {to_text(Prefix.RUN, run): 0 for run in Run.objects.values_list("id", flat=True)}
-    for run in Event.objects.filter(kind="advance_recorded").values_list("run_id", flat=True):
-        logged[to_text(Prefix.RUN, run)] += 1
+    for event in logs.told("advance_recorded"):
+        logged[event["scope"]["runId"]] += 1
     return logged, {run: len(steps) for run, steps in told.items()}
 
 

@@ -8,11 +8,12 @@ import pytest
 from django.db import connection, transaction
 
 from sessions_app.engine.runs import ObservationKey
+from sessions_app.models import Event
 from sessions_app.services.upkeep import ledger
 from sessions_app.services.upkeep.verification import every_finding
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.services.audit import record_audit
-from tests import run_cast
+from tests import logs, run_cast
 from tests.checkpoint_cast import answer, at_question, only_row, publish_folder
 from tests.engine_play import NEVER_STOP
 from tests.handover_cast import WORKFLOW, begun, child_files, triggering
@@ -27,7 +28,7 @@ FALSE = "sha256:" + "7" * 64
 
 
 class World:
-    """Two teams with all that can be written, entered in their ledgers."""
+    """Two teams with all that can be written, entered in their ledgers. Releases before wrote the logs of all sessions but `packed`."""
 
     def __init__(self):
         self.desk = desk = run_cast.make_desk()
@@ -37,12 +38,15 @@ class World:
         bookmark(desk.agent, again, artifacts=[{"kind": "own.b", "n": 1.5}])
         advanced(desk.agent, advanced(desk.agent, again, ""), "All done.")
         self.session = session_id(value)
+        self.packed = session_id(advanced(desk.agent, run_cast.start(desk).value, "All done."))
         self.asked = session_id(self._answered())
         publish_folder(desk, triggering(), WORKFLOW)
         publish_folder(desk, child_files(), "team.child")
         begun(desk)
         for action in ("thing.made", "thing.changed", "thing.removed"):
             record_audit(actor=desk.owner, action=action, target="thing", now=NOW, details={"why": "a test", "n": 1})
+        for each in (self.session, self.asked):
+            logs.spread(each)
         ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=3))
 
     def _answered(self):
@@ -53,12 +57,35 @@ class World:
 
 def sql(statement, **parameters):
     def plant(world):
-        given = {"session": world.session, "asked": world.asked, "false": FALSE, "team": world.desk.team_id}
+        given = {
+            "session": world.session,
+            "asked": world.asked,
+            "packed": world.packed,
+            "false": FALSE,
+            "team": world.desk.team_id,
+        }
         with connection.cursor() as cursor:
             cursor.execute(statement, given | parameters)
             assert cursor.rowcount != 0, statement
 
     return plant
+
+
+def packed(change, *, keeps_digest=False):
+    """The last row of a log in packs gets other events, chained anew within it."""
+
+    def plant(world):
+        row = Event.objects.filter(session_id=world.packed).order_by("-index")[0]
+        assert row.count > 1
+        logs.rewrite(row, change, keeps_digest=keeps_digest)
+
+    return plant
+
+
+def other_words(bodies):
+    changed = [body.replace(b"All done.", b"All good.") for body in bodies]
+    assert changed != bodies
+    return changed
 
 
 def rewritten(world):
@@ -129,6 +156,7 @@ def forged(world):
         )
 
 
+PACK = "UPDATE sessions_app_event SET {} WHERE session_id = %(packed)s AND index = (SELECT max(index) FROM sessions_app_event WHERE session_id = %(packed)s)"
 EVENT = "UPDATE sessions_app_event SET {} WHERE session_id = %(session)s AND index = 3"
 ATTEMPT = "UPDATE sessions_app_attempt SET {} WHERE session_id = %(session)s"
 RUN = "UPDATE sessions_app_run SET {} WHERE session_id = %(session)s"
@@ -165,8 +193,8 @@ PLANTINGS = {
     "the last event is deleted": (sql("DELETE FROM sessions_app_event WHERE session_id = %(session)s AND index = (SELECT max(index) FROM sessions_app_event WHERE session_id = %(session)s)"), "head_mismatch"),
     "all events are deleted": (sql("DELETE FROM sessions_app_event WHERE session_id = %(session)s"), "head_mismatch"),
     "other bytes of an event": (sql(EVENT.format("body = convert_to(replace(convert_from(body, 'UTF8'), '\"v\":1', '\"v\": 1'), 'UTF8')")), "digest_mismatch"),
-    "another kind of an event": (sql(EVENT.format("kind = 'context_set'")), "digest_mismatch"),
-    "another dedupe of an event": (sql(EVENT.format("dedupe = 'other'")), "digest_mismatch"),
+    "another kind of an event": (sql(EVENT.format("kind = 'context_set'")), "column_mismatch"),
+    "another dedupe of an event": (sql(EVENT.format("dedupe = 'other'")), "column_mismatch"),
     "another team of an event": (sql(EVENT.format("team_id = gen_random_uuid()")), "column_mismatch"),
     "another id of an event": (sql(EVENT.format("event_id = gen_random_uuid()")), "column_mismatch"),
     "another run of an event": (sql(EVENT.format("run_id = gen_random_uuid()")), "column_mismatch"),
@@ -176,6 +204,25 @@ PLANTINGS = {
     "no seal of a transition": (sql("UPDATE sessions_app_event SET seal = NULL WHERE session_id = %(session)s AND seal IS NOT NULL"), "seal_missing"),
     "another actor of a transition": (sql("UPDATE sessions_app_event SET seal = replace(seal, 'key_', 'kez_') WHERE session_id = %(session)s AND seal LIKE '%%key_%%'"), "seal_broken"),
     "a seal that is none": (sql("UPDATE sessions_app_event SET seal = 'x' WHERE session_id = %(session)s AND seal IS NOT NULL"), "seal_broken"),
+    # A log in packs
+    "other words in a pack": (packed(other_words, keeps_digest=True), "digest_mismatch"),
+    "other words in a pack with its digest": (packed(other_words), "head_mismatch"),
+    "an event is taken out of a pack": (packed(lambda bodies: [*bodies[:1], *bodies[2:]]), "unreadable"),
+    "two events of a pack change places": (packed(lambda bodies: [bodies[1], bodies[0], *bodies[2:]]), "digest_mismatch"),
+    "another spelling in a pack": (packed(lambda bodies: [body.replace(b'"v":1', b'"v": 1') for body in bodies]), "head_mismatch"),
+    "a pack is cut": (sql(PACK.format("body = substr(body, 1, length(body) - 9)")), "unreadable"),
+    "something behind a pack": (sql(PACK.format("body = body || 'x'::bytea")), "unreadable"),
+    "a pack of an unknown form": (sql(PACK.format("body = set_byte(body, 0, 2)")), "unreadable"),
+    "a pack is said to hold more": (sql(PACK.format("count = count + 1")), "unreadable"),
+    "a pack is deleted": (sql("DELETE FROM sessions_app_event WHERE session_id = %(packed)s AND index = (SELECT min(index) FROM sessions_app_event WHERE session_id = %(packed)s)"), "non_contiguous_indices"),
+    "a pack stands elsewhere": (sql(PACK.format("index = index + 1")), "non_contiguous_indices"),
+    "a pack of another team": (sql(PACK.format("team_id = gen_random_uuid()")), "column_mismatch"),
+    "a pack of another time": (sql(PACK.format("created_at = created_at + interval '1 hour'")), "column_mismatch"),
+    "a kind beside a pack": (sql(PACK.format("kind = 'context_set'")), "column_mismatch"),
+    "a run beside a pack": (sql(PACK.format("run_id = gen_random_uuid()")), "column_mismatch"),
+    "a pack of another session": (sql(PACK.format("session_id = %(asked)s, index = 999")), "head_mismatch"),
+    "no seal of a pack": (sql(PACK.format("seal = NULL")), "seal_missing"),
+    "another actor of a pack": (sql(PACK.format("seal = replace(seal, 'key_', 'kez_')")), "seal_broken"),
     # What was answered
     "another recorded reply": (sql(ATTEMPT.format("reply = convert_to('{}', 'UTF8')")), "reply_changed"),
     "another template of a reply": (sql(ATTEMPT.format("reply_template = reply_template + 1")), "reply_changed"),
@@ -297,7 +344,7 @@ NAMED = {
 
 
 def tampering(kind, at, chance, rows):
-    """`rows` are index, body and digest of the events, in order."""
+    """`rows` are index, body and digest of the events, in order, each in a row of its own."""
     index, body, _ = rows[at]
 
     def tamper(world):

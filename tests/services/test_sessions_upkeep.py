@@ -6,7 +6,6 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 
 from sessions_app.engine.drafts import session_draft
 from sessions_app.engine.log import Head, seal
@@ -21,7 +20,7 @@ from sessions_app.services.upkeep import ledger, tables
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, to_text, uuid7
-from tests import run_cast
+from tests import logs, run_cast
 from tests.engine_play import AGGRESSIVE, NEVER_STOP, STOP_ON_USER
 from tests.run_cast import NOW, advanced, assert_healthy, begin, bookmark, events, run_id, session_id
 from tests.step_documents import step
@@ -125,15 +124,6 @@ def test_what_the_log_alone_cannot_mend_is_found(ended, damage):
     assert reason in reasons(ended)
 
 
-def tamper(statement, parameters):
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE sessions_app_event DISABLE TRIGGER event_is_append_only")
-        cursor.execute(statement, parameters)
-        changed = cursor.rowcount
-        cursor.execute("ALTER TABLE sessions_app_event ENABLE TRIGGER event_is_append_only")
-    assert changed > 0
-
-
 @pytest.mark.parametrize(
     ("statement", "reason"),
     [
@@ -144,11 +134,25 @@ def tamper(statement, parameters):
                WHERE session_id = %s AND convert_from(body, 'UTF8') LIKE '%%All done.%%'""",
             "digest_mismatch",
         ),
-        ("UPDATE sessions_app_event SET kind = 'context_set' WHERE session_id = %s AND index = 0", "digest_mismatch"),
+        ("UPDATE sessions_app_event SET kind = 'context_set' WHERE session_id = %s AND index = 0", "column_mismatch"),
     ],
 )
 def test_whoever_changes_the_log_past_its_guard_is_found(ended, statement, reason):
-    tamper(statement, [session_id(ended)])
+    logs.spread(session_id(ended))
+    assert reasons(ended) == set()
+    assert logs.without_guard(statement, [session_id(ended)]) > 0
+
+    assert reason in reasons(ended)
+
+
+def other_words(bodies):
+    return [body.replace(b"All done.", b"All good.") for body in bodies]
+
+
+@pytest.mark.parametrize(("keeps_digest", "reason"), [(True, "digest_mismatch"), (False, "head_mismatch")])
+def test_whoever_packs_other_events_is_found(ended, keeps_digest, reason):
+    last = model("Event").objects.filter(session_id=session_id(ended)).order_by("-index")[0]
+    logs.rewrite(last, other_words, keeps_digest=keeps_digest)
 
     assert reason in reasons(ended)
 

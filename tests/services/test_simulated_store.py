@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from sessions_app.engine.kept_replies import kept as kept_reply
 from sessions_app.engine.tables import TABLES
 from sessions_app.models import Announcement, CheckpointRequest, Run
 from sessions_app.selectors.integrity import verify_session
@@ -11,7 +12,6 @@ from sessions_app.selectors.stored_sessions import read_stored
 from teams_app.models import AuditEntry
 from tests import run_cast
 from tests.workflow_cast import NOW, publish
-from workflows_app.engine import canonical
 from workflows_app.selectors.asked import QUESTIONS
 from workflows_app.services import workflows
 from workrail_site.simulation.faults import Chance
@@ -87,9 +87,9 @@ def differing(memory, session_id):
         yield "events"
     if (stored.row.next_event_index, stored.row.head_digest) != (session.head.next_index, session.head.digest):
         yield "head"
-    replies = {(row.node_id, bytes(row.nonce)): row.reply for row in stored.attempts}
+    replies = {(row.node_id, bytes(row.nonce)): kept_reply(bytes(row.reply)) for row in stored.attempts}
     attempts = {key: kept for key, kept in memory.attempts.items() if kept.session_id == session_id}
-    if replies != {key: canonical.digest(kept.new.reply).removeprefix("sha256:") for key, kept in attempts.items()}:
+    if replies != {key: kept.new.reply for key, kept in attempts.items()}:
         yield "attempts"
 
 

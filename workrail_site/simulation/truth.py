@@ -208,6 +208,4 @@ def _chooses(events: Sequence[Event]) -> bool:
 
 
 def _stored(event: Event) -> StoredEvent:
-    return StoredEvent(
-        index=event.index, kind=event.kind.value, dedupe=event.dedupe, body=event.body, digest=event.digest
-    )
+    return StoredEvent(index=event.index, body=event.body, digest=event.digest)

@@ -1,7 +1,7 @@
 """The rows of an import, written as the file is read for the second time. What is written is what the views tell."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg.types.json import Json
 
+from sessions_app.engine import packs
 from sessions_app.engine.bundle_checks import Examined, ExaminedSession
 from sessions_app.engine.bundle_reader import EventPart, Part, SealedBundle, SessionEnd, SnapshotPart
 from sessions_app.engine.bundle_renaming import Renaming
@@ -38,26 +39,22 @@ from sessions_app.models import WorkSession
 from sessions_app.selectors.standings import birth_date
 from sessions_app.services.store import sealing
 from teams_app.engine.actors import Actor
-from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.seals import to_us
 from workflows_app.engine import canonical
 from workflows_app.engine.source import ContentKind
 from workflows_app.selectors.programs import StoredContent
 from workflows_app.services.pinned import keep_program
 
-_BODY, _CREATED_AT = 9, 11  # their places in a row of an event
+_PACK_EVENTS = 200
+_PACK_BYTES = 1024 * 1024
 _BATCH_ROWS = 500
 _BATCH_BYTES = 4 * 1024 * 1024
 _EVENTS = {
     "born_on": "date",
     "session_id": "uuid",
     "index": "int",
+    "count": "smallint",
     "team_id": "uuid",
-    "event_id": "uuid",
-    "kind": "text",
-    "run_id": "uuid",
-    "node_id": "uuid",
-    "dedupe": "text",
     "body": "bytea",
     "digest": "text",
     "created_at": "timestamptz",
@@ -156,6 +153,26 @@ class _Snapshots:
         self.digests, self.data, self.size_bytes = [], [], 0
 
 
+@dataclass(slots=True, kw_only=True)
+class _Waiting:
+    """Events of one moment, which go into one row."""
+
+    bodies: list[bytes] = field(default_factory=list)
+    digests: list[str] = field(default_factory=list)
+    at_ms: int = 0
+    size_bytes: int = 0
+
+    def takes(self, body: bytes, at_ms: int) -> bool:
+        has_room = len(self.bodies) < _PACK_EVENTS and self.size_bytes + len(body) <= _PACK_BYTES
+        return at_ms == self.at_ms and has_room
+
+    def add(self, body: bytes, digest: str, at_ms: int) -> None:
+        self.bodies.append(body)
+        self.digests.append(digest)
+        self.at_ms = at_ms
+        self.size_bytes += len(body)
+
+
 class _Writer:
     def __init__(self, *, actor: Actor, renaming: Renaming | None, brought: frozenset[UUID], now: datetime) -> None:
         self.actor, self.renaming, self.brought, self.now = actor, renaming, brought, now
@@ -178,7 +195,7 @@ class _Writer:
         self.digest = GENESIS
         self.index = 0
         self.told = {output.output_id: output for output in session.view.every_output()}
-        self.last_event: tuple[Any, ...] = ()
+        self.waiting = _Waiting()
 
     def snapshot(self, part: SnapshotPart) -> None:
         if self.renaming is None:
@@ -192,34 +209,22 @@ class _Writer:
             self._output(event)
         body = part.body if self.renaming is None else self.renaming.event(event, previous=self.digest)
         self.digest = part.digest if self.renaming is None else canonical.digest(body)
-        told = event if self.renaming is None else orjson.loads(body)
-        scope = told.get("scope", {})
-        row = (
-            self.born_on,
-            self.session_id,
-            self.index,
-            self.team_id,
-            from_text(Prefix.EVENT, told["eventId"]),
-            told["kind"],
-            from_text(Prefix.RUN, scope.get("runId", "")),
-            from_text(Prefix.NODE, scope.get("nodeId", "")),
-            told["dedupeKey"],
-            body,
-            self.digest,
-            moment(told["timestampMs"]),
-        )
-        # The one that turns out to be the last is sealed.
-        if self.last_event:
-            self._keep_event(None)
-        self.last_event = row
+        # The pack that turns out to be the last is sealed.
+        if self.waiting.bodies and not self.waiting.takes(body, event["timestampMs"]):
+            self._keep_events(None)
+        self.waiting.add(body, self.digest, event["timestampMs"])
         self.index += 1
 
-    def _keep_event(self, seal: str | None) -> None:
-        self.events.add((*self.last_event, seal), len(self.last_event[_BODY]))
+    def _keep_events(self, seal: str | None) -> None:
+        waiting, self.waiting = self.waiting, _Waiting()
+        body = packs.pack(waiting.bodies, waiting.digests)
+        last = self.index - 1
+        place = (self.born_on, self.session_id, last, len(waiting.bodies), self.team_id)
+        self.events.add((*place, body, waiting.digests[-1], moment(waiting.at_ms), seal), len(body))
 
     def end(self) -> None:
-        if self.last_event:
-            self._keep_event(self._seal())
+        if self.waiting.bodies:
+            self._keep_events(self._seal())
         self.events.flush()
         self.snapshots.flush()
         self._session()
@@ -257,7 +262,7 @@ class _Writer:
             team_id=self.team_id,
             first=0,
             last=self._head(),
-            at_us=to_us(self.last_event[_CREATED_AT]),
+            at_us=to_us(moment(self.waiting.at_ms)),
             actor=self.actor.id,
             dialect=dialects_told([self.session.dialects[run_id].value for run_id in self.session.view.runs]),
         )

@@ -7,10 +7,10 @@ from django.template.loader import render_to_string
 
 from sessions_app.engine.projections import project
 from sessions_app.engine.session_reports import SessionReport, report_session, write_markdown
-from sessions_app.models import Event, Node
+from sessions_app.models import Node
+from sessions_app.selectors.log_reading import read_log
 from sessions_app.selectors.reading import one_state
 from sessions_app.selectors.sessions import no_session, team_sessions
-from sessions_app.selectors.standings import birth_date
 from teams_app.engine.actors import Actor, Permission
 
 
@@ -35,7 +35,6 @@ def _read(actor: Actor, session_id: UUID) -> SessionReport:
         session = team_sessions(actor).filter(pk=session_id).order_by("pk").first()
         if session is None:
             raise no_session()
-        rows = Event.objects.filter(born_on=birth_date(session.id), session_id=session.id).order_by("index")
-        view = project(bytes(body) for body in rows.values_list("body", flat=True))
+        view = project(event.body for event in read_log(session_id=session.id))
         nodes = Node.objects.filter(run_id__in=list(view.runs)).values_list("id", "pending_title")
         return report_session(session_id=session.id, view=view, titles=dict(nodes))

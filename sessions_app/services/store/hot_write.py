@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 from django.db import IntegrityError, OperationalError
 
+from sessions_app.engine import kept_replies, packs
 from sessions_app.engine.checkpoints import CheckpointState, Closing
 from sessions_app.engine.log import Event
 from sessions_app.engine.tables import ANSWER, GAPS, HANDLES, NODES, OUTPUTS, QUESTIONS, RUNS, Table
@@ -33,7 +34,7 @@ class _Shape:
     begins: bool
     starts: bool
     has_run: bool
-    events: int
+    events: bool
     nodes: int
     attempts: int
     outputs: int
@@ -70,17 +71,7 @@ _HEAD = {
 }
 _BEGINS = {"title": "text", "parent": "uuid", "autonomy": "text", "risk": "text", "waived": "text"}
 _STARTS = RUNS.own
-_EVENT = {
-    "index": "int",
-    "event_id": "uuid",
-    "kind": "text",
-    "run_id": "uuid",
-    "node_id": "uuid",
-    "dedupe": "text",
-    "body": "bytea",
-    "digest": "text",
-    "seal": "text",
-}
+_EVENTS = {"count": "smallint", "body": "bytea", "seal": "text"}
 _ATTEMPT = {
     "node_id": "uuid",
     "nonce": "bytea",
@@ -108,8 +99,9 @@ def _statement(shape: _Shape) -> str:
         parts.append(f"runs AS ({_new_run(p) if shape.starts else _old_run(p)})")
     if shape.events:
         parts.append(
-            f"events AS (INSERT INTO sessions_app_event (born_on, session_id, team_id, created_at, {_names(_EVENT)}) "
-            f"SELECT {p['born']}, s.id, {p['team']}, {p['now']}, x.* FROM s, {rows.of(_EVENT, shape.events)})"
+            f"events AS (INSERT INTO sessions_app_event (born_on, session_id, index, team_id, digest, created_at, {_names(_EVENTS)}) "
+            f"SELECT {p['born']}, s.id, {p['next']} - 1, {p['team']}, {p['digest']}, {p['now']}, x.* "
+            f"FROM s, {rows.of(_EVENTS, 1)})"
         )
     if shape.nodes:
         parts.append(f"made AS (SELECT * FROM {rows.of({**NODES.own, 'snapshot': 'bytea'}, shape.nodes)})")
@@ -269,7 +261,7 @@ def _shape(plan: Append) -> _Shape:
         begins=plan.session is not None,
         starts=plan.run is not None,
         has_run=plan.run_id is not None,
-        events=len(plan.events),
+        events=bool(plan.events),
         nodes=len(plan.nodes),
         attempts=len(plan.attempts),
         outputs=len(plan.outputs),
@@ -292,10 +284,8 @@ def _parameters(plan: Append) -> list[Any]:
         values.append(baseline.waived_by)
     if plan.run is not None:
         values += RUNS.params(plan.run)
-    ending = plan.events[-1] if plan.events else None
-    for event in plan.events:
-        values += _event_values(event)
-        values.append(sealing.transition_seal(plan) if event is ending else None)
+    if plan.events:
+        values += [len(plan.events), packed(plan.events), sealing.transition_seal(plan)]
     for node in plan.nodes:
         values += [*NODES.params(node), plan.snapshots[node.snapshot_digest]]
     for attempt in plan.attempts:
@@ -361,17 +351,8 @@ def _head_values(plan: Append) -> list[Any]:
     ]
 
 
-def _event_values(event: Event) -> list[Any]:
-    return [
-        event.index,
-        event.event_id,
-        event.kind.value,
-        event.run_id,
-        event.node_id,
-        event.dedupe,
-        event.body,
-        event.digest,
-    ]
+def packed(events: Sequence[Event]) -> bytes:
+    return packs.pack([event.body for event in events], [event.digest for event in events])
 
 
 def _attempt_values(attempt: NewAttempt) -> list[Any]:
@@ -380,7 +361,7 @@ def _attempt_values(attempt: NewAttempt) -> list[Any]:
         attempt.nonce,
         attempt.kind.value,
         attempt.to_node_id,
-        attempt.reply,
+        kept_replies.keep(attempt.reply),
         attempt.reply_template,
         attempt.keys_generation,
     ]

@@ -9,6 +9,7 @@ from sessions_app.models import Event as EventRow, WorkSession
 from sessions_app.selectors.standings import SessionStanding, birth_date
 from sessions_app.services.moves.moving import Entropy
 from sessions_app.services.store import sealing
+from sessions_app.services.store.hot_write import packed
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import uuid7
 
@@ -55,10 +56,7 @@ def _append(actor: Actor, standing: SessionStanding, event: Event, now: datetime
         session_id=standing.session_id,
         index=event.index,
         team_id=actor.team_id,
-        event_id=event.event_id,
-        kind=event.kind.value,
-        dedupe=event.dedupe,
-        body=event.body,
+        body=packed([event]),
         digest=event.digest,
         created_at=now,
         seal=sealing.event_seal(

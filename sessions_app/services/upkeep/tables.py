@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID
 
 from django.db import OperationalError, connection, transaction
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 
 from sessions_app.engine.projections import ProjectedSession, project
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.tables import TABLES, Table
 from sessions_app.models import CheckpointRequest, Event, Gap, Handle, Node, Output, Run, WorkSession
-from sessions_app.selectors.standings import birth_date
+from sessions_app.selectors.log_reading import read_log
 from teams_app.engine.actors import Actor, ActorKind
 from teams_app.engine.errors import ForbiddenError
 
@@ -97,18 +97,17 @@ def rebuild_projections(*, actor: Actor, session_id: UUID) -> int:
     with transaction.atomic(durable=True):
         # The lock of the session's one writer: the log does not grow while it is read.
         locked = WorkSession.objects.select_for_update(no_key=True).get(pk=session_id)
-        rows = Event.objects.filter(born_on=birth_date(locked.id), session_id=locked.id).order_by("index")
         born: dict[int, datetime] = {}
-        view = project(_bodies(rows.values_list("index", "created_at", "body"), born))
+        view = project(_bodies(locked.id, born))
         changed = _restore(locked, _session_columns(view))
         changed += sum(_restore_table(locked, name, view, born) for name in TABLES)
     return changed
 
 
-def _bodies(rows: QuerySet[Event, Any], born: dict[int, datetime]) -> Iterator[bytes]:
-    for index, created_at, body in rows.iterator(chunk_size=2000):
-        born[index] = created_at
-        yield bytes(body)
+def _bodies(session_id: UUID, born: dict[int, datetime]) -> Iterator[bytes]:
+    for event in read_log(session_id=session_id):
+        born[event.index] = event.row.created_at
+        yield event.body
 
 
 def _session_columns(view: ProjectedSession) -> Mapping[str, str]:
