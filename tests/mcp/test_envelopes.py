@@ -27,7 +27,8 @@ NO_JSON = [
 NO_REQUEST = ["1", '"x"', "null", "[]", "{}", message(jsonrpc="1.0"), message(jsonrpc=2), message(method=5)]
 NO_ID = [message(id=wrong) for wrong in ("\udc00", None, 1.5, 1.0, True, False, [1], {}, 10**30)]
 GREETING = {"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-NO_PARAMS = [message(params=wrong) for wrong in ([], [1], "x", 5)] + [
+NO_PARAMS = [message(params=wrong) for wrong in ([], [1], "x", 5)]
+NO_GREETING = [
     message(method="initialize", params={**GREETING, name: wrong}) for name in GREETING for wrong in (None, 5, [])
 ]
 HALF_AN_ANSWER = [
@@ -140,3 +141,19 @@ def test_half_a_character_in_an_argument_is_told_by_the_tool(wire, version, argu
 
     assert told["result"]["isError"], told
     assert told["result"]["structuredContent"]["code"] == "VALIDATION_ERROR"
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, "2024-11-05", None])
+def test_a_greeting_that_lacks_something_is_told_what(wire, version):
+    for body in NO_GREETING:
+        told = wire.post(body.encode(), **{"MCP-Protocol-Version": version})
+
+        assert (told.status_code, told.json()["error"]["code"], told.json()["id"]) == (400, PARAMS, 7)
+        assert told.json()["error"]["message"].startswith("params.")
+
+
+def test_the_revision_without_sessions_knows_no_greeting(wire):
+    for params in (GREETING, {}):
+        told = wire.send("initialize", params)
+
+        assert (told.status_code, told.json()["error"]["code"]) == (404, -32601)

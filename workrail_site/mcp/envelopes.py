@@ -68,7 +68,7 @@ async def read_message(scope: Scope, send: Send) -> Json | None:
     """
     try:
         message = check_message(scope["workrail.body"])
-        _check_whole(scope, message)
+        _check_for_revision(scope, message)
     except NoMessageError as error:
         await refuse_message(error, send=send)
         return None
@@ -79,13 +79,18 @@ async def read_message(scope: Scope, send: Send) -> Json | None:
     return message
 
 
-def _check_whole(scope: Scope, message: Json) -> None:
-    """Only the call of a tool is passed on with half a character in it, by whoever reads it: the tool names the argument."""
-    if is_whole(scope["workrail.body"]):
-        return
+def _check_for_revision(scope: Scope, message: Json) -> None:
+    """Only the call of a tool is passed on with half a character in it, by whoever reads it: the tool names the argument. A
+    greeting is read where the revision knows one.
+    """
     version = next((value for name, value in scope["headers"] if name == VERSION_HEADER), b"").decode("latin-1")
-    if version not in MODERN_PROTOCOL_VERSIONS or message.get("method") != "tools/call":
+    is_modern = version in MODERN_PROTOCOL_VERSIONS
+    if not is_whole(scope["workrail.body"]) and not (is_modern and message.get("method") == "tools/call"):
         raise NoMessageError(RpcCode.PARSE_ERROR, "The body holds half of a surrogate pair.")
+    if message.get("method") == "initialize" and "id" in message and not is_modern:
+        fault = _fault_of_greeting(message.get("params") or {})
+        if fault is not None:
+            raise NoMessageError(*fault, message["id"])
 
 
 def _fault_of(message: dict[str, Any]) -> tuple[RpcCode, str] | None:
@@ -97,8 +102,6 @@ def _fault_of(message: dict[str, Any]) -> tuple[RpcCode, str] | None:
         return RpcCode.INVALID_REQUEST, "The body names no method."
     if not isinstance(message.get("params"), dict | None):
         return RpcCode.INVALID_PARAMS, "The params are not an object."
-    if message["method"] == "initialize" and "id" in message:
-        return _fault_of_greeting(message.get("params") or {})
     return None
 
 
