@@ -238,7 +238,7 @@ class Attempt(models.Model):
 
 
 class Event(models.Model):
-    """Events that were written together, packed (`engine.packs`). `index` and `digest` are those of the last, `count` says how many.
+    """Events that were written together, packed (`engine.deflation`). `index` and `digest` are those of the last, `count` says how many.
 
     Partitioned by the month in which the session was born; a trigger refuses change.
     """

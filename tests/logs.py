@@ -3,7 +3,7 @@
 import orjson
 from django.db import connection
 
-from sessions_app.engine import packs
+from sessions_app.engine import deflation
 from sessions_app.models import Event
 from sessions_app.selectors.log_reading import unpacked
 from teams_app.engine.ids import Prefix, from_text
@@ -64,9 +64,9 @@ def _alone(event):
 
 def repacked(row, change, *, digest=None):
     """The bytes of a row with the bodies of its events changed, chained anew within it; and the digest of the last."""
-    bodies = change(list(packs.unpack(bytes(row.body), count=row.count)))
+    bodies = change(list(deflation.unpack(bytes(row.body), count=row.count)))
     digests = [canonical.digest(body) for body in bodies]
-    return packs.pack(bodies, digests), digest or digests[-1]
+    return deflation.pack(bodies, digests), digest or digests[-1]
 
 
 def rewrite(row, change, *, keeps_digest=False):

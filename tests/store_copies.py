@@ -7,11 +7,10 @@ import orjson
 from django.conf import settings
 from django.db import connection
 
-from sessions_app.engine import packs, seals
-from sessions_app.engine.kept_replies import kept
+from sessions_app.engine import deflation, seals
 from sessions_app.engine.log import GENESIS, Head
 from sessions_app.engine.seals import SealedTransition
-from sessions_app.selectors.standings import birth_date
+from sessions_app.selectors.standings import birth_date, kept_reply
 from teams_app.engine.ids import Prefix, birth_ms, from_text, to_text, uuid7
 from teams_app.engine.seals import to_us
 from workflows_app.engine import canonical
@@ -90,12 +89,12 @@ def _write(rows, names):
     head, first, events = Head(next_index=0, digest=GENESIS), 0, []
     for row in rows["sessions_app_event"]:
         bodies, digests = [], []
-        for old in packs.unpack(bytes(row["body"]), count=row["count"]):
+        for old in deflation.unpack(bytes(row["body"]), count=row["count"]):
             body = _renamed(orjson.loads(old), names) | {"previousDigest": head.digest}
             bodies.append(canonical.canonical_bytes(body))
             head = Head(next_index=head.next_index + 1, digest=canonical.digest(bodies[-1]))
             digests.append(head.digest)
-        made = _row(row, names, keep) | {"body": packs.pack(bodies, digests), "digest": head.digest}
+        made = _row(row, names, keep) | {"body": deflation.pack(bodies, digests), "digest": head.digest}
         made |= {"born_on": birth_date(session["id"])}
         if row["seal"] is not None:
             made["seal"] = _seal(session, first, head, row, attempts.get(first), rows)
@@ -126,7 +125,7 @@ def _seal(session, first, head, row, attempt, rows):
                 nonce=bytes(attempt["nonce"]),
                 kind=attempt["kind"],
                 to_node_id=attempt["to_node_id"],
-                reply_sha256=hashlib.sha256(kept(bytes(attempt["reply"]))).hexdigest(),
+                reply_sha256=hashlib.sha256(kept_reply(bytes(attempt["reply"]))).hexdigest(),
                 reply_template=attempt["reply_template"],
                 keys_generation=attempt["keys_generation"],
                 actor=attempt["actor"],

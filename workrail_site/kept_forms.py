@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
-from teams_app.engine.kept import read_kept
+from teams_app.engine.redaction import read_kept
 
 View = Callable[..., HttpResponseBase]
 

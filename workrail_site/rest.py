@@ -30,7 +30,7 @@ from teams_app.engine.errors import (
     WorkrailError,
 )
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.engine.kept import read_kept
+from teams_app.engine.redaction import read_kept
 from workflows_app.engine.canonical import MAX_VALUES, UnreadableJsonError, loads_strict
 from workrail_site import admission, refusals
 from workrail_site.errors import (

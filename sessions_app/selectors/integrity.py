@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from sessions_app.engine import kept_replies, seals, stored_log
+from sessions_app.engine import seals, stored_log
 from sessions_app.engine.ledger import EntryKind
 from sessions_app.engine.log import (
     ChainVerification,
@@ -29,7 +29,7 @@ from sessions_app.engine.tables import TABLES, TITLE_CHARACTERS, Table
 from sessions_app.models import WorkSession
 from sessions_app.selectors import gates_passed
 from sessions_app.selectors.log_reading import LoggedEvent
-from sessions_app.selectors.standings import birth_date
+from sessions_app.selectors.standings import KeptReplyError, birth_date, kept_reply
 from sessions_app.selectors.stored_sessions import SessionTables, read_stored
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text
@@ -198,8 +198,8 @@ def _reply_row(row: Any) -> ReplyRow:
 def _reply(stored: bytes) -> bytes:
     """Bytes that hold no reply are another one than what was answered."""
     try:
-        return kept_replies.kept(stored)
-    except kept_replies.KeptReplyError:
+        return kept_reply(stored)
+    except KeptReplyError:
         return stored
 
 

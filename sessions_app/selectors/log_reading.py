@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 
-from sessions_app.engine import packs
+from sessions_app.engine import deflation
 from sessions_app.engine.log import EventKind
 from sessions_app.engine.tokens import SessionNotHealthyError
 from sessions_app.models import Event
@@ -22,7 +22,7 @@ _ROWS_AT_ONCE = 200
 _OBSERVATION = EventKind.OBSERVATION_RECORDED.value.encode()
 
 
-class LogRow(Protocol):
+class StoredPack(Protocol):
     """A row of the log, as the ORM or a check reads it."""
 
     born_on: date
@@ -40,7 +40,7 @@ class LogRow(Protocol):
 class LoggedEvent:
     """One event. `row` is where it is kept, with what holds for all events there."""
 
-    row: LogRow
+    row: StoredPack
     index: int
     body: bytes
     digest: str
@@ -83,10 +83,10 @@ def read_log(
         after = page[-1].index
 
 
-def sound_events(row: LogRow) -> list[LoggedEvent]:
+def sound_events(row: StoredPack) -> list[LoggedEvent]:
     try:
         return unpacked(row)
-    except packs.PackError as error:
+    except deflation.PackError as error:
         raise not_healthy() from error
 
 
@@ -98,9 +98,9 @@ def not_healthy() -> SessionNotHealthyError:
     )
 
 
-def unpacked(row: LogRow) -> list[LoggedEvent]:
+def unpacked(row: StoredPack) -> list[LoggedEvent]:
     """Raises PackError."""
-    bodies = packs.unpack(bytes(row.body), count=row.count)
+    bodies = deflation.unpack(bytes(row.body), count=row.count)
     first = row.index - row.count + 1
     last = len(bodies) - 1
     return [

@@ -11,7 +11,7 @@ import psycopg
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from sessions_app.engine.kept_replies import KeptReplyError, kept
+from sessions_app.engine import deflation
 from sessions_app.engine.log import Head, NodeKind
 from sessions_app.engine.runs import ObservationKey, Recorded, RunStatus
 from sessions_app.engine.state import Preferences
@@ -23,6 +23,29 @@ from workflows_app.selectors.asked import asked
 
 # Where the cursor of a connection is kept, on Django's wrapper of it.
 _KEPT = "workrail_prepared_cursor"
+
+
+# What most replies say. Rows are read by it for ever: a better one is another one, named by another first byte.
+_WORDS_OF_REPLIES = (
+    b'{"kind":"blocked","blockers":[{"code":"USER_ONLY_DEPENDENCY","pointer":{"kind":"","message":"","suggestedFix":""}],'
+    b'"retryable":true,"retryAckToken":"ack.v1.","validation":{"issues":[],"suggestions":[]},"assessmentFollowup":'
+    b'{"success":true,"position":{"workflow":"","activity":"","step":"","loopStack":[]},"message":"","availableActions":'
+    b'{"required":[{"action":"complete_step","step":""}],"optional":[],"blocked":[]},"checkpoint":{"id":"","options":['
+    b'"activity_id":"","session_token":"ses.v1.","steps":[{"id":"","name":"","description":""}],"transitions":[{"to":"",'
+    b'"variables":{},"_meta":{"session_token":"","validation":{"status":"valid","warnings":[]}}}'
+    b'"recap":{"notes":[{"stepId":"","text":""}],"leftOut":0},"siblings":[],"isFork":false,"recordedBefore":"",'
+    b'{"kind":"ok","stateToken":"st.v1.01m","pending":null,"isComplete":true,"session":{"sessionId":"sess_","runId":"run_"},'
+    b'"nextIntent":"complete","nextCall":null,"waitsForPerson":{"address":"","checkpoint":"","title":""},'
+    b'"context":{},"artifacts":[{"kind":"wr.assessment","assessmentId":"","dimensions":{}}],"gaps":[{"severity":"critical",'
+    b'"status":"waiting","message":"The run waits for a person.","capabilities":{"delegation":"unknown","web_browsing":"unknown"},'
+    b'{"kind":"ok","stateToken":"st.v1.01m","pending":{"stepId":"step-","title":"","prompt":"","agentRole":"","guidance":[],'
+    b'"requireConfirmation":false,"stepKey":"","outputRequirements":["Notes in output.notesMarkdown: what was done, what was '
+    b'found, what is next."],"loop":{"id":"","round":1,"atMost":10}},"isComplete":false,"session":{"sessionId":"sess_'
+    b'","runId":"run_"},"preferences":{"autonomy":"guided","riskPolicy":"conservative"},"nextIntent":'
+    b'"perform_pending_then_continue","nextCall":{"tool":"continue_workflow","params":{"stateToken":"st.v1.01m","ackToken":'
+    b'"ack.v1.00t","output":{"notesMarkdown":"<what you did, what you found, what is next>"}}},"warnings":[],"workflow":{"id":"",'
+    b'"title":"","workflowHash":"sha256:"},"ackToken":"ack.v1.00t","checkpointToken":"chk.v1.00t"}'
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +214,7 @@ def _recorded(columns: Sequence[Any]) -> Recorded | None:
 
 def _sound_reply(stored: bytes) -> bytes:
     try:
-        return kept(stored)
+        return kept_reply(stored)
     except KeptReplyError as error:
         raise SessionNotHealthyError(
             "What is stored of this reply is not what was answered.",
@@ -264,3 +287,23 @@ def _kept_by(django: BaseDatabaseWrapper) -> PreparedCursor | None:
         kept = PreparedCursor(django)
         setattr(django, _KEPT, kept)
     return kept
+
+
+class KeptReplyError(ValueError):
+    """The row holds no reply that was kept."""
+
+
+def keep_reply(reply: bytes) -> bytes:
+    return deflation.DEFLATED + deflation.deflate(reply, words=_WORDS_OF_REPLIES)
+
+
+def kept_reply(stored: bytes) -> bytes:
+    """Raises KeptReplyError."""
+    if stored[:1] == deflation.PLAIN:
+        return stored
+    if stored[:1] != deflation.DEFLATED:
+        raise KeptReplyError("It is in no form that this release knows.")
+    try:
+        return deflation.inflate(stored[1:], words=_WORDS_OF_REPLIES)
+    except deflation.DeflatedError as error:
+        raise KeptReplyError(str(error)) from error

@@ -15,7 +15,7 @@ import psycopg
 from django.db import connection
 from psycopg.rows import namedtuple_row
 
-from sessions_app.engine.packs import PackError
+from sessions_app.engine.deflation import PackError
 from sessions_app.engine.tables import TABLES
 from sessions_app.selectors.log_reading import LoggedEvent, unpacked
 from sessions_app.selectors.standings import birth_date

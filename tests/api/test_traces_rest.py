@@ -10,8 +10,7 @@ from tests.run_cast import begin, make_desk, notes_free, run_id, session_id
 from tests.trace_calls import at_ms, made, rows, write
 from tests.workflow_cast import NOW
 from traces_app.services import recording
-from workrail_site.mcp.calling import Caller, calls_as
-from workrail_site.mcp.tracing import TracedCall
+from workrail_site.mcp.calling import Caller, TracedCall, calls_as
 
 pytestmark = pytest.mark.django_db
 

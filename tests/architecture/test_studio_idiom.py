@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 # Services that change nothing.
-READING = {"addresses", "audit_chain", "editing", "reading", "speech"}
+READING = {"addresses", "audit_chain", "editing", "reading", "row_scope", "speech"}
 # Pages of people who are not signed in: their link is who they are.
 OF_STRANGERS = {("teams_app/admin/accounts.py", name) for name in ("reset", "_accept")}
 

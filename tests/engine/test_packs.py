@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from sessions_app.engine import deflation, packs
+from sessions_app.engine import deflation
+from sessions_app.engine.deflation import PackError
 from sessions_app.engine.log import EventDraft, EventKind, Head, seal
-from sessions_app.engine.packs import PackError
 from workflows_app.engine import canonical
 
 SESSION = UUID("0199a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b")
@@ -31,24 +31,24 @@ def events(texts):
 
 
 def packed(written):
-    return packs.pack([event.body for event in written], [event.digest for event in written])
+    return deflation.pack([event.body for event in written], [event.digest for event in written])
 
 
 @given(st.lists(TEXT, min_size=1, max_size=8))
 def test_what_is_packed_comes_back_byte_for_byte(texts):
     written = events(texts)
 
-    assert packs.unpack(packed(written), count=len(written)) == tuple(event.body for event in written)
+    assert deflation.unpack(packed(written), count=len(written)) == tuple(event.body for event in written)
 
 
 def test_a_row_of_a_release_before_is_one_event():
     (event,) = events(["alone"])
 
-    assert packs.unpack(event.body, count=1) == (event.body,)
+    assert deflation.unpack(event.body, count=1) == (event.body,)
 
 
 def test_a_pack_that_was_written_once_is_read_for_ever():
-    assert packs.unpack(KEPT, count=3) == tuple(event.body for event in events(["one", "two", "three"]))
+    assert deflation.unpack(KEPT, count=3) == tuple(event.body for event in events(["one", "two", "three"]))
 
 
 def test_digests_that_can_be_counted_take_no_room():
@@ -75,13 +75,13 @@ def test_digests_that_can_be_counted_take_no_room():
 )
 def test_what_holds_no_events_is_refused(data, count):
     with pytest.raises(PackError):
-        packs.unpack(data, count=count)
+        deflation.unpack(data, count=count)
 
 
 def test_a_pack_that_swells_without_bound_is_refused(monkeypatch):
     monkeypatch.setattr(deflation, "MAX_BYTES", 10_000)
     with pytest.raises(PackError):
-        packs.unpack(packs.pack([b'{"a":"' + b"a" * 20_000 + b'"}'], ["x"]), count=1)
+        deflation.unpack(deflation.pack([b'{"a":"' + b"a" * 20_000 + b'"}'], ["x"]), count=1)
 
 
 @given(st.data())
@@ -92,7 +92,7 @@ def test_whatever_byte_of_a_pack_is_changed_changes_what_it_holds(data):
     at = data.draw(st.integers(0, len(whole) - 1))
     other = whole[:at] + bytes([whole[at] ^ data.draw(st.integers(1, 255))]) + whole[at + 1 :]
     try:
-        bodies = packs.unpack(other, count=3)
+        bodies = deflation.unpack(other, count=3)
     except PackError:
         return
     assert bodies == tuple(event.body for event in written) or canonical.digest(bodies[-1]) != written[-1].digest

@@ -9,7 +9,7 @@ from celery.exceptions import Retry
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
-from sessions_app.services.store import sealing
+from sessions_app.services.store import appends
 from sessions_app.services.upkeep import anchors, ledger
 from sessions_app.tasks import keep_anchor
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
@@ -66,7 +66,7 @@ def rolled_back(value, keep):
     WorkSession.objects.filter(pk=at).update(
         next_event_index=head.next_index,
         head_digest=head.digest,
-        head_seal=sealing.head_seal(session_id=at, team_id=row.team_id, head=head),
+        head_seal=appends.head_seal(session_id=at, team_id=row.team_id, head=head),
     )
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from sessions_app.engine.kept_replies import kept as kept_reply
 from sessions_app.engine.tables import TABLES
 from sessions_app.models import Announcement, CheckpointRequest, Run
 from sessions_app.selectors.integrity import verify_session
+from sessions_app.selectors.standings import kept_reply
 from sessions_app.selectors.stored_sessions import read_stored
 from teams_app.models import AuditEntry
 from tests import run_cast

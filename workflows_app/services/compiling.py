@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.kept import read_kept
+from teams_app.engine.redaction import read_kept
 from workflows_app.engine.compile import compile_source
 from workflows_app.engine.intake import normalise_paths
 from workflows_app.engine.names import check_id, suggested_id

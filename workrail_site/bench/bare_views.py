@@ -18,9 +18,8 @@ from sessions_app.services.moves.runs import advance_run
 from teams_app.engine.actors import Actor, Door
 from workrail_site import admission
 from workrail_site.dialects.rail.replies import RAIL
-from workrail_site.mcp.calling import Caller, calls_as
+from workrail_site.mcp.calling import Caller, TracedCall, calls_as
 from workrail_site.mcp.toolsets import all_servers
-from workrail_site.mcp.tracing import TracedCall
 from workrail_site.wsgi_in_asgi import ACTOR
 
 START, ADVANCE, TRIVIAL = "bare/start", "bare/advance", "bare/trivial"

@@ -21,21 +21,20 @@ from pydantic import BaseModel
 
 from teams_app.engine.closest import closest
 from teams_app.engine.errors import NotFoundError, WorkrailError
-from teams_app.engine.kept import read_kept
+from teams_app.engine.redaction import read_kept
 from workrail_site import dialects
 from workrail_site.dialects.introductions import VERSION, Introduction
 from workrail_site.dialects.suggestions import in_words_of
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_bytes, result_of
 from workrail_site.mcp.arguments import read_arguments
-from workrail_site.mcp.calling import acting, caller
+from workrail_site.mcp.calling import TracedCall, acting, caller
 from workrail_site.mcp.eliciting import Asking, Conversation, may_ask
 from workrail_site.mcp.exchange import CallTool
 from workrail_site.mcp.faults import Faults
 from workrail_site.mcp.library import ToolsetMeta
 from workrail_site.mcp.offering import offer
 from workrail_site.mcp.schemas import advertised, input_schema
-from workrail_site.mcp.tracing import TracedCall
 from workrail_site.mcp.workers import Workers
 from workrail_site.parties import party_of
 

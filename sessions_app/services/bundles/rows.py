@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg.types.json import Json
 
-from sessions_app.engine import packs
+from sessions_app.engine import deflation
 from sessions_app.engine.bundle_checks import Examined, ExaminedSession
 from sessions_app.engine.bundle_reader import EventPart, Part, SealedBundle, SessionEnd, SnapshotPart
 from sessions_app.engine.bundle_renaming import Renaming
@@ -37,7 +37,7 @@ from sessions_app.engine.tables import (
 )
 from sessions_app.models import WorkSession
 from sessions_app.selectors.standings import birth_date
-from sessions_app.services.store import sealing
+from sessions_app.services.store import appends
 from teams_app.engine.actors import Actor
 from teams_app.engine.seals import to_us
 from workflows_app.engine import canonical
@@ -217,7 +217,7 @@ class _Writer:
 
     def _keep_events(self, seal: str | None) -> None:
         waiting, self.waiting = self.waiting, _Waiting()
-        body = packs.pack(waiting.bodies, waiting.digests)
+        body = deflation.pack(waiting.bodies, waiting.digests)
         last = self.index - 1
         place = (self.born_on, self.session_id, last, len(waiting.bodies), self.team_id)
         self.events.add((*place, body, waiting.digests[-1], moment(waiting.at_ms), seal), len(body))
@@ -290,7 +290,7 @@ class _Writer:
             parent_id=self._maybe(parent),
             next_event_index=self.index,
             head_digest=self.digest,
-            head_seal=sealing.head_seal(session_id=self.session_id, team_id=self.team_id, head=self._head()),
+            head_seal=appends.head_seal(session_id=self.session_id, team_id=self.team_id, head=self._head()),
             autonomy=baseline.autonomy.value,
             risk_policy=baseline.risk_policy.value,
             waived_by=baseline.waived_by,

@@ -42,7 +42,7 @@ from sessions_app.services.moves.moving import (
     mover_of,
     retired_token,
 )
-from sessions_app.services.moves.rights import chosen_by
+from sessions_app.services.moves.requests import chosen_by
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.moves.triggers import trigger_for
 from sessions_app.services.store.appends import Append, NewSession

@@ -1,6 +1,9 @@
-"""What the doors are asked of a run, read once for REST and MCP: the same words mean the same, and are refused the same."""
+"""What the doors are asked of a run, read once for REST and MCP: the same words mean the same, and are refused the same. And whose word
+a choice is: a person's waives questions and approves work, an agent's does neither.
+"""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -8,7 +11,8 @@ from uuid import UUID
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.presets import Preset, read_preferences
 from sessions_app.engine.runs import ObservationKey
-from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.actors import Actor, ActorKind, Permission
+from teams_app.engine.errors import HumanRequiredError, InvalidInputError
 from teams_app.engine.ids import Prefix, from_text
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
@@ -103,3 +107,28 @@ def _unacknowledged(intent: Intent | None, state_token: str, lost: list[str], to
 
 def _next(tool: str, params: Mapping[str, str]) -> dict[str, Any]:
     return {"nextCall": {"tool": tool, "params": dict(params)}} if tool else {}
+
+
+def person_of(actor: Actor) -> str:
+    """The person who steers runs, as far as their word is a person's; empty for anybody else, whose choice waives nothing."""
+    return actor.id if actor.is_human and actor.may(Permission.STEER_RUNS) else ""
+
+
+def chosen_by(actor: Actor, change: PreferenceChange | None) -> PreferenceChange | None:
+    return None if change is None else replace(change, person=person_of(actor))
+
+
+def set_by(actor: Actor, change: PreferenceChange) -> PreferenceChange:
+    """What a person sets, and no agent. Never to stop is a waiver of every question, so it asks for the same right."""
+    if actor.token is not None and not actor.is_human and change.autonomy is Autonomy.NEVER_STOP:
+        raise HumanRequiredError(
+            "Never to stop waives the questions for people, and tokens of this team do not answer those.",
+            suggestion="Choose it in the Studio, signed in, or another mode.",
+        )
+    is_person = actor.kind is ActorKind.PERSON and actor.may(Permission.STEER_RUNS)
+    return replace(change, person=actor.id if is_person else "")
+
+
+def approves(actor: Actor) -> bool:
+    """Whether what the actor acknowledges is approved by that."""
+    return actor.is_human and actor.may(Permission.ANSWER_CHECKPOINTS)

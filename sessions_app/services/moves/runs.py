@@ -36,7 +36,7 @@ from sessions_app.services.moves.moving import (
     retired_token,
     unknown_node,
 )
-from sessions_app.services.moves.rights import approves, chosen_by, set_by
+from sessions_app.services.moves.requests import approves, chosen_by, set_by
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.store.appends import NewTip
 from sessions_app.services.store.signing_keys import read_token

@@ -19,7 +19,7 @@ from sessions_app.selectors.session_tokens import read_children
 from sessions_app.services.moves.acknowledging import after_answer, fork_warning, read_use, same_work, standing_work
 from sessions_app.services.moves.facts import drift_known, facts_after, facts_at
 from sessions_app.services.moves.moving import Entropy, Mover, Point, Tries, Use, mover_of, point_of, retired_token
-from sessions_app.services.moves.rights import approves
+from sessions_app.services.moves.requests import approves
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.store.signing_keys import current_keys, read_token
 from teams_app.engine.actors import Actor, Permission

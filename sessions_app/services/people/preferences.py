@@ -12,7 +12,7 @@ from sessions_app.models import TeamPreferences
 from sessions_app.selectors.preferences import preferences_of
 from sessions_app.selectors.standings import SessionStanding, read_session
 from sessions_app.services.moves.moving import Entropy, Tries
-from sessions_app.services.moves.rights import set_by
+from sessions_app.services.moves.requests import set_by
 from sessions_app.services.store.session_events import append_to_session
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError

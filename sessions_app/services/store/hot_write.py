@@ -12,13 +12,13 @@ from typing import Any
 import psycopg
 from django.db import IntegrityError, OperationalError
 
-from sessions_app.engine import kept_replies, packs
+from sessions_app.engine import deflation
 from sessions_app.engine.checkpoints import CheckpointState, Closing
 from sessions_app.engine.log import Event
 from sessions_app.engine.tables import ANSWER, GAPS, HANDLES, NODES, OUTPUTS, QUESTIONS, RUNS, Table
 from sessions_app.engine.tokens import TokenSessionLockedError
-from sessions_app.selectors.standings import birth_date, prepared_cursor
-from sessions_app.services.store import sealing
+from sessions_app.selectors.standings import birth_date, keep_reply, prepared_cursor
+from sessions_app.services.store import appends
 from sessions_app.services.store.appends import Append, NewAttempt
 from sessions_app.services.store.patience import held_sessions
 from teams_app.services import storage
@@ -285,7 +285,7 @@ def _parameters(plan: Append) -> list[Any]:
     if plan.run is not None:
         values += RUNS.params(plan.run)
     if plan.events:
-        values += [len(plan.events), packed(plan.events), sealing.transition_seal(plan)]
+        values += [len(plan.events), packed(plan.events), appends.transition_seal(plan)]
     for node in plan.nodes:
         values += [*NODES.params(node), plan.snapshots[node.snapshot_digest]]
     for attempt in plan.attempts:
@@ -346,13 +346,13 @@ def _head_values(plan: Append) -> list[Any]:
         plan.tip_node_id,
         plan.completed_at,
         *(observed.get(key, absent) for key in ("git_branch", "git_head_sha", "repository", "ticket")),
-        sealing.head_seal(session_id=plan.session_id, team_id=plan.team_id, head=plan.after),
+        appends.head_seal(session_id=plan.session_id, team_id=plan.team_id, head=plan.after),
         str(held_sessions.wait_ms(plan.session_id)),
     ]
 
 
 def packed(events: Sequence[Event]) -> bytes:
-    return packs.pack([event.body for event in events], [event.digest for event in events])
+    return deflation.pack([event.body for event in events], [event.digest for event in events])
 
 
 def _attempt_values(attempt: NewAttempt) -> list[Any]:
@@ -361,7 +361,7 @@ def _attempt_values(attempt: NewAttempt) -> list[Any]:
         attempt.nonce,
         attempt.kind.value,
         attempt.to_node_id,
-        kept_replies.keep(attempt.reply),
+        keep_reply(attempt.reply),
         attempt.reply_template,
         attempt.keys_generation,
     ]

@@ -8,7 +8,7 @@ from sessions_app.engine.log import Event, EventDraft, seal
 from sessions_app.models import Event as EventRow, WorkSession
 from sessions_app.selectors.standings import SessionStanding, birth_date
 from sessions_app.services.moves.moving import Entropy
-from sessions_app.services.store import sealing
+from sessions_app.services.store import appends
 from sessions_app.services.store.hot_write import packed
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import uuid7
@@ -41,7 +41,7 @@ def append_to_session(
     ).update(
         next_event_index=sealed.head.next_index,
         head_digest=sealed.head.digest,
-        head_seal=sealing.head_seal(session_id=standing.session_id, team_id=actor.team_id, head=sealed.head),
+        head_seal=appends.head_seal(session_id=standing.session_id, team_id=actor.team_id, head=sealed.head),
         last_activity_at=now,
         **columns,
     )
@@ -59,7 +59,7 @@ def _append(actor: Actor, standing: SessionStanding, event: Event, now: datetime
         body=packed([event]),
         digest=event.digest,
         created_at=now,
-        seal=sealing.event_seal(
+        seal=appends.event_seal(
             event=event, session_id=standing.session_id, team_id=actor.team_id, now=now, actor=actor.id
         ),
     )

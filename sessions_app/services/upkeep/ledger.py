@@ -17,7 +17,7 @@ from sessions_app.engine import ledger, seals
 from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, EntryKind, LedgerLine
 from sessions_app.engine.log import Head
 from sessions_app.models import Ledger, LedgerEntry, WorkSession
-from sessions_app.services.store import sealing
+from sessions_app.services.store import appends
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
@@ -158,7 +158,7 @@ def _enter_team(team_id: UUID, sessions: Sequence[_Found], *, now: datetime, ado
 
 
 def _sealed_as_they_are(sessions: Sequence[_Found]) -> list[_Found]:
-    sealed = [sealing.head_seal(session_id=each.session_id, team_id=each.team_id, head=each.head) for each in sessions]
+    sealed = [appends.head_seal(session_id=each.session_id, team_id=each.team_id, head=each.head) for each in sessions]
     with connection.cursor() as cursor:
         cursor.execute(_SEAL, [[each.session_id for each in sessions], [each.digest for each in sessions], sealed])
         done = {row[0] for row in cursor.fetchall()}

@@ -15,8 +15,7 @@ from teams_app.engine.errors import WorkrailError
 from traces_app.services.writing import Noted
 from workflows_app.engine.program import Activity
 from workrail_site.dialects.activities.speech import ACTIVITIES
-from workrail_site.mcp.calling import acting
-from workrail_site.mcp.tracing import note_call
+from workrail_site.mcp.calling import acting, note_call
 
 
 def standing(token: str, *, dialect: Dialect) -> Held:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from sessions_app.engine.kept_replies import KeptReplyError, keep, kept
+from sessions_app.selectors.standings import KeptReplyError, keep_reply, kept_reply
 
 REPLY = b'{"kind":"ok","stateToken":"st.v1.01m7q8msapfhya3hnyhbxr8z20p5xpqga1njq4ra1t","warnings":[]}'
 # As the first release that deflates has kept it: whoever changes the words makes another form.
@@ -14,18 +14,20 @@ KEPT = bytes.fromhex(
 
 @given(st.binary(max_size=2000))
 def test_what_is_kept_comes_back_byte_for_byte(reply):
-    assert kept(keep(reply)) == reply
+    assert kept_reply(keep_reply(reply)) == reply
 
 
 def test_a_reply_of_a_release_before_is_as_it_is():
-    assert kept(REPLY) == REPLY
+    assert kept_reply(REPLY) == REPLY
 
 
 def test_a_reply_that_was_kept_once_is_read_for_ever():
-    assert kept(KEPT) == REPLY
+    assert kept_reply(KEPT) == REPLY
 
 
-@pytest.mark.parametrize("stored", [b"", b"x", keep(REPLY)[:-1], keep(REPLY) + b"x", b"\x02" + keep(REPLY)[1:]])
+@pytest.mark.parametrize(
+    "stored", [b"", b"x", keep_reply(REPLY)[:-1], keep_reply(REPLY) + b"x", b"\x02" + keep_reply(REPLY)[1:]]
+)
 def test_what_holds_no_reply_is_refused(stored):
     with pytest.raises(KeptReplyError):
-        kept(stored)
+        kept_reply(stored)

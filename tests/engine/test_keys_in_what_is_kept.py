@@ -3,7 +3,7 @@
 import pytest
 
 from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.kept import read_kept
+from teams_app.engine.redaction import read_kept
 
 OWN = "wr_key_" + "abcdefgh" * 5
 OTHER = "ghp_0123456789abcdefABCDEF"
