@@ -9,6 +9,7 @@ from django.utils import timezone
 from sessions_app.admin.pages import found
 from sessions_app.selectors.heads import session_of_run, versions_of
 from teams_app.admin.pages import actor_of
+from teams_app.api.conditional import is_seen
 
 
 def watch_run(request: HttpRequest, run_id: UUID) -> HttpResponse:
@@ -33,7 +34,7 @@ def _answer(request: HttpRequest, *, kind: str, watched: UUID, **shared: str) ->
     versions = versions_of(sessions=[watched] if kind == "session" else [], teams=[watched] if kind == "team" else [])
     version = versions.get(watched, "")
     tag = f'"{version}"'
-    if request.headers.get("If-None-Match") == tag:
+    if is_seen(tag, request.headers.get("If-None-Match")):
         answer = HttpResponse(status=304)
     else:
         answer = JsonResponse({"kind": kind, "watched": str(watched), "version": version, **shared})

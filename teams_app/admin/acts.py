@@ -22,7 +22,7 @@ from teams_app.services import deliveries, invitations, keys, mails, members, re
 from teams_app.services.addresses import join_address, reset_address
 
 _ROLES = [(role.value, words.hinted(name, may)) for role, (name, may) in words.ROLES.items()]
-_NOTICES = [(kind.value, kind.value.replace("_", " ")) for kind in NoticeKind]
+_NOTICES = [(kind.value, said) for kind, said in words.NOTICES.items()]
 _SCOPES = [(scope.value, words.hinted(may, hint)) for scope, (may, hint) in words.SCOPES.items()]
 _NEVER = "never"
 ENDS = [("30", "in 30 days"), ("90", "in 90 days"), ("365", "in a year"), (_NEVER, "never")]
@@ -55,7 +55,7 @@ class MailsForm(forms.Form):
     )
     kinds = forms.MultipleChoiceField(
         required=False,
-        choices=[(kind.value, said) for kind, said in words.NOTICES.items()],
+        choices=_NOTICES,
         label="Send me a mail when",
         widget=forms.CheckboxSelectMultiple,
     )

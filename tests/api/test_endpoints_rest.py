@@ -94,7 +94,7 @@ def test_an_owner_does_the_same_in_the_studio_and_nobody_else_sees_it(house, cli
     row = Endpoint.objects.get()
     assert "chat.example.com" in client.get(f"{root}/").content.decode()
     page = client.get(f"{root}/{row.pk}/change/").content.decode()
-    assert "run started" in page
+    assert "a run has begun" in page
     assert "/hooks/secret" not in page
     assert client.get(f"/studio/teams_app/noticedelivery/?endpoint__id__exact={row.pk}").status_code == 200
     client.post(f"{root}/{row.pk}/remove/")
