@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from sessions_app.engine.tokens import NONCE_BYTES, Keyring, TokenKind, mint
+from traces_app.engine.facts import MAX_AGENT_CHARACTERS, agent_name
 from traces_app.engine.redaction import HIDDEN, MAX_ARGUMENTS_BYTES, MAX_NOTES_CHARACTERS, redact_arguments, redact_text
 
 RING = Keyring(current=b"k" * 32)
@@ -143,3 +144,10 @@ def test_a_secret_that_the_cut_divides_is_hidden_too(before, secret, after):
     told = redact_text(text=f"{before} {secret} {after}", max_characters=80)
 
     assert secret[:16] not in told or secret[:16] in before + after
+
+
+@pytest.mark.parametrize("ending", ["password=x", "token=a b", "wr_key_" + "a" * 40, "x" * 200])
+def test_a_name_of_an_agent_fits_its_column_whatever_is_hidden_in_it(ending):
+    """One that did not would leave a call without a trace."""
+    for length in range(MAX_AGENT_CHARACTERS):
+        assert len(agent_name("n" * length + " " + ending)) <= MAX_AGENT_CHARACTERS

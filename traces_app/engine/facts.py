@@ -55,8 +55,10 @@ def agent_named(*, arguments: Mapping[str, Any]) -> str:
 
 
 def agent_name(text: str) -> str:
-    """As it is kept: whoever is asked for a name may give anything."""
-    return redact_text(text=text.strip()[:MAX_AGENT_CHARACTERS], max_characters=MAX_AGENT_CHARACTERS)
+    """As it is kept: whoever is asked for a name may give anything, and what hides a secret may be longer than that."""
+    return redact_text(text=text.strip()[:MAX_AGENT_CHARACTERS], max_characters=MAX_AGENT_CHARACTERS)[
+        :MAX_AGENT_CHARACTERS
+    ]
 
 
 def read_warnings(value: Any) -> tuple[dict[str, str], ...]:
