@@ -43,6 +43,7 @@ from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.webhooks import NoticeKind
 from teams_app.models import AuditEntry, NoticeDelivery
 from teams_app.services import deliveries, webhooks
+from teams_app.services.row_scope import within_team
 from tests import logs, run_cast, trigger_play
 from tests.bundle_play import examine, export
 from tests.checkpoint_cast import at_question
@@ -251,7 +252,7 @@ class TriggerScene(Scene):
 
     def _go_on(self, fail):
         """As an agent that has forgotten all but the state of the parent."""
-        with marked_exchanges(fail):
+        with within_team(self.desk.agent.team_id), marked_exchanges(fail):
             waits = trigger_play.look(self.desk, self.parent["state"])["availableActions"]
             told = [entry for entries in waits.values() for entry in entries if "state" in entry]
             state = told[0]["state"] if told else trigger_play.triggered(self.desk, self.parent)["state"]

@@ -58,6 +58,16 @@ def columns():
                     yield model, field
 
 
+@pytest.fixture(autouse=True)
+def alone():
+    """A thread of a test before may hold its locks for ever; these tests change the tables themselves."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid() AND state LIKE 'idle in transaction%'"
+        )
+
+
 def test_a_change_of_any_column_is_told():
     World()
     with connection.cursor() as cursor:
@@ -114,7 +124,7 @@ def found_of(table, statement):
 def _found_of(table, statement):
     with transaction.atomic():
         with connection.cursor() as cursor:
-            # An autovacuum on its way may hold a table for longer than a request would wait for one.
+            # An autovacuum on its way holds a table for longer than a request would wait for one.
             cursor.execute("SET LOCAL lock_timeout = '60s'")
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
             for guarded in GUARDED:
