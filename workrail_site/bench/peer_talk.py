@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,7 +81,9 @@ class Peer:
     def close(self) -> None:
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
-                stream.close()
+                # What nobody reads any more cannot be written out either.
+                with suppress(BrokenPipeError):
+                    stream.close()
         try:
             self.process.wait(timeout=_PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
