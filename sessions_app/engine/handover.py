@@ -226,20 +226,18 @@ class _Visit:
 
     def take(self, manifest: Sequence[ManifestEntry]) -> tuple[str, ...]:
         """A node for each entry but the last, whose node is that of the next activity. Returns what is to be warned of."""
-        before = frozenset(self.snapshot.position.done)
         for number, entry in enumerate(manifest):
             self.taken = number
             aimed = self._aim(entry)
             if aimed is not None and self._waits_at_last():
                 return ()
-            if aimed is not None:
-                self._pass_to(aimed)
-                self._reach(aimed)
-            elif entry.step_id not in before:
+            if aimed is None:
                 self.unlisted.append(entry)
-            if aimed is not None:
-                self.last = entry
-                self.listed.append(entry.step_id)
+                continue
+            self._pass_to(aimed)
+            self._reach(aimed)
+            self.last = entry
+            self.listed.append(entry.step_id)
         self.taken = len(manifest)
         return () if self._waits_at_last() else self._unasked()
 
@@ -450,7 +448,7 @@ class _Visit:
         return replace(position, completed_activities=tuple(finished), frames=())
 
     def _with_unlisted(self) -> ManifestEntry:
-        """What was said of no step of the activity is kept with the last of it."""
+        """What was said of no step that is still to be done is kept with the last of it, also what is said once more."""
         last = self.last or ManifestEntry(step_id="", output="")
         said = [f"{entry.step_id}: {entry.output}" for entry in self.unlisted if entry.output.strip()]
         output = "\n\n".join(part for part in (last.output, *said) if part.strip())

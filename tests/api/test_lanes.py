@@ -96,6 +96,7 @@ def test_a_flood_rests_between_its_turns_while_another_is_there_and_only_then(mo
         for one in flood:
             one.cancel()
         await asyncio.gather(*flood, return_exceptions=True)
+        lanes.close()
 
     asyncio.run(play())
     assert 1 <= len(began) <= most_begun

@@ -8,9 +8,9 @@ from workrail_site.local.problems import SetupProblem
 _HOLD = """
 import sys
 from pathlib import Path
-from workrail_site.local.claim import Holder, claimed
+from workrail_site.local.claim import ClaimHolder, claimed
 with claimed(Path(sys.argv[1]), command="up") as claim:
-    claim.write(Holder(pid=4711, command="up", url="http://127.0.0.1:8000", database_url="postgresql:///x"))
+    claim.write(ClaimHolder(pid=4711, command="up", url="http://127.0.0.1:8000", database_url="postgresql:///x"))
     print("held", flush=True)
     sys.stdin.read()
 """

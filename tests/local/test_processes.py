@@ -101,9 +101,9 @@ def test_a_child_dies_with_the_process_that_started_it(run_python, tmp_path, eve
     code = """
 import os, signal, sys
 from pathlib import Path
-from workrail_site.local.processes import Program, start, ignore_line
-program = Program(name="child", command=[sys.executable, "-c", "import signal; signal.pause()"],
-                  environ=dict(os.environ), folder=Path(sys.argv[1]))
+from workrail_site.local.processes import LocalProgram, start, ignore_line
+program = LocalProgram(name="child", command=[sys.executable, "-c", "import signal; signal.pause()"],
+                       environ=dict(os.environ), folder=Path(sys.argv[1]))
 print(start(program, sink=ignore_line).process.pid, flush=True)
 signal.pause()
 """

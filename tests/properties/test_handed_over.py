@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+import orjson
 from hypothesis import given, settings, strategies as st
 
 from sessions_app.engine.checkpoints import Voice
@@ -143,7 +144,10 @@ class World:
         command = replace(command, manifest=command.manifest and self.numbered(command.manifest))
         decision = self.decide(command)
         cut = any(said.code is WarningCode.NOTES_TRUNCATED for node in decision.nodes for said in node.warnings)
-        self.said += [(entry, cut) for entry in command.manifest or () if entry.output.strip()]
+        manifest = command.manifest or ()
+        # Where a step waits for a person, the agent is told how many entries were recorded up to there.
+        recorded = manifest[: decision.recorded] if decision.recorded else manifest
+        self.said += [(entry, cut) for entry in recorded if entry.output.strip()]
 
     def numbered(self, manifest):
         """No two say the same, so that what is found was said once."""
@@ -198,5 +202,5 @@ def test_what_a_manifest_tells_is_in_the_log_or_refused(moves):
     assert [entry for entry, was_cut in world.said if entry.output not in written and not was_cut] == []
     assert max((len(output.body.encode()) for output in run.outputs), default=0) <= MAX_NOTES_BYTES
     assert verify_chain(world.stored).faults == ()
-    assert len({event.dedupe for event in world.stored}) == len(world.stored)
+    assert len({orjson.loads(event.body)["dedupeKey"] for event in world.stored}) == len(world.stored)
     assert run.tip.node_id == world.node

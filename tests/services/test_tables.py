@@ -45,7 +45,7 @@ def test_the_hot_write_and_an_import_write_each_of_them(name):
     everything = {"events": 1, "nodes": 1, "attempts": 1, "outputs": 1, "gaps": 1, "questions": 1, "handles": 1}
     shape = hot_write._Shape(begins=True, starts=True, has_run=True, resolved=0, **everything)
     written = hot_write._statement(shape).partition(f"INSERT INTO {table.name} (")[2].partition(")")[0].split(", ")
-    copied = rows._copying(table).partition("(")[2].partition(")")[0].split(", ")
+    copied = rows._keeping(table).partition("(")[2].partition(")")[0].split(", ")
     wanted = OF_ALL | {column.name for column in table.columns}
     wanted |= {column for column, value in table.beside.items() if value is not None}
 
