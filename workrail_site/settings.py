@@ -325,15 +325,18 @@ CONTENT_SECURITY_POLICY = {
 
 STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT = BASE_DIR / "staticfiles" if _PRODUCTION else None
-WHITENOISE_USE_FINDERS = not _PRODUCTION
+_STATIC_DIR = ENVIRONMENT.text("WORKRAIL_STATIC_DIR", default=str(BASE_DIR / "staticfiles") if _PRODUCTION else "")
+# Collected files are compressed and have names for long caches. Who debugs wants what stands in the checkout.
+STATIC_ROOT = Path(_STATIC_DIR) if _STATIC_DIR and not DEBUG else None
+WHITENOISE_USE_FINDERS = STATIC_ROOT is None
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # Listing all static files at the start pays off for a server, and not for each client of a test.
 WHITENOISE_AUTOREFRESH = DEBUG or WORKRAIL_ENV is Stage.TEST
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
         "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
-        if _PRODUCTION
+        if STATIC_ROOT
         else "django.contrib.staticfiles.storage.StaticFilesStorage",
     },
 }

@@ -1,6 +1,7 @@
 """`./workrail up`, whole: what a person at a terminal lives through."""
 
 import contextlib
+import gzip
 import json
 import os
 import re
@@ -53,6 +54,23 @@ def _child_named(pid, text):
     return next(child for child in _children(pid) if text in Path(f"/proc/{child}/cmdline").read_text())
 
 
+def _fetch(port, path):
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers={"Accept-Encoding": "gzip"})
+    with urllib.request.urlopen(asked) as answer:
+        assert answer.headers["Content-Encoding"] == "gzip", path
+        return gzip.decompress(answer.read()).decode(), answer.headers.get("Cache-Control", "")
+
+
+def _assert_pages_come_compressed_and_their_files_stay_cached(port):
+    page, _ = _fetch(port, "/studio/login/")
+    files = re.findall(r'(?:src|href)="(/static/[^"#]+\.(?:css|js|svg))', page)
+
+    assert any("studio." in name for name in files)
+    for name in files:
+        assert re.search(r"\.[0-9a-f]{12}\.", name), name
+        assert _fetch(port, name)[1] == "max-age=315360000, public, immutable"
+
+
 def test_an_installation_from_first_run_to_reset(run_up, run_workrail, home, free_port):
     process, log = run_up("--no-worker")
     first = log.read_text()
@@ -60,6 +78,7 @@ def test_an_installation_from_first_run_to_reset(run_up, run_workrail, home, fre
     assert "Password   " in first
     with urllib.request.urlopen(f"http://127.0.0.1:{free_port}/readyz") as answer:
         assert answer.status == 200
+    _assert_pages_come_compressed_and_their_files_stay_cached(free_port)
 
     second, second_log = run_workrail("up", home=home)
     assert second.wait(timeout=60) == 1

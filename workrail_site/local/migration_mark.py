@@ -3,8 +3,9 @@
 The mark only says what may run at the same time. The migrations run at every start, marked or not.
 """
 
-import hashlib
 from pathlib import Path
+
+from workrail_site.local.marks import digest_of
 
 _NAME = "workrail-migrations"
 
@@ -20,9 +21,4 @@ def write_mark(data: Path, *, checkout: Path) -> None:
 
 def _digest(checkout: Path) -> str:
     """Of our own migrations, and of the lock, which says those of the libraries."""
-    files = [checkout / "locks/core.txt", *sorted(checkout.glob("*/migrations/*.py"))]
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(str(file.relative_to(checkout)).encode())
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
+    return digest_of(checkout, [checkout / "locks/core.txt", *sorted(checkout.glob("*/migrations/*.py"))])

@@ -34,6 +34,11 @@ class Places:
         return self.home / "postgres-is-in"
 
     @property
+    def static_files(self) -> Path:
+        """Collected from the checkout: compressed, under names that hold what is in them."""
+        return self.home / "static"
+
+    @property
     def beat_schedule(self) -> Path:
         return self.home / "celerybeat-schedule"
 

@@ -7,10 +7,13 @@ import io
 import json
 
 import django
+from django.conf import settings
 from django.core.management import call_command, get_commands
 from django.urls import NoReverseMatch, reverse
 
+from workrail_site.local import static_mark
 from workrail_site.local.outcome import CommandOutcome
+from workrail_site.local.places import CHECKOUT
 
 _STUDIO_NAMES = ("studio:index", "admin:index")
 
@@ -24,7 +27,18 @@ def main() -> None:
     call_command("seal_store", stdout=io.StringIO())
     if "workflows" in get_commands():
         call_command("workflows", "load-bundled")
+    _collect_static_files()
     print(_first_run().as_line())
+
+
+def _collect_static_files() -> None:
+    """Into the folder that `up` names, anew when they have changed. The documents of an API that no page shows are left out."""
+    folder = settings.STATIC_ROOT
+    if folder is None or static_mark.is_marked(folder, checkout=CHECKOUT):
+        return
+    static_mark.remove_mark(folder)
+    call_command("collectstatic", interactive=False, clear=True, verbosity=0, ignore_patterns=["redoc*"])
+    static_mark.write_mark(folder, checkout=CHECKOUT)
 
 
 def _first_run() -> CommandOutcome:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from workrail_site.local import disk, migration_mark, screen
+from workrail_site.local import disk, migration_mark, screen, static_mark
 from workrail_site.local.claim import Claim, ClaimHolder, claimed
 from workrail_site.local.environs import allowed_hosts, application_environ, bracketed, reachable_host
 from workrail_site.local.interrupts import Interrupts, interrupts
@@ -166,8 +166,8 @@ def _start_application(up: _Up, storage: Storage, running: Running, children: li
     environ = _environ(up, running)
     web, *others = _programs(up, environ, running)
     with preparing(up.python, environ=environ, places=up.places, sink=up.stream) as preparation:
-        # With nothing new to migrate, the web server may load while the preparation does.
-        if migration_mark.is_marked(storage.postgres, checkout=up.places.checkout):
+        # With nothing new to migrate and to collect, the web server may load while the preparation does.
+        if _is_prepared(up, storage):
             children.append(start(web, sink=up.stream))
         outcome = preparation.wait()
     with _shown_in_any_case(outcome, url=up.options.url) as shown:
@@ -182,10 +182,20 @@ def _start_application(up: _Up, storage: Storage, running: Running, children: li
     return [web, *others]
 
 
+def _is_prepared(up: _Up, storage: Storage) -> bool:
+    checkout = up.places.checkout
+    return migration_mark.is_marked(storage.postgres, checkout=checkout) and static_mark.is_marked(
+        up.places.static_files, checkout=checkout
+    )
+
+
 def _environ(up: _Up, running: Running) -> dict[str, str]:
     keys = ensure_keys(up.places.keys)
     environ = application_environ(os.environ, places=up.places, keys=keys, addresses=running.addresses)
-    return environ | {"WORKRAIL_ALLOWED_HOSTS": allowed_hosts(os.environ, host=up.options.host)}
+    return environ | {
+        "WORKRAIL_ALLOWED_HOSTS": allowed_hosts(os.environ, host=up.options.host),
+        "WORKRAIL_STATIC_DIR": str(up.places.static_files),
+    }
 
 
 def _programs(up: _Up, environ: Mapping[str, str], running: Running) -> list[LocalProgram]:
