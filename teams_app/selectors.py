@@ -1,6 +1,6 @@
 """Reads of this app. Each filters by the actor's team: another team's row is the same as none."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from uuid import UUID
 
@@ -32,6 +32,7 @@ from teams_app.models import (
     Membership,
     NoticeDelivery,
     PasswordReset,
+    Person,
     PersonalToken,
     Team,
 )
@@ -102,6 +103,13 @@ def find_first_owner(*, actor: Actor) -> Actor:
     if row is None:
         raise NotFoundError("There is no team yet.", suggestion="Run ./workrail up once: it makes the first team.")
     return actor_of_membership(membership=row, door=Door.STUDIO)
+
+
+def taken_usernames(*, actor: Actor, names: Collection[str]) -> frozenset[str]:
+    """For the command line: those of the names that have an account."""
+    if actor.kind is not ActorKind.SYSTEM:
+        raise ForbiddenError("Only the command line looks through all accounts.", suggestion="List your own members.")
+    return frozenset(Person.objects.filter(username__in=names).values_list("username", flat=True))
 
 
 def list_members(*, actor: Actor, page: PageRequest) -> Page[MemberValue]:

@@ -9,7 +9,7 @@ import pytest
 _ROOT = Path(__file__).parents[2]
 PROCESSES = {
     "worker and beat": "from workrail_site.celery import app; app.loader.import_default_modules()",
-    "a command": "import django; django.setup(); import workrail_site.urls",
+    "a command": "import django; django.setup(); import workrail_site.urls, workrail_site.demo.play",
 }
 _TELL = "import sys; print(sorted({'mcp', 'mcp_server', 'starlette'} & set(sys.modules)))"
 

@@ -53,3 +53,25 @@ def test_the_demo_is_made_once(house, played):
 
     with pytest.raises(CommandError, match="There is a team Demo already"):
         call_command("demo", stdout=io.StringIO())
+
+
+def test_once_its_team_has_another_name_there_may_be_another_demo(house, played):
+    from teams_app import selectors
+    from teams_app.models import Membership, Person, Team
+    from teams_app.services.teams import rename_team
+    from workrail_site.demo.play import play_demo
+
+    system = system_actor(team_id=NO_TEAM, door=Door.CLI)
+    first = Team.objects.get(name="Demo")
+    owner = Person.objects.get(username=played.owner)
+    theirs = selectors.person_actor(person_id=owner.pk, team_id=first.pk, door=Door.STUDIO)
+    rename_team(actor=theirs, name="Earlier", now=NOW)
+    before = set(Membership.objects.filter(team=first).values_list("person__username", flat=True))
+
+    play_demo(system=system, now=NOW)
+
+    second = Team.objects.get(name="Demo")
+    others = set(Membership.objects.filter(team=second).values_list("person__username", flat=True))
+    assert before & others == {"alice"}
+    assert len(others) == len(before)
+    assert Membership.objects.filter(person__username__in=others - {"alice"}).count() == len(others) - 1

@@ -11,7 +11,7 @@ from teams_app.services.teams import create_team
 from traces_app.services.recording import flush_calls
 from workrail_site.demo import stories
 from workrail_site.demo.clock import Clock, Story
-from workrail_site.demo.team import Cast, gather, owner_of, publish, sign_in_again
+from workrail_site.demo.team import Cast, free_names, gather, owner_of, publish, sign_in_again
 
 TEAM = "Demo"
 _DAYS = 14
@@ -24,16 +24,17 @@ class Played:
 
 
 def play_demo(*, system: Actor, now: datetime) -> Played:
-    """A team of its own, owned by the owner of the first team; once in an installation."""
+    """A team of its own, owned by the owner of the first team; another one only where the last was given another name."""
     began = now - timedelta(days=_DAYS)
     owner = selectors.find_first_owner(actor=system)
     if any(team.name == TEAM for team in selectors.list_own_teams(actor=owner)):
         raise PreconditionFailedError(
             f"There is a team {TEAM} already.", suggestion="Choose it at the top of the Studio, or rename it first."
         )
+    names = free_names(system=system)
     team = create_team(actor=system, name=TEAM, owner_id=person_id_of(actor=owner), now=began)
     ensure_partitions(actor=system, today=began.date())
-    cast = gather(owner=owner_of(team=team, system=system), now=began + timedelta(hours=1))
+    cast = gather(owner=owner_of(team=team, system=system), names=names, now=began + timedelta(hours=1))
     clock = Clock(now=began)
     _publish_first(cast, began)
     _schedule(cast, clock, began=began, now=now)

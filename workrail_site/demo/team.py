@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from teams_app import selectors
 from teams_app.engine.actors import Actor, Door, Role, Scope
+from teams_app.engine.errors import PreconditionFailedError
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
 from teams_app.engine.values import TeamValue
 from teams_app.services import invitations, keys, members
@@ -16,6 +17,7 @@ from workrail_site.demo.library import files_of
 
 PEOPLE = {"release-operator": Role.OPERATOR, "billing-author": Role.AUTHOR, "support-viewer": Role.VIEWER}
 AGENTS = ("billing-agent", "claude-ci", "cursor-web", "support-agent")
+_MOST_DEMOS = 20
 _AGENT_SCOPES = frozenset({Scope.WORKFLOWS_READ, Scope.RUNS_READ, Scope.RUNS_WRITE, Scope.TRACES_READ, Scope.TEAM_READ})
 
 
@@ -37,8 +39,19 @@ class Cast:
         return self.people["billing-author"]
 
 
-def gather(*, owner: Actor, now: datetime) -> Cast:
-    people = {name: _join(owner, name, role, now) for name, role in PEOPLE.items()}
+def free_names(*, system: Actor) -> dict[str, str]:
+    """What the people of the demo are called. Accounts are of the whole installation, and no account that is there is touched."""
+    for count in range(1, _MOST_DEMOS + 1):
+        names = {name: name if count == 1 else f"{name}-{count}" for name in PEOPLE}
+        if not selectors.taken_usernames(actor=system, names=names.values()):
+            return names
+    raise PreconditionFailedError(
+        f"There are {_MOST_DEMOS} demos in this installation.", suggestion="Look at one of them in the Studio."
+    )
+
+
+def gather(*, owner: Actor, names: Mapping[str, str], now: datetime) -> Cast:
+    people = {name: _join(owner, names[name], role, now) for name, role in PEOPLE.items()}
     texts = {name: _connect(owner, name, now) for name in AGENTS}
     agents = {name: keys.authenticate_key(text=text, door=Door.MCP, now=now) for name, text in texts.items()}
     # One that is no longer used, and one that ends soon.

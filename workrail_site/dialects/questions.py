@@ -8,7 +8,7 @@ from django.conf import settings
 from sessions_app.engine.checkpoints import Authority
 from sessions_app.engine.state import Snapshot
 from sessions_app.selectors.checkpoints import CheckpointValue
-from workrail_site.mcp.eliciting import ElicitedQuestion
+from workrail_site.mcp.elicited_question import ElicitedQuestion
 from workrail_site.studio_addresses import question_address
 
 

@@ -5,10 +5,8 @@ names it. Everybody else is told the question in the text of the reply, as ever.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeVar
-from uuid import UUID
 
 import anyio
 import mcp_types
@@ -20,6 +18,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from teams_app.engine.errors import RetryKind, WorkrailError
 from workrail_site.mcp.answers import ToolReply, refusal_of, refused, result_of
 from workrail_site.mcp.calling import acting, caller
+from workrail_site.mcp.elicited_question import ElicitedQuestion
 from workrail_site.mcp.revisions import LATEST_WITH_HANDSHAKE
 from workrail_site.mcp.waiting import AnswerWait
 from workrail_site.mcp.workers import Workers
@@ -29,19 +28,6 @@ _ANSWER = "answer"
 _LONGEST_WAIT_MS = 5_000
 _Context = ServerRequestContext[Any, Any]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElicitedQuestion:
-    """`url` is where a signed-in person answers; empty where the user of the client does."""
-
-    key: str
-    name: str
-    title: str
-    message: str
-    options: tuple[tuple[str, str], ...]
-    session_id: UUID
-    url: str = ""
 
 
 class Asking(Protocol):

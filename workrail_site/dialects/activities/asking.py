@@ -17,7 +17,7 @@ from workrail_site.dialects.activities.standing import moving
 from workrail_site.dialects.questions import as_question
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
-from workrail_site.mcp.eliciting import ElicitedQuestion
+from workrail_site.mcp.elicited_question import ElicitedQuestion
 
 
 class HandedOverAsking:

@@ -17,7 +17,7 @@ from workrail_site.dialects.rail.replies import RAIL
 from workrail_site.dialects.rail.wording import render_text
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
-from workrail_site.mcp.eliciting import ElicitedQuestion
+from workrail_site.mcp.elicited_question import ElicitedQuestion
 
 
 class RailAsking:

@@ -11,9 +11,10 @@ from workrail_site.demo.play import play_demo
 
 
 class Command(BaseCommand):
-    help = (
-        "Makes a team named Demo with workflows, runs, questions, forks and gaps of two weeks. Once in an installation."
-    )
+    help = "Makes a team named Demo with workflows, runs, questions, forks and gaps of two weeks."
+
+    # They load every page of the site, which `up` has checked; the demo is waited for.
+    requires_system_checks = ()
 
     def handle(self, *_args: Any, **_options: Any) -> None:
         system = system_actor(team_id=NO_TEAM, door=Door.CLI)
