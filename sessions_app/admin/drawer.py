@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 from django.utils.safestring import SafeString
 
-from sessions_app.admin import artifacts, graph as drawn, showing, states
+from sessions_app.admin import artifacts, filled_values, graph as drawn, showing, states
 from sessions_app.admin.event_words import reason_words
 from sessions_app.admin.graph import GraphFacts, View
 from sessions_app.engine import prompts
@@ -79,7 +79,7 @@ def open_drawer(
         part=part,
         tabs=_tabs(view, part, state, events),
         why=_why(events, node, facts),
-        prompt=artifacts.prose(pending.prompt) if pending and pending.prompt else None,
+        prompt=filled_values.prompt_html(program=program, snapshot=state) if pending and pending.prompt else None,
         prompt_text=pending.prompt if pending else "",
         notes=[artifacts.shown_notes(each) for each in outputs if artifacts.is_notes(each)],
         outputs=[artifacts.shown_artifact(each) for each in outputs if not artifacts.is_notes(each)],

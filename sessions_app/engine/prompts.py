@@ -1,6 +1,6 @@
 """What the agent is shown of the pending item: this step and nothing of later ones, with all that it must obey."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
@@ -9,7 +9,8 @@ from sessions_app.engine.outputs import cut_text
 from sessions_app.engine.state import CapabilityStatus, Snapshot
 from workflows_app.engine import canonical, conditions, placeholders, walker
 from workflows_app.engine.activities.references import find_skill
-from workflows_app.engine.filled import filled
+from workflows_app.engine.filled import filled, filled_by
+from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import (
     Capability,
     CapabilityNeed,
@@ -59,7 +60,9 @@ class Pending:
     skill: str = ""
 
 
-def pending_of(*, program: Program, snapshot: Snapshot) -> Pending | None:
+def pending_of(
+    *, program: Program, snapshot: Snapshot, filling_of: Callable[[Mapping[str, Any]], Filling] = Filling
+) -> Pending | None:
     """The pending item as it is shown; None when the run is complete."""
     item = walker.item_at(program, snapshot.position)
     scope = _scope(program, snapshot)
@@ -67,9 +70,9 @@ def pending_of(*, program: Program, snapshot: Snapshot) -> Pending | None:
         case None:
             return None
         case Gate():
-            return replace(_gate(program, snapshot, item, scope), loop=_round(program, snapshot))
+            return replace(_gate(program, snapshot, item, filling_of(scope)), loop=_round(program, snapshot))
         case Step() | Parallel():
-            return replace(_step(program, snapshot, item, scope), loop=_round(program, snapshot))
+            return replace(_step(program, snapshot, item, scope, filling_of(scope)), loop=_round(program, snapshot))
         case _:
             assert_never(item)
 
@@ -128,9 +131,10 @@ def _scope(program: Program, snapshot: Snapshot) -> dict[str, Any]:
     return walker.scope_at(program=program, position=snapshot.position, variables=snapshot.variables)
 
 
-def _step(program: Program, snapshot: Snapshot, item: Step | Parallel, scope: Mapping[str, Any]) -> Pending:
+def _step(
+    program: Program, snapshot: Snapshot, item: Step | Parallel, scope: Mapping[str, Any], filling: Filling
+) -> Pending:
     asked = approvals.asked_of(program, snapshot, item, scope=scope)
-    filling = placeholders.Filling(scope)
     return Pending(
         step_id=item.id,
         key=snapshot.position.pending,
@@ -160,10 +164,10 @@ def _prompt(
     snapshot: Snapshot,
     item: Step | Parallel,
     scope: Mapping[str, Any],
-    filling: placeholders.Filling,
+    filling: Filling,
 ) -> str:
     if isinstance(item, Parallel):
-        parts = [handed_out(item, variables=scope, mode=program.conditions)]
+        parts = [handed_out(item, variables=scope, mode=program.conditions, filling=filling)]
     else:
         parts = [filling.render(item.prompt)]
     if isinstance(item, Step):
@@ -183,11 +187,11 @@ def _prompt(
     return "\n\n".join(part for part in parts if part.strip())
 
 
-def _gate(program: Program, snapshot: Snapshot, gate: Gate, scope: Mapping[str, Any]) -> Pending:
+def _gate(program: Program, snapshot: Snapshot, gate: Gate, filling: Filling) -> Pending:
     checkpoint = approvals.checkpoint_of(program, snapshot, gate)
     if checkpoint is None:
         return Pending(step_id=gate.id, key=snapshot.position.pending, title=gate.id, prompt="")
-    checkpoint = filled(checkpoint, variables=scope)
+    checkpoint = filled_by(checkpoint, filling=filling)
     question = question_of(checkpoint)
     options = "\n".join(f"- {id_}: {label}{f' ({text})' if text else ''}" for id_, label, text in question.options)
     return Pending(

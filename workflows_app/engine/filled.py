@@ -7,8 +7,11 @@ from workflows_app.engine.program import Checkpoint
 
 
 def filled(checkpoint: Checkpoint, *, variables: Variables) -> Checkpoint:
+    return filled_by(checkpoint, filling=Filling(variables))
+
+
+def filled_by(checkpoint: Checkpoint, *, filling: Filling) -> Checkpoint:
     """All its texts share one budget of values, as those of a step do. What an option does stays as it is written."""
-    filling = Filling(variables)
     return replace(
         checkpoint,
         name=filling.render_message(checkpoint.name),

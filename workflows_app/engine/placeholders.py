@@ -49,7 +49,7 @@ class Filling:
 
         def value_of(found: re.Match[str]) -> str:
             said = self._value(found[1])
-            return f"[unset: {found[1]}]" if said is None else said
+            return f"[unset: {found[1]}]" if said is None else self._placed(said, found[1], found)
 
         return _DOUBLE.sub(value_of, text) if "{{" in text else text
 
@@ -59,8 +59,11 @@ class Filling:
         """
 
         def value_of(found: re.Match[str]) -> str:
-            said = self._value(found[1] or found[2])
-            return said if said is not None else f"[unset: {found[1]}]" if found[1] else found[0]
+            name = found[1] or found[2]
+            said = self._value(name)
+            if said is not None:
+                return self._placed(said, name, found)
+            return f"[unset: {name}]" if found[1] else found[0]
 
         return _EITHER.sub(value_of, text) if "{" in text else text
 
@@ -72,6 +75,10 @@ class Filling:
             return found[0] if said is None else said
 
         return _SINGLE.sub(value_of, text)
+
+    def _placed(self, said: str, name: str, found: re.Match[str]) -> str:  # noqa: ARG002  what a filling that marks its values asks
+        """A value as it stands in the text, in the place of what was found there."""
+        return said
 
     def _value(self, name: str) -> str | None:
         said = self._written(name)

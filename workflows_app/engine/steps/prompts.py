@@ -60,14 +60,15 @@ def parallel(delegations: Sequence[Delegation], *, synthesis: str) -> str:
     return "\n\n".join(parts)
 
 
-def handed_out(item: Parallel, *, variables: Mapping[str, Any], mode: ConditionMode) -> str:
+def handed_out(
+    item: Parallel, *, variables: Mapping[str, Any], mode: ConditionMode, filling: placeholders.Filling
+) -> str:
     """What is handed out now: the delegations whose condition holds, with the values that they take along."""
     now: list[Delegation] = []
     later: list[Delegation] = []
     for delegation in item.delegations:
         held = conditions.evaluate(delegation.run_condition, variables=variables, mode=mode)
         (now if held else later).append(delegation)
-    filling = placeholders.Filling(variables)
     resolved = [_resolved(delegation, filling) for delegation in now]
     parts = [_HAND_OUT if now else _NOTHING_TO_HAND_OUT]
     if resolved:
