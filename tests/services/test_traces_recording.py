@@ -93,6 +93,25 @@ def test_a_full_batch_does_not_wait_for_the_interval():
     assert shelf.tools == tools(5)
 
 
+def test_what_comes_while_calls_are_written_gathers_for_the_next_writing():
+    shelf = Shelf()
+
+    def write(calls):
+        shelf(calls)
+        for name in (f"{call.tool} and on" for call in calls if "on" not in call.tool):
+            recorder.record(made(AGENT, name))
+
+    recorder = Recorder(write=write, interval_seconds=None)
+    for name in tools(3):
+        recorder.record(made(AGENT, name))
+
+    recorder.flush()
+    assert shelf.batches == [tools(3)]
+    recorder.flush()
+
+    assert shelf.batches == [tools(3), [f"{name} and on" for name in tools(3)]]
+
+
 def test_a_flush_leaves_nothing_behind():
     shelf = Shelf()
     recorder = Recorder(write=shelf, interval_seconds=None)

@@ -1,7 +1,7 @@
 """The one way into the trace. A call is put into a buffer of its process, and a thread writes what has gathered.
 
-Losing power, or a kill that nobody can catch, loses what was recorded since the last writing: at most one interval. Every
-other end of a process writes first. When the buffer is full the call writes by itself, which is slow and is counted.
+Losing power, or a kill that nobody can catch, loses what was recorded since the last writing began: at most one interval and
+the time of a writing. Every other end of a process writes first. When the buffer is full the call writes by itself, which is slow and is counted.
 """
 
 import atexit
@@ -124,9 +124,12 @@ class Recorder:
             connection.close()
 
     def _drain(self) -> None:
-        while self._buffer:
+        # What is recorded meanwhile gathers for the next time: written at once, busy calls would be a few to a statement.
+        waiting = len(self._buffer)
+        while waiting > 0:
             # Others append meanwhile; only who holds the lock takes out.
-            batch = [self._buffer.popleft() for _ in range(min(len(self._buffer), _MOST_AT_ONCE))]
+            batch = [self._buffer.popleft() for _ in range(min(waiting, _MOST_AT_ONCE))]
+            waiting -= len(batch)
             if not self._save(batch, may_wait=True):
                 return
 
