@@ -6,6 +6,7 @@ from contextlib import closing
 from http.client import HTTPConnection
 
 import pytest
+from django.db import ProgrammingError
 
 from tests.clusters import eventually
 from workrail_site.bench.compiling import STEPS, compile_report, large_document
@@ -184,6 +185,32 @@ def staged(db):
 
     forget_keys()
     return set_stage(), server_environment(connection.settings_dict["NAME"])
+
+
+@pytest.mark.django_db(transaction=True)
+def test_measurements_serve_as_the_role_of_production_in_sight_of_one_team(staged):
+    from urllib.parse import urlsplit
+
+    from django.db import connection
+
+    from sessions_app.models import Run
+    from teams_app.services.row_scope import row_scope
+    from workrail_site.bench import service
+    from workrail_site.bench.serving import serving
+
+    stage, environment = staged
+    owner = connection.settings_dict["USER"]
+
+    with serving(stage.actor):
+        service.begin(stage)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT current_user")
+            assert cursor.fetchone() == ("workrail_app",)
+        with pytest.raises(ProgrammingError, match="permission denied"):
+            Run.objects.all().delete()
+
+    assert urlsplit(environment["DATABASE_URL"]).username == "workrail_app"
+    assert (connection.settings_dict["USER"], row_scope()) == (owner, None)
 
 
 @pytest.fixture

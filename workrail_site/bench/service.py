@@ -6,7 +6,9 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from django.db import connection
@@ -62,7 +64,9 @@ def measure_service(*, stage: BenchStage, walk: BenchWalk, clients: int, seconds
     tallies = [_Tally() for _ in range(clients)]
     ready = threading.Barrier(clients + 1)
     stop = threading.Event()
-    threads = [threading.Thread(target=_work, args=(stage, walk, tally, ready, stop), daemon=True) for tally in tallies]
+    # Each in the context of whoever measures, which says whose rows the database shows.
+    works = [partial(copy_context().run, _work, stage, walk, tally, ready, stop) for tally in tallies]
+    threads = [threading.Thread(target=work, daemon=True) for work in works]
     for thread in threads:
         thread.start()
     with suppress(threading.BrokenBarrierError):

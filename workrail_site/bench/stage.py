@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from urllib.parse import quote
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import connection
 from django.utils import timezone
@@ -16,9 +18,11 @@ from teams_app.engine.actors import NO_TEAM, Actor, ActorKind, Door, Role, syste
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.first_run import prepare_first_run
 from teams_app.services.keys import authenticate_key
+from teams_app.services.roles import grant_roles
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.services.publishing import publish_revision
 from workflows_app.services.workflows import create_workflow
+from workrail_site.bench.serving import serving_login
 
 LOOP_ID = "rounds"
 ACTIVITIES = ("there", "back")
@@ -102,7 +106,7 @@ def own_database() -> Iterator[str]:
 
 
 def set_stage() -> BenchStage:
-    """A team with a key, and the workflows published."""
+    """A team with a key, the workflows published, and the roles of the database as `up` grants them."""
     now = timezone.now()
     system = system_actor(team_id=NO_TEAM, door=Door.CLI)
     tables.ensure_partitions(actor=system, today=now.date())
@@ -110,6 +114,7 @@ def set_stage() -> BenchStage:
     if first.key is None:
         raise RuntimeError("The benchmark's database already has a team.")
     actor = authenticate_key(text=first.key, door=Door.REST, now=now)
+    grant_roles(passwords=settings.ROLE_PASSWORDS)
     person = to_text(Prefix.PERSON, get_user_model().objects.get().pk)
     author = replace(actor, kind=ActorKind.PERSON, id=person, role=Role.OWNER, scopes=frozenset())
     document = json.dumps(endless_document()).encode()
@@ -130,11 +135,11 @@ def _published(author: Actor, source: Source, now: datetime) -> str:
 
 
 def server_environment(database: str, *, has_limits: bool = False) -> dict[str, str]:
-    """What a web server needs to serve the benchmark's database."""
-    settings = connection.settings_dict
-    host, port = str(settings["HOST"]), str(settings["PORT"])
-    password = f":{settings['PASSWORD']}" if settings["PASSWORD"] else ""
+    """What a web server needs to serve the benchmark's database, as the role that serves in production."""
+    place_of, login = connection.settings_dict, serving_login()
+    host, port = str(place_of["HOST"]), str(place_of["PORT"])
+    password = f":{quote(login.password, safe='')}" if login.password else ""
     place = f"?host={host}" if host.startswith("/") else ""
     authority = "" if host.startswith("/") else f"{host}{f':{port}' if port else ''}"
-    url = f"postgresql://{settings['USER']}{password}@{authority}/{database}{place}"
+    url = f"postgresql://{login.user}{password}@{authority}/{database}{place}"
     return {**os.environ, **({} if has_limits else _WITHOUT_LIMITS), "DATABASE_URL": url, "WORKRAIL_ENV": "development"}

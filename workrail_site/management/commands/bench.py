@@ -26,6 +26,7 @@ from workrail_site.bench import (
     neighbours,
     peer,
     service,
+    serving,
     stage,
     viewers,
     web,
@@ -105,13 +106,14 @@ def _advance(command: Command, options: Options) -> object:
     with _staged() as (set_up, database):
         limit.prepare_limit()
         found = limit.measure_limit(program=program, database=database, clients=counts, seconds=max(1, int(seconds)))
-        for walk in (advancing, *others):
-            for count in counts:
-                found.append(service.measure_service(stage=set_up, walk=walk, clients=count, seconds=seconds))
-        ratios = [
-            (walk.name, service.ratio_in_turns(stage=set_up, walk=walk, base=advancing, calls=_TURNS))
-            for walk in others
-        ]
+        with serving.serving(set_up.actor):
+            for walk in (advancing, *others):
+                for count in counts:
+                    found.append(service.measure_service(stage=set_up, walk=walk, clients=count, seconds=seconds))
+            ratios = [
+                (walk.name, service.ratio_in_turns(stage=set_up, walk=walk, base=advancing, calls=_TURNS))
+                for walk in others
+            ]
         with web.web_server(stage.server_environment(database), workers=options["workers"]) as server:
             found += _at_doors(set_up, server, (rest, mcp, *other_doors), options)
             in_turns = partial(bench_clients.ratio_in_turns, stage=set_up, server=server, base=mcp, calls=_TURNS)
