@@ -11,6 +11,7 @@ class RpcCode(IntEnum):
     INVALID_PARAMS = -32602
     INTERNAL = -32603
     SERVER = -32000
+    HEADER_MISMATCH = -32020
 
 
 RPC_WORDS: Mapping[int, str] = {
@@ -20,4 +21,5 @@ RPC_WORDS: Mapping[int, str] = {
     RpcCode.INVALID_PARAMS: "Invalid params",
     RpcCode.INTERNAL: "Internal error",
     RpcCode.SERVER: "Server error",
+    RpcCode.HEADER_MISMATCH: "Header mismatch",
 }

@@ -27,6 +27,7 @@ PATH = "/studio/live/"
 _REST = re.compile(r"(/api/v1/(?:runs/[^/]+|checkpoints)/)stream/?")
 _WATCH_PATH = "/studio/watch/"
 _FORWARDED = 200
+_READS = frozenset({"GET", "HEAD"})
 TICK_S = 1.0
 HEARTBEAT_S = 15.0
 # Who may watch is asked anew by whoever comes back.
@@ -41,6 +42,17 @@ _MOST_SEARCH_CHARACTERS = 300
 _MOST_SENT_BYTES = 200_000
 _MOST_DRAWN = 200
 _NOT_PASSED_ON = frozenset({b"if-none-match", b"accept-encoding", b"last-event-id", b"x-workrail-live"})
+
+_STREAM: Message = {
+    "type": "http.response.start",
+    "status": 200,
+    "headers": [
+        (b"content-type", b"text/event-stream; charset=utf-8"),
+        (b"cache-control", b"no-store"),
+        # A proxy that collects answers would keep events back.
+        (b"x-accel-buffering", b"no"),
+    ],
+}
 
 ReadVersions = Callable[[frozenset[UUID], frozenset[UUID]], Awaitable[dict[UUID, str]]]
 
@@ -115,7 +127,7 @@ class Live:
         by_rest = _REST.fullmatch(str(scope["path"]))
         is_page = str(scope["path"]).startswith(PATH)
         holder = credential_of(scope)
-        if not is_page and (by_rest is None or scope["method"] != "GET" or self._watch.is_full_for(holder)):
+        if not is_page and (by_rest is None or scope["method"] not in _READS or self._watch.is_full_for(holder)):
             await self._django(scope, receive, send)
             return
         watching = f"{by_rest[1]}version" if by_rest else _WATCH_PATH + str(scope["path"]).removeprefix(PATH)
@@ -125,6 +137,10 @@ class Live:
             # A program is told why, in the words of REST.
             for part in parts:
                 await send(part)
+            return
+        if by_rest and scope["method"] == "HEAD":
+            await send(_STREAM)
+            await send({"type": "http.response.body", "body": b""})
             return
         if status != _FORWARDED or scope["method"] != "GET" or self._watch.is_full_for(holder):
             # 204 tells a browser not to come back; its page polls instead.
@@ -217,13 +233,7 @@ def _shown(scope: Scope, told: dict[str, str]) -> tuple[str, str, str] | None:
 
 
 async def _start(send: Send) -> None:
-    headers = [
-        (b"content-type", b"text/event-stream; charset=utf-8"),
-        (b"cache-control", b"no-store"),
-        # A proxy that collects answers would keep events back.
-        (b"x-accel-buffering", b"no"),
-    ]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send(_STREAM)
     await send({"type": "http.response.body", "body": b"retry: 3000\n\n", "more_body": True})
 
 

@@ -333,6 +333,7 @@ def test_a_method_that_is_not_served_is_refused(unchanged, props, house, as_pers
     response = as_person(house.alice)(method, path.format(**props), {})
 
     problem(response, 405, "METHOD_NOT_ALLOWED")
+    assert method not in response["Allow"].split(", ")
 
 
 @pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v1/", "/api/v2/keys", "/api/v1/keys/", "/api/"])

@@ -157,3 +157,30 @@ def test_the_revision_without_sessions_knows_no_greeting(wire):
         told = wire.send("initialize", params)
 
         assert (told.status_code, told.json()["error"]["code"]) == (404, -32601)
+
+
+OF_MODERN = {"io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {}}
+MISMATCH = -32020
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, "2024-11-05", "2025-03-26", None])
+@pytest.mark.parametrize(
+    ("method", "named"), [("tools/call", {"name": "list_workflows"}), ("tools/list", {}), ("x", {})]
+)
+def test_metadata_of_another_revision_than_the_header_names_are_refused(wire, method, named, version):
+    body = message(method=method, params={**named, "_meta": OF_MODERN})
+
+    told = wire.post(body.encode(), **{"MCP-Protocol-Version": version})
+
+    assert (told.status_code, told.json()["error"]["code"], told.json()["id"]) == (400, MISMATCH, 7)
+    assert "MCP-Protocol-Version" in told.json()["error"]["message"]
+
+
+def test_metadata_of_the_revision_of_the_header_and_other_notes_are_no_fault(wire):
+    same = {"io.modelcontextprotocol/protocolVersion": HANDSHAKE}
+    for meta in (same, {"io.modelcontextprotocol/clientInfo": {}}, {"mine": 1}):
+        told = wire.post(message(params={"_meta": meta}).encode(), **{"MCP-Protocol-Version": HANDSHAKE}).json()
+        assert "result" in told, told
+
+    greeted = wire.post(message(method="initialize", params={**GREETING, "_meta": OF_MODERN}).encode())
+    assert greeted.json()["result"]["protocolVersion"] == HANDSHAKE

@@ -26,6 +26,21 @@ def test_a_stream_tells_that_the_run_has_moved_on(wire, desk):
         assert said == "event: changed"
 
 
+def test_the_head_of_a_stream_is_answered_as_the_stream_is_and_ends(wire, stranger, desk):
+    run_cast.published(desk, step("one"))
+    run = wire.value("start_workflow", workflowId="team.sample")["session"]["runId"]
+    own, other = ({"Authorization": f"Bearer {key}"} for key in (wire.key, stranger.key))
+
+    for path in (f"/api/v1/runs/{run}/stream", "/api/v1/checkpoints/stream"):
+        head = httpx.head(wire.url + path, headers=own)
+        with httpx.stream("GET", wire.url + path, headers=own) as stream:
+            streamed = {name: stream.headers[name] for name in ("content-type", "cache-control", "x-accel-buffering")}
+        assert (head.status_code, head.content) == (200, b"")
+        assert {name: head.headers[name] for name in streamed} == streamed
+        assert httpx.head(wire.url + path).status_code == 401
+    assert httpx.head(f"{wire.url}/api/v1/runs/{run}/stream", headers=other).status_code == 404
+
+
 def test_a_stream_is_refused_in_the_words_of_rest(wire, stranger, desk):
     run_cast.published(desk, step("one"))
     run = wire.value("start_workflow", workflowId="team.sample")["session"]["runId"]

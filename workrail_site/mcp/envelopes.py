@@ -12,7 +12,7 @@ from workrail_site.bodies import Scope
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import protocol_error
 from workrail_site.mcp.messages import Json, is_id, is_whole, read_json
-from workrail_site.mcp.revisions import VERSION_HEADER
+from workrail_site.mcp.revisions import VERSION_HEADER, VERSION_KEY
 from workrail_site.wsgi_in_asgi import Send
 
 _BAD_REQUEST = 400
@@ -27,11 +27,14 @@ _SUGGESTION = (
 class NoMessageError(Exception):
     """What is wrong with the body, and the id to answer to, when that is right."""
 
-    def __init__(self, code: RpcCode, words: str, request_id: str | int | None = None) -> None:
+    def __init__(
+        self, code: RpcCode, words: str, request_id: str | int | None = None, *, suggestion: str = _SUGGESTION
+    ) -> None:
         super().__init__(words)
         self.code = code
         self.words = words
         self.request_id = request_id
+        self.suggestion = suggestion
 
 
 def check_message(body: bytes) -> Json:
@@ -55,7 +58,7 @@ def is_answer(message: Json) -> bool:
 
 
 async def refuse_message(error: NoMessageError, *, send: Send) -> None:
-    refusal = protocol_error(InvalidInputError(error.words, suggestion=_SUGGESTION), code=error.code)
+    refusal = protocol_error(InvalidInputError(error.words, suggestion=error.suggestion), code=error.code)
     told = {"code": refusal.code, "message": refusal.message, "data": refusal.data}
     body = {"jsonrpc": "2.0", "id": error.request_id, "error": told}
     await send({"type": "http.response.start", "status": _BAD_REQUEST, "headers": _HEADERS})
@@ -85,12 +88,28 @@ def _check_for_revision(scope: Scope, message: Json) -> None:
     """
     version = next((value for name, value in scope["headers"] if name == VERSION_HEADER), b"").decode("latin-1")
     is_modern = version in MODERN_PROTOCOL_VERSIONS
+    if not is_modern and is_of_another_revision(message, version):
+        raise NoMessageError(
+            RpcCode.HEADER_MISMATCH,
+            "The MCP-Protocol-Version header does not name the revision that params._meta names.",
+            message.get("id"),
+            suggestion="Send the revision of the metadata in the header, with Mcp-Method and Mcp-Name; or leave the metadata out.",
+        )
     if not is_whole(scope["workrail.body"]) and not (is_modern and message.get("method") == "tools/call"):
         raise NoMessageError(RpcCode.PARSE_ERROR, "The body holds half of a surrogate pair.")
     if message.get("method") == "initialize" and "id" in message and not is_modern:
         fault = _fault_of_greeting(message.get("params") or {})
         if fault is not None:
             raise NoMessageError(*fault, message["id"])
+
+
+def is_of_another_revision(message: Json, version: str) -> bool:
+    """Whether its metadata name a revision that its header, which a proxy goes by, does not. A greeting comes without a header."""
+    params = message.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    if not isinstance(meta, dict) or VERSION_KEY not in meta:
+        return False
+    return bool(meta[VERSION_KEY] != version) and (bool(version) or message.get("method") != "initialize")
 
 
 def _fault_of(message: dict[str, Any]) -> tuple[RpcCode, str] | None:

@@ -23,6 +23,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from workrail_site.bodies import Scope
 from workrail_site.mcp.declared import SESSION_HEADER, declared_by
+from workrail_site.mcp.envelopes import is_of_another_revision
 from workrail_site.mcp.faults import told_of
 from workrail_site.mcp.media import JSON, media_type, takes_json
 from workrail_site.mcp.messages import is_id, read_json
@@ -104,6 +105,8 @@ def read_tool_call(scope: Scope) -> ToolCall | None:
         return None
     match message:
         case {"jsonrpc": "2.0", "method": "tools/call", "id": id_, "params": dict() as params} if is_id(id_):
+            if is_of_another_revision(message, version if VERSION_HEADER in said else ""):
+                return None
             return ToolCall(id=id_, version=version, params=params, capabilities=_declared(said))
         case _:
             return None
