@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
+import re2
 
 from teams_app.engine.errors import InvalidInputError
 
@@ -97,7 +98,6 @@ _KEYS = (
         ),
     ),
 )
-_BEGINS_OF_KEYS = tuple(begin for look in _KEYS for begin in look.begins)
 # What a word before it gives away. It may also be an example, so only what is kept for watching loses it.
 _WORDS = (
     # st.v1.…, ack.v1.…, chk.v1.… and their kin keep kind and version, also when a chat put spaces around the dots.
@@ -133,26 +133,34 @@ _WORDS = (
     ),
 )
 _ALL = (*_KEYS, *_WORDS)
+_OPTIONS = re2.Options()
+_OPTIONS.case_sensitive = False
+_OPTIONS.never_capture = True
+
+
+def _any_of(looks: tuple[_Look, ...]) -> Any:
+    """Finds in one pass, whatever the text holds, whether one of the patterns is worth trying."""
+    begins = dict.fromkeys(begin for look in looks for begin in look.begins)
+    return re2.compile("|".join(map(re2.escape, begins)), _OPTIONS)
+
+
+_ANY_KEY, _ANY = _any_of(_KEYS), _any_of(_ALL)
 _OWN_KEY = re.compile(r"wr_(?:key|pat|oat|ort|hook|link)_[a-z2-7]{16,}", re.IGNORECASE)
 
 
 def hide_secrets(text: str) -> str:
     """The text without what looks like a secret."""
-    return _hidden(text, _ALL)
+    return _hidden(text, _ALL, _ANY)
 
 
 def hide_keys(text: str) -> str:
     """The text without what cannot be anything but a secret."""
-    return _hidden(text, _KEYS)
+    return _hidden(text, _KEYS, _ANY_KEY)
 
 
 def may_hold_keys(text: str) -> bool:
     """Whether a closer look is worth it; of much text at once."""
-    folded = text.casefold()
-    for begin in _BEGINS_OF_KEYS:  # noqa: SIM110  a generator takes twice as long, and this is asked of every call
-        if begin in folded:
-            return True
-    return False
+    return _is_found(_ANY_KEY, text)
 
 
 def holds_own_key(text: str) -> bool:
@@ -160,7 +168,17 @@ def holds_own_key(text: str) -> bool:
     return "wr_" in text.lower() and _OWN_KEY.search(text) is not None
 
 
-def _hidden(text: str, looks: tuple[_Look, ...]) -> str:
+def _is_found(pattern: Any, text: str) -> bool:
+    """Half a character is none of a beginning, and no UTF-8, which the pattern reads."""
+    try:
+        return pattern.search(text) is not None
+    except UnicodeEncodeError:
+        return pattern.search(text.encode("utf-8", "replace").decode()) is not None
+
+
+def _hidden(text: str, looks: tuple[_Look, ...], any_of: Any) -> str:
+    if not _is_found(any_of, text):
+        return text
     folded = text.casefold()
     for look in looks:
         for begin in look.begins:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from teams_app.engine.redaction import HIDDEN, hide_keys, hide_secrets, holds_own_key, is_secret_name
+from teams_app.engine.redaction import HIDDEN, hide_keys, hide_secrets, holds_own_key, is_secret_name, may_hold_keys
 from traces_app.engine.redaction import redact_arguments, redact_text
 from workrail_site.redaction import Redactor
 
@@ -133,3 +133,12 @@ def test_looking_for_secrets_takes_time_in_proportion(text):
     spent(1_000)
     small = min(spent(20_000) for _ in range(3))
     assert min(spent(200_000) for _ in range(2)) < 30 * small + 0.05
+
+
+@pytest.mark.parametrize("around", ["\ud800{}\udfff", "{}\u0000", "\u00df\u0130 {} \ufb06", "a" * 5_000 + " {}"])
+def test_no_neighbour_of_a_secret_keeps_it_from_being_found(around):
+    key = "ghp_0123456789abcdef0123"
+    for spelt in (key, key.upper(), "s\u212a-0123456789abcdef", "\u017fk-0123456789abcdef"):
+        assert HIDDEN in hide_keys(around.format(spelt)), spelt
+        assert HIDDEN in hide_secrets(around.format(spelt)), spelt
+        assert may_hold_keys(around.format(spelt)), spelt
