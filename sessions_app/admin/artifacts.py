@@ -1,7 +1,7 @@
 """What agents hand in, as a page shows it: notes as Markdown, diffs as files, documents, and all else as JSON."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -69,6 +69,12 @@ def shown_artifact(output: OutputValue) -> ShownArtifact:
         return ShownArtifact(**shared, text=text, document=prose(text))
     whole = orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
     return ShownArtifact(**shared, text=whole, json=json_html(data))
+
+
+def diffs_in(bodies: Iterable[str]) -> list[Diff]:
+    """Of artifacts as they were handed in, those that are diffs."""
+    texts = (_text_of(orjson.loads(body)) for body in bodies)
+    return [read_diff(text) for text in texts if looks_like_diff(text)]
 
 
 def is_notes(output: OutputValue) -> bool:

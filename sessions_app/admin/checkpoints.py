@@ -1,7 +1,7 @@
 """The Studio's inbox: questions that wait for a person, and the page on which one is answered."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
@@ -11,7 +11,7 @@ from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from sessions_app.admin import naming, pages, question, showing, states
+from sessions_app.admin import artifacts, naming, pages, question, showing, states
 from sessions_app.engine.checkpoints import MAX_REASON_CHARACTERS, CheckpointState
 from sessions_app.selectors import inbox
 from sessions_app.selectors.checkpoints import read_checkpoint
@@ -19,6 +19,7 @@ from sessions_app.selectors.evidence import read_evidence
 from sessions_app.selectors.inbox import InboxCounts, InboxRow, InboxView
 from sessions_app.services.people import checkpoints
 from teams_app import selectors
+from teams_app.admin.diffs import Diff
 from teams_app.admin.pages import Act, Done, Order, Refused, actor_of
 from teams_app.admin.parts import Crumb, State, Tab
 from teams_app.admin.queries import Reader
@@ -45,6 +46,15 @@ class AnswerForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangedFiles:
+    """What the diffs of a question come to."""
+
+    files: int
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownRow:
     row: InboxRow
     name: str
@@ -57,6 +67,8 @@ class ShownRow:
     sent_back_by: str
     chosen: str
     answered_by: str
+    changed: ChangedFiles | None
+    documents: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,6 +245,8 @@ def _shown_row(actor: Actor, row: InboxRow, names: dict[str, str], now: datetime
     value = row.value
     is_taken = value.claimed_by not in {"", actor.id}
     run = naming.run_name(goal=value.goal, name=value.run_name, session_title=row.session_title, workflow_title="")
+    # One that is cut would be counted wrong; it is a document among others.
+    diffs = [diff for diff in artifacts.diffs_in(row.diffs) if diff.files and not diff.is_cut]
     told = [f"{row.ticket} {run}".strip(), value.workflow_title, names.get(row.started_by, "")]
     return ShownRow(
         row=row,
@@ -251,6 +265,18 @@ def _shown_row(actor: Actor, row: InboxRow, names: dict[str, str], now: datetime
         sent_back_by="you" if row.sent_back_by == actor.id else names.get(row.sent_back_by, row.sent_back_by),
         chosen=naming.option_label(value),
         answered_by="you" if value.answered_by == actor.id else names.get(value.answered_by, value.answered_by),
+        changed=_changed(diffs),
+        documents=row.with_it - len(diffs),
+    )
+
+
+def _changed(diffs: Sequence[Diff]) -> ChangedFiles | None:
+    if not diffs:
+        return None
+    return ChangedFiles(
+        files=len({file.path for diff in diffs for file in diff.files}),
+        added=sum(diff.added for diff in diffs),
+        removed=sum(diff.removed for diff in diffs),
     )
 
 

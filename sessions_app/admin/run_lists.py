@@ -37,6 +37,7 @@ class ShownRun:
     state: State
     now_at: str
     agent: str
+    branches: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +94,15 @@ def text_of(request: HttpRequest) -> str:
 
 
 def shown_rows(actor: Actor, rows: Iterable[ListedRun], now: datetime) -> list[ShownRun]:
-    """With the names of who began them, in one query."""
+    """With the names of who began them, and how many branches they have, in two queries."""
     found = list(rows)
     ids = {row.run.created_by for row in found}
     names = selectors.name_actors(actor=actor, ids=ids) if ids else {}
-    return [_shown(row, names, now) for row in found]
+    branches = run_list.count_branches(actor=actor, ids=[row.run.id for row in found])
+    return [_shown(row, names, branches.get(row.run.id, 0), now) for row in found]
 
 
-def _shown(row: ListedRun, names: dict[str, str], now: datetime) -> ShownRun:
+def _shown(row: ListedRun, names: dict[str, str], branches: int, now: datetime) -> ShownRun:
     run = row.run
     name = naming.run_name(
         goal=run.goal, name=run.name, session_title=row.session_title, workflow_title=run.workflow_title
@@ -115,6 +117,7 @@ def _shown(row: ListedRun, names: dict[str, str], now: datetime) -> ShownRun:
         state=states.run_state(run.status, last_activity_at=run.last_activity_at, now=now, waits=row.waits),
         now_at="" if is_over else row.now_at,
         agent=names.get(run.created_by, ""),
+        branches=branches,
     )
 
 

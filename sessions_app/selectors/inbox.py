@@ -9,7 +9,7 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q, QuerySet, Subquery
-from django.db.models.functions import Coalesce, JSONObject
+from django.db.models.functions import Coalesce, JSONObject, Length
 
 from sessions_app.engine.checkpoints import Authority, CheckpointState
 from sessions_app.engine.reasons import Detail, GapSeverity
@@ -22,6 +22,8 @@ from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.pages import Page, PageRequest, cut_page
 
 MOST_WALKED = 1_000
+LONGEST_LISTED_DIFF_CHARACTERS = 32_768
+_MOST_LISTED_DIFFS = 100
 
 
 class InboxView(StrEnum):
@@ -36,7 +38,9 @@ class InboxView(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InboxRow:
-    """`asked` counts how often it was asked, `sent_back_by` who sent the last one back, `with_it` what came with it."""
+    """`asked` counts how often it was asked, `sent_back_by` who sent the last one back, `with_it` what came with it,
+    of which `diffs` are the artifacts that hold one and are short enough to be counted for a list.
+    """
 
     value: CheckpointValue
     session_title: str
@@ -46,6 +50,7 @@ class InboxRow:
     sent_back_by: str
     open_gaps: int
     with_it: int
+    diffs: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +81,7 @@ def count_inbox(*, actor: Actor, now: datetime) -> InboxCounts:
 
 
 def list_inbox(*, actor: Actor, view: InboxView, page: PageRequest, run_id: UUID | None = None) -> Page[InboxRow]:
-    """What is due first comes first; what was answered, the latest first. Two queries."""
+    """What is due first comes first; what was answered, the latest first. Three queries."""
     actor.require(Permission.READ_RUNS)
     rows = _asked(actor).filter(_in_view(actor, view))
     if run_id is not None:
@@ -93,7 +98,7 @@ def list_inbox(*, actor: Actor, view: InboxView, page: PageRequest, run_id: UUID
 
 
 def rows_of(*, actor: Actor, ids: Iterable[UUID]) -> tuple[InboxRow, ...]:
-    """Some questions of the team, in the order of the inbox. Two queries."""
+    """Some questions of the team, in the order of the inbox. Three queries."""
     actor.require(Permission.READ_RUNS)
     rows = list(_asked(actor).filter(pk__in=list(ids)).order_by("due_at", "id"))
     return tuple(_with_earlier(actor, Page(items=tuple(rows), next_position=None)).items)
@@ -170,7 +175,33 @@ def _answered(actor: Actor, rows: QuerySet[Any], page: PageRequest) -> Page[Inbo
 
 def _with_earlier(actor: Actor, found: Page[Any]) -> Page[InboxRow]:
     earlier = _earlier(actor, found.items)
-    return found.map(lambda row: _inbox_row(row, earlier.get((row.run_id, row.instance_key), ())))
+    diffs = _diffs(actor, [row for row in found.items if row.with_it])
+    return found.map(
+        lambda row: _inbox_row(row, earlier.get((row.run_id, row.instance_key), ()), tuple(diffs.get(row.pk, ())))
+    )
+
+
+def _diffs(actor: Actor, rows: Iterable[Any]) -> Mapping[UUID, list[str]]:
+    """Those that came with these questions. One query, and none for none."""
+    runs = {row.pk: row.run_id for row in rows}
+    if not runs:
+        return {}
+    brought = Output.objects.filter(
+        Q(to_node_id__in=runs) | Q(node_id__in=runs),
+        team_id=actor.team_id,
+        run_id__in=set(runs.values()),
+        channel=OutputChannel.ARTIFACT.value,
+        body__contains="@@ -",
+    ).alias(characters=Length("body"))
+    found: dict[UUID, list[str]] = {}
+    for to_node, node, body in (
+        brought.filter(characters__lte=LONGEST_LISTED_DIFF_CHARACTERS)
+        .order_by("event_index")
+        .values_list("to_node_id", "node_id", "body")[:_MOST_LISTED_DIFFS]
+    ):
+        for question in runs.keys() & {to_node, node}:
+            found.setdefault(question, []).append(body)
+    return found
 
 
 def _earlier(actor: Actor, rows: Iterable[Any]) -> Mapping[tuple[UUID, str], list[tuple[int, str, str]]]:
@@ -186,7 +217,7 @@ def _earlier(actor: Actor, rows: Iterable[Any]) -> Mapping[tuple[UUID, str], lis
     return found
 
 
-def _inbox_row(row: Any, same: Iterable[tuple[int, str, str]]) -> InboxRow:
+def _inbox_row(row: Any, same: Iterable[tuple[int, str, str]], diffs: tuple[str, ...]) -> InboxRow:
     before = [entry for entry in same if entry[0] < row.event_index]
     last = before[-1] if before else (0, "", "")
     return InboxRow(
@@ -206,4 +237,5 @@ def _inbox_row(row: Any, same: Iterable[tuple[int, str, str]]) -> InboxRow:
         sent_back_by=last[2] if last[1] == SEND_BACK else "",
         open_gaps=row.open_gaps,
         with_it=row.with_it,
+        diffs=diffs,
     )

@@ -11,6 +11,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 
 from sessions_app.engine.checkpoints import CheckpointState
+from sessions_app.engine.log import NodeKind
 from sessions_app.engine.run_query import RunQuery, RunWord
 from sessions_app.engine.runs import RunStatus
 from sessions_app.engine.values import RunValue
@@ -25,6 +26,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.pages import Page, PageRequest, cut_page
 
 MOST_COUNTED = 1_000
+MOST_BRANCHED_NODES = 400
 _ENDED = ("complete", "complete_with_gaps", "rejected", "cancelled")
 _BY_WORD = {
     RunWord.PAUSED: "paused",
@@ -54,6 +56,16 @@ SELECT
        AND NOT EXISTS (SELECT 1 FROM sessions_app_checkpointrequest q WHERE q.run_id = r.id AND q.state = 'open')
      LIMIT %(most)s) e)
 """  # noqa: S608  constants
+_BRANCHES = """
+SELECT r.id, c.ends
+FROM unnest(%(runs)s::uuid[]) r(id) CROSS JOIN LATERAL (
+  WITH known AS MATERIALIZED (
+    SELECT n.id, n.parent_id FROM sessions_app_node n
+    WHERE n.run_id = r.id AND n.team_id = %(team)s AND n.kind <> %(bookmark)s LIMIT %(most)s + 1)
+  SELECT count(*) AS nodes, count(*) FILTER (WHERE id NOT IN (SELECT parent_id FROM known WHERE parent_id IS NOT NULL)) AS ends
+  FROM known) c
+WHERE c.ends > 1 AND c.nodes <= %(most)s
+"""
 _REASONS = """
 SELECT n.run_id, convert_from(s.data, 'UTF8')::jsonb #>> '{blocked,blockers,0,message}'
 FROM sessions_app_node n JOIN sessions_app_snapshot s ON s.team_id = n.team_id AND s.digest = n.snapshot_digest
@@ -136,6 +148,24 @@ def read_reasons(*, actor: Actor, runs: Iterable[RunValue]) -> dict[UUID, str]:
     with connection.cursor() as cursor:
         cursor.execute(_REASONS, {"team": actor.team_id, "tips": tips})
         return {run_id: message for run_id, message in cursor.fetchall() if message}
+
+
+def count_branches(*, actor: Actor, ids: Iterable[UUID]) -> dict[UUID, int]:
+    """Of those runs that have more than one branch, how many; not of very long ones, of which a list would read too much.
+    One query, and none for none.
+    """
+    actor.require(Permission.READ_RUNS)
+    asked: dict[str, Any] = {
+        "runs": list(ids),
+        "team": actor.team_id,
+        "bookmark": NodeKind.BOOKMARK.value,
+        "most": MOST_BRANCHED_NODES,
+    }
+    if not asked["runs"]:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_BRANCHES, asked)
+        return dict(cursor.fetchall())
 
 
 def _shown(rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -381,3 +381,31 @@ def test_a_published_revision_is_one_of_the_workflows_own(cast):
 
     with pytest.raises(IntegrityError, match="workflow_published_is_its_own"), transaction.atomic():
         Workflow.objects.filter(workflow_id="team.two").update(published=one.published)
+
+
+def test_a_difference_is_told_by_titles_where_each_id_has_one(cast):
+    from workflows_app.admin.words import change_in_words
+    from workflows_app.selectors.sources import diff_revisions
+    from workflows_app.services import workflows
+
+    create(cast.bob)
+    first, *others = document()["steps"]
+    changed = [*others, first | {"prompt": "Read it twice."}, {"id": "ask-first", "title": "Ask", "prompt": "Ask."}]
+    workflows.revise_workflow(
+        actor=cast.bob,
+        workflow_id="team.review",
+        source=source_of(document(steps=changed)),
+        base_revision=1,
+        message="",
+        now=NOW,
+    )
+    diff = diff_revisions(actor=cast.viewer, workflow_id="team.review", number=2, base=1)
+    told = {
+        (said.place, said.what): said.after for said in (change_in_words(each, diff.titles) for each in diff.program)
+    }
+
+    assert diff.titles[first["id"]] == first["title"]
+    assert (first["title"], "prompt") in told or (first["title"], "the prompt") in told
+    assert ("Ask", "is new") in told
+    orders = [after for (_, what), after in told.items() if what == "the order"]
+    assert orders == [", ".join([*(step["title"] for step in others), first["title"]])]

@@ -11,7 +11,7 @@ def shown_difference(diff: WorkflowDiff) -> dict[str, Any]:
     return {
         "diff": diff,
         # Beside a revision without a program everything would be new, or gone.
-        "changes": [] if diff.unread else [words.change_in_words(change) for change in diff.program],
+        "changes": [] if diff.unread else [words.change_in_words(change, diff.titles) for change in diff.program],
         "source_diff": read_diff("".join(file.text for file in diff.files)),
         "untold": [each.path for each in diff.files if not each.text],
     }

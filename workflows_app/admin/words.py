@@ -1,8 +1,11 @@
 """Workflows in the words and shapes that people read."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+
+import orjson
 
 from teams_app.admin.parts import State
 from workflows_app.engine import conditions
@@ -175,20 +178,29 @@ def _joined(*parts: str) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def change_in_words(change: ProgramDiff) -> ChangeInWords:
-    """`activities[main].body[fix].max_iterations` is “fix: most rounds”."""
-    named = [name for name in _PLACE.findall(change.path) if name != "main"]
+def change_in_words(change: ProgramDiff, titles: Mapping[str, str]) -> ChangeInWords:
+    """`activities[main].body[fix].max_iterations` is “Fix one file: most rounds”, where that is the title of `fix`."""
+    named = [titles.get(name, name) for name in _PLACE.findall(change.path) if name != "main"]
     tail = change.path.rpartition("]")[2].lstrip(".")
     field = tail.partition(".")[0].removesuffix(" (order)")
-    what = _FIELDS.get(field, _ID_CHARACTERS.sub(" ", field))
-    if change.path.endswith("(order)"):
-        what = "the order"
+    is_order = change.path.endswith("(order)")
+    what = "the order" if is_order else _FIELDS.get(field, _ID_CHARACTERS.sub(" ", field))
+    told: Callable[[object], str] = partial(_in_order, titles=titles) if is_order else _value
     return ChangeInWords(
         place=" · ".join(named[-2:]) or "the workflow",
         what=what or {"added": "is new", "removed": "is gone"}.get(change.change.value, "is another"),
-        before=_value(change.before),
-        after=_value(change.after),
+        before=told(change.before),
+        after=told(change.after),
     )
+
+
+def _in_order(value: object, titles: Mapping[str, str]) -> str:
+    """Ids one after the other; what is too long to be read whole stays as it is."""
+    try:
+        ids = orjson.loads(str(value))
+    except orjson.JSONDecodeError:
+        return str(value)
+    return ", ".join(titles.get(each, each) for each in ids)
 
 
 def _value(value: object) -> str:

@@ -35,6 +35,28 @@ def diff_programs(*, before: Program | None, after: Program | None) -> tuple[Pro
     return tuple(_changes("", _built(before), _built(after)))
 
 
+def titles_of(*, before: Program | None, after: Program | None) -> dict[str, str]:
+    """By id what has a title, as it is called after the change; no id that two things have under different titles."""
+    found: dict[str, str] = {}
+    for program in (before, after):
+        titles: dict[str, set[str]] = {}
+        for item, title in _titled(_built(program)):
+            titles.setdefault(item, set()).add(title)
+        found.update({item: said.pop() if len(said) == 1 else item for item, said in titles.items()})
+    return {item: title for item, title in found.items() if title and title != item}
+
+
+def _titled(value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        title = value.get("title") or value.get("name")
+        if isinstance(value.get("id"), str) and isinstance(title, str):
+            yield value["id"], _cut(title, MAX_VALUE_CHARS)
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _titled(each)
+
+
 def _built(program: Program | None) -> Any:
     return {} if program is None else msgspec.json.decode(msgspec.json.encode(program))
 

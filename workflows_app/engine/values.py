@@ -1,7 +1,7 @@
 """What selectors and services of this app hand out: plain values, never rows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -151,7 +151,7 @@ class ProgramDiff:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowDiff:
     """From one revision to another; `base` is None when everything is new. `unread` is one that has no program, for errors
-    stand in it.
+    stand in it. `titles` are by the ids that the places of the program name.
     """
 
     workflow_id: str
@@ -159,6 +159,7 @@ class WorkflowDiff:
     number: int
     files: tuple[FileDiff, ...]
     program: tuple[ProgramDiff, ...]
+    titles: Mapping[str, str] = field(default_factory=dict)
     omitted: int = 0
     unread: int | None = None
 

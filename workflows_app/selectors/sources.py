@@ -6,7 +6,7 @@ from uuid import UUID
 
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError, PreconditionFailedError
-from workflows_app.engine.diffs import MAX_CHANGES, diff_files, diff_programs
+from workflows_app.engine.diffs import MAX_CHANGES, diff_files, diff_programs, titles_of
 from workflows_app.engine.program import Program
 from workflows_app.engine.source import SourceFormat
 from workflows_app.engine.values import SourceFiles, WorkflowDiff
@@ -51,13 +51,15 @@ def diff_revisions(*, actor: Actor, workflow_id: str, number: int, base: int | N
 
 
 def diff_rows(row: Workflow, *, base: Revision | None, after: Revision) -> WorkflowDiff:
-    changes = diff_programs(before=None if base is None else _program_of(base), after=_program_of(after))
+    programs = (None if base is None else _program_of(base), _program_of(after))
+    changes = diff_programs(before=programs[0], after=programs[1])
     return WorkflowDiff(
         workflow_id=row.workflow_id,
         base=None if base is None else base.number,
         number=after.number,
         files=diff_files(before={} if base is None else files_of(base.pk), after=files_of(after.pk)),
         program=changes[:MAX_CHANGES],
+        titles=titles_of(before=programs[0], after=programs[1]),
         omitted=max(0, len(changes) - MAX_CHANGES),
         unread=next((each.number for each in (after, base) if each is not None and each.program_id is None), None),
     )
