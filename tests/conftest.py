@@ -42,6 +42,16 @@ def _quickly_emptied():
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_limit_of_a_door():
+    """A door limits the statements of its process when it is imported. A test that imports it goes on filling tables."""
+    from workrail_site import patience
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(patience, "limit_statements", lambda **_limits: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _rest_answers_as_declared():
     from tests import declared_answers
 
