@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -10,18 +9,14 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from sessions_app.models import BundleJob, Gap, Node, Run
-from teams_app.engine.actors import Role, Scope, TokenScope
+from sessions_app.models import Run
+from teams_app.engine.actors import Scope, TokenScope
 from teams_app.engine.ids import Prefix, to_text
-from teams_app.models import AgentKey, Endpoint, Membership, NoticeDelivery, Person, PersonalToken
-from teams_app.services.invitations import invite
-from teams_app.services.keys import revoke_key
-from teams_app.services.tokens import issue_token, revoke_token
-from tests import run_cast
+from teams_app.services.tokens import issue_token
 from tests.cast import Api, issue
-from tests.checkpoint_cast import at_question, only_row
-from tests.run_cast import run_id, session_id
-from tests.run_doors import enrol, signed_in
+from tests.furnished import furnish
+from tests.nobodies import CODES, bad_bearers
+from tests.run_doors import signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -37,63 +32,28 @@ def operations():
     return sorted((method.upper(), path) for path, said in paths.items() for method in METHODS if method in said)
 
 
+KINDS = {
+    "run": Prefix.RUN,
+    "session": Prefix.SESSION,
+    "node": Prefix.NODE,
+    "checkpoint": Prefix.CHECKPOINT,
+    "gap": Prefix.EVENT,
+    "job": Prefix.BUNDLE_JOB,
+    "endpoint": Prefix.ENDPOINT,
+    "delivery": Prefix.DELIVERY,
+    "invitation": Prefix.INVITATION,
+    "key": Prefix.KEY,
+    "token": Prefix.TOKEN,
+    "member": Prefix.MEMBERSHIP,
+    "team": Prefix.TEAM,
+}
+
+
 @pytest.fixture
 def other():
     """The rows of another team, by the names that addresses give them."""
-    desk = run_cast.make_desk()
-    asked = at_question(desk, authority="human")
-    run, session, now = run_id(asked), session_id(asked), timezone.now()
-    invitation = invite(actor=desk.owner, username="dora", role=Role.VIEWER, now=now).invitation
-    enrol(replace(desk.person, name="their-person"))
-    token = issue_token(
-        actor=desk.person, name="laptop", scopes=frozenset(), expires_at=now + timedelta(days=9), now=now
-    )
-    team = {"team_id": desk.team_id}
-    made = {"session_id": session, "run_id": run, "node_id": Node.objects.filter(run_id=run).first().pk}
-    gap = Gap.objects.create(
-        id=uuid4(),
-        **team,
-        **made,
-        severity="critical",
-        category="unexpected",
-        detail="",
-        summary="",
-        event_index=1,
-        created_at=now,
-    )
-    job = BundleJob.objects.create(
-        id=uuid4(), **team, kind="export", state="waiting", session_id=session, actor_kind="person", actor_id="x",
-        actor_name="x", created_at=now, touched_at=now, expires_at=now + timedelta(days=1),
-    )  # fmt: skip
-    endpoint = Endpoint.objects.create(
-        id=uuid4(), **team, url="https://x.example", kinds=["run_started"], secret="x", set_at=now
-    )
-    delivery = NoticeDelivery.objects.create(
-        id=uuid4(),
-        **team,
-        endpoint=endpoint,
-        notice_id=uuid4(),
-        kind="run_started",
-        body=b"{}",
-        state="delivered",
-        created_at=now,
-    )
-    member = Membership.objects.filter(team_id=desk.team_id).first()
-    return {
-        "run": (Prefix.RUN, run),
-        "session": (Prefix.SESSION, session),
-        "node": (Prefix.NODE, made["node_id"]),
-        "checkpoint": (Prefix.CHECKPOINT, only_row(asked).id),
-        "gap": (Prefix.GAP if hasattr(Prefix, "GAP") else Prefix.EVENT, gap.pk),
-        "job": (Prefix.BUNDLE_JOB, job.pk),
-        "endpoint": (Prefix.ENDPOINT, endpoint.pk),
-        "delivery": (Prefix.DELIVERY, delivery.pk),
-        "invitation": (Prefix.INVITATION, invitation.id),
-        "key": (Prefix.KEY, issue(desk.owner).key.id),
-        "token": (Prefix.TOKEN, token.token.id),
-        "member": (Prefix.MEMBERSHIP, member.pk),
-        "team": (Prefix.TEAM, desk.team_id),
-    }
+    rows = furnish().rows
+    return {name: (prefix, rows[name]) for name, prefix in KINDS.items()}
 
 
 # What an address names that is no row of one team: a word of ours, or a name that each team gives for itself.
@@ -119,45 +79,13 @@ def told(response):
 
 
 def nobodies(house):
-    """Credentials that do not hold, each in its own way, with the codes that may say so."""
-    owner, now = house.alice.actor, timezone.now()
-    revoked, late = issue(owner, name="revoked"), issue(owner, name="late", expires_at=now + timedelta(days=1))
-    revoke_key(actor=owner, key_id=revoked.key.id, now=now)
-    AgentKey.objects.filter(pk=late.key.id).update(
-        created_at=now - timedelta(days=2), expires_at=now - timedelta(days=1)
-    )
-    ends = now + timedelta(days=9)
-    gone, past, left = (
-        issue_token(actor=owner, name=name, scopes=frozenset(TokenScope), expires_at=ends, now=now)
-        for name in ("a", "b", "c")
-    )
-    revoke_token(actor=owner, token_id=gone.token.id, now=now)
-    PersonalToken.objects.filter(pk=past.token.id).update(
-        created_at=now - timedelta(days=2), expires_at=now - timedelta(days=1)
-    )
-    eve = house.bob.person
-    PersonalToken.objects.filter(pk=left.token.id).update(person=eve)
-    Person.objects.filter(pk=eve.pk).update(is_active=False)
-    deactivated = Client()
-    deactivated.force_login(eve)
-    good = issue(owner).text
-    bearers = {
-        "nothing": None,
-        "no key": "nonsense",
-        "an empty key": "",
-        "a forged key": good[:-4] + "zzzz",
-        "a key of nobody": "wr_key_" + "a" * 40,
-        "a forged token": gone.text[:-4] + "zzzz",
-        "a revoked token": gone.text,
-        "a token past its end": past.text,
-        "a token of somebody deactivated": left.text,
-        "a revoked key": revoked.text,
-        "a key past its end": late.text,
-    }
+    """Who calls with a credential that does not hold, each in its own way."""
     found = {
         name: Api(Client(), **({} if text is None else {"Authorization": f"Bearer {text}"}))
-        for name, text in bearers.items()
+        for name, text in bad_bearers(house).items()
     }
+    deactivated = Client()
+    deactivated.force_login(house.bob.person)
     return {
         **found,
         "somebody deactivated": Api(deactivated),
@@ -165,13 +93,10 @@ def nobodies(house):
     }
 
 
-CODES = {"a revoked key": "KEY_REVOKED", "a key past its end": "KEY_EXPIRED"}
-
-
-def test_every_name_in_an_address_is_known_here(other):
+def test_every_name_in_an_address_is_known_here():
     names = {name for _, path in operations() for name in re.findall(r"\{(\w+)\}", path)}
 
-    assert names == other.keys() | WORDS.keys()
+    assert names == KINDS.keys() | WORDS.keys()
     assert len(operations()) >= 100
 
 
