@@ -7,11 +7,12 @@ from django.db import transaction
 
 from sessions_app.engine.run_query import MAX_VIEW_NAME_CHARACTERS, ViewedList, read_query
 from sessions_app.models import SavedView
-from teams_app.engine.actors import Actor, Permission, person_id_of
+from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
+from teams_app.services.members import hold_seat
 
 MAX_VIEWS = 20
 
@@ -20,9 +21,10 @@ MAX_VIEWS = 20
 def save_view(*, actor: Actor, viewed: ViewedList, name: str, query: str, is_shared: bool, now: datetime) -> None:
     """A name that the person has given before names this view from now on. To share one is to steer what others see."""
     actor.require(Permission.STEER_RUNS if is_shared else Permission.READ_RUNS)
-    person_id_of(actor=actor)
     said, asked = " ".join(name.split()), " ".join(query.split())
     _check(said, asked, now)
+    # Of two that save at once one waits here, and counts what the other has saved.
+    hold_seat(actor=actor)
     own = SavedView.objects.filter(team_id=actor.team_id, viewed=viewed.value, owner=actor.id)
     if own.exclude(name=said).count() >= MAX_VIEWS:
         raise PreconditionFailedError(f"You have saved {MAX_VIEWS} views.", suggestion="Forget one of them first.")
