@@ -1,6 +1,6 @@
 """Calls to addresses that a team has named. They reach the Internet, and nothing behind our own walls.
 
-The name is resolved once, every address of it is judged, and the connection goes to one of those: a second look-up by a
+The name is resolved once, within the same time as all else, every address of it is judged, and the connection goes to one of those: a second look-up by a
 library could be told another address. Redirects are not followed, and answers are read no further than their first line.
 """
 
@@ -10,6 +10,8 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
+from queue import Empty, SimpleQueue
+from threading import BoundedSemaphore, Thread
 from typing import Any
 
 from django.conf import settings
@@ -17,6 +19,8 @@ from django.conf import settings
 from teams_app.engine.webhooks import Target, are_public
 
 TOTAL_SECONDS = 10.0
+# A name is resolved by the system, which nobody can stop: as many as may hang at once.
+_lookups = BoundedSemaphore(16)
 _MOST_STATUS_BYTES = 4096
 _MOST_HEAD_BYTES = 16 * 1024
 _OK = 200
@@ -108,7 +112,7 @@ def _exchange(target: Target, request: bytes, until: float) -> int:
 
 def _connected(target: Target, until: float) -> socket.socket:
     failure = OSError("it has no address")
-    for address in _addresses(target):
+    for address in _addresses(target, until):
         try:
             return socket.create_connection((address, target.port), timeout=_left(until))
         except OSError as error:
@@ -116,12 +120,36 @@ def _connected(target: Target, until: float) -> socket.socket:
     raise failure
 
 
-def _addresses(target: Target) -> list[str]:
-    found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-    addresses = list(dict.fromkeys(str(where[4][0]) for where in found))
+def _addresses(target: Target, until: float) -> list[str]:
+    addresses = list(dict.fromkeys(_resolved(target, until)))
     if target.host not in settings.WEBHOOK_PRIVATE_HOSTS and not are_public(addresses):
         raise NotDeliveredError(f"{target.host} has an address that is not one of the Internet.")
     return addresses
+
+
+def _resolved(target: Target, until: float) -> list[str]:
+    """Within the time that is left: a server of names that answers nothing keeps the caller no longer."""
+    if not _lookups.acquire(timeout=_left(until)):
+        raise TimeoutError
+    answers: SimpleQueue[list[str] | OSError] = SimpleQueue()
+    Thread(target=_look_up, args=(target, answers), daemon=True).start()
+    try:
+        found = answers.get(timeout=_left(until))
+    except Empty:
+        raise TimeoutError from None
+    if isinstance(found, OSError):
+        raise found
+    return found
+
+
+def _look_up(target: Target, answers: "SimpleQueue[list[str] | OSError]") -> None:
+    try:
+        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+        answers.put([str(where[4][0]) for where in found])
+    except OSError as error:
+        answers.put(error)
+    finally:
+        _lookups.release()
 
 
 def _status(secured: ssl.SSLSocket, until: float) -> int:
