@@ -2,11 +2,14 @@
 
 import json
 import socket
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
 
+from tests.flood_play import Work, allowed
 from tests.notice_board import NoticeBoard
+from workrail_site.oauth.consent import MOST_ASKED_BYTES
 
 pytestmark = pytest.mark.django_db
 
@@ -181,3 +184,35 @@ def test_what_came_to_nothing_is_forgotten_after_a_month(alice, board, ours):
     Application.objects.update(updated=timezone.now() - timedelta(days=31))
     assert forget_ended_sign_ons() == 1
     assert not Application.objects.exists()
+
+
+def test_a_long_address_is_refused_before_it_is_read_and_a_shorter_one_read_in_proportion(alice):
+    known = {
+        "response_type": "code",
+        "client_id": "x",
+        "redirect_uri": BACK,
+        "resource": "http://testserver/oauth/mcp/rail",
+    }
+    texts = {
+        "a": "a",
+        "marks": "%25",
+        "spaces": "+",
+        "equal signs": "%3D",
+        "odd": "%C3%A9",
+        "addresses": "https://a.b/+",
+    }
+    alice.get("/oauth/authorize", known)
+    for name in (*known, "state", "scope", "nonce", "claims", "unknown"):
+        for kind, text in texts.items():
+            for size in (40_000, MOST_ASKED_BYTES - 600):
+                query = f"{urlencode(known)}&{name}={text * (size // len(text))}"
+                with Work() as work:
+                    answer = alice.get(f"/oauth/authorize?{query}")
+
+                assert (answer.status_code == 413) is (len(query) > MOST_ASKED_BYTES), (name, kind, answer.status_code)
+                assert answer.status_code < 500
+                assert work.seconds <= allowed(plain=0.02, size=len(query)), (name, kind, size, work.seconds)
+    many = "&".join(f"n{number}=1" for number in range(8_000))
+    for browser in (alice, Client()):
+        assert browser.get(f"/oauth/authorize?{many}").status_code == 413
+        assert browser.post(f"/oauth/authorize?{urlencode(known)}", {"may": "x" * 40_000}).status_code == 413

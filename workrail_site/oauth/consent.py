@@ -3,6 +3,8 @@
 GET changes nothing. The address of the form is the client's own request, which is read anew with each POST.
 """
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from uuid import UUID
@@ -30,6 +32,7 @@ from teams_app.engine.errors import InvalidInputError, WorkrailError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.services.connections import Client, connect_client
 from teams_app.services.row_scope import enter_scope_of
+from workrail_site.errors import PayloadTooLargeError
 from workrail_site.oauth import addresses, redirects
 from workrail_site.oauth.documents import base_of_request
 from workrail_site.refusals import refuse
@@ -37,6 +40,8 @@ from workrail_site.sign_in import within_limits
 from workrail_site.studio import theme_of
 
 _SCHEMES = ["https", "http", *redirects.EDITORS]
+# What a client asks is read many times over on its way, by patterns; what is asked in earnest has a few hundred bytes.
+MOST_ASKED_BYTES = 8 * 1024
 
 
 class _Asked:
@@ -77,7 +82,25 @@ class ConsentForm(forms.Form):
         ]
 
 
+def _of_bounded_length(view: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[HttpRequest], HttpResponseBase]:
+    """Judged before anything reads it."""
+
+    @wraps(view)
+    def run(request: HttpRequest) -> HttpResponseBase:
+        if max(len(request.META.get("QUERY_STRING", "")), len(request.body)) <= MOST_ASKED_BYTES:
+            return view(request)
+        error = PayloadTooLargeError(
+            f"The program that sent you here asks with more than {MOST_ASKED_BYTES} bytes.",
+            suggestion="Begin again in that program. If it fails again, tell those who make it.",
+            details={"maxBytes": MOST_ASKED_BYTES},
+        )
+        return refuse(request=request, error=error)
+
+    return run
+
+
 @never_cache
+@_of_bounded_length
 @csrf_protect
 @require_http_methods(["GET", "HEAD", "POST"])
 @within_limits
