@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import QuerySet, Value
 
 from teams_app.engine.actors import SYSTEM_ID, Actor, ActorKind, Door, Permission, Role, Scope, TokenScope, person_id_of
@@ -12,6 +13,7 @@ from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.keys import digest_of
 from teams_app.engine.links import is_link
 from teams_app.engine.pages import Page, PageRequest, cut_page
+from teams_app.engine.seats import Seat
 from teams_app.engine.values import (
     AuditValue,
     DeliveryValue,
@@ -37,6 +39,8 @@ from teams_app.models import (
     Team,
 )
 
+# A function of the database: they are of many teams, and the role that serves requests sees one at a time.
+_SEATS = "SELECT * FROM workrail_members(%s::uuid[], %s::uuid[])"
 _TEAMS_LOOKED_AT = 1_000
 _MOST_NAMED = 200
 
@@ -64,6 +68,15 @@ def person_teams(*, person_id: UUID, team_id: UUID | None, door: Door) -> tuple[
         return None
     by_name = sorted(found, key=lambda row: (row.team.name, row.team_id))
     return actor_of_membership(membership=found[0], door=door), [team_value(row.team) for row in by_name]
+
+
+def seats_left(*, asked: Collection[Seat]) -> frozenset[Seat]:
+    """Those of them that are held as they were, by people who may sign in. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_SEATS, [[seat.person_id for seat in asked], [seat.team_id for seat in asked]])
+        rows = cursor.fetchall()
+    found = {Seat(person_id=person_id, team_id=team_id, role=role) for person_id, team_id, role in rows}
+    return frozenset(found.intersection(asked))
 
 
 def list_own_teams(*, actor: Actor) -> list[TeamValue]:

@@ -9,7 +9,7 @@ fetches their page themselves.
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -18,6 +18,8 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 
 from sessions_app.selectors.heads import versions_of
+from teams_app.engine.seats import Seat
+from teams_app.selectors import seats_left
 from workrail_site.bodies import Message, Receive, Scope
 from workrail_site.parties import credential_of
 from workrail_site.wsgi_in_asgi import AsgiApplication, Send
@@ -55,12 +57,13 @@ _STREAM: Message = {
 }
 
 ReadVersions = Callable[[frozenset[UUID], frozenset[UUID]], Awaitable[dict[UUID, str]]]
+ReadSeats = Callable[[frozenset[Seat]], Awaitable[frozenset[Seat]]]
 
 
 @dataclass(eq=False, slots=True)
 class Viewer:
     """`version` is what its page has been told last. `shown` is the page where it may be drawn for several at once, by its path,
-    its query and the group of those who see the same.
+    its query and the group of those who see the same. `seat` is what a person has been let in by, which may end while they look.
     """
 
     kind: str
@@ -68,14 +71,19 @@ class Viewer:
     version: str
     holder: bytes = b""
     shown: tuple[str, str, str] | None = None
+    seat: Seat | None = None
+    is_out: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Watch:
-    """Knows who watches what, and reads how far each of that has come: one query for a tick, whoever watches."""
+    """Knows who watches what, and reads how far each of that has come: one query for a tick, whoever watches, and where
+    something has moved on another one, of who may still hear of it.
+    """
 
-    def __init__(self, *, read: ReadVersions, tick_s: float = TICK_S) -> None:
+    def __init__(self, *, read: ReadVersions, still: ReadSeats | None = None, tick_s: float = TICK_S) -> None:
         self._read = read
+        self._still = still or read_seats
         self._tick_s = tick_s
         self._viewers: set[Viewer] = set()
         self._task: asyncio.Task[None] | None = None
@@ -106,13 +114,18 @@ class Watch:
         }
         try:
             versions = await self._read(watched["session"], watched["team"])
+            moved = [each for each in self._viewers if versions.get(each.watched, each.version) != each.version]
+            still = await self._seats_of(moved)
         except Exception:  # noqa: BLE001  the database may be away for a while; the next tick asks again
             return
-        for viewer in self._viewers:
-            version = versions.get(viewer.watched, viewer.version)
-            if version != viewer.version:
-                viewer.version = version
-                viewer.changed.set()
+        for viewer in moved:
+            viewer.version = versions[viewer.watched]
+            viewer.is_out = viewer.seat is not None and viewer.seat not in still
+            viewer.changed.set()
+
+    async def _seats_of(self, viewers: Iterable[Viewer]) -> frozenset[Seat]:
+        asked = frozenset(each.seat for each in viewers if each.seat is not None)
+        return await self._still(asked) if asked else asked
 
 
 class Live:
@@ -154,6 +167,7 @@ class Live:
             version=told["version"],
             holder=holder,
             shown=_shown(scope, told),
+            seat=Seat.told(told["seat"]) if "seat" in told else None,
         )
         await _start(send)
         last = dict(scope["headers"]).get(b"last-event-id", b"").decode("latin-1")
@@ -161,7 +175,11 @@ class Live:
             viewer.changed.set()
         self._watch.join(viewer)
         try:
-            await _stream(viewer, receive, send, lambda: self._draw(viewer, scope))
+            # Also where whoever asked takes nothing of what is sent.
+            async with asyncio.timeout(LONGEST_S + HEARTBEAT_S):
+                await _stream(viewer, receive, send, lambda: self._draw(viewer, scope))
+        except TimeoutError:
+            return
         finally:
             self._watch.leave(viewer)
 
@@ -215,6 +233,17 @@ async def read_versions(sessions: frozenset[UUID], teams: frozenset[UUID]) -> di
     return await sync_to_async(_read_and_let_go, thread_sensitive=True)(sessions, teams)
 
 
+async def read_seats(asked: frozenset[Seat]) -> frozenset[Seat]:
+    return await sync_to_async(_ask_and_let_go, thread_sensitive=True)(asked)
+
+
+def _ask_and_let_go(asked: frozenset[Seat]) -> frozenset[Seat]:
+    try:
+        return seats_left(asked=asked)
+    finally:
+        connection.close_if_unusable_or_obsolete()
+
+
 def _read_and_let_go(sessions: frozenset[UUID], teams: frozenset[UUID]) -> dict[UUID, str]:
     """In one thread for all ticks. A connection that broke is not kept."""
     try:
@@ -251,6 +280,8 @@ async def _stream(viewer: Viewer, receive: Receive, send: Send, draw: Callable[[
                 return
             if changed in done:
                 viewer.changed.clear()
+                if viewer.is_out:
+                    break
                 version, drawn = viewer.version, await draw()
                 told = f"event: parts\ndata: {json.dumps(drawn)}" if drawn else f"event: changed\ndata: {version}"
                 await _send_event(send, f"id: {version}\n{told}\n\n")

@@ -40,6 +40,7 @@ _OF_BOTH = (
     "workrail_forget_session(uuid, date)",
     "workrail_versions(uuid[], uuid[])",
     "workrail_figures(timestamptz)",
+    "workrail_members(uuid[], uuid[])",
 )
 # Views of what people and agents look for by words, in the team that they are in.
 _SEARCHED = ("sessions_app_searchedsession", "sessions_app_searchedrun", "sessions_app_searchedoutput")

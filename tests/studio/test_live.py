@@ -9,8 +9,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.models import Run
+from teams_app.engine.seats import Seat
+from teams_app.models import Membership, Person
+from teams_app.selectors import seats_left
 from tests import run_doors
 from tests.run_doors import begin_run, go_on
+from workrail_site import live as live_site
 from workrail_site.live import MOST_OF_ONE, Live, Viewer, Watch
 from workrail_site.parties import credential_of
 
@@ -195,6 +199,85 @@ def test_what_has_moved_is_drawn_once_for_all_who_look_at_it_alike():
     assert sorted(drawn) == [(b"", b"shared"), (b"show=way", b"shared")]
     assert set(heard[:201]) == {b'id: 2\nevent: parts\ndata: "<p>It moved.</p>"\n\n'}
     assert heard[201] == b"id: 2\nevent: changed\ndata: 2\n\n"
+
+
+def test_whoever_takes_nothing_of_what_is_sent_has_no_place_for_ever(monkeypatch):
+    monkeypatch.setattr(live_site, "LONGEST_S", 0.02)
+    monkeypatch.setattr(live_site, "HEARTBEAT_S", 0.02)
+    django, _ = django_that(200, {"kind": "session", "watched": str(RUN), "version": "1"})
+
+    async def visit():
+        async def read(sessions, teams):
+            return {RUN: "2"}
+
+        async def send(message):
+            if message.get("body", b"").startswith(b"id:"):
+                await asyncio.Event().wait()
+
+        watch = Watch(read=read, tick_s=0)
+        async with asyncio.timeout(20):
+            await Live(django=django, watch=watch)(scope(), asyncio.Event().wait, send)
+        return watch._viewers
+
+    assert asyncio.run(visit()) == set()
+
+
+def test_whoever_has_left_is_sent_nothing_of_what_moves_on_and_the_others_are():
+    left, stays = (f"{UUID(int=number)} {TEAM} viewer" for number in (3, 4))
+    told = {"kind": "session", "watched": str(RUN), "version": "1", "page": "/studio/run/", "group": "team viewer UTC"}
+    asked = []
+
+    async def django(scope, receive, send):
+        body = json.dumps({**told, "seat": left if b"left" in scope["headers"][0][1] else stays}).encode()
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": body})
+
+    async def visit():
+        joined = []
+
+        async def read(sessions, teams):
+            return {RUN: "2"} if joined else {}
+
+        async def still(seats):
+            asked.append(seats)
+            return frozenset(seat for seat in seats if seat.text == stays)
+
+        live = Live(django=django, watch=Watch(read=read, still=still, tick_s=0))
+        browsers = [Browser(enough=3) for _ in range(4)]
+        tasks = []
+        for who, search, browser in zip(
+            ("left", "left", "stays", "stays"), (b"search=", b"") * 2, browsers, strict=True
+        ):
+            theirs = {**scope(headers=[(b"cookie", f"sessionid={who}".encode())]), "query_string": search}
+            tasks.append(asyncio.create_task(live(theirs, browser.receive, browser.send)))
+            await asyncio.sleep(0)
+        joined.extend(browsers)
+        await asyncio.gather(*tasks)
+        return [(browser.heard[2]["body"] != b"", browser.heard[2].get("more_body", False)) for browser in browsers]
+
+    assert asyncio.run(visit()) == [(False, False)] * 2 + [(True, True)] * 2
+    assert [{seat.text for seat in seats} for seats in asked][:1] == [{left, stays}]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("change", ["removed", "deactivated", "in another role"])
+def test_a_seat_is_left_when_it_is_not_as_it_was(change):
+    doors = run_doors.open_doors()
+    begin_run(doors)
+    path = f"/studio/watch/run/{Run.objects.get().id}/"
+    seats = [Seat.told(api.client.get(path).json()["seat"]) for api in (doors.viewer, doors.owner)]
+    assert seats_left(asked=seats) == frozenset(seats)
+
+    member = Membership.objects.get(person_id=seats[0].person_id)
+    match change:
+        case "removed":
+            member.delete()
+        case "deactivated":
+            Person.objects.filter(pk=member.person_id).update(is_active=False)
+        case _:
+            Membership.objects.filter(pk=member.pk).update(role="operator")
+
+    assert seats_left(asked=seats) == {seats[1]}
 
 
 @pytest.mark.django_db
