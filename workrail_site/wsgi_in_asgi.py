@@ -39,6 +39,8 @@ BODY_TOO_SLOW = "workrail.body_too_slow"
 ACTOR = "workrail.actor"
 # A request that takes longer is watched: does its client still wait for the answer?
 WATCHED_AFTER_SECONDS = 0.25
+# A piece of an answer that nobody has taken in so long is not waited for: a thread waits with it.
+TAKEN_WITHIN_SECONDS = 30.0
 _TOO_MANY = 429
 # So many of the largest bodies a process holds at once: of one party, and of all.
 _BODIES_OF_ONE, _BODIES = 4, 16
@@ -156,6 +158,10 @@ async def _left(receive: Receive) -> None:
         pass
 
 
+class ClientStalledError(Exception):
+    """Whoever asked takes nothing more of the answer, and has not left either: it ends unfinished, and its thread is free."""
+
+
 class _Reply:
     """What `start_response` was told, and the way out for an answer that comes in pieces."""
 
@@ -204,7 +210,12 @@ class _Reply:
         async def hand_over() -> None:
             await self._send(message)
 
-        asyncio.run_coroutine_threadsafe(hand_over(), self._loop).result()
+        handing = asyncio.run_coroutine_threadsafe(hand_over(), self._loop)
+        try:
+            handing.result(timeout=TAKEN_WITHIN_SECONDS)
+        except TimeoutError:
+            handing.cancel()
+            raise ClientStalledError from None
 
 
 def _run(application: WsgiApplication, environ: Environ, reply: _Reply) -> bytes:

@@ -9,7 +9,7 @@ import pytest
 
 from workrail_site import bodies, wsgi_in_asgi
 from workrail_site.bodies import BodyTooSlowError, read_body
-from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW, WsgiInAsgi
+from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW, ClientStalledError, WsgiInAsgi
 
 
 def scope(path="/", *, method="GET", headers=(), **more):
@@ -130,6 +130,42 @@ def test_what_streams_goes_out_as_it_comes():
 
     assert [message.get("body") for message in sent[1:]] == [b"a", b"b", b""]
     assert [message.get("more_body", False) for message in sent[1:]] == [True, True, False]
+
+
+def test_an_answer_that_nobody_takes_ends_and_gives_its_thread_back(monkeypatch):
+    monkeypatch.setattr(wsgi_in_asgi, "TAKEN_WITHIN_SECONDS", 0.05)
+
+    class Stream(list):
+        streaming = True
+        closed = 0
+
+        def close(self):
+            Stream.closed += 1
+
+    bridge = WsgiInAsgi(Recorder(Stream([b"a", b"b"])), threads=1, max_body_bytes=10)
+    never, taken = asyncio.Event, []
+
+    async def stuck(message):
+        if message.get("body"):
+            await never().wait()
+
+    async def takes(message):
+        taken.append(message.get("body"))
+
+    async def whole():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def play():
+        async with asyncio.timeout(20):
+            for _ in range(3):
+                with pytest.raises(ClientStalledError):
+                    await bridge(scope(), whole, stuck)
+            await bridge(scope(), whole, takes)
+
+    asyncio.run(play())
+
+    assert taken[1:] == [b"a", b"b", b""]
+    assert Stream.closed == 4
 
 
 def test_an_answer_is_closed_when_it_was_sent():
