@@ -31,6 +31,7 @@ from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.named_requests import REQUEST_KEY, read_name
 from teams_app.engine.pages import DEFAULT_LIMIT, MAX_LIMIT, Page, PageRequest, decode_cursor, encode_cursor
 from teams_app.engine.shapes import read_shape
+from teams_app.services.unchanged import change_unchanged
 
 T = TypeVar("T")
 
@@ -128,19 +129,24 @@ def operation(
 
         @functools.wraps(handler)
         def run(view: object, request: Request, **path: str) -> HttpResponseBase:
-            _check_seen(view, described, request, path)
+            check = _check_of_seen(view, described, request, path)
             given = _arguments(described, type(view).__qualname__, request)
+
+            def act() -> object:
+                if check is None:
+                    return read(handler, view, **given, **path)
+                return change_unchanged(check=check, change=lambda: handler(view, **given, **path))
+
             name = read_name(request.headers.get(REQUEST_KEY, "")) if described.is_begun_once else ""
             if not name:
-                answer = read(handler, view, **given, **path)
-                return _answer(answer, described, type(view).__qualname__, request)
+                return _answer(act(), described, type(view).__qualname__, request)
             once = begin_once(
                 actor=actor_of(request),
                 name=name,
                 place=f"{request.method} {request.META['PATH_INFO']}?{request.META.get('QUERY_STRING', '')}",
                 body=request.data,
                 now=timezone.now(),
-                begin=lambda: msgspec.json.encode(handler(view, **given, **path)),
+                begin=lambda: msgspec.json.encode(act()),
             )
             return _answer(msgspec.Raw(once), described, type(view).__qualname__, request)
 
@@ -197,13 +203,13 @@ def holds_seen(view: object, described: Operation) -> bool:
     return _IF_MATCH not in described.headers and represented_by(view) is not None
 
 
-def _check_seen(view: object, described: Operation, request: Request, path: dict[str, str]) -> None:
-    """Before the change, and not with it: of two callers with the same tag both may come through at the same moment. What must
-    not be lost then, the service holds by a number of its own, as that of a revision.
-    """
+def _check_of_seen(
+    view: object, described: Operation, request: Request, path: dict[str, str]
+) -> Callable[[], None] | None:
+    """What is to be asked with the change: whether the thing stands as If-Match says. None where nothing is said."""
     if_match = request.headers.get(_IF_MATCH)
     if if_match is None or request.method == "GET" or _IF_MATCH in described.headers:
-        return
+        return None
     found = represented_by(view)
     if found is None:
         raise InvalidInputError("If-Match is not held at this address.", suggestion="Leave the header out.")
@@ -211,8 +217,12 @@ def _check_seen(view: object, described: Operation, request: Request, path: dict
     given: dict[str, object] = {"call": Call(actor=actor_of(request), now=timezone.now(), page=PageRequest())}
     if reading.asks_for_query:
         given["query"] = read_shape({}, reading.query)
-    value = reading.handler(reader, **given, **{name: path[name] for name in reading.path})
-    check_match(_tag(value, msgspec.json.encode(value)), if_match)
+
+    def check() -> None:
+        value = reading.handler(reader, **given, **{name: path[name] for name in reading.path})
+        check_match(_tag(value, msgspec.json.encode(value)), if_match)
+
+    return check
 
 
 def _tag(value: object, body: bytes) -> str:
