@@ -1,0 +1,261 @@
+"""Every page and every act of the Studio, as its addresses are, asked by whoever may not: the answers are of one kind each."""
+
+import re
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from teams_app.engine.actors import Role
+from teams_app.engine.ids import Prefix, to_text
+from teams_app.models import Membership, Person
+from tests.furnished import furnish
+from tests.kept_rows import rows_in_tables
+from tests.run_doors import enrol, person_text
+from tests.studio.test_page_floods import routes
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+VIEWER, OPERATOR, AUTHOR, OWNER = Role.VIEWER, Role.OPERATOR, Role.AUTHOR, Role.OWNER
+# What a page is of, by the name that `furnish` gives its row, who may look at it, and who may do what there.
+_VIEWS = {"save-view": VIEWER, "share-view": OPERATOR, "forget-view": VIEWER}
+_ROWS = {"export-rows": VIEWER, "hold-rows": OPERATOR, **_VIEWS}
+MODELS = {
+    "sessions_app/bundlejob": ("job", VIEWER, {"<>/file": VIEWER, "import": AUTHOR}),
+    "sessions_app/checkpointrequest": (
+        "checkpoint", VIEWER, {"<>/answer": OPERATOR, "<>/claim": OPERATOR, "<>/release": OPERATOR},
+    ),
+    "sessions_app/retention": ("retention", VIEWER, {"<>/remove": OWNER, "set": OWNER}),
+    "sessions_app/run": (
+        "run",
+        VIEWER,
+        {
+            **dict.fromkeys(["<>/cancel", "<>/fork", "<>/mode", "<>/note", "<>/pause", "<>/rename", "<>/resume"], OPERATOR),
+            "<>/compare": VIEWER, "<>/nodes/<>": VIEWER, "compare": VIEWER,
+            "cancel-runs": OPERATOR, "pause-runs": OPERATOR, **_ROWS,
+        },
+    ),
+    "sessions_app/worksession": (
+        "session",
+        VIEWER,
+        {
+            "<>/delete-for-good": OWNER, "<>/export": VIEWER, "<>/hold": OPERATOR, "<>/let-go": OPERATOR,
+            "<>/log": VIEWER, "<>/mode": OPERATOR, "<>/rename": OPERATOR, "defaults": VIEWER, "defaults/mode": OWNER,
+            **_ROWS,
+        },
+    ),
+    "teams_app/agentkey": ("key", VIEWER, {"<>/disconnect": VIEWER, "<>/revoke": OWNER, "issue": OWNER}),
+    "teams_app/auditentry": ("auditentry", OWNER, {"export": OWNER}),
+    "teams_app/endpoint": (
+        "endpoint", OWNER, {"add": OWNER, "<>/notices": OWNER, "<>/remove": OWNER, "<>/switch-on": OWNER},
+    ),
+    "teams_app/invitation": ("invitation", OWNER, {"<>/withdraw": OWNER}),
+    "teams_app/membership": (
+        "member",
+        VIEWER,
+        {"<>/password-link": OWNER, "<>/remove": VIEWER, "<>/role": OWNER, "invite": OWNER, "notices": VIEWER},
+    ),
+    "teams_app/noticedelivery": ("delivery", OWNER, {"<>/again": OWNER}),
+    "teams_app/personaltoken": ("token", VIEWER, {"<>/revoke": VIEWER, "issue": VIEWER}),
+    "teams_app/team": (
+        "team",
+        VIEWER,
+        {
+            **dict.fromkeys(["<>/no-webhook", "<>/rename", "<>/tokens-answer", "<>/tokens-do-not-answer"], OWNER),
+            "<>/webhook": OWNER, "found": OWNER,
+        },
+    ),
+    "traces_app/traceevent": ("traceevent", VIEWER, {"runs/<>/timeline": VIEWER}),
+    "workflows_app/alias": ("alias", VIEWER, {}),
+    "workflows_app/binding": ("binding", VIEWER, {}),
+    "workflows_app/resource": ("resource", VIEWER, {}),
+    "workflows_app/revision": ("revision", VIEWER, {"<>/publish": AUTHOR}),
+    "workflows_app/skill": ("skill", VIEWER, {}),
+    "workflows_app/teamcontract": ("teamcontract", VIEWER, {}),
+    "workflows_app/template": ("template", VIEWER, {}),
+    "workflows_app/workflow": (
+        "workflow",
+        VIEWER,
+        {
+            **dict.fromkeys(["<>/edit", "<>/fork", "<>/publish", "<>/retire", "<>/save", "import", "new"], AUTHOR),
+            "<>/compare": VIEWER, "<>/export": VIEWER, "<>/start": OPERATOR,
+        },
+    ),
+}  # fmt: skip
+# Pages of no model: who may look, and the row that the address names.
+OTHERS = {
+    **dict.fromkeys(
+        ["", "find", "health", "more", "team", "jsi18n", "password_change", "password_change/done"], (VIEWER, "")
+    ),
+    "watch/run/<>": (VIEWER, "run"),
+    "watch/team": (VIEWER, ""),
+}
+# Pages of Django's that the Studio has no use for: nobody gets anything there.
+CLOSED = {"autocomplete", "r/<>/<>"}
+# For whoever has not signed in; each has tests of its own.
+OPEN = {
+    "join/<>",
+    "live/run/<>",
+    "live/team",
+    "login",
+    "logout",
+    "password/<>",
+    "sign-on",
+    "sign-on/back",
+    "sign-on/link",
+    "theme",
+}
+# Of each model Django has these, of which the Studio has no use for the last three.
+# What its own person sees alone, and what shows nothing without another one beside it.
+ALONE = {
+    *("teams_app/personaltoken/<>/change", "teams_app/personaltoken/<>/revoke", "teams_app/personaltoken/<>/history"),
+    "sessions_app/run/<>/compare",
+}
+# Whatever the role.
+NOBODY = ("/delete", "/add")
+_DJANGO = {"": None, "<>": None, "<>/change": None, "<>/history": None, "<>/delete": OWNER, "add": OWNER}
+
+
+def pages():
+    """Every page with the least role that may look, and the row that it names."""
+    found = {name: (role, row) for name, (role, row) in OTHERS.items()}
+    for model, (row, looks, acts) in MODELS.items():
+        for page, least in {**_DJANGO, **acts}.items():
+            whole = f"{model}/{page}".rstrip("/")
+            found[whole] = (least or looks, row if "<>" in page else "")
+    return found
+
+
+ACTS = {f"{model}/{act}" for model, (_, _, acts) in MODELS.items() for act in acts}
+
+
+def address(page, *rows):
+    given = iter(rows)
+    return f"/studio/{re.sub('<>', lambda _: str(next(given)), page)}/".replace("//", "/")
+
+
+def addresses_of_studio():
+    from workrail_site.studio import studio
+
+    return {re.sub(r"<[^>]+>", "<>", route).rstrip("/") for route in routes(studio.get_urls()) if "(?P<" not in route}
+
+
+def asks(client, method, place, given=None):
+    response = getattr(client, method)(place, given or {})
+    body = b"" if response.streaming else response.content
+    if response.streaming:
+        response.close()
+    return response.status_code, response.headers.get("Location", ""), body.decode("utf-8", "replace")
+
+
+def person(desk, role):
+    client = Client()
+    client.force_login(enrol(replace(desk.owner, id=person_text(), name=f"of-role-{role.value}", role=role)))
+    return client
+
+
+@pytest.fixture
+def own(settings, redis_client):
+    settings.THROTTLE_ACTOR_PER_MINUTE = settings.THROTTLE_TEAM_PER_MINUTE = settings.THROTTLE_SIGN_IN_PER_MINUTE = 0
+    return furnish("own-person")
+
+
+def rows_for(page, row, rows):
+    if "runs/<>" in page:
+        return [to_text(Prefix.RUN, rows["run"])]
+    count = page.count("<>")
+    return [rows[row], rows.get("node")][:count] if count else []
+
+
+def test_every_address_of_the_studio_has_a_row_here():
+    """A new page or act is thought about before it is served."""
+    assert addresses_of_studio() == pages().keys() | CLOSED | OPEN
+
+
+def test_who_has_not_signed_in_is_led_to_the_sign_in_by_every_page(own):
+    gone, off = person(own.desk, OWNER), person(own.desk, AUTHOR)
+    Membership.objects.filter(person__username="of-role-owner").delete()
+    Person.objects.filter(username="of-role-author").update(is_active=False)
+    cells = 0
+    for page, (_, row) in pages().items():
+        place = address(page, *rows_for(page, row, own.rows))
+        for who, client in (("nobody", Client()), ("somebody who has left", gone), ("somebody deactivated", off)):
+            for method in ("get", "post") if who == "nobody" else ("post",) if page in ACTS else ("get",):
+                status, location, body = asks(client, method, place)
+                assert (status, location.partition("?")[0], body) == (302, "/studio/login/", ""), (who, method, place)
+                cells += 1
+    assert cells > 600
+
+
+def test_a_role_that_is_too_low_is_refused_by_every_page_and_the_one_that_is_needed_is_not(own):
+    clients = {role: person(own.desk, role) for role in Role}
+    order, cells, wrong = list(Role), 0, []
+    for page, (least, row) in pages().items():
+        place = address(page, *rows_for(page, row, own.rows))
+        closed = page.endswith(NOBODY) and page not in ACTS
+        for role in order if closed else order[: order.index(least)]:
+            for method in ("get", "post") if role is order[order.index(least) - 1] else ("post",):
+                status, location, _ = asks(clients[role], method, place)
+                # The address of a row leads on to its page, whoever asks.
+                is_led_on = location == f"{place}change/"
+                wrong += [(place, role.value, method, status, location)] if status != 403 and not is_led_on else []
+                cells += 1
+        if not closed and page not in ALONE:
+            status, location, _ = asks(clients[least], "get", place)
+            wrong += [(place, least.value, "get", status)] if status in {403, 404, 500} or "login" in location else []
+            cells += 1
+    assert not wrong, "\n".join(map(str, wrong))
+    assert cells > 300
+
+
+# Forms that name rows beside their address, each with the names of its fields.
+TICKED = {
+    "sessions_app/run/cancel-runs": "run",
+    "sessions_app/run/pause-runs": "run",
+    "sessions_app/run/export-rows": "run",
+    "sessions_app/run/hold-rows": "run",
+    "sessions_app/worksession/export-rows": "session",
+    "sessions_app/worksession/hold-rows": "session",
+}
+# Addresses that name a row in what is asked of them.
+ASKED = {
+    "sessions_app/run/compare": ("rows", "run"),
+    "find": ("q", "run"),
+    "sessions_app/run/<>/compare": ("with", "run"),
+}
+
+
+_IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|node_[a-z2-7]{26}")
+
+
+def masked(answer, *values):
+    status, location, body = answer
+    text = re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", f"{location} {body}")
+    for value in values:
+        text = text.replace(str(value), "…")
+    # Each page says the id of its own request; an address may be led on to another spelling of it.
+    return status, _IDS.sub("…", text)
+
+
+def test_a_row_of_another_team_is_answered_as_one_that_is_not_there_by_every_page(own):
+    other = furnish("their-person")
+    client = person(own.desk, OWNER)
+    before, cells = rows_in_tables(other.desk.team_id), 0
+
+    def alike(method, place, *named):
+        nonlocal cells
+        absent = {value: to_text(Prefix.RUN, uuid4()) if isinstance(value, str) else uuid4() for value in named}
+        found = masked(asks(client, method, *place(*named)), *named)
+        missed = masked(asks(client, method, *place(*absent.values())), *absent.values())
+        assert found == missed, (method, place(*named))
+        cells += 1
+
+    for page, (_, row) in pages().items():
+        if "<>" in page:
+            for method in ("get", "post"):
+                alike(method, lambda *rows, page=page: (address(page, *rows), {}), *rows_for(page, row, other.rows))
+    for page, row in TICKED.items():
+        alike("post", lambda each, page=page: (address(page), {"rows": [str(each)], "reason": "x"}), other.rows[row])
+    assert rows_in_tables(other.desk.team_id) == before
+    assert cells > 150
