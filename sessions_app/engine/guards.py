@@ -151,10 +151,11 @@ def evaded(*, program: Program, snapshot: Snapshot, target: str) -> tuple[str, .
     """The activities in which people are asked, or more than words is demanded, and which the run would get around by going
     to the target.
     """
-    asking = {activity.id for activity in program.activities if demands(activity)}
+    variables = snapshot.variables
+    passed_over = walker.left_out(program=program, position=snapshot.position, variables=variables)
+    asking = {each.id for each in program.activities if demands(each) and each.id not in passed_over}
     if not asking:
         return ()
-    variables = snapshot.variables
     here = program.activity(snapshot.position.activity)
     beginnings = {program.initial_activity}
     if snapshot.led_to:

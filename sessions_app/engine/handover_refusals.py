@@ -12,6 +12,7 @@ from sessions_app.engine.steering_refusals import (
 )
 from sessions_app.engine.ways import ways_from
 from teams_app.engine.errors import WorkrailError
+from workflows_app.engine import walker
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Program
 
@@ -146,12 +147,14 @@ def unknown_activity(program: Program, activity_id: str) -> ActivityNotFoundErro
 def leads_nowhere(program: Program, activity_id: str) -> InvalidTransitionError:
     """An activity that is left out is passed over; where no way leads on from it, nobody knows where to go."""
     activity = program.activity(activity_id)
-    targets = list(dict.fromkeys(way.target for way in ways_from(activity))) if activity else []
+    leads_to = [way.target for way in ways_from(activity) if way.target != activity_id] if activity else []
+    ends = walker.end_names(program)
+    targets = [*dict.fromkeys(target for target in leads_to if target not in ends), walker.end_name(program)]
     return InvalidTransitionError(
         f"Activity {activity_id!r} is left out of this run, by its mode or by an option that was chosen, and none of the "
         "ways out of it is open.",
-        suggestion=f"Enter one that follows it: {', '.join(targets[:20])}." if targets else "",
-        details={"leadsTo": targets[:20]},
+        suggestion=f"Enter one that follows it: {', '.join(targets[-20:])}.",
+        details={"leadsTo": targets[-20:]},
     )
 
 

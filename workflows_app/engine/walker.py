@@ -155,6 +155,11 @@ def skip(position: Position, activities: tuple[str, ...]) -> Position:
     return replace(position, skipped_activities=tuple(sorted({*position.skipped_activities, *activities})))
 
 
+def left_out(*, program: Program, position: Position, variables: Variables) -> frozenset[str]:
+    """The activities that the run passes over, by a mode or by an option that was chosen."""
+    return _Walker(program, variables, (), press_on=False).skipped(position)
+
+
 def item_at(program: Program, position: Position) -> Step | Parallel | Gate | None:
     """The pending item itself."""
     activity = program.activity(position.activity)
@@ -294,6 +299,7 @@ class _Walker:
         # The loops around the item that was just completed, and the innermost of them that an artifact decides.
         self.around: frozenset[str] = frozenset()
         self.decides = ""
+        self.begins = False
 
     def after_pending(self, position: Position) -> Walk:
         activity = self.program.activity(position.activity)
@@ -309,6 +315,7 @@ class _Walker:
 
     def enter(self, position: Position | None, activity_id: str) -> Walk:
         before = position or Position(activity=activity_id)
+        self.begins = position is None
 
         def move() -> Position:
             if position is None or not position.visits:
@@ -526,7 +533,7 @@ class _Walker:
         at = position or Position(activity=activity_id)
         while not self._ends_at(activity_id):
             activity = self._activity(activity_id)
-            if activity_id not in self._skipped(at):
+            if activity_id not in self.skipped(at):
                 return self._visited(at, activity_id)
             self._spend()
             self._note(NoteKind.SKIPPED_ACTIVITY, f"Activity {activity_id} is skipped.", item=activity_id)
@@ -558,7 +565,7 @@ class _Walker:
             complete=False,
         )
 
-    def _skipped(self, position: Position) -> frozenset[str]:
+    def skipped(self, position: Position) -> frozenset[str]:
         return frozenset(position.skipped_activities).union(*(mode.skip_activities for mode in self._active_modes()))
 
     def _target(self, activity: Activity) -> str | None:
@@ -577,7 +584,7 @@ class _Walker:
                 )
             if held:
                 return target
-        if self.by_hand:
+        if self.by_hand and not self.begins:
             # Whoever goes to an activity that is left out did not mean to end the run by it.
             self._fail(walks.no_way(activity))
         self._note(NoteKind.LEFT_ACTIVITY, walks.no_way(activity).message, item=activity.id)
