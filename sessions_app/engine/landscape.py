@@ -120,6 +120,14 @@ def waits_for_a_person(*, program: Program, snapshot: Snapshot) -> bool:
     return snapshot.work is not None or (checkpoint is not None and checkpoint.human)
 
 
+def how_to_leave(loop: Loop, failure: Failure) -> str:
+    """What takes the run on at a loop in which a person is asked, and which has no further round though its test wants one."""
+    if not failure.keys:
+        return "Show this to the author of the workflow."
+    names = ", ".join(failure.keys)
+    return f"Complete {loop.id} with context that sets {names} so that there is no further round."
+
+
 class _Survey:
     def __init__(self, program: Program, snapshot: Snapshot, activity: Activity) -> None:
         self.program = program

@@ -38,6 +38,7 @@ from sessions_app.engine.steering_refusals import (
     StepNotFoundError,
     TargetActivityNotFoundError,
 )
+from sessions_app.engine.submissions import NOTHING, Submission
 from sessions_app.engine.ways import Exit
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import walker, walks
@@ -135,8 +136,8 @@ class _Hand:
         outputs.check_text(action.submission.notes, name="notes")
         step_id = action.step_id
         loop = self.land.loop
-        if loop is not None and step_id == loop.id and self.land.may_leave_loop:
-            return self._written(self._moved(walker.leave_loop, loop_id=step_id), gaps=self._exhausted())
+        if loop is not None and step_id == loop.id and (self.land.may_leave_loop or self.land.turn_failure is not None):
+            return self._leave(loop, action.submission)
         item = self._open_step(step_id)
         position = walker.point_at(program=self.program, position=self.snapshot.position, item_id=item.id)
         if position is None:
@@ -144,6 +145,22 @@ class _Hand:
         snapshot = replace(self.snapshot, position=position)
         refuse_hopeless(snapshot)
         return self._acknowledged(snapshot, Acknowledgement(submission=action.submission))
+
+    def _leave(self, loop: Loop, submission: Submission) -> Decision:
+        """A loop in which a person is asked is left by what its own test reads, so what the agent has found out counts first."""
+        if submission.context:
+            self.variables = outputs.merge_context(self.variables, submission.context)
+            settling.refuse_overwritten(self.snapshot, self.variables)
+            self.land = landscape.surveyed(
+                program=self.program, snapshot=replace(self.snapshot, variables=self.variables)
+            )
+        if self.land.may_leave_loop:
+            walk = self._moved(walker.leave_loop, loop_id=loop.id)
+            return self._written(walk, gaps=self._exhausted(), submission=submission)
+        walk = self._moved(walker.begin_round, loop_id=loop.id)
+        if walk.failure is not None:
+            raise _loop_refusal(loop, walk.failure, may_leave=False)
+        return self._written(walk, submission=submission)
 
     def _acknowledged(self, snapshot: Snapshot, said: Acknowledgement) -> Decision:
         steered = with_facts(said, drive=Drive.STEERED, by_person=self.command.by_person, voice=self.command.voice)
@@ -198,7 +215,7 @@ class _Hand:
         loop = self._named_loop(action.loop_id)
         failure = self.land.turn_failure
         if failure is not None and action.items is None:
-            raise _loop_refusal(loop, failure)
+            raise _loop_refusal(loop, failure, may_leave=self.land.may_leave_loop)
         if failure is None and not self.land.may_turn_loop:
             raise RoundNotCompleteError(
                 f"A round of loop {loop.id} is under way.",
@@ -212,7 +229,7 @@ class _Hand:
             raise _items_required(loop)
         walk = self._moved(walker.begin_round, loop_id=loop.id)
         if walk.failure is not None:
-            raise _loop_refusal(loop, walk.failure)
+            raise _loop_refusal(loop, walk.failure, may_leave=self.land.may_leave_loop)
         return self._written(walk)
 
     # What is at hand
@@ -270,7 +287,7 @@ class _Hand:
         known = [item.id for item in walk_items(self.land.activity.body) if isinstance(item, Loop)]
         raise LoopNotFoundError(
             f"Loop {loop_id!r} is not at hand in activity {self.land.activity.id}.",
-            suggestion=did_you_mean(loop_id, known) or _ASK,
+            suggestion=_ASK if loop_id in known else did_you_mean(loop_id, known) or _ASK,
         )
 
     # Writing it down
@@ -296,7 +313,7 @@ class _Hand:
             pointer=gap.pointer,
         )
 
-    def _written(self, walk: Walk, *, gaps: tuple[Gap, ...] = ()) -> Decision:
+    def _written(self, walk: Walk, *, gaps: tuple[Gap, ...] = (), submission: Submission = NOTHING) -> Decision:
         if walk.failure is not None:
             raise InvalidTransitionError(walk.failure.message, suggestion=failures.remedy(walk.failure))
         variables = {**self.variables, **walk.assigned}
@@ -312,13 +329,17 @@ class _Hand:
         )
         walk = endings.with_nothing_to_say(program=self.program, walk=walk, snapshot=after)
         self.journal.advance_recorded(Outcome.ADVANCED, ())
+        if submission.context:
+            self.journal.context(submission.context, source="agent_delta")
         identified = self.journal.gaps((*gaps, *map(failures.as_gap, walk.passed)))
         self.journal.trace(walk.notes)
+        handed_in = self.journal.prepare_outputs(submission)
         settled = settling.settled_after(program=self.program, before=self.snapshot, position=walk.position)
         return self.journal.decision(
             outcome=Outcome.ADVANCED,
             snapshot=self.journal.ask(self.program, replace(after, position=walk.position, settled=settled)),
             node_kind=NodeKind.STEP,
+            outputs=handed_in,
             gaps=identified,
             warnings=warned.of_gaps(identified),
         )
@@ -341,8 +362,12 @@ def _items_required(loop: Loop) -> LoopItemsRequiredError:
     )
 
 
-def _loop_refusal(loop: Loop, failure: walks.Failure) -> WorkrailError:
-    if failure.kind is FailureKind.MAX_ITERATIONS:
+def _loop_refusal(loop: Loop, failure: walks.Failure, *, may_leave: bool) -> WorkrailError:
+    spent = failure.kind is FailureKind.MAX_ITERATIONS
+    refusal = LoopExhaustedError if spent else LoopItemsRequiredError
+    if not may_leave:
+        return refusal(failure.message, suggestion=landscape.how_to_leave(loop, failure))
+    if spent:
         remedy = f"complete {loop.id}{', or turn it with the list of what is done' if loop.items else ''}"
         return LoopExhaustedError(failure.message, suggestion=f"To leave the loop, {remedy}.")
     names = ", ".join(failure.keys) or "what it lacks"

@@ -7,9 +7,13 @@ from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Steer
 from sessions_app.engine.landscape import survey
 from sessions_app.engine.steering_refusals import REFUSALS
+from sessions_app.engine.submissions import Submission
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step
+from tests.engine_play import built, do
 from tests.hand_play import ITEMS, begun, place, situation_at, steered
+from tests.walking import IS_ON, loop, when
 from workflows_app.engine import canonical
+from workflows_app.engine.program import Confirmation, ConfirmationKind, LoopKind
 
 EACH = {"id": "each", "name": "Each", "type": "forEach", "over": "tasks", "steps": [step("turn")]}
 FILES = folder(
@@ -249,3 +253,49 @@ def test_the_same_action_at_the_same_node_has_the_same_name_and_any_other_has_no
 def test_items_that_are_no_json_have_no_name():
     with pytest.raises(canonical.NotCanonicalError):
         nonce_of(node_id=place().next_node, action=AdvanceLoop(loop_id="a", items=(float("nan"),)))
+
+
+APPROVED = do("ship", confirmation=Confirmation(confirms=ConfirmationKind.HUMAN_APPROVAL), run_condition=IS_ON)
+MORE = when(var="more", equals=True)
+SPENT = {
+    "list": (loop("l", do("work"), APPROVED, kind=LoopKind.FOR_EACH, items=("list",), max_iterations=1), {"list": []}),
+    "count": (loop("l", do("work"), APPROVED, count=("count",), max_iterations=1), {"count": 1}),
+    "while": (loop("l", do("work"), APPROVED, kind=LoopKind.WHILE, condition=MORE, max_iterations=1), {"more": False}),
+}
+
+
+@pytest.mark.parametrize("kind", SPENT)
+def test_a_loop_that_asks_people_says_at_its_limit_what_leaves_it(kind):
+    spent, ends = SPENT[kind]
+    program = built(spent)
+    snapshot = begun(program, list=["one", "two"], count=2, more=True)
+    snapshot = steered(program, steered(program, snapshot, AdvanceLoop(loop_id="l")), CompleteStep(step_id="work"))
+
+    offered = situation_at(program, snapshot)["availableActions"]
+    (blocked,) = offered["blocked"]
+
+    assert (offered["required"], offered["optional"], blocked["loop"]) == ([], [], "l")
+    assert next(iter(ends)) in blocked["reason"]
+    assert refused(program, snapshot, CompleteStep(step_id="l")) == "LOOP_EXHAUSTED"
+    left = steered(program, snapshot, CompleteStep(step_id="l", submission=Submission(context=ends)))
+    assert (left.position.frames, left.variables[next(iter(ends))]) == ((), ends[next(iter(ends))])
+
+
+def test_what_is_handed_in_with_the_end_of_a_loop_is_kept():
+    endless = built(loop("l", do("work"), kind=LoopKind.WHILE, condition=MORE))
+    inside = steered(endless, begun(endless, more=True), AdvanceLoop(loop_id="l"))
+    inside = steered(endless, inside, CompleteStep(step_id="work"))
+    said = CompleteStep(step_id="l", submission=Submission(notes="Left early.", context={"why": "enough"}))
+
+    decision = decide(program=endless, snapshot=inside, command=Steer(action=said), place=place(1))
+
+    assert decision.snapshot.variables["why"] == "enough"
+    assert [output.body for output in decision.outputs] == ["Left early."]
+    assert "context_set" in [draft.kind.value for draft in decision.drafts]
+
+
+def test_a_loop_that_is_not_at_hand_is_not_suggested_once_more(program):
+    with pytest.raises(REFUSALS) as caught:
+        steered(program, out_of_loop(program), AdvanceLoop(loop_id="each"))
+
+    assert "each" not in caught.value.suggestion

@@ -217,6 +217,7 @@ def _available(program: Program, snapshot: Snapshot, land: Landscape, state: str
         ],
         "blocked": [
             *(_for_persons(land) if waits else ()),
+            *_spent_loop(land),
             *(_blocked_way(way) for way in land.ways if not way.is_open),
         ],
     }
@@ -265,6 +266,15 @@ def _loops(land: Landscape) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]
     leaves = [leave] if land.may_leave_loop else []
     # Beyond its limit a loop can only be left.
     return (turns, leaves) if turns else (leaves, [])
+
+
+def _spent_loop(land: Landscape) -> list[dict[str, Any]]:
+    """The loop that can be neither turned nor left as things stand."""
+    loop, failure = land.loop, land.turn_failure
+    if loop is None or failure is None or land.may_leave_loop:
+        return []
+    reason = f"{failure.message} {landscape.how_to_leave(loop, failure)}"
+    return [{"action": "advance_loop", "loop": loop.id, "name": loop.title or loop.id, "reason": reason}]
 
 
 def _turn(land: Landscape, loop: Loop) -> dict[str, Any]:
