@@ -39,6 +39,7 @@ _TICKET = re.compile(r"\b[A-Za-z][A-Za-z0-9]{1,15}-[0-9]{1,9}\b")
 _WORKFLOW_ID = re.compile(r"\b[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*\b")
 _BRANCH = re.compile(r"(?<![\w./:-])[\w.-]+(?:/[\w.-]+)+(?![\w/:])")
 _ID = re.compile(r"\b(?:sess|run)_[a-z2-7]{26}\b")
+_LIKE_AN_ID = re.compile(r"(?:sess|run)_[\w-]+")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
 _UNTELLABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _BRANCH_ENDS = "/-_."
@@ -419,6 +420,17 @@ def rank(matches: Iterable[Match]) -> tuple[Match, ...]:
 def is_told_by_id(matches: Iterable[Match]) -> bool:
     """The run or its session was given by its id, so there is nothing to look for."""
     return any(not {Why.RUN_ID, Why.SESSION_ID}.isdisjoint(match.why) for match in matches)
+
+
+def is_merely_recent(matches: Iterable[Match]) -> bool:
+    """Nothing that was asked for is in any of them."""
+    return all(match.tier is Tier.RECENT for match in matches)
+
+
+def id_in(text: str) -> str:
+    """The id that a query names among its words, or that is meant as one and is all of it."""
+    found = _ID.search(text) or _LIKE_AN_ID.fullmatch(text.strip())
+    return found.group() if found else ""
 
 
 def is_in_doubt(matches: Iterable[Match]) -> bool:

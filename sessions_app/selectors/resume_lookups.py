@@ -193,7 +193,7 @@ def among_all(choices: Choices, *, finds: frozenset[Finds]) -> tuple[Lookup, ...
         lookups.append(_lookup(Finds.RUNS, patterns.condition("UPPER(t.goal)"), patterns.names))
     if choices:
         words = " | ".join(f"({_note_words(words)})" for words in choices)
-        lookups.extend((_by_notes(words), _by_artifacts(words), _by_session_notes(words)))
+        lookups.extend(_by_words(what, words_of, words) for what, words_of in _WRITTEN)
     return tuple(lookup for lookup in lookups if lookup.finds in finds)
 
 
@@ -237,33 +237,27 @@ class _Patterns:
         return " OR ".join(f"({one})" for one in each)
 
 
-def _by_notes(note_words: str) -> Lookup:
+_NOTES = "o.channel = 'recap' AND to_tsvector('simple'::regconfig, COALESCE(o.body, ''))"
+# By the beginning of an artifact: more of it is not indexed.
+_ARTIFACTS = "o.channel = 'artifact' AND to_tsvector('simple'::regconfig, COALESCE(LEFT(o.body, 16384), ''))"
+_WRITTEN = (
+    (Finds.NOTES, _NOTES),
+    (Finds.NOTES, _ARTIFACTS),
+    (Finds.SESSION_NOTES, _NOTES),
+    (Finds.SESSION_NOTES, _ARTIFACTS),
+)
+
+
+def _by_words(finds: Finds, words_of: str, note_words: str) -> Lookup:
+    """In what was written in runs, or on sessions outside of any run."""
+    of_runs = finds is Finds.NOTES
+    row, run = ("o.id, o.run_id", "NOT NULL") if of_runs else ("o.session_id AS id, NULL::uuid AS run_id", "NULL")
     sql = (
-        "SELECT o.id, o.run_id, o.created_at AS at FROM sessions_app_searchedoutput o "
-        "WHERE o.team_id = %(team)s AND o.channel = 'recap' AND o.run_id IS NOT NULL "
-        "AND to_tsvector('simple'::regconfig, COALESCE(o.body, '')) @@ to_tsquery('simple'::regconfig, %(note_words)s)"
+        f"SELECT {row}, o.created_at AS at FROM sessions_app_searchedoutput o "
+        f"WHERE o.team_id = %(team)s AND o.run_id IS {run} "
+        f"AND {words_of} @@ to_tsquery('simple'::regconfig, %(note_words)s)"
     )
-    return Lookup(finds=Finds.NOTES, sql=sql, parameters={"note_words": note_words})
-
-
-def _by_artifacts(note_words: str) -> Lookup:
-    """By the beginning of an artifact: more of it is not indexed."""
-    sql = (
-        "SELECT o.id, o.run_id, o.created_at AS at FROM sessions_app_searchedoutput o "
-        "WHERE o.team_id = %(team)s AND o.channel = 'artifact' AND o.run_id IS NOT NULL "
-        "AND to_tsvector('simple'::regconfig, COALESCE(LEFT(o.body, 16384), '')) "
-        "@@ to_tsquery('simple'::regconfig, %(note_words)s)"
-    )
-    return Lookup(finds=Finds.NOTES, sql=sql, parameters={"note_words": note_words})
-
-
-def _by_session_notes(note_words: str) -> Lookup:
-    sql = (
-        "SELECT o.session_id AS id, NULL::uuid AS run_id, o.created_at AS at FROM sessions_app_searchedoutput o "
-        "WHERE o.team_id = %(team)s AND o.channel = 'recap' AND o.run_id IS NULL "
-        "AND to_tsvector('simple'::regconfig, COALESCE(o.body, '')) @@ to_tsquery('simple'::regconfig, %(note_words)s)"
-    )
-    return Lookup(finds=Finds.SESSION_NOTES, sql=sql, parameters={"note_words": note_words})
+    return Lookup(finds=finds, sql=sql, parameters={"note_words": note_words})
 
 
 def _note_words(words: Sequence[str]) -> str:

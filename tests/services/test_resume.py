@@ -248,7 +248,9 @@ def test_a_search_writes_nothing(desk, wanted):
     "text", ["%_\\", "''; drop", "a & | ! <-> :*", "'", '"', "(", "漢字 テスト", "x" * 5000, "é" * 400, "-", "_ _"]
 )
 def test_signs_in_a_query_are_letters_and_nothing_else(desk, wanted, text):
-    assert isinstance(find(desk.agent, text=text, git_branch=text, ticket=text, workflow_id=text), list)
+    assert isinstance(find(desk.agent, text=text, git_branch=text, ticket=text), list)
+    with pytest.raises(NotFoundError):
+        find(desk.agent, workflow_id=text)
 
 
 def test_a_branch_of_signs_is_found_as_it_stands_and_no_other(desk):

@@ -128,6 +128,27 @@ def test_artifacts_are_searched(desk):
     assert "matched_notes" in found[0]["whyMatched"]
 
 
+@pytest.mark.parametrize("text", ["gasket", "the chestnut spindle"])
+def test_artifacts_of_a_session_without_a_run_are_searched(desk, text):
+    begin(desk, *plain_steps(3))
+    begun = sessions.start_session(
+        actor=desk.agent, title="Notes", observations={}, now=NOW, entropy=os.urandom, speech=RAIL
+    ).value
+    artifact = {"kind": "own.finding", "where": "gasket", "more": {"deep": ["a chestnut spindle"]}}
+    sessions.bookmark_session(
+        actor=desk.agent,
+        session_token=begun["sessionToken"],
+        submission=Submission(artifacts=(artifact,)),
+        now=NOW,
+        entropy=os.urandom,
+        speech=RAIL,
+    )
+
+    found = find(desk, text=text)["sessions"]
+
+    assert [each["sessionId"] for each in found] == [begun["session"]["sessionId"]]
+
+
 def test_an_artifact_of_any_size_is_kept_and_found_by_its_beginning(desk):
     value = begin(desk, *plain_steps(3))
     words = " ".join(f"w{number}" for number in range(20_000))
@@ -156,6 +177,31 @@ def test_an_id_that_names_nothing_is_said_to(desk, name, prefix):
         find(
             desk, **{name: to_text(prefix, from_text(Prefix.NODE, "node_" + "a" * 26) or session_id(value))[:-1] + "a"}
         )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"text": "sess_" + "a" * 26},
+        {"text": f"go on with run_{'a' * 26} please"},
+        {"text": "run_nope"},
+        {"text": " sess_12-34 "},
+        {"workflow_id": "team.nowhere"},
+        {"workflow_id": "team.nowhere", "text": "zebra"},
+    ],
+)
+def test_what_is_named_and_not_there_is_not_answered_with_the_latest_runs(desk, query):
+    begin(desk, *plain_steps(2))
+
+    with pytest.raises(NotFoundError):
+        find(desk, **query)
+
+
+def test_what_is_named_and_not_there_does_not_hide_what_else_was_asked_for(desk, noted):
+    value = begin(desk, *plain_steps(2))
+
+    assert find(desk, text=f"try it, not run_{'a' * 26}")["candidates"][0]["runId"] == value["session"]["runId"]
+    assert find(desk, text="quartz capacitor", workflow_id="team.nowhere")["sessions"][0]["sessionId"] == noted
 
 
 def test_the_right_id_is_found_whatever_is_around_it(desk):

@@ -5,7 +5,16 @@ from collections.abc import Callable, Sequence
 
 from sessions_app.engine import tokens
 from sessions_app.engine.reply_facts import Candidate, NotesCandidate, ResumeFacts
-from sessions_app.engine.resume import Match, ResumeQuery, Signals, is_told_by_id, read_signals, snippet_of
+from sessions_app.engine.resume import (
+    Match,
+    ResumeQuery,
+    Signals,
+    id_in,
+    is_merely_recent,
+    is_told_by_id,
+    read_signals,
+    snippet_of,
+)
 from sessions_app.engine.tokens import NONCE_BYTES, Keyring, TokenKind
 from sessions_app.selectors.resume import MAX_COUNTED, BareSession, Resumable, Tip, find_resumable
 from sessions_app.services.store.signing_keys import current_keys
@@ -32,16 +41,24 @@ def resume_sessions(*, actor: Actor, query: ResumeQuery, entropy: Callable[[int]
 
 
 def _asked_for(query: ResumeQuery, found: Resumable) -> Sequence[Match]:
-    """An id that names nothing of the team is said to; the latest runs would not be what was asked for."""
-    given = query.run_id.strip() or query.session_id.strip()
-    if not given or is_told_by_id(found.matches):
+    """What names nothing of the team is said to; the latest runs would not be what was asked for."""
+    if is_told_by_id(found.matches):
         return found.matches
-    if found.bare:
-        return ()
-    raise NotFoundError(
-        f"Your team has no run and no session with the id {given[:64]}.",
-        suggestion="Search without ids: with the ticket, the branch, or words of what was done.",
-    )
+    by_id = query.run_id.strip() or query.session_id.strip()
+    if found.bare or not (by_id or is_merely_recent(found.matches)):
+        return () if by_id else found.matches
+    named = by_id or id_in(query.text)
+    if named:
+        raise NotFoundError(
+            f"Your team has no run and no session with the id {named[:64]}.",
+            suggestion="Search without ids: with the ticket, the branch, or words of what was done.",
+        )
+    if query.workflow_id.strip():
+        raise NotFoundError(
+            f"No run of your team is of the workflow {query.workflow_id.strip()[:64]}.",
+            suggestion="Search without it, or begin a run of it.",
+        )
+    return found.matches
 
 
 def _noted(session: BareSession, signals: Signals, keyring: Keyring, entropy: Callable[[int], bytes]) -> NotesCandidate:
