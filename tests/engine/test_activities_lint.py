@@ -180,6 +180,29 @@ def test_a_value_that_the_declared_type_never_has_is_told(kind, value, told, use
     assert [(p.code.value, p.severity.value) for p in found] == ([("bad_value", "warning")] if told else [])
 
 
+@pytest.mark.parametrize(
+    ("variable", "mode"),
+    [
+        ({"name": "on", "type": "string"}, {}),
+        ({"name": "on", "type": "number", "defaultValue": 1}, {}),
+        ({"name": "depth", "type": "number"}, {"defaults": {"depth": "deep"}}),
+        ({"name": "depth", "type": "boolean"}, {"defaults": {"depth": "true"}}),
+    ],
+)
+def test_a_mode_that_its_variables_cannot_have_is_told(variable, mode):
+    variables = [{"name": "on", "type": "boolean"}, variable] if variable["name"] != "on" else [variable]
+    mode = {"id": "m", "name": "M", "activationVariable": "on", **mode}
+    files = folder(
+        activity(steps=[step("do")]), about=workflow(variables=variables, modes=[mode], initialActivity="work")
+    )
+
+    (told,) = compiled(files).warnings
+
+    assert (told.code.value, told.file) == ("bad_value", "workflow.toon")
+    assert repr(variable["name"]) in told.message
+    assert "mode 'm'" in told.message
+
+
 def test_a_name_in_a_message_that_nobody_declares_is_told():
     asked = checkpoint("c", message="Go on with {x}, {fiels.first} and {{left}}?")
     problem = only(

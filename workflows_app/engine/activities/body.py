@@ -100,7 +100,8 @@ class _BodyReader:
     def _draft(self, shape: FolderShape, number: int) -> _Draft:
         kind = shape.choice("kind", list(StepKind), default="")
         if not kind:
-            return self._step(shape, number, inline=False)
+            # Which of the newest kinds was meant nobody knows; what that kind would not need is not missed.
+            return self._step(shape, number, inline=shape.has("kind"))
         match StepKind(kind):
             case StepKind.TECHNIQUE | StepKind.ACTION:
                 return self._step(shape, number, inline=True)
@@ -171,8 +172,9 @@ class _BodyReader:
         fragment = self._around.fragments.checkpoint(reference, home=home)
         if fragment is not None:
             return shape.over(fragment)
-        hint = shape.findings.hint(reference, self._around.fragments.checkpoint_names(home=home))
-        shape.problem(ProblemCode.UNKNOWN_REF, "ref", f"No fragment {reference[:80]!r} is known.", suggestion=hint)
+        if home or not self._around.fragments.is_kept_here(reference):
+            hint = shape.findings.hint(reference, self._around.fragments.checkpoint_names(home=home))
+            shape.problem(ProblemCode.UNKNOWN_REF, "ref", f"No fragment {reference[:80]!r} is known.", suggestion=hint)
         # The one mistake is told; that its message and options are missing follows from it.
         return shape.over({"message": reference, "options": [{"id": "unknown", "label": reference}]})
 

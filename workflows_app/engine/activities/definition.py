@@ -157,6 +157,8 @@ def _rule_texts(shape: FolderShape, key: str, fragments: FragmentIndex) -> Itera
             yield item
         elif texts is not None:
             yield from texts
+        elif isinstance(reference, str) and fragments.is_kept_here(reference):
+            continue
         elif isinstance(reference, str):
             _tell_missing(shape, f"{key}[{index}]", reference, fragments)
         else:

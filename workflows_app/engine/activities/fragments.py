@@ -36,6 +36,12 @@ class FragmentIndex:
         found = (fragments.checkpoints.get(name) for name, fragments in self._candidates(reference, home))
         return next((value for value in found if isinstance(value, dict)), None)
 
+    def is_kept_here(self, reference: str) -> bool:
+        """Whether the workflow itself has something of that name: what cannot be read of it was told where it stands."""
+        owner, colons, name = reference.rpartition("::")
+        here = not colons or owner_named(owner, self._own) == self._own
+        return here and (name in self._held.rules or name in self._held.checkpoints)
+
     def rule_names(self) -> Iterable[str]:
         return (*self._held.rules, *self._in(META).rules)
 

@@ -47,6 +47,7 @@ def lint(*, program: Program, places: LintPlaces, workflow_ids: frozenset[str]) 
     yield from _unreachable(program, places)
     yield from _undeclared(program, places)
     yield from _modes(program, places)
+    yield from value_types.mismatches_of_modes(program, places.workflow)
     known = frozenset(activity.id for activity in program.activities)
     for activity in program.activities:
         file = places.activities[activity.id]

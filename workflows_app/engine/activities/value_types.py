@@ -1,6 +1,6 @@
 """Values that a variable of the declared type never has: what is compared with it, and what is put into it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
@@ -37,9 +37,23 @@ def is_of_type(value: Any, kind: VariableType) -> bool:
 
 def mismatches(program: Program, activity: Activity, file: str) -> Iterator[WorkflowProblem]:
     """Each variable once: a comparison that never holds, or always, is hardly meant."""
+    return _mismatched(program, _uses(activity), file)
+
+
+def mismatches_of_modes(program: Program, file: str) -> Iterator[WorkflowProblem]:
+    """A mode is on while its variable is true, and gives others their values."""
+    uses = [
+        (name, value, f"mode {mode.id!r}")
+        for mode in program.modes
+        for name, value in ((mode.activation_variable, True), *sorted(mode.defaults.items()))
+    ]
+    return _mismatched(program, uses, file)
+
+
+def _mismatched(program: Program, uses: Iterable[tuple[str, Any, str]], file: str) -> Iterator[WorkflowProblem]:
     types = {variable.name: variable.type for variable in program.variables}
     told: set[tuple[str, str]] = set()
-    for name, value, user in _uses(activity):
+    for name, value, user in uses:
         kind = types.get(name)
         if kind is None or value is None or is_of_type(value, kind) or (name, user) in told:
             continue

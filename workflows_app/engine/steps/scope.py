@@ -7,7 +7,7 @@ from typing import Any
 from workflows_app.engine.canonical import canonical_bytes
 from workflows_app.engine.conditions import parse_steps_condition
 from workflows_app.engine.contracts import BUILT_IN
-from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.problems import ProblemCode, Severity
 from workflows_app.engine.program import (
     AllOf,
     Assessment,
@@ -95,7 +95,7 @@ class Build:
         """A condition in the mode of the document; its variables are remembered for the checks at the end."""
         condition, problems = parse_steps_condition(value, path=path, mode=scope.mode)
         scope.findings.take(problems)
-        if condition is not None:
+        if condition is not None and all(problem.severity is not Severity.ERROR for problem in problems):
             self.conditions.append((condition, path, scope.findings))
         return condition
 

@@ -1,0 +1,65 @@
+"""One mistake is told once: nothing that merely follows from it is told beside it."""
+
+import json
+
+import pytest
+
+from tests.activity_folders import compiled as folder_compiled
+from tests.step_documents import compiled, loop, step, workflow
+
+BROKEN = {
+    "a text": "yes",
+    "a number": 1,
+    "an unknown operator": {"var": "flag", "resembles": "x"},
+    "a list": [{"var": "flag"}],
+}
+SAYS = {"about": "Sets flag and items."}
+OK_STEP = {"kind": "action", "id": "done", "actions": []}
+
+
+def condition_places(condition):
+    return {
+        "requireConfirmation": workflow(step("one", requireConfirmation=condition), **SAYS),
+        "confirmation": workflow(
+            step("one", requireConfirmation={"kind": "human_approval", "condition": condition}), **SAYS
+        ),
+        "runCondition": workflow(step("one", runCondition=condition), step("two"), **SAYS),
+        "fragment": workflow(step("one", promptFragments=[{"id": "more", "when": condition, "text": "More."}]), **SAYS),
+        "while": workflow(loop("again", [step("one")], condition=condition), **SAYS),
+        "loop": workflow({**loop("again", [step("one")], type="for", count=2), "runCondition": condition}, **SAYS),
+    }
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_condition_that_cannot_be_read_is_the_one_problem(broken):
+    for place, document in condition_places(BROKEN[broken]).items():
+        compilation = compiled(document)
+
+        assert len(compilation.errors) == 1, (place, compilation.errors)
+        assert compilation.warnings == (), (place, compilation.warnings)
+
+
+def newest(steps=(OK_STEP,), **about):
+    activity = {"id": "one", "version": "1.0.0", "name": "One", "steps": [*steps]}
+    about = {"id": "team.new", "version": "1.0.0", "title": "New", "initialActivity": "one", **about}
+    written = {"workflow.yaml": about, "activities/01-one.yaml": activity}
+    return {path: json.dumps(value).encode() for path, value in written.items()}
+
+
+MISSHAPEN = {
+    "a rule": newest(fragments={"rules": {"calm": {"x": 1}}}, rules={"workflow": [{"ref": "calm"}]}),
+    "no rule": newest(fragments={"rules": {"calm": None}}, rules={"workflow": [{"ref": "team.new::calm"}]}),
+    "a rule of many": newest(fragments={"rules": {"calm": ["a", 5]}}, rules={"activity": [{"ref": "calm"}]}),
+    "a checkpoint": newest(
+        [{"kind": "checkpoint", "id": "asked", "ref": "sure"}], fragments={"checkpoints": {"sure": "Sure?"}}
+    ),
+    "an unknown kind": newest([{"kind": "tecnique", "id": "cut", "technique": "cut"}], techniques={}),
+    "an unknown kind without an id": newest([{"kind": "chore", "id": "a"}, OK_STEP]),
+}
+
+
+@pytest.mark.parametrize("what", MISSHAPEN)
+def test_what_is_misshapen_is_the_one_error(what):
+    (problem,) = folder_compiled(MISSHAPEN[what]).errors
+
+    assert problem.suggestion != "Did you mean 'calm'?"
