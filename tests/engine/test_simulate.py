@@ -2,12 +2,14 @@
 
 import pytest
 
+from teams_app.engine.errors import InvalidInputError
 from tests.activity_folders import activity as activity_document, checkpoint, folder, program_of, step
 from tests.engine_play import activities, asking, built, do
 from tests.flood_play import Work, allowed
 from tests.walking import CONTRACT, IS_ON, activity, loop, to
 from workflows_app.engine.program import Effect, LoopKind, Option, Variable, VariableType
 from workflows_app.engine.simulate import SimulatedOutcome, simulate, wrong_answers
+from workflows_app.engine.trial import check_answers
 from workflows_app.engine.walks import FailureKind
 
 
@@ -123,13 +125,27 @@ ASKING = folder(
         ({"draft": {"contxt": {}}}, ("'contxt'", "'context'")),
         ({"draft": {"context": []}}, ("an object of variables",)),
         ({"each": {}}, ("'each'",)),
+        ({"draft": "done"}, ("an object",)),
+        ({"draft": {"context": 5}}, ("an object of variables",)),
+        ({"draft": {"artifacts": 5}}, ("a list",)),
+        ({"draft": {"artifacts": ["done"]}}, ("an object",)),
+        ({"agreed": {"option": 5}}, ("the id of an option",)),
+        ({"plam@0::draft": {}}, ("'plam'", "'plan'")),
+        ({"plan@0/eech@1::inner": {}}, ("'eech'", "'each'")),
+        ({"plan@0/each@1::inner": {"context": {"x": 1}}}, ()),
     ],
 )
-def test_answers_that_the_workflow_does_not_have_are_told(answers, said):
-    wrong = wrong_answers(program=program_of(ASKING), answers=answers)
+def test_answers_that_the_workflow_does_not_have_are_told_and_refused(answers, said):
+    program = program_of(ASKING)
+    wrong = wrong_answers(program=program, answers=answers)
 
     assert len(wrong) == (1 if said else 0)
     assert all(part in wrong[0] for part in said)
+    if not said:
+        check_answers(program=program, answers=answers)
+        return
+    with pytest.raises(InvalidInputError):
+        check_answers(program=program, answers=answers)
 
 
 def test_a_long_walk_with_many_variables_costs_in_proportion():

@@ -71,27 +71,50 @@ def simulate(
     return Simulation(outcome=outcome, path=tuple(path), variables=context, failure=walk.failure)
 
 
-def wrong_answers(*, program: Program, answers: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """What the answers say that the workflow does not have: items, options, or words that are no part of an answer."""
-    options = _options(program)
-    return tuple(said for key, answer in answers.items() for said in _wrong_answer(key, answer, options))
+def wrong_answers(*, program: Program, answers: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the answers say that the workflow does not have: items, rounds, options, or words that are no part of an answer."""
+    options, rounds = _options(program), _rounds(program)
+    return tuple(
+        said
+        for key, answer in answers.items()
+        for said in (*_wrong_rounds(key, rounds), *_wrong_answer(key, answer, options))
+    )
 
 
-def _wrong_answer(key: str, answer: Mapping[str, Any], options: Mapping[str, frozenset[str] | None]) -> Iterator[str]:
+def _wrong_rounds(key: str, rounds: frozenset[str]) -> Iterator[str]:
+    around = key.rpartition("::")[0]
+    for name in (part.rpartition("@")[0] for part in around.split("/") if around):
+        if name not in rounds:
+            yield f"{key}: no activity or loop is called {name!r}. {did_you_mean(name, rounds)}".strip()
+
+
+def _wrong_answer(key: str, answer: Any, options: Mapping[str, frozenset[str] | None]) -> Iterator[str]:
     item = key.rpartition("::")[2]
     if item not in options:
         yield f"No step or checkpoint is called {item!r}. {did_you_mean(item, options)}".strip()
+        return
+    if not isinstance(answer, Mapping):
+        yield f'{key}: an answer is an object, as {{"option": "…"}} or {{"context": {{…}}}}.'
         return
     for word in sorted(answer.keys() - _ANSWER.keys()):
         yield f"{key}: {word!r} is no part of an answer. {did_you_mean(word, _ANSWER)}"
     for word, wanted in _ANSWER.items():
         if word in answer and not isinstance(answer[word], wanted):
             yield f"{key}: {word!r} is {_ANSWER_WORDS[word]}."
+    artifacts = answer.get("artifacts")
+    if isinstance(artifacts, list) and not all(isinstance(each, Mapping) for each in artifacts):
+        yield f"{key}: each of 'artifacts' is an object."
     known, chosen = options[item], answer.get("option")
     if known is None and chosen is not None:
         yield f"{key}: a step is not answered with an option; only checkpoints are."
     elif known is not None and isinstance(chosen, str) and chosen not in known:
         yield f"{key}: the checkpoint has no option {chosen!r}. {did_you_mean(chosen, known)}"
+
+
+def _rounds(program: Program) -> frozenset[str]:
+    """What a key may name around its item."""
+    loops = {item.id for activity in program.activities for item in walk_items(activity.body) if isinstance(item, Loop)}
+    return frozenset({*loops, *(activity.id for activity in program.activities)})
 
 
 def _options(program: Program) -> dict[str, frozenset[str] | None]:

@@ -6,10 +6,10 @@ from typing import Any
 
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import conditions
-from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Checkpoint, Condition, Gate, Loop, Program, walk_items
+from workflows_app.engine.simulate import wrong_answers
 
-_PARTS = frozenset({"context", "artifacts", "option"})
+_MOST_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,33 +44,10 @@ def deciding_variables(program: Program) -> tuple[str, ...]:
 
 
 def check_answers(*, program: Program, answers: Mapping[str, Any]) -> None:
-    """Refuses an answer that the workflow does not have: another item, another option, another part."""
-    items = {item.id for activity in program.activities for item in walk_items(activity.body)}
-    options = {each.item_id: {option for option, _ in each.options} for each in questions_of(program)}
-    for key, answer in answers.items():
-        item_id = key.rpartition("::")[2]
-        if item_id not in items:
-            raise _unknown(f"The workflow has no step or question {key!r}.", item_id, items)
-        if not isinstance(answer, Mapping):
-            raise InvalidInputError(
-                f"The answer for {key!r} is no object.", suggestion='Write {"option": "…"} or {"context": {…}}.'
-            )
-        for part in answer:
-            if part not in _PARTS:
-                raise _unknown(f"An answer has no part {part!r}.", str(part), _PARTS)
-        _check_option(key, answer.get("option"), options.get(item_id))
-
-
-def _check_option(key: str, chosen: object, options: set[str] | None) -> None:
-    if chosen is None or (options is not None and chosen in options):
-        return
-    if options is None:
-        raise InvalidInputError(f"{key!r} is no question, so it has no option {chosen!r}.", suggestion="Leave it out.")
-    raise _unknown(f"The question {key!r} has no option {chosen!r}.", str(chosen), options)
-
-
-def _unknown(message: str, word: str, known: set[str] | frozenset[str]) -> InvalidInputError:
-    return InvalidInputError(message, suggestion=did_you_mean(word, known) or "Leave it out.")
+    """Refuses answers that the workflow does not have: another item, round, option or part."""
+    wrong = wrong_answers(program=program, answers=answers)
+    if wrong:
+        raise InvalidInputError(" ".join(wrong[:_MOST_TOLD]), suggestion="Correct these answers, or leave them out.")
 
 
 def _gates(activity: Activity) -> Iterator[tuple[Gate, Checkpoint]]:
@@ -93,4 +70,6 @@ def _conditions(program: Program) -> Iterator[Condition]:
             if isinstance(item, Loop):
                 yield from (each for each in (item.condition, item.break_condition) if each is not None)
         yield from (each.condition for each in activity.checkpoints if each.condition is not None)
-        yield from (each.condition for each in activity.transitions if each.condition is not None)
+        branches = (branch for decision in activity.decisions for branch in decision.branches)
+        ways = (*branches, *activity.transitions)
+        yield from (each.condition for each in ways if each.condition is not None)
