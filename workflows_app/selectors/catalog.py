@@ -5,24 +5,29 @@ from teams_app.engine.pages import MAX_LIMIT, PageRequest
 from workflows_app.engine.program import Program, WorkflowKind
 from workflows_app.engine.values import WorkflowState, WorkflowValue
 from workflows_app.selectors.programs import load_program
-from workflows_app.selectors.workflows import WorkflowFilters, find_published, list_workflows
+from workflows_app.selectors.workflows import WorkflowFilters, count_workflows, find_published, list_workflows
 
 # So many at most are told of in one guide.
 MAX_WORKFLOWS = 200
+_PUBLISHED = WorkflowFilters(kind=WorkflowKind.WORKFLOW, state=WorkflowState.PUBLISHED)
 
 
 def list_published(*, actor: Actor) -> tuple[WorkflowValue, ...]:
-    """The published workflows, routines left out, in the order of their ids."""
-    filters = WorkflowFilters(kind=WorkflowKind.WORKFLOW, state=WorkflowState.PUBLISHED)
+    """The published workflows, routines left out, in the order of their ids, as far as they are told of."""
     found: list[WorkflowValue] = []
     after: str | None = None
     while len(found) < MAX_WORKFLOWS:
-        page = list_workflows(actor=actor, filters=filters, page=PageRequest(after=after, limit=MAX_LIMIT))
+        page = list_workflows(actor=actor, filters=_PUBLISHED, page=PageRequest(after=after, limit=MAX_LIMIT))
         found.extend(page.items)
         after = page.next_position
         if after is None:
             break
     return tuple(found[:MAX_WORKFLOWS])
+
+
+def count_published(*, actor: Actor, without: str = "") -> int:
+    """All of them, however many are told of, save the one that is left out."""
+    return count_workflows(actor=actor, filters=_PUBLISHED, without=without)
 
 
 def read_published(*, actor: Actor, workflow_id: str, beside: str = "") -> Program:

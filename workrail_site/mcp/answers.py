@@ -23,6 +23,7 @@ PAGE_BYTES = 32 * 1024
 _TAIL_CHARACTERS = 4_000
 TRUNCATED = "_truncated"
 REDACTED = "_redacted"
+OMITTED = "_omitted"
 _ASK_FOR_LESS = "Ask for less at once: a page, a part, or one of several."
 _CUT = "\n\n[TRUNCATED: the middle of this reply was left out, because clients refuse longer ones]\n\n"
 _JSON_LEFT_OUT = (
@@ -51,6 +52,13 @@ class ToolReply:
             return self
         text = f"{self.text}\n\n[REDACTED: {', '.join(hidden)} held what looks like a secret; it is kept as [redacted]]"
         return replace(self, text=text, value={**self.value, REDACTED: list(hidden)}, data=b"")
+
+    def omitting(self, count: int) -> "ToolReply":
+        """With a word in both forms on how many entries of a list it does not tell of."""
+        if count <= 0:
+            return self
+        text = f"{self.text}\n\n[OMITTED: {count} more, each of which is known by its id all the same]"
+        return replace(self, text=text, value={**self.value, OMITTED: count}, data=b"")
 
 
 def result_of(reply: ToolReply, *, text_only: bool, written: bool = False) -> dict[str, Any]:

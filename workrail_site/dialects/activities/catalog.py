@@ -1,6 +1,7 @@
 """What needs no session: the way in, the workflows, and whether the server answers."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from teams_app.engine.actors import Actor
@@ -8,7 +9,7 @@ from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.references import META, find_resource
 from workflows_app.engine.program import Program
 from workflows_app.engine.values import WorkflowValue
-from workflows_app.selectors.catalog import list_published, read_published
+from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workrail_site.dialects.activities.resources import body_of
 
 VERSION = "1"
@@ -19,6 +20,11 @@ _began = time.monotonic()
 def choices(actor: Actor) -> tuple[WorkflowValue, ...]:
     """What a user's goal can be matched with. `meta` serves all of them and is the goal of nobody."""
     return tuple(each for each in list_published(actor=actor) if each.workflow_id != META)
+
+
+def left_out(actor: Actor, told: Sequence[WorkflowValue]) -> int:
+    """How many more there are to choose from than are told of."""
+    return count_published(actor=actor, without=META) - len(told)
 
 
 def universal(actor: Actor, *, beside: str = "") -> Program | None:
@@ -42,6 +48,6 @@ def health(actor: Actor, *, server: str) -> dict[str, Any]:
         "status": "healthy",
         "server": server,
         "version": VERSION,
-        "workflows_available": len(choices(actor)),
+        "workflows_available": count_published(actor=actor, without=META),
         "uptime_seconds": int(time.monotonic() - _began),
     }

@@ -12,9 +12,9 @@ def told(value: Mapping[str, Any], *, meta: Mapping[str, Any] | None = None) -> 
     return ToolReply(text=json_text(value), value=dict(value), meta=meta or {})
 
 
-def listed(key: str, items: Sequence[Any]) -> ToolReply:
+def listed(key: str, items: Sequence[Any], *, omitted: int = 0) -> ToolReply:
     """The text is the bare list; structured content must be an object, so there it stands under a name."""
-    return ToolReply(text=json_text(items), value={key: list(items)})
+    return ToolReply(text=json_text(items), value={key: list(items)}).omitting(omitted)
 
 
 def tokened(value: Mapping[str, Any], *, token: str, warnings: Sequence[str] = ()) -> ToolReply:

@@ -13,19 +13,20 @@ from workflows_app.engine.problems import WorkflowProblem, did_you_mean
 from workflows_app.engine.program import Program, Step
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.engine.values import WorkflowValue
-from workflows_app.selectors.catalog import list_published, read_published
+from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workflows_app.services.workflows import validate_source
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.lookup import declared, parameters as given
 from workrail_site.dialects.lookup.faults import fault_of
 from workrail_site.dialects.lookup.sessions import check_session
 from workrail_site.dialects.offers.reading import read_skill
-from workrail_site.mcp.answers import MAX_REPLY_BYTES, ToolReply
+from workrail_site.mcp.answers import MAX_REPLY_BYTES, OMITTED, ToolReply
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
-_DESCRIPTION_BYTES = 300
+# What a list keeps of each description, and of all of them together.
+_DESCRIPTION_BYTES, _DESCRIPTIONS_BYTES = 300, 24_000
 _NO_CATEGORY = "default"
 _ADJUST = "Change the output so that it does what the step asks for, then validate it again."
 
@@ -40,7 +41,11 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
     def workflow_list(self, *, session_id: given.SessionId = None) -> ToolReply:
         """Lists all available workflows"""
         check_session(session_id)
-        return _told({"workflows": [_summary(each) for each in list_published(actor=acting())]})
+        actor = acting()
+        found = list_published(actor=actor)
+        value: dict[str, Any] = {"workflows": [_summary(each, len(found)) for each in found]}
+        omitted = count_published(actor=actor) - len(found)
+        return _told(value | {OMITTED: omitted} if omitted > 0 else value)
 
     @hinted(Hints(title="Read a workflow", read_only=True, idempotent=True, bounds=True, declares=declared.GET))
     def workflow_get(
@@ -165,11 +170,12 @@ def _with_skill(told: dict[str, Any], item: lookup.Work | None, workflow_id: str
     return {**told, "guidance": {**guidance, "prompt": f"{guidance['prompt']}\n\n{read}"}}
 
 
-def _summary(workflow: WorkflowValue) -> dict[str, Any]:
+def _summary(workflow: WorkflowValue, count: int) -> dict[str, Any]:
+    room = min(_DESCRIPTION_BYTES, _DESCRIPTIONS_BYTES // count)
     return {
         "id": workflow.workflow_id,
         "name": workflow.title,
-        "description": fit_bytes(workflow.description, max_bytes=_DESCRIPTION_BYTES),
+        "description": fit_bytes(workflow.description, max_bytes=room),
         "category": workflow.tags[0] if workflow.tags else _NO_CATEGORY,
         "version": workflow.version,
     }

@@ -10,30 +10,32 @@ from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Family, Program
 from workflows_app.engine.walker import TERMINAL_TARGETS
-from workflows_app.selectors.catalog import list_published, read_published
+from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workrail_site.dialects.navigation.printing import is_long, listed, told
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
 
 SERVER = "workrail-navigation"
 VERSION = "1"
-_DESCRIPTION_BYTES = 300
+# What a list keeps of each description, and of all of them together.
+_DESCRIPTION_BYTES, _DESCRIPTIONS_BYTES = 300, 24_000
 _began = time.monotonic()
 
 
 def workflows() -> ToolReply:
-    return listed(
-        "workflows",
-        [
-            {
-                "id": each.workflow_id,
-                "title": each.title,
-                "version": each.version,
-                "description": fit_bytes(each.description, max_bytes=_DESCRIPTION_BYTES),
-            }
-            for each in list_published(actor=acting())
-        ],
-    )
+    actor = acting()
+    found = list_published(actor=actor)
+    room = min(_DESCRIPTION_BYTES, _DESCRIPTIONS_BYTES // max(1, len(found)))
+    entries = [
+        {
+            "id": each.workflow_id,
+            "title": each.title,
+            "version": each.version,
+            "description": fit_bytes(each.description, max_bytes=room),
+        }
+        for each in found
+    ]
+    return listed("workflows", entries, omitted=count_published(actor=actor) - len(found))
 
 
 def workflow(workflow_id: str) -> ToolReply:
@@ -77,13 +79,12 @@ def transition(workflow_id: str, from_activity: str, to_activity: str) -> ToolRe
 
 
 def health() -> ToolReply:
-    count = len(list_published(actor=acting()))
     return told(
         {
             "status": "healthy",
             "server": SERVER,
             "version": VERSION,
-            "workflows_available": count,
+            "workflows_available": count_published(actor=acting()),
             "uptime_seconds": int(time.monotonic() - _began),
         }
     )

@@ -6,7 +6,7 @@ from typing import Any
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.references import META, find_skill, resource_keys, wanted_keys
 from workflows_app.engine.program import Attachment, Program
-from workflows_app.selectors.catalog import list_published, read_published
+from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.navigation.definitions import guides
 from workrail_site.dialects.navigation.printing import listed, told
@@ -148,17 +148,16 @@ def _place(item: Attachment) -> dict[str, Any]:
 
 def discover() -> ToolReply:
     actor = acting()
+    published = list_published(actor=actor)
     programs = {program.id: program for program in guides()}
     meta = programs.get(META)
     found: dict[str, Any] = {
         "activities": {"tool": "get_activities", "count": sum(len(each.activities) for each in programs.values())},
         "universal_skills": [_capability(skill) for skill in _own_skills(meta)] if meta else [],
-        "workflows": [
-            {"id": each.workflow_id, "title": each.title, "version": each.version}
-            for each in list_published(actor=actor)
-        ],
+        "workflows": [{"id": each.workflow_id, "title": each.title, "version": each.version} for each in published],
     }
-    return told(found | {program.id: _held(program) for program in programs.values()})
+    told_of = told(found | {program.id: _held(program) for program in programs.values()})
+    return told_of.omitting(count_published(actor=actor) - len(published))
 
 
 def _held(program: Program) -> dict[str, Any]:

@@ -12,9 +12,9 @@ def told(value: Mapping[str, Any]) -> ToolReply:
     return ToolReply(text=_text(value), value=dict(value))
 
 
-def listed(key: str, items: Sequence[Any]) -> ToolReply:
+def listed(key: str, items: Sequence[Any], *, omitted: int = 0) -> ToolReply:
     """The text is the bare list; structured content must be an object, so there it stands under a name."""
-    return ToolReply(text=_text(items), value={key: list(items)})
+    return ToolReply(text=_text(items), value={key: list(items)}).omitting(omitted)
 
 
 def is_long(reply: ToolReply) -> bool:

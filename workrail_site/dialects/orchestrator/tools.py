@@ -13,7 +13,7 @@ from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
 from workrail_site.dialects.activities.asking import HandedOverAsking
 from workrail_site.dialects.activities.beginning import refuse_two_tokens, started
-from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
+from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health, left_out
 from workrail_site.dialects.activities.definitions import whole_activity
 from workrail_site.dialects.activities.entering import entered, move_to
 from workrail_site.dialects.activities.printing import answered, headed, listed, tokened, told
@@ -57,13 +57,13 @@ class OrchestratorTools(MCPToolset):  # type: ignore[misc]  # the library has no
     @hinted(Hints(title="List workflows", read_only=True, idempotent=True))
     def list_workflows(self) -> ToolReply:
         """Lists the workflows that can be started, with tags to match the user's goal against."""
-        return listed(
-            "workflows",
-            [
-                {"id": each.workflow_id, "title": each.title, "version": each.version, "tags": list(each.tags)}
-                for each in choices(acting())
-            ],
-        )
+        actor = acting()
+        found = choices(actor)
+        entries = [
+            {"id": each.workflow_id, "title": each.title, "version": each.version, "tags": list(each.tags)}
+            for each in found
+        ]
+        return listed("workflows", entries, omitted=left_out(actor, found))
 
     @hinted(Hints(title="Check the server", read_only=True, idempotent=True))
     def health_check(self) -> ToolReply:

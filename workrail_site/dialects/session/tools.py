@@ -12,7 +12,7 @@ from workrail_site.dialects.activities import parameters as handing
 from workrail_site.dialects.activities.answers import chosen, mode_of
 from workrail_site.dialects.activities.asking import HandedOverAsking
 from workrail_site.dialects.activities.beginning import started
-from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health
+from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, choices, health, left_out
 from workrail_site.dialects.activities.definitions import activity_of, question_json, whole_activity
 from workrail_site.dialects.activities.entering import entered, move_to
 from workrail_site.dialects.activities.printing import answered, listed, tokened, told
@@ -43,14 +43,17 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
     def discover(self) -> ToolReply:
         """The way in: what this server is, which workflows there are, and how a session goes. Call it before anything else."""
         actor = acting()
-        available = [{"id": one.workflow_id, "title": one.title, "version": one.version} for one in choices(actor)]
+        found = choices(actor)
+        available = [{"id": one.workflow_id, "title": one.title, "version": one.version} for one in found]
         said = {"server": SERVER, "version": VERSION, "available_workflows": available}
-        return told({**said, "discovery": bootstrap_text(actor)})
+        return told({**said, "discovery": bootstrap_text(actor)}).omitting(left_out(actor, found))
 
     @hinted(Hints(title="List workflows", read_only=True, idempotent=True))
     def list_workflows(self) -> ToolReply:
         """Lists the workflows that a session can be started with: id, title, version, description and tags."""
-        return listed("workflows", entries_of(choices(acting())))
+        actor = acting()
+        found = choices(actor)
+        return listed("workflows", entries_of(found), omitted=left_out(actor, found))
 
     @hinted(Hints(title="Check the server", read_only=True, idempotent=True))
     def health_check(self) -> ToolReply:
