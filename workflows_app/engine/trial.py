@@ -70,6 +70,6 @@ def _conditions(program: Program) -> Iterator[Condition]:
             if isinstance(item, Loop):
                 yield from (each for each in (item.condition, item.break_condition) if each is not None)
         yield from (each.condition for each in activity.checkpoints if each.condition is not None)
-        branches = (branch for decision in activity.decisions for branch in decision.branches)
-        ways = (*branches, *activity.transitions)
-        yield from (each.condition for each in ways if each.condition is not None)
+        for decision in activity.decisions:
+            yield from (each.condition for each in decision.branches if each.condition is not None)
+        yield from (each.condition for each in activity.transitions if each.condition is not None)
