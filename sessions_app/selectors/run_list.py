@@ -210,7 +210,7 @@ def _asked(actor: Actor, query: RunQuery, *, now: datetime, idle_after: timedelt
     if query.ticket or query.branch:
         rows = rows.filter(session_id__in=_sessions(actor, query))
     for word in query.words:
-        rows = rows.filter(pk__in=runs_with_word(actor=actor, word=word))
+        rows = rows.filter(runs_with_word(actor=actor, word=word))
     return rows
 
 

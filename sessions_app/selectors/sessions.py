@@ -111,7 +111,7 @@ def _filtered(actor: Actor, filters: SessionFilters) -> QuerySet[WorkSession]:
     if not filters.text:
         return rows
     if filters.anywhere:
-        return rows.filter(pk__in=sessions_with_words(actor=actor, text=filters.text))
+        return rows.filter(sessions_with_words(actor=actor, text=filters.text))
     return rows.filter(pk__in=sessions_with_text(actor=actor, text=filters.text))
 
 

@@ -95,3 +95,21 @@ def test_no_list_reads_more_among_20000_sessions(doors):
 @pytest.mark.slow
 def test_nor_among_100000(doors):
     assert too_much(doors, 100_000) == {}
+
+
+def test_what_a_word_finds_is_asked_for_with_one_value_however_much_it_is(doors):
+    from sessions_app.models import Run, WorkSession
+    from sessions_app.selectors.found_words import runs_with_word, sessions_with_words
+
+    value = begin_run(doors, goal="A vestibule")
+    go_on(doors.agent, value, notes="Saw a quokka.")
+    begin_run(doors, goal="Another vestibule", workflow_id="team.other")
+
+    for rows, found in (
+        (Run.objects.all(), runs_with_word(actor=doors.desk.owner, word="vestibule")),
+        (WorkSession.objects.all(), sessions_with_words(actor=doors.desk.owner, text="vestibule")),
+    ):
+        wanted = rows.filter(found)
+        assert wanted.count() == 2
+        assert len(wanted.query.sql_with_params()[1]) == 1
+    assert Run.objects.filter(runs_with_word(actor=doors.desk.owner, word="nowhere")).count() == 0
