@@ -8,6 +8,7 @@ import pytest
 from teams_app.engine.actors import Role, Scope
 from teams_app.engine.ids import Prefix, to_text
 from tests.cast import NOW, issue, member_id, team_id
+from tests.many_cases import each
 
 pytestmark = pytest.mark.django_db
 
@@ -61,6 +62,11 @@ BAD_BODIES = {
     "too deep": (b'{"name": ' + b"[" * 65 + b"]" * 65 + b"}", "too_deep"),
     "very deep": (b"[" * 100_000, "too_deep"),
 }
+
+
+@pytest.fixture(autouse=True)
+def _as_often_as_asked(settings):
+    settings.THROTTLE_ACTOR_PER_MINUTE = settings.THROTTLE_TEAM_PER_MINUTE = settings.THROTTLE_SIGN_IN_PER_MINUTE = 0
 
 
 @pytest.fixture
@@ -128,7 +134,7 @@ def anonymous(told):
     return {name: value for name, value in told.items() if name not in {"instance", "requestId"}}
 
 
-@pytest.mark.parametrize(("method", "path"), EVERYTHING)
+@each(("method", "path"), EVERYTHING)
 def test_nobody_is_let_in_nowhere(unchanged, props, as_nobody, method, path):
     response = as_nobody(method, path.format(**props), WRITES.get((method, path)))
 
@@ -136,17 +142,15 @@ def test_nobody_is_let_in_nowhere(unchanged, props, as_nobody, method, path):
     assert response["WWW-Authenticate"].startswith("Bearer")
 
 
-@pytest.mark.parametrize(("method", "path"), EVERYTHING)
-@pytest.mark.parametrize(
-    "header", ["", "Bearer", "Bearer ", "Basic YTpi", "wr_key_x", "Bearer wr_key_x", "Bearer \x7f"]
-)
+@each(("method", "path"), EVERYTHING)
+@each("header", ["", "Bearer", "Bearer ", "Basic YTpi", "wr_key_x", "Bearer wr_key_x", "Bearer \x7f"])
 def test_a_header_that_holds_no_key_of_ours_is_refused(unchanged, props, as_nobody, method, path, header):
     response = as_nobody(method, path.format(**props), WRITES.get((method, path)), Authorization=header)
 
     problem(response, 401, "UNAUTHENTICATED")
 
 
-@pytest.mark.parametrize(("method", "path"), EVERYTHING)
+@each(("method", "path"), EVERYTHING)
 def test_a_revoked_key_is_refused_everywhere(unchanged, props, as_key, method, path):
     from teams_app.models import AgentKey
 
@@ -157,7 +161,7 @@ def test_a_revoked_key_is_refused_everywhere(unchanged, props, as_key, method, p
     problem(response, 401, "KEY_REVOKED")
 
 
-@pytest.mark.parametrize(("method", "path"), EVERYTHING)
+@each(("method", "path"), EVERYTHING)
 def test_an_expired_key_is_refused_everywhere(props, house, as_key, method, path):
     from datetime import timedelta
 
@@ -168,7 +172,7 @@ def test_an_expired_key_is_refused_everywhere(props, house, as_key, method, path
     problem(response, 401, "KEY_EXPIRED")
 
 
-@pytest.mark.parametrize(("method", "path"), EVERYTHING)
+@each(("method", "path"), EVERYTHING)
 def test_a_key_without_a_fitting_scope_is_refused(props, house, as_key, method, path):
     weak = issue(house.alice.actor, scopes=frozenset({Scope.TRACES_READ}))
 
@@ -180,7 +184,7 @@ def test_a_key_without_a_fitting_scope_is_refused(props, house, as_key, method, 
         problem(response, 403, "FORBIDDEN")
 
 
-@pytest.mark.parametrize(("method", "path"), [*WRITES, ("GET", AUDIT), ("DELETE", MEMBER)])
+@each(("method", "path"), [*WRITES, ("GET", AUDIT), ("DELETE", MEMBER)])
 def test_no_key_manages_a_team_whatever_its_scopes(unchanged, props, as_key, method, path):
     response = as_key(props["text"])(method, path.format(**props), WRITES.get((method, path)))
 
@@ -191,16 +195,14 @@ def test_no_key_manages_a_team_whatever_its_scopes(unchanged, props, as_key, met
 FOR_EVERYBODY = {TEAMS, TOKENS, END}
 
 
-@pytest.mark.parametrize(
-    ("method", "path"), [write for write in WRITES if write[1] not in FOR_EVERYBODY] + [("GET", AUDIT)]
-)
+@each(("method", "path"), [write for write in WRITES if write[1] not in FOR_EVERYBODY] + [("GET", AUDIT)])
 def test_an_operator_manages_nothing(unchanged, props, house, as_person, method, path):
     response = as_person(house.bob)(method, path.format(**props), WRITES.get((method, path)))
 
     problem(response, 403, "FORBIDDEN")
 
 
-@pytest.mark.parametrize(("method", "path"), OF_A_ROW)
+@each(("method", "path"), OF_A_ROW)
 def test_a_row_of_another_team_is_the_same_as_one_that_does_not_exist(unchanged, props, house, as_person, method, path):
     charlie = as_person(house.charlie)
     body = WRITES.get((method, path))
@@ -214,10 +216,8 @@ def test_a_row_of_another_team_is_the_same_as_one_that_does_not_exist(unchanged,
     assert of_alice.headers.keys() == of_nobody.headers.keys()
 
 
-@pytest.mark.parametrize(("method", "path"), OF_A_ROW)
-@pytest.mark.parametrize(
-    "wrong", ["x", "key_", "..%2f..", "%00", "é", "0190a1b2-0000-7000-8000-000000000000", "a" * 3000]
-)
+@each(("method", "path"), OF_A_ROW)
+@each("wrong", ["x", "key_", "..%2f..", "%00", "é", "0190a1b2-0000-7000-8000-000000000000", "a" * 3000])
 def test_what_is_no_id_names_no_row(unchanged, props, house, as_person, method, path, wrong):
     given = dict.fromkeys(props, wrong)
 
@@ -226,7 +226,7 @@ def test_what_is_no_id_names_no_row(unchanged, props, house, as_person, method, 
     problem(response, 404, "NOT_FOUND")
 
 
-@pytest.mark.parametrize(("method", "path"), WRITES)
+@each(("method", "path"), WRITES)
 def test_an_unknown_field_is_refused_and_the_one_that_was_meant_is_named(
     unchanged, props, house, as_person, method, path
 ):
@@ -239,23 +239,23 @@ def test_an_unknown_field_is_refused_and_the_one_that_was_meant_is_named(
         assert told["details"]["suggestion"] == "Did you mean 'name'?"
 
 
-@pytest.mark.parametrize(("method", "path"), WRITES)
-@pytest.mark.parametrize("body", [None, [], "text", 7, True, {"name": 7, "role": 7, "scopes": 7, "username": 7}])
+@each(("method", "path"), WRITES)
+@each("body", [None, [], "text", 7, True, {"name": 7, "role": 7, "scopes": 7, "username": 7}])
 def test_a_wrong_type_is_refused(unchanged, props, house, as_person, method, path, body):
     response = as_person(house.alice)(method, path.format(**props), json.dumps(body))
 
     problem(response, 400, "VALIDATION_ERROR")
 
 
-@pytest.mark.parametrize(("method", "path"), [write for write in WRITES if WRITES[write]])
+@each(("method", "path"), [write for write in WRITES if WRITES[write]])
 def test_an_empty_body_is_refused_where_one_is_needed(unchanged, props, house, as_person, method, path):
     told = problem(as_person(house.alice)(method, path.format(**props)), 400, "VALIDATION_ERROR")
 
     assert "is missing" in told["detail"]
 
 
-@pytest.mark.parametrize(("method", "path"), WRITES)
-@pytest.mark.parametrize("kind", BAD_BODIES)
+@each(("method", "path"), WRITES)
+@each("kind", BAD_BODIES)
 def test_a_body_that_cannot_be_stored_is_refused(unchanged, props, house, as_person, method, path, kind):
     data, reason = BAD_BODIES[kind]
 
@@ -264,7 +264,7 @@ def test_a_body_that_cannot_be_stored_is_refused(unchanged, props, house, as_per
     assert told["details"]["reason"] == reason
 
 
-@pytest.mark.parametrize(("method", "path"), WRITES)
+@each(("method", "path"), WRITES)
 def test_a_body_beyond_the_limit_is_refused_before_it_is_read(
     unchanged, props, house, as_person, settings, method, path
 ):
@@ -275,8 +275,8 @@ def test_a_body_beyond_the_limit_is_refused_before_it_is_read(
     assert told["details"]["maxBytes"] == settings.MAX_BODY_BYTES
 
 
-@pytest.mark.parametrize(("method", "path"), WRITES)
-@pytest.mark.parametrize("content_type", ["text/plain", "multipart/form-data; boundary=x", "application/xml", "x"])
+@each(("method", "path"), WRITES)
+@each("content_type", ["text/plain", "multipart/form-data; boundary=x", "application/xml", "x"])
 def test_a_body_of_another_type_is_refused(unchanged, props, house, as_person, method, path, content_type):
     client = as_person(house.alice).client
 
@@ -285,15 +285,15 @@ def test_a_body_of_another_type_is_refused(unchanged, props, house, as_person, m
     problem(response, 415, "UNSUPPORTED_MEDIA_TYPE")
 
 
-@pytest.mark.parametrize("path", READS)
+@each("path", READS)
 def test_an_unknown_parameter_is_refused(props, house, as_person, path):
     told = problem(as_person(house.alice).get(path.format(**props) + "?limt=5"), 400, "VALIDATION_ERROR")
 
     assert "'limt'" in told["detail"]
 
 
-@pytest.mark.parametrize("path", LISTS)
-@pytest.mark.parametrize(
+@each("path", LISTS)
+@each(
     "query",
     [
         "limit=0",
@@ -314,7 +314,7 @@ def test_a_bad_page_is_refused(props, house, as_person, path, query):
     problem(response, 400, "VALIDATION_ERROR")
 
 
-@pytest.mark.parametrize("query", ["action=%00", "target=a%00b", "actor=" + "x" * 200, "action=%ed%a0%80"])
+@each("query", ["action=%00", "target=a%00b", "actor=" + "x" * 200, "action=%ed%a0%80"])
 def test_a_search_that_cannot_be_asked_is_refused_or_finds_nothing(props, house, as_person, query):
     response = as_person(house.alice).get(f"{AUDIT}?{query}")
 
@@ -324,11 +324,11 @@ def test_a_search_that_cannot_be_asked_is_refused_or_finds_nothing(props, house,
         problem(response, 400, "VALIDATION_ERROR")
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [path for path in READS if path != WHOAMI] + [REVOKE, WHOAMI],
 )
-@pytest.mark.parametrize("method", ["PUT", "TRACE", "OPTIONS", "BREW"])
+@each("method", ["PUT", "TRACE", "OPTIONS", "BREW"])
 def test_a_method_that_is_not_served_is_refused(unchanged, props, house, as_person, method, path):
     response = as_person(house.alice)(method, path.format(**props), {})
 
@@ -336,7 +336,7 @@ def test_a_method_that_is_not_served_is_refused(unchanged, props, house, as_pers
     assert method not in response["Allow"].split(", ")
 
 
-@pytest.mark.parametrize("path", ["/api/v1/nothing", "/api/v1/", "/api/v2/keys", "/api/v1/keys/", "/api/"])
+@each("path", ["/api/v1/nothing", "/api/v1/", "/api/v2/keys", "/api/v1/keys/", "/api/"])
 def test_an_address_where_nothing_lives_answers_in_the_same_form(db, as_nobody, path):
     problem(as_nobody.get(path), 404, "NOT_FOUND")
 
