@@ -6,15 +6,20 @@ import redis
 pytest_plugins = ("tests.cast",)
 
 
-@pytest.fixture
-def redis_client():
-    """The Redis of this process, empty before and after: throttles and caches of one test must not meet another's."""
+@pytest.fixture(scope="session")
+def redis_of_process():
     from django.conf import settings
 
     with redis.Redis.from_url(settings.REDIS_URL) as client:
-        client.flushdb()
         yield client
-        client.flushdb()
+
+
+@pytest.fixture
+def redis_client(redis_of_process):
+    """The Redis of this process, empty before and after: throttles and caches of one test must not meet another's."""
+    redis_of_process.flushdb()
+    yield redis_of_process
+    redis_of_process.flushdb()
 
 
 @pytest.fixture(autouse=True)
