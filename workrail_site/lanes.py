@@ -8,6 +8,7 @@ one process share one processor, so a party that floods beside another rests bet
 import asyncio
 import contextlib
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from contextvars import copy_context
@@ -76,14 +77,14 @@ class ThreadLanes:
         Raises RateLimitedError when too much of this party waits, and ServiceUnavailableError when too much of all does.
         """
         loop = asyncio.get_running_loop()
-        self._note(party, loop.time())
+        self._note(party, time.monotonic())
         if self._free and not self._queues and self._running.get(party, 0) < self._share():
             self._take(party)
         else:
             await self._wait_for_turn(party)
         done: asyncio.Future[T] = loop.create_future()
         context, thread = copy_context(), self._idle.pop() if self._idle else self._new_thread()
-        thread.began_at = loop.time()
+        thread.began_at = time.monotonic()
 
         def job() -> None:
             result: T | None = None
@@ -167,18 +168,17 @@ class ThreadLanes:
 
     def _rest(self, party: str, began: float) -> None:
         """Whoever lets more wait than there are threads is a flood; where nobody else is there it holds up nobody."""
-        loop = asyncio.get_running_loop()
-        now = loop.time()
+        now = time.monotonic()
         if now >= self._contested_until or len(self._queues.get(party, ())) <= self._threads:
             return
         seconds = min((now - began) * RESTS_FOR, LONGEST_REST_SECONDS)
         if not seconds:
             return
         self._resting[party] = now + seconds
-        loop.call_later(seconds, self._wake, party)
+        asyncio.get_running_loop().call_later(seconds, self._wake, party)
 
     def _wake(self, party: str) -> None:
-        if asyncio.get_running_loop().time() >= self._resting.get(party, 0.0):
+        if time.monotonic() >= self._resting.get(party, 0.0):
             self._resting.pop(party, None)
         self._give_turns()
 
@@ -190,7 +190,7 @@ class ThreadLanes:
 
     def _share(self) -> int:
         """The most threads that one party holds at once."""
-        is_contested = asyncio.get_running_loop().time() < self._contested_until
+        is_contested = time.monotonic() < self._contested_until
         return max(1, self._threads // 4 if is_contested else self._threads - 1)
 
     def _take(self, party: str) -> None:
