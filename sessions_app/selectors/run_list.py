@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 
 from sessions_app.engine.checkpoints import CheckpointState
@@ -179,6 +180,20 @@ def _shown(rows: QuerySet[Any]) -> QuerySet[Any]:
     return shown
 
 
+def _asks(actor: Actor) -> Func:
+    """As `_waits`, where it is all that is wanted: from the open questions to their runs. From the runs to their questions Postgres
+    would walk through all that do not wait, since it takes those that do for evenly spread.
+    """
+    open_ones = CheckpointRequest.objects.filter(team_id=actor.team_id, state=CheckpointState.OPEN.value)
+    return Func(
+        F("pk"),
+        ArraySubquery(open_ones.values("run_id")),
+        template="%(expressions)s)",
+        arg_joiner=" = ANY(",
+        output_field=BooleanField(),
+    )
+
+
 def _waits() -> Exists:
     return Exists(CheckpointRequest.objects.filter(run_id=OuterRef("pk"), state=CheckpointState.OPEN.value))
 
@@ -197,7 +212,7 @@ def _run_row(row: Any) -> ListedRun:
 def _asked(actor: Actor, query: RunQuery, *, now: datetime, idle_after: timedelta) -> QuerySet[Run]:
     rows: QuerySet[Run] = Run.objects.filter(team_id=actor.team_id)
     if query.status is not None:
-        rows = _in_state(rows, query.status, idle=now - idle_after)
+        rows = _in_state(actor, rows, query.status, idle=now - idle_after)
     if query.workflow:
         stem = query.workflow.removesuffix("*")
         rows = rows.filter(workflow_id__startswith=stem) if stem != query.workflow else rows.filter(workflow_id=stem)
@@ -214,14 +229,14 @@ def _asked(actor: Actor, query: RunQuery, *, now: datetime, idle_after: timedelt
     return rows
 
 
-def _in_state(rows: QuerySet[Run], word: RunWord, *, idle: datetime) -> QuerySet[Run]:
+def _in_state(actor: Actor, rows: QuerySet[Run], word: RunWord, *, idle: datetime) -> QuerySet[Run]:
     """A run that waits for a person is waiting, whatever else it is."""
     going = Q(status=RunStatus.IN_PROGRESS.value)
     match word:
         case RunWord.OPEN:
             return rows.exclude(status__in=_ENDED)
         case RunWord.WAITING:
-            return rows.filter(_waits()).exclude(status__in=_ENDED)
+            return rows.filter(_asks(actor)).exclude(status__in=_ENDED)
         case RunWord.RUNNING:
             return rows.filter(going, ~_waits(), active_since(idle))
         case RunWord.IDLE:
