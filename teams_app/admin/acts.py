@@ -16,7 +16,9 @@ from teams_app.admin.pages import Act, Done, Order, Secret
 from teams_app.engine.actors import USUAL_SCOPES, Actor, Permission, Role, Scope
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import NAME_CHARACTERS, USERNAME_CHARACTERS
+from teams_app.engine.values import IssuedKey
 from teams_app.engine.webhooks import MAX_URL_CHARACTERS, NoticeKind
+from teams_app.models import AgentKey
 from teams_app.selectors import mail_wish_of
 from teams_app.services import deliveries, invitations, keys, mails, members, resets, teams, webhooks
 from teams_app.services.addresses import join_address, reset_address
@@ -190,10 +192,25 @@ def _issue(order: Order) -> Done:
         expires_at=_ending(order),
         now=order.now,
     )
+    return _shown_once(issued, f"The key {issued.key.name} was issued.")
+
+
+def _shown_once(issued: IssuedKey, message: str) -> Done:
     hint = "Copy it now: it is kept nowhere and cannot be shown again."
     secret = Secret(label="Agent key", text=issued.text, hint=hint, is_key=True)
     url = reverse("admin:teams_app_agentkey_change", args=(issued.key.id,))
-    return Done(message=f"The key {issued.key.name} was issued.", secret=secret, url=url)
+    return Done(message=message, secret=secret, url=url)
+
+
+def _rotate(order: Order) -> Done:
+    issued = keys.rotate_key(actor=order.actor, key_id=row_id_of(order), now=order.now)
+    return _shown_once(issued, f"The key {issued.key.name} was made anew. The old one ends within a day.")
+
+
+def _may_be_rotated(_actor: Actor, row: AgentKey) -> bool:
+    """As the service says it."""
+    ends = timezone.now() + keys.ROTATION_GRACE
+    return row.person_id is None and row.revoked_at is None and (row.expires_at is None or row.expires_at > ends)
 
 
 def _revoke(order: Order) -> Done:
@@ -349,6 +366,14 @@ ISSUE_KEY = Act(
     run=_issue,
     form=KeyForm,
     on_row=False,
+)
+ROTATE_KEY = Act(
+    slug="rotate",
+    label="Rotate",
+    question="A new key with the same name and rights is made and shown once. The old one goes on for a day, or until it is revoked.",
+    needs=Permission.MANAGE_TEAM,
+    run=_rotate,
+    offered=_may_be_rotated,
 )
 REVOKE_KEY = Act(
     slug="revoke",

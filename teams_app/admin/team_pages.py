@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from teams_app.admin import acts, words
 from teams_app.admin.connecting import connecting
-from teams_app.admin.pages import Act, StudioAdmin, actor_of, offers
+from teams_app.admin.pages import Act, ActLink, StudioAdmin, actor_of, offers
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Actor, Door, Permission, Role, Scope, person_id_of
 from teams_app.engine.ids import Prefix, to_text
@@ -128,7 +128,7 @@ _MOST_MEMBERS = 500
 
 class AgentKeyAdmin(StudioAdmin):
     needs = Permission.READ_TEAM
-    acts: ClassVar[tuple[Act, ...]] = (acts.ISSUE_KEY, acts.REVOKE_KEY, acts.DISCONNECT)
+    acts: ClassVar[tuple[Act, ...]] = (acts.ISSUE_KEY, acts.ROTATE_KEY, acts.REVOKE_KEY, acts.DISCONNECT)
     list_display = ("name", "prefix", "last_used_at", "expires_at", "revoked_at")
     search_fields = ("name", "prefix")
     lookups: ClassVar[Mapping[str, Reader]] = {"after": UUID, "key": UUID}
@@ -167,7 +167,7 @@ class AgentKeyAdmin(StudioAdmin):
             **self.admin_site.each_context(request),
             "title": row.name,
             "crumbs": [self.list_crumb()],
-            "acts": self.links(request, row)[:1] if row.revoked_at is None else [],
+            "acts": self._acts_of(request, row),
             "key": self._shown(request, row),
             "scopes": [words.SCOPES[Scope(scope)] for scope in row.scopes],
             "public_id": to_text(Prefix.KEY, row.pk),
@@ -183,10 +183,18 @@ class AgentKeyAdmin(StudioAdmin):
             "ended": "Revoked" if row.revoked_at else "Ended" if ended else "",
             "ends_soon": row.expires_at is not None and not ended and row.expires_at - now < timedelta(days=7),
             "days": None if row.expires_at is None else max(0, (row.expires_at - now).days),
+            "rotate": self.act_url(acts.ROTATE_KEY, row.pk) if offers(actor_of(request), acts.ROTATE_KEY, row) else "",
             "revoke": "" if ended else self._revoke_url(actor_of(request), row),
             "by_sign_on": row.person_id is not None,
             "calls": f"{reverse('admin:traces_app_traceevent_changelist')}?q={to_text(Prefix.KEY, row.pk)}",
         }
+
+    def _acts_of(self, request: HttpRequest, row: AgentKey) -> list[ActLink]:
+        """Who may revoke it as an owner, and as the one who connected it, is offered that once."""
+        found: dict[str, ActLink] = {}
+        for link in self.links(request, row) if row.revoked_at is None else ():
+            found.setdefault(link.label, link)
+        return list(found.values())
 
     def _revoke_url(self, actor: Actor, row: AgentKey) -> str:
         """An owner revokes every key; anybody else the clients that they connected."""

@@ -77,6 +77,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "token.issued": ("Made the token", "of {of}"),
     "token.revoked": ("Revoked the token", "of {of}"),
     "key.issued": ("Made the key", ""),
+    "key.rotated": ("Replaced the key", "which ends within a day"),
     "key.revoked": ("Revoked the key", ""),
     "client.connected": ("Connected the client", "its answer went to {goes_to}"),
     "client.disconnected": ("Disconnected itself:", ""),

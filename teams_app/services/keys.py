@@ -16,6 +16,7 @@ from teams_app.engine.errors import (
     KeyExpiredError,
     KeyRevokedError,
     NotFoundError,
+    PreconditionFailedError,
     UnauthenticatedError,
 )
 from teams_app.engine.ids import Prefix, from_text, to_text
@@ -30,6 +31,8 @@ from teams_app.services.row_scope import within_secret
 
 # How long another process may go on honouring a key that was just revoked in this one.
 KEY_MEMORY = timedelta(seconds=1)
+# How long the old key goes on beside the one that replaces it.
+ROTATION_GRACE = timedelta(days=1)
 _MOST_REMEMBERED = 10_000
 _LAST_USE_GRAIN = timedelta(minutes=1)
 _EXPIRIES_AT_ONCE = 500
@@ -74,6 +77,33 @@ def issue_key(
     if expires_at is not None:
         jobs.ask_to_expire_keys(at=expires_at, now=now)
     return IssuedKey(key=key_value(row), text=text)
+
+
+@transaction.atomic(durable=True)
+def rotate_key(*, actor: Actor, key_id: UUID, now: datetime) -> IssuedKey:
+    """Another key with the same name, rights and length of life. The old one goes on for `ROTATION_GRACE`, or to its end if that
+    is sooner, so that the agent loses nothing before it has the new one.
+    """
+    actor.require(Permission.MANAGE_TEAM)
+    # The row is the lock: two rotations at once take turns, and the later one finds the old key ending already.
+    old = AgentKey.objects.select_for_update(no_key=True).filter(team_id=actor.team_id, pk=key_id).first()
+    if old is None:
+        raise NotFoundError("There is no such key.", suggestion="List the keys of your team.")
+    _refuse_rotation(old, now)
+    issued = issue_key(
+        actor=actor,
+        name=old.name,
+        scopes=frozenset(Scope(scope) for scope in old.scopes),
+        expires_at=None if old.expires_at is None else now + (old.expires_at - old.created_at),
+        now=now,
+    )
+    ends = now + ROTATION_GRACE
+    if old.expires_at is None or old.expires_at > ends:
+        old.expires_at = ends
+        old.save(update_fields=["expires_at"])
+        jobs.ask_to_expire_keys(at=ends, now=now)
+    _record(actor, "key.rotated", old, now)
+    return issued
 
 
 @transaction.atomic(durable=True)
@@ -138,6 +168,18 @@ def record_expiries(*, now: datetime) -> int:
         _record(system_actor(team_id=row.team_id, door=Door.TASK), "key.expired", row, now)
     AgentKey.objects.filter(pk__in=[row.pk for row in rows]).update(expiry_recorded_at=now)
     return len(rows)
+
+
+def _refuse_rotation(row: AgentKey, now: datetime) -> None:
+    if row.person_id is not None:
+        raise PreconditionFailedError(
+            "This client was connected by signing in; it has no text to change.",
+            suggestion="Revoke it, and the client asks to be connected again.",
+        )
+    if row.revoked_at is not None or (row.expires_at is not None and row.expires_at <= now + ROTATION_GRACE):
+        raise PreconditionFailedError(
+            "This key has ended, or ends within a day.", suggestion="Make a new key and give it to the agent."
+        )
 
 
 def _check_terms(scopes: frozenset[Scope], expires_at: datetime | None, now: datetime) -> None:

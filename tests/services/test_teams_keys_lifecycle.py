@@ -11,6 +11,7 @@ from teams_app.engine.errors import (
     KeyExpiredError,
     KeyRevokedError,
     NotFoundError,
+    PreconditionFailedError,
     UnauthenticatedError,
 )
 from tests.cast import LATER, NOW, audited, issue
@@ -34,6 +35,12 @@ def revoke(actor, issued, *, now=NOW):
     from teams_app.services.keys import revoke_key
 
     return revoke_key(actor=actor, key_id=issued.key.id, now=now)
+
+
+def rotate(actor, issued, *, now=NOW):
+    from teams_app.services.keys import rotate_key
+
+    return rotate_key(actor=actor, key_id=issued.key.id, now=now)
 
 
 def test_an_issued_key_is_stored_as_a_digest_and_never_as_itself(house):
@@ -224,3 +231,42 @@ def test_the_table_itself_refuses_scopes_that_are_not_there(house, scopes):
 
     with pytest.raises(IntegrityError, match="agent_key_"), transaction.atomic():
         AgentKey.objects.update(scopes=scopes)
+
+
+def test_a_rotated_key_has_a_successor_like_it_and_a_day_left(house):
+    old = issue(
+        house.alice.actor, scopes=frozenset({Scope.RUNS_READ}), name="Claude", expires_at=NOW + timedelta(days=90)
+    )
+    later = NOW + timedelta(days=30)
+
+    new = rotate(house.alice.actor, old, now=later)
+
+    assert (new.key.name, new.key.scopes, new.key.expires_at) == ("Claude", old.key.scopes, later + timedelta(days=90))
+    assert new.text != old.text
+    assert authenticate(new.text, now=later).scopes == authenticate(old.text, now=later).scopes
+    assert authenticate(old.text, now=later + timedelta(hours=23)).name == "Claude"
+    with pytest.raises(KeyExpiredError):
+        authenticate(old.text, now=later + timedelta(hours=25))
+    assert audited(house.team) == ["key.issued", "key.issued", "key.rotated"]
+
+
+def test_a_key_without_an_end_is_rotated_into_another_without_one(house):
+    old = issue(house.alice.actor, expires_at=None)
+
+    assert rotate(house.alice.actor, old).key.expires_at is None
+    assert row(old).expires_at == NOW + timedelta(days=1)
+
+
+def test_what_has_ended_or_ends_soon_and_what_is_anothers_is_not_rotated(house):
+    ended = issue(house.alice.actor)
+    revoke(house.alice.actor, ended)
+    once = issue(house.alice.actor)
+    rotate(house.alice.actor, once)
+
+    for key in (ended, once):
+        with pytest.raises(PreconditionFailedError):
+            rotate(house.alice.actor, key)
+    with pytest.raises(NotFoundError):
+        rotate(house.charlie.actor, once)
+    with pytest.raises(ForbiddenError):
+        rotate(house.bob.actor, once)

@@ -53,6 +53,7 @@ def acts_of(house):
         f"{MEMBERS}{member}/role/": {"role": "owner"},
         f"{MEMBERS}{member}/remove/": {},
         f"{KEYS}issue/": {"name": "Claude", "scopes": ["runs:read"], "ends": "never"},
+        f"{KEYS}{key}/rotate/": {},
         f"{KEYS}{key}/revoke/": {},
     }
 
@@ -168,6 +169,8 @@ def test_every_act_of_an_owner_is_done_and_recorded_as_theirs(house, alice):
         "member.role_changed",
         "member.removed",
         "key.issued",
+        "key.issued",
+        "key.rotated",
         "key.revoked",
     ]
 
@@ -229,6 +232,19 @@ def test_a_key_is_shown_on_the_page_that_made_it_and_never_again(house, alice):
     later = text(alice.get(KEYS)) + text(alice.get(AUDIT))
     assert key not in later
     assert key[:15] in later
+
+
+def test_a_key_is_rotated_on_its_page_and_offered_so_only_while_it_goes_on(house, alice):
+    key = issue(house.alice.actor).key
+    path = f"{KEYS}{key.id}/"
+
+    assert f"{path}rotate/" in text(alice.get(f"{path}change/"))
+    shown = text(alice.post(f"{path}rotate/"))
+
+    new = re.search(r"wr_key_[a-z2-7]{40}", shown).group(0)
+    assert not new.startswith(key.prefix)
+    assert f"{path}rotate/" not in text(alice.get(f"{path}change/")) + text(alice.get(KEYS))
+    assert "ends within a day" in text(alice.get(AUDIT))
 
 
 def test_a_page_with_a_secret_is_kept_by_no_cache(house, alice):
