@@ -1,6 +1,10 @@
 """What comes next for a client that keeps its own place."""
 
+import pytest
+
+from sessions_app.engine.prompts import pending_of
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step
+from tests.engine_play import played
 from tests.step_documents import loop, program_of as program, step as work, workflow
 from workflows_app.engine.lookup import find_item, find_next, unknown_steps
 from workflows_app.engine.step_documents import issues_of, next_json, workflow_document
@@ -128,3 +132,53 @@ def test_the_output_of_a_step_is_held_against_its_rules_and_its_contract():
     assert issues_of(program=found, item=one, output=" ", context={}) == ("The output is empty.",)
     assert issues_of(program=found, item=two, output="stop", context={})
     assert issues_of(program=found, item=two, output='{"kind":"wr.loop_control","decision":"stop"}', context={}) == ()
+
+
+FAN = {
+    "id": "fan",
+    "type": "parallel",
+    "title": "Fan out",
+    "parallelDelegations": [
+        {"workflowId": "team.deep", "goal": "Look at {{kind}}", "runCondition": {"var": "deep", "equals": True}},
+        {"workflowId": "team.wide", "goal": "Look", "contextMapping": {"kind": "theirs", "at.path": "place"}},
+    ],
+    "synthesis": {"prompt": "Join what was found of {{kind}}."},
+}
+
+
+def test_what_is_handed_out_side_by_side_is_told_as_in_a_run_that_is_led():
+    found = program(workflow(FAN))
+    for context in ({"kind": "bugs", "at": {"path": ["a.py"]}}, {"kind": "bugs", "deep": True}, {}):
+        told = next_json(found, find_next(program=found, completed=[], context=context))
+        _, led = played(found, context=context)
+
+        assert told["step"]["prompt"] == pending_of(program=found, snapshot=led.snapshot).prompt
+
+
+@pytest.mark.parametrize(
+    "asked", [{"var": "risky", "equals": True}, {"kind": "human_approval", "condition": {"var": "risky"}}]
+)
+def test_a_confirmation_is_asked_for_where_its_condition_holds(asked):
+    found = program(workflow(work("one", requireConfirmation=asked)))
+
+    for context, holds in (({"risky": True}, True), ({"risky": False}, False), ({}, False)):
+        told = next_json(found, find_next(program=found, completed=[], context=context))["guidance"]
+        assert told["requiresConfirmation"] is holds
+        assert ("signed-in person" in told["prompt"]) is (holds and "kind" in asked)
+
+
+def test_the_round_is_told_and_how_many_there_are_at_most():
+    inner = loop("inner", [work("deep")], type="for", count=2, maxIterations=3)
+    found = program(workflow(work("first"), loop("outer", [work("step"), inner], type="for", count=1, maxIterations=4)))
+
+    told = {
+        key: next_json(found, find_next(program=found, completed=keys(found)[:at], context={}))["guidance"]
+        for at, key in enumerate(keys(found))
+    }
+
+    assert {key: each.get("loop") for key, each in told.items()} == {
+        "first": None,
+        "outer@0::step": {"id": "outer", "round": 1, "atMost": 4},
+        "outer@0/inner@0::deep": {"id": "inner", "round": 1, "atMost": 3},
+        "outer@0/inner@1::deep": {"id": "inner", "round": 2, "atMost": 3},
+    }

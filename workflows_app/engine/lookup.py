@@ -26,6 +26,9 @@ class Ahead:
     activity: Activity | None = None
     scope: Mapping[str, Any]
     failure: Failure | None = None
+    # The innermost loop around the item, and which of its rounds this is, from 1.
+    loop: Loop | None = None
+    round: int = 0
 
 
 def find_next(*, program: Program, completed: Sequence[str], context: Mapping[str, Any]) -> Ahead:
@@ -101,11 +104,15 @@ def _effect(program: Program, position: Position, item: Work | None, variables: 
 
 
 def _ahead(program: Program, position: Position, variables: Mapping[str, Any]) -> Ahead:
+    activity = program.activity(position.activity)
+    loops = walker.loops_at(activity, position.frames) if activity else ()
     return Ahead(
         key=position.pending,
         item=walker.item_at(program, position),
-        activity=program.activity(position.activity),
+        activity=activity,
         scope=walker.scope_at(program=program, position=position, variables=variables),
+        loop=loops[-1] if loops else None,
+        round=position.frames[-1].iteration + 1 if loops else 0,
     )
 
 

@@ -35,6 +35,7 @@ from workflows_app.engine.program import (
     Truthy,
     Validation,
 )
+from workflows_app.engine.steps.prompts import handed_out
 from workflows_app.engine.validation import MAX_NOTES_BYTES, check_notes, requirements
 
 COMPLETE = "Workflow complete."
@@ -88,7 +89,11 @@ def _rendered(program: Program, ahead: Ahead, item: Work) -> dict[str, str]:
     if isinstance(item, Gate):
         checkpoint = checkpoint_of(ahead.activity, item)
         return {"prompt": _question(checkpoint, scope)} if checkpoint else {}
-    parts = [placeholders.render(item.prompt or _description(item), variables=scope)]
+    if isinstance(item, Parallel):
+        filling = placeholders.Filling(scope)
+        parts = [handed_out(item, variables=scope, mode=program.conditions, filling=filling)]
+    else:
+        parts = [placeholders.render(item.prompt or _description(item), variables=scope)]
     if isinstance(item, Step):
         held = [f for f in item.fragments if conditions.evaluate(f.when, variables=scope, mode=program.conditions)]
         parts.extend(placeholders.render(fragment.text, variables=scope) for fragment in held)
@@ -97,25 +102,35 @@ def _rendered(program: Program, ahead: Ahead, item: Work) -> dict[str, str]:
 
 
 def _guidance(program: Program, ahead: Ahead, item: Work, step: Mapping[str, Any]) -> dict[str, Any]:
-    confirms = bool(step.get("requireConfirmation"))
+    confirms = bool(step.get("requireConfirmation")) and _is_confirmed_now(program, ahead, item)
+    loop = ahead.loop
     said = {
+        "loop": {"id": loop.id, "round": ahead.round, "atMost": loop.max_iterations} if loop else None,
         "modelHint": item.model_tier.value if isinstance(item, Step) and item.model_tier else "",
         "validationCriteria": list(expected_of(program, item)),
     }
     return {
-        "prompt": _guiding_prompt(item, step["prompt"], ahead.scope),
+        "prompt": _guiding_prompt(item, step["prompt"], ahead.scope, confirms=confirms),
         "requiresConfirmation": confirms,
         **_told(said),
     }
 
 
-def _guiding_prompt(item: Work, prompt: str, scope: Mapping[str, Any]) -> str:
+def _is_confirmed_now(program: Program, ahead: Ahead, item: Work) -> bool:
+    """A confirmation may be asked for under a condition, which the context decides as in a run."""
+    if isinstance(item, Gate) or item.confirmation is None:
+        return True
+    return conditions.evaluate(item.confirmation.condition, variables=ahead.scope, mode=program.conditions)
+
+
+def _guiding_prompt(item: Work, prompt: str, scope: Mapping[str, Any], *, confirms: bool) -> str:
     if isinstance(item, Gate):
         return prompt
     role = [f"## Agent Role\n{item.agent_role}"] if item.agent_role else []
     lines = [f"- {placeholders.render(text, variables=scope)}" for text in item.guidance]
     guided = ["## Step Guidance\n" + "\n".join(lines)] if lines else []
-    person = [_PERSON] if item.confirmation and item.confirmation.confirms is ConfirmationKind.HUMAN_APPROVAL else []
+    by_person = item.confirmation is not None and item.confirmation.confirms is ConfirmationKind.HUMAN_APPROVAL
+    person = [_PERSON] if by_person and confirms else []
     return "\n\n".join([*role, *guided, prompt, *person])
 
 
