@@ -6,7 +6,7 @@ import pytest
 
 from sessions_app.engine import failures
 from tests import logs
-from tests.activity_folders import activity, equals, folder, program_of, step, workflow
+from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.matrix_play import DIALECTS, Script
 from tests.run_cast import make_desk
@@ -42,6 +42,43 @@ def test_each_form_of_a_demand_is_read(target):
     assert failures.as_gap(unmet).severity.value == "warning"
 
 
+SETS = {"action": "set", "target": "branch"}
+KNOWN_BY = {
+    "a declaration": ({"variables": [{"name": "branch", "type": "string"}]}, {}),
+    "an action": ({}, {"exitActions": [{**SETS, "value": "x"}]}),
+    "an action without a value": ({}, {"steps": [step("do", actions=[SETS])]}),
+    "an option": (
+        {},
+        {
+            "checkpoints": [
+                checkpoint("c", options=[{"id": "y", "label": "Y", "effect": {"setVariable": {"branch": "x"}}}])
+            ]
+        },
+    ),
+    "a loop": (
+        {},
+        {"loops": [{"id": "l", "name": "L", "type": "forEach", "over": "b", "variable": "branch", "steps": []}]},
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    "target", ["branch", "branch exists", "branch.length == 0", "branch == true", "branch.at == 0"]
+)
+def test_a_name_that_is_no_variable_of_the_run_is_left_to_the_agent(target):
+    demand = {"action": "validate", "target": target, "message": "M"}
+    bare = program_of(folder(activity(entryActions=[demand], steps=[step("do")])))
+
+    assert walker.start(program=bare, variables={}).passed == ()
+    assert len(walker.start(program=bare, variables={"branch": None}).passed) == 1
+    for what, (about, more) in KNOWN_BY.items():
+        later = activity("later", **{"steps": [step("do")], **more})
+        first = activity("work", entryActions=[demand], steps=[step("do")])
+        program = program_of(folder(first, later, about=workflow(initialActivity="work", **about)))
+
+        assert len(walker.start(program=program, variables={}).passed) == 1, what
+
+
 @pytest.mark.parametrize("target", ["", "Run the tests", "a ===", "x" * 600, "a == [1]", "f(x)", "'text'"])
 def test_what_is_no_test_is_left_to_the_agent(target):
     assert demands.demanded(target) is None
@@ -72,7 +109,9 @@ def test_a_demand_that_does_not_hold_is_told_and_stops_nobody(place, dialect, de
     desk = make_desk()
     last = activity("close", steps=[step("finish")])
     first = {**PLACES[place](demand), "transitions": [{"to": "close", "isDefault": True}]}
-    about = workflow(initialActivity="work", variables=[_declared(*each) for each in knows.items()])
+    about = workflow(
+        initialActivity="work", variables=[_declared(*each) for each in {"approved": None, **knows}.items()]
+    )
     workflow_id = publish_folder(desk, folder(first, last, about=about))
     program = read_program(actor=desk.person, workflow_id=workflow_id)
 
@@ -86,7 +125,8 @@ def test_a_demand_that_does_not_hold_is_told_and_stops_nobody(place, dialect, de
 
 
 def _declared(name, value):
-    return {"name": name, "type": "boolean" if value is True else "string", "defaultValue": value}
+    default = {} if value is None else {"defaultValue": value}
+    return {"name": name, "type": "string" if isinstance(value, str) else "boolean", **default}
 
 
 def _gaps(run):

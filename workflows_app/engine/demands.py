@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from workflows_app.engine import conditions, placeholders, walks
@@ -15,10 +16,13 @@ from workflows_app.engine.program import (
     Compare,
     Condition,
     ConditionMode,
+    Loop,
     Not,
     Operator,
     Program,
+    Step,
     Truthy,
+    walk_items,
 )
 from workflows_app.engine.walks import Failure
 
@@ -34,7 +38,9 @@ _THERE = re.compile(rf"({_NAME})\s+(exists|notExists|not exists)", re.ASCII)
 def unmet(
     *, program: Program, actions: Sequence[Action], variables: Mapping[str, Any], where: str
 ) -> tuple[Failure, ...]:
-    """The demands among these actions that do not hold. One that cannot be read as a test is left to the agent."""
+    """The demands among these actions that do not hold. One that cannot be read as a test is left to the agent, and so is
+    one of names that the workflow neither declares nor sets and nobody has given: they are no variables of the run.
+    """
     return tuple(_unmet(program, actions, variables, where))
 
 
@@ -43,9 +49,34 @@ def _unmet(program: Program, actions: Sequence[Action], variables: Mapping[str, 
         wanted = demanded(action.target) if action.action is ActionKind.VALIDATE else None
         if wanted is None or not conditions.evaluate(action.condition, variables=variables, mode=program.conditions):
             continue
+        names = _names(wanted)
         if not conditions.evaluate(wanted, variables=variables, mode=program.conditions):
+            if not _is_of_the_run(program, names, variables):
+                continue
             said = placeholders.render_message(action.message or action.description, variables=variables)
-            yield walks.unmet(where, action.target.strip(), said, keys=_names(wanted))
+            yield walks.unmet(where, action.target.strip(), said, keys=names)
+
+
+def _is_of_the_run(program: Program, names: Sequence[str], variables: Mapping[str, Any]) -> bool:
+    roots = {name.partition(".")[0] for name in names}
+    if not roots.isdisjoint(variables):
+        return True
+    return not roots.isdisjoint(name.partition(".")[0] for name in _names_of(program))
+
+
+def _names_of(program: Program) -> Iterator[str]:
+    """Every variable that the workflow declares, or that something in it sets."""
+    yield from (variable.name for variable in program.variables)
+    for mode in program.modes:
+        yield from (mode.activation_variable, *mode.defaults)
+    for activity in program.activities:
+        items = tuple(walk_items(activity.body))
+        steps = (item.actions for item in items if isinstance(item, Step))
+        actions = chain(activity.entry_actions, activity.exit_actions, *steps)
+        yield from (action.target for action in actions if action.action is ActionKind.SET)
+        options = (option for checkpoint in activity.checkpoints for option in checkpoint.options)
+        yield from (name for option in options if option.effect is not None for name in option.effect.set_variable)
+        yield from (item.item_variable for item in items if isinstance(item, Loop))
 
 
 def _names(wanted: Condition) -> tuple[str, ...]:
