@@ -92,7 +92,7 @@ def exits(
     *, program: Program, activity: Activity, variables: Mapping[str, Any], position: Position | None = None
 ) -> tuple[Exit, ...]:
     """Each target once; a default holds where nothing else does. With a position, targets that lead nowhere from there are
-    closed: an activity that is skipped must itself lead on. Where nothing that holds does, the run may end, as one that is led
+    closed: an activity that is skipped must itself lead on. Where none that holds does, the run may end, as one that is led
     ends there.
     """
     seen = on_leaving(program=program, activity=activity, variables=variables)
@@ -111,8 +111,11 @@ def exits(
     leading = [target for target in targets if _leads(program, position, target, variables)]
     is_open = [target for target in leading if target in holding | left_to_agent]
     if not any(target in holding for target in leading):
-        end = walker.end_name(program)
-        targets, holding, is_open = targets | {end: None}, holding | {end}, [*leading, end]
+        is_open = leading
+        # A target that is no activity says nothing of where the run would end.
+        if not leading or all(program.activity(target) is not None for target in holding):
+            end = walker.end_name(program)
+            targets, holding, is_open = targets | {end: None}, holding | {end}, [*leading, end]
     return tuple(
         Exit(target=target, condition=_words(declared, target), holds=target in holding, is_open=target in is_open)
         for target in targets

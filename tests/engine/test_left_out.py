@@ -101,3 +101,13 @@ def test_what_is_left_out_is_no_dead_end_in_any_drive(left_out, human):
 
         assert by_hand(program) == visited, ways
         assert set(visited) <= set(handed_over(program)), ways
+
+
+def test_a_way_to_what_is_no_activity_does_not_make_the_end_of_the_others():
+    lost = Activity(id="one", title="one", body=(do("work"),), transitions=(to("nowhere"), to("two", condition=IS_ON)))
+    program = activities(lost, Activity(id="two", title="two", body=(do("work"),)))
+    snapshot = steered(program, begun(program), CompleteStep(step_id="work"))
+
+    open_ways = [way.target for way in survey(program=program, snapshot=snapshot).ways if way.is_open]
+
+    assert open_ways == ["two"]
