@@ -45,7 +45,7 @@ MODELS = {
             **_ROWS,
         },
     ),
-    "teams_app/agentkey": ("key", VIEWER, {"<>/disconnect": VIEWER, "<>/revoke": OWNER, "issue": OWNER}),
+    "teams_app/agentkey": ("key", VIEWER, {"<>/disconnect": VIEWER, "<>/revoke": OWNER, "<>/rotate": OWNER, "issue": OWNER}),
     "teams_app/auditentry": ("auditentry", OWNER, {"export": OWNER}),
     "teams_app/endpoint": (
         "endpoint", OWNER, {"add": OWNER, "<>/notices": OWNER, "<>/remove": OWNER, "<>/switch-on": OWNER},
