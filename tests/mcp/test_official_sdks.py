@@ -57,7 +57,10 @@ def _with_npm(folder):
     if npm is None or node is None:
         return "the SDKs of TypeScript were not tried: there is no npm"
     install = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), *PACKAGES]
-    done = subprocess.run(install, capture_output=True, text=True, timeout=300, check=False)
+    try:
+        done = subprocess.run(install, capture_output=True, text=True, timeout=300, check=False)
+    except subprocess.TimeoutExpired:
+        return "the SDKs of TypeScript were not tried: npm has not brought them within 300 seconds"
     if done.returncode != 0:
         return f"the SDKs of TypeScript were not tried: npm cannot have them. {done.stderr[-200:]}"
     # Imports are looked for beside the script.
