@@ -157,3 +157,19 @@ def test_a_digest_names_the_files_and_not_who_brought_them():
 
     assert source_digest(one) == source_digest(same)
     assert source_digest(one) not in {source_digest(other) for other in others}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"id": "acme.alpha", "title": "A"}',
+        b'\n  {"title": {"id": "no"}, "id": "acme.alpha"}',
+        b"id: acme.alpha # the first\ntitle: A",
+        b'id: "acme.alpha"   # the first\n',
+    ],
+)
+def test_an_id_is_found_however_yaml_writes_it(data):
+    source = folder(workflow_yaml=data)
+
+    assert authored_id(source) == "acme.alpha"
+    assert authored_id(with_id(source, workflow_id="acme.beta")) == "acme.beta"

@@ -18,6 +18,7 @@ SOURCE_SCHEMA_VERSION = 1
 _DOCUMENT_ENDINGS = (".toon", ".yaml", ".yml")
 _RULES = "rules.toon"
 _ID_LINE = re.compile(rb"^id:[^\r\n]*", re.MULTILINE)
+_COMMENT = re.compile(r"\s+#.*$")
 _SPACE = re.compile(r"[ \t\r\n]*")
 # The earliest time that a zip can tell: an archive of the same files has the same bytes, whenever it is made.
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
@@ -89,13 +90,19 @@ def authored_id(source: Source) -> str:
     if entry is None:
         return ""
     data = source.files[entry]
-    if source.format is SourceFormat.STEPS_JSON:
-        text = data.decode("utf-8", "replace")
-        span = _json_id_span(text)
-        value: Any = None if span is None else json.loads(text[span[0] : span[1]])
-        return value if isinstance(value, str) else ""
-    line = _ID_LINE.search(data)
-    return "" if line is None else line.group()[3:].decode("utf-8", "replace").strip().strip("\"'")
+    line = None if _is_json(data, source.format) else _ID_LINE.search(data)
+    if line is not None:
+        value = line.group()[3:].decode("utf-8", "replace").strip()
+        return _COMMENT.sub("", value).strip("\"'")
+    text = data.decode("utf-8", "replace")
+    span = _json_id_span(text)
+    found: Any = None if span is None else json.loads(text[span[0] : span[1]])
+    return found if isinstance(found, str) else ""
+
+
+def _is_json(data: bytes, source_format: SourceFormat) -> bool:
+    """YAML may be written as JSON is."""
+    return source_format is SourceFormat.STEPS_JSON or data.lstrip().startswith(b"{")
 
 
 def with_id(source: Source, *, workflow_id: str) -> Source | None:
@@ -164,7 +171,7 @@ def _format_at(place: str, roots: list[str]) -> SourceFormat:
 
 
 def _replaced_id(data: bytes, source_format: SourceFormat, workflow_id: str) -> bytes | None:
-    if source_format is SourceFormat.STEPS_JSON:
+    if _is_json(data, source_format):
         text = data.decode("utf-8", "surrogateescape")
         span = _json_id_span(text)
         if span is None:
