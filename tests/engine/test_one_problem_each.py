@@ -63,3 +63,17 @@ def test_what_is_misshapen_is_the_one_error(what):
     (problem,) = folder_compiled(MISSHAPEN[what]).errors
 
     assert problem.suggestion != "Did you mean 'calm'?"
+
+
+@pytest.mark.parametrize("path", ["technique/cut.md", "resource/guide.md", "skils/00-cut.toon", "activites/notes.md"])
+def test_a_folder_that_is_called_nearly_like_one_that_is_read_is_told(path):
+    (problem,) = folder_compiled({**newest(), path: b"# Cut"}).warnings
+
+    assert (problem.code.value, problem.file) == ("unknown_file", path)
+    assert problem.suggestion.startswith("Did you mean")
+
+
+def test_files_for_people_are_not_told_of():
+    strays = dict.fromkeys(("notes.txt", "docs/deep/why.md", "images/flow.png", ".DS_Store"), b"x")
+
+    assert folder_compiled({**newest(), **strays}).warnings == ()

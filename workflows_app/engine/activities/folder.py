@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from teams_app.engine.closest import closest
 from workflows_app.engine.activities.documents import MARKDOWN, STRUCTURED, suffix_of
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, did_you_mean
 from workflows_app.engine.safe_paths import same_file, shown_path
@@ -135,7 +136,7 @@ def _sorted_in(
         return _at_top(path, data, prefix, entry)
     if part is None:
         top = path.partition("/")[0]
-        if suffix_of(path) not in STRUCTURED:
+        if suffix_of(path) not in STRUCTURED and closest(top, folders) is None:
             return None
         return _ignored(prefix, path, f"No folder {top!r} is known.", did_you_mean(top, folders))
     reason = _refusal(part, rest)
