@@ -368,3 +368,27 @@ def test_a_step_of_the_activity_triggers_as_well(desk):
     assert len(snapshot_at_tip().waits_for) == 1
     complete(desk, child["state"], "do", "end")
     assert complete(desk, parent["state"], "draft")["success"]
+
+
+@pytest.mark.parametrize("goes_on_by", ["an action", "another child"])
+def test_a_branch_that_waits_for_a_run_goes_on_when_that_has_ended_while_another_branch_was_the_tip(desk, goes_on_by):
+    publish_all(desk)
+    parent = start(desk, ticket="T-1")
+    other_branch = complete(desk, parent["state"], "draft")
+    child = triggered(desk, parent)
+    first = run_of("team.child").id
+    waiting = look(desk, parent["state"])
+    complete(desk, other_branch["state"], "check")
+    complete(desk, child["state"], "do", "end")
+    assert snapshot_at_tip().waits_for == ()
+    assert look(desk, waiting["state"])["availableActions"]["required"][0]["action"] == "complete_step"
+
+    if goes_on_by == "an action":
+        complete(desk, waiting["state"], "draft")
+        assert snapshot_at_tip().waits_for == ()
+    else:
+        start(desk, "team.child", ticket="T-2", parent_state=waiting["state"])
+        second = Run.objects.filter(workflow_id="team.child").exclude(pk=first).get()
+        assert snapshot_at_tip().waits_for == (second.id.hex,)
+    assert snapshot_at_tip().variables["outcome"] == "merged"
+    assert_sound()

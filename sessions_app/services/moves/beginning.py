@@ -168,7 +168,7 @@ def _suspended(mover: Mover, moved: Moved, parent: Parent) -> tuple[Append, ...]
         return ()
     waits = mover.move(parent.point, Suspend(run=place.run_id.hex))
     if not moved.decision.snapshot.position.complete:
-        return (waits.plan,)
+        return *waits.owed, waits.plan
     back = mover.take_back(
         waits.point_after(parent.point),
         handle,
@@ -176,7 +176,7 @@ def _suspended(mover: Mover, moved: Moved, parent: Parent) -> tuple[Append, ...]
         workflow_id=place.workflow_id,
         snapshot=moved.decision.snapshot,
     )
-    return waits.plan, *back
+    return *waits.owed, waits.plan, *back
 
 
 def _handle(beginning: Beginning, place: Place, parent: Parent | None) -> Handle | None:

@@ -260,7 +260,7 @@ class _Turn:
         at = point_of(holder.standing, handle=holder.handle)
         if at.snapshot.stop is not None:
             raise stops.refusal(at.snapshot.stop)
-        return at
+        return self.mover.caught_up(at)
 
     def told(self, at: Point, what: Came) -> Handed:
         """Nothing is written."""

@@ -65,12 +65,16 @@ class Tries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """A node of a run as it was read, with its program and its state; and by whose token, where that is known."""
+    """A node of a run as it was read, with its program and its state; and by whose token, where that is known.
+
+    `owed` is what has to be written before a move from here.
+    """
 
     standing: Standing
     program: Program
     snapshot: Snapshot
     handle: Handle | None = None
+    owed: tuple[Append, ...] = ()
 
 
 def point_of(standing: Standing, *, handle: Handle | None = None) -> Point:
@@ -152,12 +156,30 @@ class Mover:
         """One decision; raises what the engine refuses. Without a nonce it is an attempt of its own. `nodes` are those that
         it may make besides the last.
         """
+        if not isinstance(command, TakeBack):
+            at = self.caught_up(at)
         place = self._place(at.standing, nonce, nodes)
         decision = decide(program=at.program, snapshot=at.snapshot, command=command, place=place)
         ends = decision.outcome is not Outcome.BOOKMARKED and decision.status in ENDED
         plan = self._plan(at.program, decision, at.standing.head, _landing(at, decision, self.now))
         above = self._go_on_above(at, decision.snapshot) if ends else ()
-        return Moved(mover=self, program=at.program, decision=decision, plan=plan, above=above)
+        return Moved(mover=self, program=at.program, decision=decision, plan=plan, above=above, owed=at.owed)
+
+    def caught_up(self, at: Point) -> Point:
+        """A run that is waited for may have ended while this one stood on another branch: it is taken back here as well."""
+        waited_for = [UUID(hex=run) for run in at.snapshot.waits_for]
+        found = read_children(team_id=self.actor.team_id, run_ids=waited_for) if waited_for else ()
+        for child in found:
+            tip = read_tip(team_id=self.actor.team_id, run_id=child.handle.run_id)
+            if tip is None or tip.run_status not in ENDED:
+                continue
+            end = point_of(tip)
+            back = self._taken_back(
+                at, child.handle, program=end.program, workflow_id=child.workflow_id, snapshot=end.snapshot
+            )
+            if back is not None:
+                at = replace(back.point_after(at), owed=(*at.owed, back.plan))
+        return at
 
     def begin(
         self, *, program: Program, command: Start, place: Place, head: Head, opening: Opening, handle: Handle | None
@@ -170,13 +192,18 @@ class Mover:
         self, parent: Point, child: Handle, *, program: Program, workflow_id: str, snapshot: Snapshot
     ) -> tuple[Append, ...]:
         """The parent, if it waits for this run, goes on with what the run gives back."""
+        moved = self._taken_back(parent, child, program=program, workflow_id=workflow_id, snapshot=snapshot)
+        return () if moved is None else (moved.plan, *moved.above)
+
+    def _taken_back(
+        self, parent: Point, child: Handle, *, program: Program, workflow_id: str, snapshot: Snapshot
+    ) -> "Moved | None":
         if child.parent is None or child.run_id.hex not in parent.snapshot.waits_for:
-            return ()
+            return None
         activity = parent.program.activity(child.parent.activity)
         trigger = trigger_for(self.actor, activity, workflow_id, frozenset({program.id, workflow_id}))
         returned = children.given_back(parent=parent.program, trigger=trigger, before=parent.snapshot, child=snapshot)
-        moved = self.move(parent, TakeBack(run=child.run_id.hex, returned=returned))
-        return moved.plan, *moved.above
+        return self.move(parent, TakeBack(run=child.run_id.hex, returned=returned))
 
     def note(self, *, session_id: UUID, head: Head, drafts: Sequence[EventDraft], run_id: UUID | None = None) -> Append:
         """Events that no decision makes; the rows that belong to them are added to it."""
@@ -271,7 +298,9 @@ def mover_of(actor: Actor, *, now: datetime, entropy: Entropy) -> Mover:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
-    """What a move comes to, before it is written. `above` are the moves of the runs that this one was triggered by."""
+    """What a move comes to, before it is written. `above` are the moves of the runs that this one was triggered by, `owed`
+    what has to be written before it.
+    """
 
     mover: Mover
     program: Program
@@ -279,6 +308,7 @@ class Moved:
     plan: Append
     handle: Handle | None = None
     above: tuple[Append, ...] = ()
+    owed: tuple[Append, ...] = ()
 
     @property
     def returns(self) -> bool:
@@ -291,7 +321,7 @@ class Moved:
         if use is not None and reply is not None:
             attempt = use.attempt(reply, to_node_id=self.decision.place.next_node, keys=self.mover.keys)
             plan = replace(plan, attempts=[attempt])
-        return write(actor=self.mover.actor, plans=[plan, *self.above])
+        return write(actor=self.mover.actor, plans=[*self.owed, plan, *self.above])
 
     def point_after(self, at: Point) -> Point:
         """Where the run stands when it is written."""

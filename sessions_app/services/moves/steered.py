@@ -6,6 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
+from django.utils import timezone
+
 from sessions_app.engine import landscape, steering, tokens
 from sessions_app.engine.actions import Action, nonce_of
 from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
@@ -109,4 +111,7 @@ def read_checkpoint(*, actor: Actor, state_token: str) -> Checkpoint | None:
 def _looked_at(actor: Actor, state_token: str) -> Point:
     actor.require(Permission.READ_RUNS)
     token, _ = read_token(kind=TokenKind.STATE, text=state_token)
-    return standing_work(actor=actor, node_id=token.node_id)
+    at = standing_work(actor=actor, node_id=token.node_id)
+    # What an action would find there, with the ends of runs that it no longer has to wait for.
+    mover = mover_of(actor, now=timezone.now(), entropy=os.urandom)
+    return replace(at, snapshot=mover.caught_up(at).snapshot)
