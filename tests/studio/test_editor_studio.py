@@ -92,7 +92,7 @@ def test_a_walk_rejects_an_answer_that_the_workflow_does_not_have(ann):
     broken = text(ann.post(url, typed(good(), do="walk", answers="{")))
 
     assert "the end" in walked
-    assert "has no step or question" in refused
+    assert "No step or checkpoint is called" in refused
     assert "Did you mean" in refused
     assert "are no JSON" in broken
 
