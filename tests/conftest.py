@@ -1,5 +1,7 @@
 """What every test room shares. The servers themselves come from `workrail_site.local.pytest_plugin`."""
 
+from functools import cache
+
 import pytest
 import redis
 
@@ -43,6 +45,16 @@ def _quickly_emptied():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", _fixture_teardown)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _certificates_are_read_once():
+    """Every client of httpx reads all certificates of the machine, also one that never speaks TLS."""
+    from httpx._transports import default
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(default, "create_ssl_context", cache(default.create_ssl_context))
         yield
 
 

@@ -71,10 +71,10 @@ def test_arguments_go_to_pytest():
 
 
 @pytest.mark.parametrize("argument", ["-n0", "-n", "--pdb", "--numprocesses"])
-def test_two_processes_are_the_default_that_an_argument_replaces(environment, places, argument):
+def test_three_processes_are_the_default_that_an_argument_replaces(environment, places, argument):
     (default,) = planned_checks(frozenset({CheckStage.TESTS}), [], environment=environment, places=places)
     (asked,) = planned_checks(frozenset({CheckStage.TESTS}), [argument], environment=environment, places=places)
 
-    assert default.command[-2:] == ("-n", "2")
+    assert default.command[-4:-2] == ("-n", "3")
     assert asked.command[-1] == argument
-    assert "2" not in asked.command
+    assert "3" not in asked.command

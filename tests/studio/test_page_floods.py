@@ -80,8 +80,19 @@ def rows_of(route):
     return [*there, STRANGE_ID]
 
 
-@pytest.mark.parametrize("route", pages())
-def test_a_page_answers_odd_queries_and_ids_in_proportion(doors, route):
+# One set-up for an eighth of the pages.
+PARTS = 8
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_a_page_answers_odd_queries_and_ids_in_proportion(doors, part):
+    for route in pages()[part::PARTS]:
+        ask_oddly(doors, route)
+        # Nothing that was asked has signed the owner out, after which all that is left would be asked of the sign-in page.
+        assert doors.owner.get("/studio/").status_code == 200, route
+
+
+def ask_oddly(doors, route):
     for row in rows_of(route) if "uuid" in route or "path" in route else [""]:
         for value in VALUES if row != STRANGE_ID else VALUES[:2]:
             query = "&".join(f"{name}={value}" for name in NAMES)

@@ -18,7 +18,8 @@ from workrail_site.local.servers import fleeting_storage, running_servers
 from workrail_site.local.venvs import Environment
 
 _APPS = ("workrail_site", "teams_app", "workflows_app", "sessions_app", "traces_app")
-_PROCESSES = "2"
+# One waits for servers while two work; whoever has no tests left takes over those of another.
+_PROCESSES = ("-n", "3", "--dist", "worksteal")
 
 
 class CheckStage(StrEnum):
@@ -106,9 +107,9 @@ def _checks_of(stage: CheckStage, for_pytest: Sequence[str], environment: Enviro
 
 
 def _parallel(for_pytest: Sequence[str]) -> list[str]:
-    """Two processes, unless the arguments say how many or ask for a debugger, which needs the terminal."""
+    """Three processes, unless the arguments say how many or ask for a debugger, which needs the terminal."""
     says = any(each.startswith("-n") or each in {"--pdb", "--numprocesses", "--trace"} for each in for_pytest)
-    return [] if says else ["-n", _PROCESSES]
+    return [] if says else [*_PROCESSES]
 
 
 @contextlib.contextmanager
