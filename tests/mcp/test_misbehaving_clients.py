@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.many_cases import each
 from tests.mcp_play import ACCEPT, HANDSHAKE, MODERN
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -63,14 +64,14 @@ def plug(wire):
 PATHS = ["/mcp/rail", "/mcp/lookup", "/api/v1/runs", "/studio/login/", "/api/v1/nothing"]
 
 
-@pytest.mark.parametrize("path", PATHS)
+@each("path", PATHS)
 def test_chunks_that_are_none_are_a_bad_request(plug, path):
     head = plug.head(path, Transfer_Encoding="chunked")
 
     assert plug.status(head, b"zz\r\nabc\r\n0\r\n\r\n") == 400
 
 
-@pytest.mark.parametrize("path", [f"/mcp/{dialect}" for dialect in DIALECTS])
+@each("path", [f"/mcp/{dialect}" for dialect in DIALECTS])
 def test_a_body_in_chunks_of_one_byte_is_read(plug, path):
     chunks = b"".join(b"1\r\n%c\r\n" % byte for byte in PING)
 
@@ -96,8 +97,8 @@ def test_a_client_of_http_1_0_is_served(plug):
     assert b'"result":{}' in said
 
 
-@pytest.mark.parametrize("verb", ["HEAD", "OPTIONS", "TRACE", "CONNECT", "post", "NOTHING"])
-@pytest.mark.parametrize("path", ["/mcp/rail", "/api/v1/whoami"])
+@each("verb", ["HEAD", "OPTIONS", "TRACE", "CONNECT", "post", "NOTHING"])
+@each("path", ["/mcp/rail", "/api/v1/whoami"])
 def test_a_method_that_there_is_not_is_refused(plug, verb, path):
     wanted = 200 if (verb, path) == ("HEAD", "/api/v1/whoami") else 405
 
@@ -107,8 +108,8 @@ def test_a_method_that_there_is_not_is_refused(plug, verb, path):
 # Headers
 
 
-@pytest.mark.parametrize("twice", ["Authorization", "Host", "Content-Type", "MCP-Protocol-Version", "Mcp-Session-Id"])
-@pytest.mark.parametrize("first", [True, False])
+@each("twice", ["Authorization", "Host", "Content-Type", "MCP-Protocol-Version", "Mcp-Session-Id"])
+@each("first", [True, False])
 def test_a_header_that_decides_and_stands_twice_is_refused(plug, twice, first):
     head = plug.head("/mcp/rail", Content_Length=len(PING), MCP_Protocol_Version=HANDSHAKE, Mcp_Session_Id="a")
     line, rest = head.split(b"\r\n", 1)
@@ -125,8 +126,8 @@ CALL = json.dumps(
 SAID = [(LIST, HANDSHAKE), (LIST, MODERN), (CALL, HANDSHAKE), (BATCH, "2025-03-26"), (PING, None)]
 
 
-@pytest.mark.parametrize(("body", "version"), SAID)
-@pytest.mark.parametrize("accept", [None, "text/html", "text/event-stream", ";;,", "application/json5"])
+@each(("body", "version"), SAID)
+@each("accept", [None, "text/html", "text/event-stream", ";;,", "application/json5"])
 def test_who_takes_no_json_is_told_in_json_that_there_is_nothing_else(wire, body, version, accept):
     refused = wire.post(body, Accept=accept or "", **{"MCP-Protocol-Version": version, "Mcp-Method": "tools/list"})
 
@@ -134,8 +135,8 @@ def test_who_takes_no_json_is_told_in_json_that_there_is_nothing_else(wire, body
     assert refused.json()["error"]["data"]["code"] == "NOT_ACCEPTABLE"
 
 
-@pytest.mark.parametrize(("body", "version"), SAID)
-@pytest.mark.parametrize("kind", [None, "text/plain", "application/xml", "application/jsonl", "multipart/form-data"])
+@each(("body", "version"), SAID)
+@each("kind", [None, "text/plain", "application/xml", "application/jsonl", "multipart/form-data"])
 def test_what_is_not_said_to_be_json_is_not_read(wire, body, version, kind):
     refused = wire.post(body, **{"Content-Type": kind, "MCP-Protocol-Version": version, "Mcp-Method": "tools/list"})
 
@@ -143,14 +144,14 @@ def test_what_is_not_said_to_be_json_is_not_read(wire, body, version, kind):
     assert refused.json()["error"]["data"]["code"] == "UNSUPPORTED_MEDIA_TYPE"
 
 
-@pytest.mark.parametrize("accept", ["*/*", "application/*", "application/json;q=0.5", "TEXT/html, Application/JSON"])
-@pytest.mark.parametrize("body", [LIST, BATCH])
+@each("accept", ["*/*", "application/*", "application/json;q=0.5", "TEXT/html, Application/JSON"])
+@each("body", [LIST, BATCH])
 def test_who_takes_anything_is_served(wire, accept, body):
     assert wire.post(body, Accept=accept, **{"MCP-Protocol-Version": "2025-03-26"}).status_code == 200
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize("number", [0, -1, 2**53 + 1, 2**63, "", "ü\u0000😀", "x" * 100_000])
+@each("dialect", DIALECTS)
+@each("number", [0, -1, 2**53 + 1, 2**63, "", "ü\u0000😀", "x" * 100_000])
 def test_an_id_comes_back_as_it_was(wire, dialect, number):
     body = json.dumps({"jsonrpc": "2.0", "id": number, "method": "ping"}).encode()
     told = wire.post(body, path=f"/mcp/{dialect}", **{"MCP-Protocol-Version": HANDSHAKE})

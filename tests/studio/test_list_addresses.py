@@ -9,6 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests import run_doors
+from tests.many_cases import each
 
 pytestmark = pytest.mark.django_db
 
@@ -58,7 +59,7 @@ def test_of_all_lookups_of_all_fields_a_list_takes_those_that_it_declares(name):
     assert taken <= declared
 
 
-@pytest.mark.parametrize("name", sorted(lists()))
+@each("name", sorted(lists()))
 def test_a_lookup_that_is_not_declared_is_left_out_aloud_and_never_reaches_the_database(client, name):
     admin = lists()[name]
     url = reverse(f"admin:{name.replace('.', '_')}_changelist")
@@ -74,8 +75,8 @@ def test_a_lookup_that_is_not_declared_is_left_out_aloud_and_never_reaches_the_d
         assert [str(told) for told in get_messages(response.wsgi_request)]
 
 
-@pytest.mark.parametrize("value", SOME_ODD_VALUES)
-@pytest.mark.parametrize("name", sorted(lists()))
+@each("value", SOME_ODD_VALUES)
+@each("name", sorted(lists()))
 def test_no_value_of_what_a_list_declares_breaks_it(client, name, value):
     from teams_app.admin.queries import declared_lookups
 
@@ -110,7 +111,7 @@ def test_an_address_of_no_row_is_no_page(client, row):
             assert client.get(f"{root}{row}/{tail}").status_code in {302, 403, 404}, (name, tail)
 
 
-@pytest.mark.parametrize("name", sorted(lists()))
+@each("name", sorted(lists()))
 def test_every_link_of_a_filter_is_one_that_its_list_takes(client, name):
     from teams_app.admin.queries import declared_query
 
