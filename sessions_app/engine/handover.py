@@ -214,6 +214,7 @@ class _Visit:
         # The entry that is done when the activity is left, and what of the manifest names no step that can be done.
         self.last: ManifestEntry | None = None
         self.unlisted: list[ManifestEntry] = []
+        self.told_again: list[ManifestEntry] = []
         self.waits = False
         self.taken = 0
         # Who was not asked, since a person has had the run never stop.
@@ -226,20 +227,29 @@ class _Visit:
 
     def take(self, manifest: Sequence[ManifestEntry]) -> tuple[str, ...]:
         """A node for each entry but the last, whose node is that of the next activity. Returns what is to be warned of."""
+        before = frozenset(self.snapshot.position.done)
         for number, entry in enumerate(manifest):
             self.taken = number
             aimed = self._aim(entry)
             if aimed is not None and self._waits_at_last():
                 return ()
             if aimed is None:
-                self.unlisted.append(entry)
+                (self.told_again if entry.step_id in before else self.unlisted).append(entry)
                 continue
             self._pass_to(aimed)
             self._reach(aimed)
             self.last = entry
             self.listed.append(entry.step_id)
         self.taken = len(manifest)
-        return () if self._waits_at_last() else self._unasked()
+        return () if self._waits_at_last() else (*self._stands(), *self._unasked())
+
+    def _stands(self) -> tuple[str, ...]:
+        """What was recorded of a step, and perhaps approved, is not changed by what an agent tells of it later."""
+        again = [entry.step_id for entry in self.told_again if entry.output.strip()]
+        if not again:
+            return ()
+        names = ", ".join(dict.fromkeys(again[: manifests.MAX_NAMED]))
+        return (f"What was recorded of {names} before stands; what was told of it now was not recorded.",)
 
     def _waits_at_last(self) -> bool:
         if self.last is not None and self._judged(self.last).waits_for_approval:
@@ -448,7 +458,7 @@ class _Visit:
         return replace(position, completed_activities=tuple(finished), frames=())
 
     def _with_unlisted(self) -> ManifestEntry:
-        """What was said of no step that is still to be done is kept with the last of it, also what is said once more."""
+        """What was said of no step of the activity is kept with the last of it."""
         last = self.last or ManifestEntry(step_id="", output="")
         said = [f"{entry.step_id}: {entry.output}" for entry in self.unlisted if entry.output.strip()]
         output = "\n\n".join(part for part in (last.output, *said) if part.strip())

@@ -142,12 +142,16 @@ class World:
 
     def enter(self, command):
         command = replace(command, manifest=command.manifest and self.numbered(command.manifest))
+        done = frozenset(self.snapshot.position.done)
         decision = self.decide(command)
         cut = any(said.code is WarningCode.NOTES_TRUNCATED for node in decision.nodes for said in node.warnings)
         manifest = command.manifest or ()
         # Where a step waits for a person, the agent is told how many entries were recorded up to there.
         recorded = manifest[: decision.recorded] if decision.recorded else manifest
-        self.said += [(entry, cut) for entry in recorded if entry.output.strip()]
+        for entry in recorded:
+            if entry.step_id in done and any(f" {entry.step_id}" in told for told in decision.told):
+                continue
+            self.said += [(entry, cut)] if entry.output.strip() else []
 
     def numbered(self, manifest):
         """No two say the same, so that what is found was said once."""

@@ -332,9 +332,10 @@ def test_what_was_approved_is_what_stands_whatever_is_told_of_it_afterwards():
     desk, waiting = waits_for_approval()
     answer(desk.person, CheckpointRequest.objects.get(), "approve", now=LATER)
 
-    entered(desk, waiting["session_token"], "end-workflow", "one", output="Something else.", now=LATER)
+    end = entered(desk, waiting["session_token"], "end-workflow", "one", output="Something else.", now=LATER)
 
     assert [output.body for output in Output.objects.all()] == ["Did it. (one)"]
+    assert any("recorded of one before stands" in said for said in end["warnings"]), end
 
 
 def test_work_that_is_sent_back_is_told_of_again_and_asked_again():
