@@ -40,8 +40,14 @@ class RepliesInASecondStep(MemoryStore):
             raise DiedError("died between the two steps")
         if written:
             for plan in plans:
-                self.answer(plan, [])
+                self._second_step(plan)
         return written
+
+    def _second_step(self, plan):
+        for new in plan.attempts:
+            # Another reply of the same use may have come in between; then this one is not kept.
+            if (new.node_id, new.nonce) not in self.attempts:
+                self.answer(replace(plan, attempts=[new]), [])
 
 
 class HalfTransitions(MemoryStore):

@@ -303,6 +303,8 @@ def found_after(plant, world):
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            # An advance before it in this transaction has set a short one, and Postgres may look after the table just now.
+            cursor.execute("SET LOCAL lock_timeout = '60s'")
             for table in GUARDED:
                 cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
         plant(world)

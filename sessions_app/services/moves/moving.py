@@ -156,8 +156,9 @@ class Mover:
         """One decision; raises what the engine refuses. Without a nonce it is an attempt of its own. `nodes` are those that
         it may make besides the last.
         """
-        if not isinstance(command, TakeBack):
-            at = self.caught_up(at)
+        return self._moved(self.caught_up(at), command, nonce=nonce, nodes=nodes)
+
+    def _moved(self, at: Point, command: Move, *, nonce: bytes | None = None, nodes: int = 0) -> "Moved":
         place = self._place(at.standing, nonce, nodes)
         decision = decide(program=at.program, snapshot=at.snapshot, command=command, place=place)
         ends = decision.outcome is not Outcome.BOOKMARKED and decision.status in ENDED
@@ -203,7 +204,7 @@ class Mover:
         activity = parent.program.activity(child.parent.activity)
         trigger = trigger_for(self.actor, activity, workflow_id, frozenset({program.id, workflow_id}))
         returned = children.given_back(parent=parent.program, trigger=trigger, before=parent.snapshot, child=snapshot)
-        return self.move(parent, TakeBack(run=child.run_id.hex, returned=returned))
+        return self._moved(parent, TakeBack(run=child.run_id.hex, returned=returned))
 
     def note(self, *, session_id: UUID, head: Head, drafts: Sequence[EventDraft], run_id: UUID | None = None) -> Append:
         """Events that no decision makes; the rows that belong to them are added to it."""
