@@ -25,6 +25,16 @@ def redis_client(redis_of_process):
 
 
 @pytest.fixture(autouse=True)
+def _no_calls_of_other_tests(request):
+    """Calls that wait to be traced are of the test that made them. The next one would write them, when it reads a trace."""
+    if "db" in request.fixturenames or "transactional_db" in request.fixturenames:
+        from traces_app.services.recording import recorder
+
+        with recorder._writing:
+            recorder._buffer.clear()
+
+
+@pytest.fixture(autouse=True)
 def _clean_redis(request):
     """Whoever gets the database gets an empty Redis as well: what remembers keys there outlives a rollback."""
     if "db" in request.fixturenames or "transactional_db" in request.fixturenames:
