@@ -17,6 +17,7 @@ from sessions_app.selectors.standings import read_tip
 from sessions_app.services.moves import runs
 from sessions_app.services.upkeep.tables import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.errors import WorkrailError
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, folder, step, workflow
 from tests.checkpoint_cast import answer, publish_folder
@@ -391,4 +392,26 @@ def test_a_branch_that_waits_for_a_run_goes_on_when_that_has_ended_while_another
         second = Run.objects.filter(workflow_id="team.child").exclude(pk=first).get()
         assert snapshot_at_tip().waits_for == (second.id.hex,)
     assert snapshot_at_tip().variables["outcome"] == "merged"
+    assert_sound()
+
+
+@pytest.mark.parametrize("stops", ["cancel_run", "pause_run"])
+def test_what_a_person_has_stopped_stays_so_on_a_branch_that_waits_for_a_run_that_has_ended(desk, stops):
+    from sessions_app.services.people import stops as by_people
+
+    publish_all(desk)
+    parent = start(desk, ticket="T-1")
+    other_branch = complete(desk, parent["state"], "draft")
+    child = triggered(desk, parent)
+    waiting = look(desk, parent["state"])
+    complete(desk, other_branch["state"], "check")
+    complete(desk, child["state"], "do", "end")
+    run = run_of("team.parent")
+    getattr(by_people, stops)(actor=desk.person, run_id=run.id, reason="Enough.", now=NOW, entropy=os.urandom)
+    before = Run.objects.filter(pk=run.id).values().get(), Node.objects.count()
+
+    with pytest.raises(WorkrailError, match="Enough"):
+        assert act(desk, waiting["state"], CompleteStep(step_id="draft")) == {}
+
+    assert (Run.objects.filter(pk=run.id).values().get(), Node.objects.count()) == before
     assert_sound()

@@ -168,7 +168,8 @@ class Mover:
 
     def caught_up(self, at: Point) -> Point:
         """A run that is waited for may have ended while this one stood on another branch: it is taken back here as well."""
-        waited_for = [UUID(hex=run) for run in at.snapshot.waits_for]
+        # What a person has stopped stays stopped on every branch, and is told so by the move itself.
+        waited_for = [] if at.standing.run_status in STOPPED else [UUID(hex=run) for run in at.snapshot.waits_for]
         found = read_children(team_id=self.actor.team_id, run_ids=waited_for) if waited_for else ()
         for child in found:
             tip = read_tip(team_id=self.actor.team_id, run_id=child.handle.run_id)
