@@ -1,4 +1,4 @@
-"""Small faults in functions of the product: which there are, and how one is made while the code is loaded, and mended.
+"""Small faults in functions and constants of the product: which there are, and how one is made while the code is loaded, and mended.
 
 A fault is told by the function that it is in and by what was written there and what is instead, so that a list of faults stays
 right when lines move.
@@ -6,8 +6,9 @@ right when lines move.
 
 import ast
 import gc
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,26 @@ _OPPOSITES = {
     ast.NotIn: ast.In,
 }
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+# A constant of a module is told as a function of this one, by its name.
+CONSTANT = "<module>."
+# A longer one, such as a table, is broken in its parts.
+_LONGEST_CONSTANT = 500
+# What is answered in place of what a function says that it answers, by how that is written.
+_NOTHING = {
+    "str": "''",
+    "bytes": "b''",
+    "list": "[]",
+    "tuple": "()",
+    "Sequence": "()",
+    "dict": "{}",
+    "Mapping": "{}",
+    "set": "set()",
+    "frozenset": "frozenset()",
+    "Iterator": "iter(())",
+    "Iterable": "()",
+    "bool": "not ({})",
+    "int": "({}) + 1",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +97,13 @@ def _fresh_tree(path: str) -> ast.Module:
 def _read_at(path: str, _stamp: int) -> dict[Fault, _Place]:
     found: dict[Fault, _Place] = {}
     seen: dict[tuple[str, str, str], int] = {}
-    for place in _places(_tree(path, _stamp), (), _Context(function=())):
+    tree = _tree(path, _stamp)
+    for place in (*_places(tree, (), _Context(function=())), *_constants(tree)):
         function = ".".join(place.chain)
-        was, broken = ast.unparse(place.was), ast.unparse(place.broken)
+        was = ast.unparse(place.was)
+        if function.startswith(CONSTANT) and len(was) > _LONGEST_CONSTANT:
+            continue
+        broken = ast.unparse(place.broken)
         nth = seen[function, was, broken] = seen.get((function, was, broken), -1) + 1
         fault = Fault(path=path, function=function, was=was, broken=broken, nth=nth, line=place.was.lineno)
         found[fault] = place
@@ -93,6 +118,27 @@ def _read(path: str) -> dict[Fault, _Place]:
 class _Context:
     function: tuple[str, ...]
     is_in_function: bool = False
+    answers: str = ""
+
+
+def _constants(tree: ast.Module) -> Iterator[_Place]:
+    """What stands in the value of a constant of the module."""
+    for node in tree.body:
+        match node:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                yield from _within(node, "value", value, ("<module>", name))
+
+
+def _within(holder: object, key: object, node: ast.AST, chain: tuple[str, ...]) -> Iterator[_Place]:
+    for broken in _instead(node, "", ""):
+        yield _Place(holder=holder, key=key, was=node, broken=broken, chain=chain)
+    for field, value in ast.iter_fields(node):
+        for within, place, child in _children(node, field, value):
+            if isinstance(child, ast.expr | ast.keyword):
+                yield from _within(within, place, child, chain)
 
 
 def _places(node: ast.AST, names: tuple[str, ...], context: _Context) -> Iterator[_Place]:
@@ -103,15 +149,15 @@ def _places(node: ast.AST, names: tuple[str, ...], context: _Context) -> Iterato
             continue
         for holder, key, child in _children(node, field, value):
             if context.is_in_function and not (isinstance(node, ast.Expr) and isinstance(child, ast.Constant)):
-                for broken in _instead(child, field):
+                for broken in _instead(child, field, context.answers):
                     yield _Place(holder=holder, key=key, was=child, broken=broken, chain=context.function)
             if isinstance(child, _Function | ast.ClassDef):
                 inner = (*names, child.name)
                 is_function = isinstance(child, _Function)
                 deeper = (*inner, "<locals>") if is_function else inner
-                yield from _places(
-                    child, deeper, _Context(function=inner, is_in_function=is_function) if is_function else context
-                )
+                answers = ast.unparse(child.returns) if is_function and child.returns is not None else ""
+                within = _Context(function=inner, is_in_function=True, answers=answers) if is_function else context
+                yield from _places(child, deeper, within)
             else:
                 yield from _places(child, names, context)
 
@@ -123,14 +169,16 @@ def _children(node, field, value):
         yield from ((value, number, child) for number, child in enumerate(value) if isinstance(child, ast.AST))
 
 
-def _instead(node: ast.AST, field: str) -> Iterator[ast.AST]:
+def _instead(node: ast.AST, field: str, answers: str) -> Iterator[ast.AST]:
     """What may stand for a node; each is said at the line where the node begins."""
-    for broken in _variants(node, field):
+    for broken in _variants(node, field, answers):
         yield ast.fix_missing_locations(ast.copy_location(broken, node))
 
 
-def _variants(node: ast.AST, field: str) -> Iterator[ast.AST]:
+def _variants(node: ast.AST, field: str, answers: str) -> Iterator[ast.AST]:
     yield from _of_statement(node) if isinstance(node, ast.stmt) else _of_expression(node)
+    if isinstance(node, ast.Return) and node.value is not None:
+        yield from _of_answer(node.value, answers)
     if field in {"test", "guard"} and not isinstance(node, ast.Compare | ast.UnaryOp):
         yield ast.UnaryOp(op=ast.Not(), operand=node)
     if field == "test" and not isinstance(node, ast.Constant):
@@ -150,6 +198,13 @@ def _of_statement(node: ast.stmt) -> Iterator[ast.AST]:
             yield ast.Return(value=ast.Constant(value=None))
 
 
+def _of_answer(value: ast.expr, answers: str) -> Iterator[ast.AST]:
+    """Nothing of the kind that the function answers, or the opposite."""
+    nothing = _NOTHING.get(answers.partition("[")[0])
+    if nothing is not None and not isinstance(value, ast.Constant):
+        yield ast.Return(value=ast.parse(nothing.format(ast.unparse(value)), mode="eval").body)
+
+
 def _of_expression(node: ast.AST) -> Iterator[ast.AST]:
     """The opposite, one part of it alone, another value, or one entry less."""
     match node:
@@ -162,13 +217,36 @@ def _of_expression(node: ast.AST) -> Iterator[ast.AST]:
             yield operand
         case ast.Constant(value=value) if value or value is False or value == 0:
             yield from _of_constant(value)
-        case ast.Dict(keys=keys, values=values):
-            for number in range(len(keys)):
-                yield ast.Dict(keys=_without(keys, number), values=_without(values, number))
+        case ast.IfExp(body=body, orelse=orelse):
+            yield body
+            yield orelse
         case ast.Call(args=[first], keywords=[], func=ast.Name(id="sorted" | "min" | "max" | "reversed")):
             yield first
         case ast.Subscript(slice=ast.Slice(), value=value, ctx=ast.Load()):
             yield value
+        case _:
+            yield from _with_one_less(node)
+
+
+def _with_one_less(node: ast.AST) -> Iterator[ast.AST]:
+    match node:
+        case ast.Dict(keys=keys, values=values):
+            for number in range(len(keys)):
+                yield ast.Dict(keys=_without(keys, number), values=_without(values, number))
+        case (
+            ast.List(elts=parts, ctx=ast.Load())
+            | ast.Tuple(elts=parts, ctx=ast.Load())
+            | ast.Set(elts=[_, _, *_] as parts)
+        ):
+            for number in range(len(parts)):
+                yield _with_field(node, "elts", _without(parts, number))
+        case ast.Call(keywords=named):
+            for number in range(len(named)):
+                yield _with_field(node, "keywords", _without(named, number))
+
+
+def _with_field(node: ast.AST, field: str, value: list[Any]) -> ast.AST:
+    return type(node)(**{**dict(ast.iter_fields(node)), field: value})
 
 
 def _of_constant(value: object) -> Iterator[ast.AST]:
@@ -201,7 +279,11 @@ def loaded_functions() -> Functions:
 
 @contextmanager
 def made(fault: Fault, functions: Functions) -> Iterator[int]:
-    """The fault in every loaded function of this code; how many there are."""
+    """The fault in every loaded function of this code, or in every module that knows the constant; how many there are."""
+    if fault.function.startswith(CONSTANT):
+        with _constant_made(fault) as count:
+            yield count
+        return
     swapped: list[tuple[FunctionType, CodeType]] = []
     try:
         for code in _broken_codes(fault):
@@ -214,6 +296,47 @@ def made(fault: Fault, functions: Functions) -> Iterator[int]:
     finally:
         for function, code in swapped:
             function.__code__ = code
+
+
+def knows_constant(fault: Fault) -> list[Any]:
+    """The loaded modules, those of the tests among them, in which the constant stands under its name."""
+    own = sys.modules.get(fault.path.removesuffix(".py").replace("/", "."))
+    name = fault.function.removeprefix(CONSTANT)
+    if own is None or name not in vars(own):
+        return []
+    value = vars(own)[name]
+    known = (module for place, module in list(sys.modules.items()) if place.partition(".")[0] in {*PRODUCT, "tests"})
+    return [module for module in known if vars(module).get(name) is value]
+
+
+@contextmanager
+def _constant_made(fault: Fault) -> Iterator[int]:
+    name, modules = fault.function.removeprefix(CONSTANT), knows_constant(fault)
+    was, broken = (vars(modules[0])[name], _broken_value(fault, name, modules)) if modules else (None, None)
+    try:
+        for module in modules if broken is not None else ():
+            setattr(module, name, broken)
+        yield len(modules) if broken is not None else 0
+    finally:
+        for module in modules:
+            setattr(module, name, was)
+
+
+def _broken_value(fault: Fault, name: str, modules: list[Any]) -> object:
+    """None where it has none: what its statement says cannot be made."""
+    place, tree = _read(fault.path)[fault], _fresh_tree(fault.path)
+    statement = next(node for node in tree.body if node.lineno <= fault.line <= (node.end_lineno or 0))
+    own = sys.modules[fault.path.removesuffix(".py").replace("/", ".")]
+    names = dict(vars(own))
+    _put(place, place.broken)
+    try:
+        code = compile(ast.Module(body=[statement], type_ignores=[]), str(ROOT / fault.path), "exec")
+    finally:
+        _put(place, place.was)
+    with suppress(Exception):
+        exec(code, names)
+        return names[name]
+    return None
 
 
 def _broken_codes(fault: Fault) -> list[CodeType]:

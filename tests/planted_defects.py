@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from sessions_app.engine import projections
 from sessions_app.selectors import standings
 from sessions_app.services.moves import acknowledging, moving, runs, steered
@@ -34,7 +36,7 @@ class RepliesInASecondStep(MemoryStore):
     steps = 0
 
     def write(self, *, actor, plans):
-        written = super().write(actor=actor, plans=[replace(plan, attempts=()) for plan in plans])
+        written = super().write(actor=actor, plans=[structs.replace(plan, attempts=()) for plan in plans])
         self.steps += 1
         if written and self.steps % 7 == 0:
             raise DiedError("died between the two steps")
@@ -47,7 +49,7 @@ class RepliesInASecondStep(MemoryStore):
         for new in plan.attempts:
             # Another reply of the same use may have come in between; then this one is not kept.
             if (new.node_id, new.nonce) not in self.attempts:
-                self.answer(replace(plan, attempts=[new]), [])
+                self.answer(structs.replace(plan, attempts=[new]), [])
 
 
 class HalfTransitions(MemoryStore):
@@ -78,7 +80,7 @@ class ForgetsToWithdraw(MemoryStore):
     """Questions stay open where the run does not stand any more."""
 
     def close(self, plan, undo):
-        super().close(replace(plan, moved=None), undo)
+        super().close(structs.replace(plan, moved=None), undo)
 
 
 class ForgetsTheSibling(MemoryStore):
@@ -146,7 +148,7 @@ def lands_on_the_newest_branch(patch):
 
 def bookmarks_become_the_tip(patch):
     """A bookmark at a step forgets the blocked attempt, or whatever else came after it."""
-    patch.setattr(runs, "_landing_beside", lambda _actor, at: Landing(tip=at.standing.node_id))
+    patch.setattr(runs, "landing_beside", lambda _actor, at: Landing(tip=at.standing.node_id))
 
 
 def agents_approve(patch):

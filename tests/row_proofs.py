@@ -14,9 +14,13 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from inspect import CO_OPTIMIZED
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -30,10 +34,14 @@ PROOFS = ROOT / "tests/contract/row_proofs.json"
 _JOB = "WORKRAIL_ROWS_JOB"
 # The servers and the place of the run of pytest that asks; the one that makes faults has its own.
 _OF_THIS_RUN = {"DATABASE_URL", "REDIS_URL", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS"}
-_MOST_TRIES = 16
-_MOST_A_LINE = 2
+_MOST_TRIES = 40
+_MOST_A_LINE = 3
 _MOST_A_FUNCTION = 6
 _LONGEST_S = 60
+# Of the calls of one function, which it costs much to watch; the later ones run hardly another line.
+_MOST_WATCHED = 20
+# A test that takes so many times as long as before is stuck.
+_STUCK_AFTER = 4
 # What carries every call, or was there before it, keeps no promise of a dialect.
 _DULL = ("/migrations/", "/management/", "workrail_site/local/", "workrail_site/settings.py", "/services/store/")
 
@@ -142,7 +150,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     known = set(_told(job))
     if job["act"] == "check":
         for row, proof in job["wanted"].get(test, {}).items():
-            if row not in known and (fault := fault_of(proof)) is not None and _fails(item, fault):
+            if row not in known and (fault := fault_of(proof)) is not None and _run_item(item) and _fails(item, fault):
                 _tell(job, row, proof)
     elif test not in known and (fault := _first_fault(item)) is not None:
         _tell(job, test, {"test": test, **_as_proof(fault)})
@@ -187,13 +195,13 @@ def _stop(*_: object) -> None:
     raise _StuckError
 
 
-def _fails(item: pytest.Item, fault: Fault) -> bool:
-    """It passes, says so itself when the fault is there, and passes again without it."""
-    if not _run_item(item):
-        return False
+def _fails(item: pytest.Item, fault: Fault, *, longest_s: float = _LONGEST_S) -> bool:
+    """A test that passes says so itself when the fault is there, and passes again without it."""
     with faults.made(fault, faults.loaded_functions()) as count:
+        if not count:
+            return False
         _forget_what_is_kept()
-        falls = count > 0 and not _run_item(item, longest_s=_LONGEST_S) and _is_said_by_the_test(_failure[0])
+        falls = not _run_item(item, longest_s=longest_s) and _is_said_by_the_test(_failure[0])
     _forget_what_is_kept()
     return falls and _run_item(item)
 
@@ -223,14 +231,23 @@ def _forget_what_is_kept() -> None:
 
 
 class _Trace:
-    """The lines of the product that a test runs."""
+    """The lines of the product that a test runs, and the names that its functions read of their modules."""
 
     def __init__(self) -> None:
         self.lines: dict[str, set[int]] = defaultdict(set)
+        self.names: dict[str, set[str]] = defaultdict(set)
+        self._calls: Counter[CodeType] = Counter()
 
     def __call__(self, frame: Any, _event: str, _argument: object) -> Any:
         name = frame.f_code.co_filename
-        if not name.startswith(faults.PLACES):
+        self._calls[frame.f_code] += 1
+        is_product = name.startswith(faults.PLACES)
+        if self._calls[frame.f_code] > _MOST_WATCHED or not (is_product or name.startswith(f"{ROOT}/tests/")):
+            return None
+        if frame.f_code.co_flags & CO_OPTIMIZED:
+            # What a module says while it is read is not what a test asks of it.
+            self.names[frame.f_globals["__name__"]].update(frame.f_code.co_names)
+        if not is_product:
             return None
         lines = self.lines[name[len(str(ROOT)) + 1 :]]
         lines.add(frame.f_lineno)
@@ -243,7 +260,18 @@ class _Trace:
         return within
 
 
-_runs_of: dict[str, dict[str, set[int]]] = {}
+@dataclass(frozen=True, kw_only=True)
+class _Seen:
+    """What a test runs and reads, and how long it takes while it is watched."""
+
+    lines: dict[str, set[int]]
+    names: dict[str, set[str]]
+    seconds: float
+
+
+_runs_of: dict[str, _Seen] = {}
+# Of one test with whatever it is called with.
+_tries: Counter[str] = Counter()
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -255,41 +283,80 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def _first_fault(item: pytest.Item) -> Fault | None:
     if item.nodeid not in _runs_of:
-        trace = _Trace()
+        if not _runs_of:
+            # What it takes to begin is no test's own.
+            _run_item(item)
+        trace, began = _Trace(), time.monotonic()
         sys.settrace(trace)
         threading.settrace(trace)
         passes = _run_item(item)
         sys.settrace(None)
         threading.settrace(None)  # type: ignore[arg-type]
-        _runs_of[item.nodeid] = trace.lines if passes else {}
+        if passes:
+            seconds = time.monotonic() - began
+            _runs_of[item.nodeid] = _Seen(lines=trace.lines, names=trace.names, seconds=seconds)
         return None
+    if not _run_item(item):
+        return None
+    seen = _runs_of[item.nodeid]
+    longest_s = min(_LONGEST_S, 2 + _STUCK_AFTER * seen.seconds)
     spent: Counter[tuple[str, object]] = Counter()
-    tries = 0
-    for fault in _by_how_few_run_it(_runs_of[item.nodeid]):
+    test = item.nodeid.partition("[")[0]
+    for fault in _by_how_few_run_it(seen):
         line, function = (fault.path, fault.line), (fault.path, fault.function)
         if spent[line] >= _MOST_A_LINE or spent[function] >= _MOST_A_FUNCTION:
             continue
-        if tries == _MOST_TRIES:
+        if _tries[test] == _MOST_TRIES:
             return None
         spent.update((line, function))
-        tries += 1
-        if _fails(item, fault):
+        _tries[test] += 1
+        if _fails(item, fault, longest_s=longest_s):
             return fault
     return None
 
 
-def _by_how_few_run_it(lines: dict[str, set[int]]) -> list[Fault]:
-    runs: Counter[tuple[str, int]] = Counter()
+def _by_how_few_run_it(seen: _Seen) -> list[Fault]:
+    runs: Counter[tuple[str, object]] = Counter()
     for of_test in _runs_of.values():
-        runs.update((path, line) for path, numbers in of_test.items() for line in numbers)
+        runs.update((path, line) for path, numbers in of_test.lines.items() for line in numbers)
+        runs.update((module, name) for module, names in of_test.names.items() for name in names)
     found = [
-        fault
-        for path, numbers in lines.items()
+        (runs[fault.path, fault.line], fault)
+        for path, numbers in seen.lines.items()
         if not any(dull in path for dull in _DULL)
         for fault in faults.faults_in(path)
         if fault.line in numbers and fault.broken != "return None"
     ]
-    return sorted(found, key=lambda fault: (runs[fault.path, fault.line], fault.name))
+    for (path, name), readers in _constants(len(sys.modules)).items():
+        if any(name in seen.names.get(reader, ()) for reader in readers):
+            count = max(runs[reader, name] for reader in readers)
+            found.extend((count, fault) for fault in faults.faults_in(path) if fault.function == faults.CONSTANT + name)
+    return [fault for _, fault in sorted(found, key=_how_likely)]
+
+
+def _how_likely(found: tuple[int, Fault]) -> tuple[int, bool, tuple[Any, ...]]:
+    """Of what equally few tests run, what a function does before what a constant is."""
+    count, fault = found
+    return count, fault.function.startswith(faults.CONSTANT), fault.name
+
+
+@functools.cache
+def _constants(_modules: int) -> dict[tuple[str, str], tuple[str, ...]]:
+    """By the file and the name of each constant the modules that know it by this name."""
+    found = {}
+    for module in [module for module in sys.modules.values() if _is_product(module)]:
+        path = module.__file__[len(str(ROOT)) + 1 :]
+        if any(dull in path for dull in _DULL):
+            continue
+        for fault in faults.faults_in(path):
+            name = fault.function.removeprefix(faults.CONSTANT)
+            if name != fault.function and (path, name) not in found:
+                found[path, name] = tuple(each.__name__ for each in faults.knows_constant(fault))
+    return found
+
+
+def _is_product(module: Any) -> bool:
+    return (getattr(module, "__file__", None) or "").startswith(faults.PLACES)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -1,8 +1,9 @@
 """Threads that parties share fairly: a cheap queue for each party before them, and a turn for each in order.
 
-A party is a team, or an address while nobody knows the team. However much one asks at once, one thread stays free for
-another, and while there is another it holds a quarter of them. What waits is taken in turns, one of each party. Threads of
-one process share one processor, so a party that floods beside another rests between its turns as long as they took.
+A party is a team, or whoever passes by: an address while nobody knows the team. However much one asks at once, one thread stays
+free for another, and while there is another team it holds a quarter of them. What waits is taken in turns, one of each party.
+Threads of one process share one processor, so a party that floods beside another rests between its turns as long as they took.
+Who passes by makes no team share: it may be that team itself, with a key that is seen for the first time.
 """
 
 import asyncio
@@ -31,6 +32,12 @@ CONTESTED_SECONDS = 10.0
 RESTS_FOR = 1.0
 LONGEST_REST_SECONDS = 0.5
 _RETRY_MS = 1_000
+_PASSING = "~"
+
+
+def passing(name: str) -> str:
+    """A party that is no team. It shares with everybody who is there, and makes no team share."""
+    return f"{_PASSING}{name}"
 
 
 class _LaneThread(threading.Thread):
@@ -61,8 +68,9 @@ class ThreadLanes:
         self._idle: list[_LaneThread] = []
         self._free = threads
         self._threads = threads
-        self._latest_party = ""
-        self._contested_until = 0.0
+        self._latest_party = self._latest_team = ""
+        # Until when there are several parties, and several teams among them.
+        self._crowded_until = self._contested_until = 0.0
         self._most_waiting = most_waiting
         self._running: dict[str, int] = {}
         # In the order of turns: a party that has had its turn goes to the end.
@@ -78,7 +86,7 @@ class ThreadLanes:
         """
         loop = asyncio.get_running_loop()
         self._note(party, time.monotonic())
-        if self._free and not self._queues and self._running.get(party, 0) < self._share():
+        if self._free and not self._queues and self._running.get(party, 0) < self._share(party):
             self._take(party)
         else:
             await self._wait_for_turn(party)
@@ -169,7 +177,7 @@ class ThreadLanes:
     def _rest(self, party: str, began: float) -> None:
         """Whoever lets more wait than there are threads is a flood; where nobody else is there it holds up nobody."""
         now = time.monotonic()
-        if now >= self._contested_until or len(self._queues.get(party, ())) <= self._threads:
+        if not self._is_contested(party, now) or len(self._queues.get(party, ())) <= self._threads:
             return
         seconds = min((now - began) * RESTS_FOR, LONGEST_REST_SECONDS)
         if not seconds:
@@ -183,14 +191,22 @@ class ThreadLanes:
         self._give_turns()
 
     def _note(self, party: str, now: float) -> None:
-        if party != self._latest_party:
-            if self._latest_party:
+        if party == self._latest_party:
+            return
+        if self._latest_party:
+            self._crowded_until = now + CONTESTED_SECONDS
+        self._latest_party = party
+        if party != self._latest_team and not party.startswith(_PASSING):
+            if self._latest_team:
                 self._contested_until = now + CONTESTED_SECONDS
-            self._latest_party = party
+            self._latest_team = party
 
-    def _share(self) -> int:
-        """The most threads that one party holds at once."""
-        is_contested = time.monotonic() < self._contested_until
+    def _is_contested(self, party: str, now: float) -> bool:
+        return now < (self._crowded_until if party.startswith(_PASSING) else self._contested_until)
+
+    def _share(self, party: str) -> int:
+        """The most threads that this party holds at once."""
+        is_contested = self._is_contested(party, time.monotonic())
         return max(1, self._threads // 4 if is_contested else self._threads - 1)
 
     def _take(self, party: str) -> None:
@@ -220,8 +236,7 @@ class ThreadLanes:
                 turn.set_result(None)
 
     def _next_party(self) -> str | None:
-        share = self._share()
-        return next(
-            (party for party in self._queues if party not in self._resting and self._running.get(party, 0) < share),
-            None,
-        )
+        return next((party for party in self._queues if self._may_begin(party)), None)
+
+    def _may_begin(self, party: str) -> bool:
+        return party not in self._resting and self._running.get(party, 0) < self._share(party)

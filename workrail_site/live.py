@@ -9,7 +9,9 @@ fetches their page themselves.
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs
 from uuid import UUID
@@ -30,6 +32,11 @@ _REST = re.compile(r"(/api/v1/(?:runs/[^/]+|checkpoints)/)stream/?")
 _WATCH_PATH = "/studio/watch/"
 _FORWARDED = 200
 _READS = frozenset({"GET", "HEAD"})
+# That too many ask at once passes within seconds: whoever wants to watch waits for it, which costs no thread.
+_CROWDED = frozenset({429, 503})
+_SOON_S = 5
+MOST_ASKED = 15
+AGAIN_S = 0.5
 TICK_S = 1.0
 HEARTBEAT_S = 15.0
 # Who may watch is asked anew by whoever comes back.
@@ -86,11 +93,24 @@ class Watch:
         self._still = still or read_seats
         self._tick_s = tick_s
         self._viewers: set[Viewer] = set()
+        self._coming: Counter[bytes] = Counter()
         self._task: asyncio.Task[None] | None = None
         self.ticks = 0
 
     def is_full_for(self, holder: bytes) -> bool:
-        return len(self._viewers) >= MOST_VIEWERS or sum(each.holder == holder for each in self._viewers) >= MOST_OF_ONE
+        seated = sum(each.holder == holder for each in self._viewers) + self._coming[holder]
+        return len(self._viewers) + self._coming.total() >= MOST_VIEWERS or seated >= MOST_OF_ONE
+
+    @contextmanager
+    def expect(self, holder: bytes) -> Iterator[None]:
+        """Keeps a place for whoever is being asked about."""
+        self._coming[holder] += 1
+        try:
+            yield
+        finally:
+            self._coming[holder] -= 1
+            # Adding nothing leaves out those of whom none is left.
+            self._coming += Counter()
 
     def join(self, viewer: Viewer) -> None:
         self._viewers.add(viewer)
@@ -144,7 +164,14 @@ class Live:
             await self._django(scope, receive, send)
             return
         watching = f"{by_rest[1]}version" if by_rest else _WATCH_PATH + str(scope["path"]).removeprefix(PATH)
-        parts = await self._ask(scope, watching, str(scope["query_string"], "latin-1") if by_rest else "")
+        if by_rest:
+            parts = await self._ask(scope, watching, str(scope["query_string"], "latin-1"))
+        elif scope["method"] != "GET" or self._watch.is_full_for(holder):
+            await _turn_away(send)
+            return
+        else:
+            with self._watch.expect(holder):
+                parts = await self._ask_until_there_is_room(scope, watching, holder)
         status, body = int(parts[0]["status"]), b"".join(part.get("body", b"") for part in parts[1:])
         if by_rest and status != _FORWARDED:
             # A program is told why, in the words of REST.
@@ -155,10 +182,8 @@ class Live:
             await send(_STREAM)
             await send({"type": "http.response.body", "body": b""})
             return
-        if status != _FORWARDED or scope["method"] != "GET" or self._watch.is_full_for(holder):
-            # 204 tells a browser not to come back; its page polls instead.
-            await send({"type": "http.response.start", "status": 204, "headers": []})
-            await send({"type": "http.response.body", "body": b""})
+        if status != _FORWARDED or self._watch.is_full_for(holder):
+            await _turn_away(send)
             return
         told = json.loads(body)
         viewer = Viewer(
@@ -182,6 +207,16 @@ class Live:
             return
         finally:
             self._watch.leave(viewer)
+
+    async def _ask_until_there_is_room(self, scope: Scope, path: str, holder: bytes) -> list[Message]:
+        """All who open a page at once are let in one after the other. Each asks again at a moment of its own."""
+        parts = await self._ask(scope, path, "")
+        for _ in range(MOST_ASKED - 1):
+            if not _has_room_soon(parts[0]):
+                break
+            await asyncio.sleep(AGAIN_S * (1 + holder[0] / 256))
+            parts = await self._ask(scope, path, "")
+        return parts
 
     async def _draw(self, viewer: Viewer, scope: Scope) -> str:
         """The parts of the viewer's page as they are now, drawn once for all who see the same; empty where they cannot be sent."""
@@ -259,6 +294,18 @@ def _shown(scope: Scope, told: dict[str, str]) -> tuple[str, str, str] | None:
     if not asked or not told.get("page") or len(search) > _MOST_SEARCH_CHARACTERS or not search.isascii():
         return None
     return told["page"], search, told["group"]
+
+
+def _has_room_soon(start: Message) -> bool:
+    """Whether it is refused since too many ask in this moment, rather than since this one has asked too much."""
+    wait = dict(start["headers"]).get(b"retry-after", b"")
+    return start["status"] in _CROWDED and wait.isdigit() and int(wait) <= _SOON_S
+
+
+async def _turn_away(send: Send) -> None:
+    """204 tells a browser not to come back; its page polls instead."""
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
 
 
 async def _start(send: Send) -> None:

@@ -31,11 +31,12 @@ from teams_app.admin.connecting import connecting
 from teams_app.admin.models import EndpointAdmin, InvitationAdmin, NoticeDeliveryAdmin, TeamAdmin
 from teams_app.admin.pages import actor_of, choose_team, find_actor, own_teams_of
 from teams_app.admin.parts import Crumb
-from teams_app.admin.team_pages import AgentKeyAdmin, MembershipAdmin
+from teams_app.admin.team_pages import MembershipAdmin
 from teams_app.admin.token_pages import PersonalTokenAdmin
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.models import AgentKey, AuditEntry, Endpoint, Invitation, Membership, NoticeDelivery, PersonalToken, Team
+from traces_app.admin.called_keys import CalledKeyAdmin
 from traces_app.admin.models import TraceEventAdmin
 from traces_app.admin.run_parts import TracedRunAdmin
 from traces_app.models import TraceEvent
@@ -75,11 +76,15 @@ class StudioSite(AdminSite):
         return find_actor(request) is not None
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        return self._shell(request)
+
+    def _shell(self, request: HttpRequest, *, open_questions: int | None = None) -> dict[str, Any]:
+        """`open_questions` where the page has counted them already."""
         context = super().each_context(request)
         name = settings.OIDC_NAME if settings.OIDC_ISSUER else ""
         context |= {"theme": theme_of(request), "request": request, "sign_on_name": name}
         if context["has_permission"]:
-            context |= _teams_of(request)
+            context |= _teams_of(request, open_questions)
         return context
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
@@ -146,7 +151,8 @@ class StudioSite(AdminSite):
         return health_page(request, self.each_context(request))
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        shown = {**self.each_context(request), **home.context_of(actor=actor_of(request), now=timezone.now())}
+        told = home.context_of(actor=actor_of(request), now=timezone.now())
+        shown = {**self._shell(request, open_questions=told["counts"].open), **told}
         if shown["is_new"]:
             shown |= _first_steps(request)
         return TemplateResponse(request, "admin/index.html", {**shown, **(extra_context or {})})
@@ -226,10 +232,10 @@ def switch_theme(request: HttpRequest) -> HttpResponse:
     return response
 
 
-def _teams_of(request: HttpRequest) -> dict[str, Any]:
+def _teams_of(request: HttpRequest, counted: int | None) -> dict[str, Any]:
     actor = actor_of(request)
     teams = own_teams_of(request)
-    open_questions = checkpoints.count_open(actor=actor)
+    open_questions = checkpoints.count_open(actor=actor) if counted is None else counted
     return {
         "actor": actor,
         "team_name": next(team.name for team in teams if team.id == actor.team_id),
@@ -245,7 +251,7 @@ studio = StudioSite(name="studio")
 studio.register(Team, TeamAdmin)
 studio.register(Membership, MembershipAdmin)
 studio.register(Invitation, InvitationAdmin)
-studio.register(AgentKey, AgentKeyAdmin)
+studio.register(AgentKey, CalledKeyAdmin)
 studio.register(PersonalToken, PersonalTokenAdmin)
 studio.register(Endpoint, EndpointAdmin)
 studio.register(NoticeDelivery, NoticeDeliveryAdmin)

@@ -11,7 +11,6 @@ import msgspec
 from rest_framework.views import APIView
 
 from teams_app.api.endpoints import Call, Shape, operation
-from teams_app.api.named import begin_once
 from teams_app.engine.closest import closest
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.named_requests import REQUEST_KEY, read_name
@@ -19,10 +18,6 @@ from workrail_site.dialects.introductions import INTRODUCTIONS
 
 if TYPE_CHECKING:
     from workrail_site.mcp.toolsets import Tool
-
-
-# Tools that begin something and know the name of the request, for as long as there is what they began.
-_NAMED = frozenset({("rail", "start_workflow"), ("navigation", "nav_start")})
 
 
 class ToolAnswer(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -78,19 +73,7 @@ class ToolView(APIView):
 
         found, name = _tool(dialect, tool), read_name(self.request.headers.get(REQUEST_KEY, ""))
         calls_as(Caller(actor=call.actor, request_key=name))
-
-        def begin() -> bytes:
-            return msgspec.json.encode(found.reply(body).value)
-
-        if not name or not _is_named_here(dialect, found):
-            return msgspec.Raw(begin())
-        place = f"{dialect} {tool}"
-        return msgspec.Raw(begin_once(actor=call.actor, name=name, place=place, body=body, now=call.now, begin=begin))
-
-
-def _is_named_here(dialect: str, tool: "Tool") -> bool:
-    """A tool that may be repeated anyway needs no name."""
-    return not tool.hints.idempotent and not tool.hints.read_only and (dialect, tool.name) not in _NAMED
+        return msgspec.Raw(msgspec.json.encode(found.reply(body).value))
 
 
 def _told(tool: "Tool", form: SchemaForm) -> ToolAnswer:

@@ -39,6 +39,8 @@ check_file() {
 check "Claude Code" claude mcp list
 check "Codex" codex mcp list
 check "Gemini CLI" gemini mcp list
+check "Antigravity" agy mcp list
+check "Devin CLI" devin mcp list
 check_file "Cursor" .cursor/mcp.json
 check_file "VS Code" .vscode/mcp.json
 check_file "Windsurf" "$HOME/.codeium/windsurf/mcp_config.json"

@@ -69,6 +69,7 @@ class ShownRow:
     answered_by: str
     changed: ChangedFiles | None
     documents: int
+    own_answers: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,16 +233,17 @@ def _tabs(here: InboxView, counts: InboxCounts) -> list[Tab]:
 def shown_rows(actor: Actor, rows: Iterable[InboxRow], now: datetime) -> list[ShownRow]:
     """With the names of all who stand in the rows, in two queries."""
     found = list(rows)
-    ids = {text for row in found for text in _people(row)}
+    ids = {text for row in found for text in people_in(row)}
     names = selectors.name_actors(actor=actor, ids=ids) if ids else {}
-    return [_shown_row(actor, row, names, now) for row in found]
+    return [shown_row(actor, row, names, now) for row in found]
 
 
-def _people(row: InboxRow) -> set[str]:
+def people_in(row: InboxRow) -> set[str]:
+    """Whose names the row shows."""
     return {row.started_by, row.value.claimed_by, row.value.answered_by, row.sent_back_by} - {""}
 
 
-def _shown_row(actor: Actor, row: InboxRow, names: dict[str, str], now: datetime) -> ShownRow:
+def shown_row(actor: Actor, row: InboxRow, names: Mapping[str, str], now: datetime) -> ShownRow:
     value = row.value
     is_taken = value.claimed_by not in {"", actor.id}
     run = naming.run_name(goal=value.goal, name=value.run_name, session_title=row.session_title, workflow_title="")
@@ -267,6 +269,7 @@ def _shown_row(actor: Actor, row: InboxRow, names: dict[str, str], now: datetime
         answered_by="you" if value.answered_by == actor.id else names.get(value.answered_by, value.answered_by),
         changed=_changed(diffs),
         documents=row.with_it - len(diffs),
+        own_answers=0 if any(option.id == states.APPROVE for option in value.options) else len(value.options),
     )
 
 

@@ -14,17 +14,20 @@ from django.utils.safestring import SafeString
 from sessions_app.admin import artifacts, graph as drawn, naming, showing, states
 from sessions_app.admin.compared_notes import compared_html
 from sessions_app.admin.graph import GraphFacts
-from sessions_app.admin.places import ShownPlaces
+from sessions_app.admin.places import places_of
 from sessions_app.engine import comparing
 from sessions_app.engine.comparing import Pair, PathDifference
 from sessions_app.engine.log import NodeKind
+from sessions_app.engine.runs import STOPPED
 from sessions_app.engine.values import OutputValue
 from sessions_app.selectors.run_graph import Graph, GraphNode, outputs_of_way, read_graph
+from sessions_app.services.people.forking import FORKED_IN
 from teams_app import selectors
 from teams_app.admin.parts import State
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.times import ago_words
+from workflows_app.selectors.programs import load_program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +41,15 @@ class Side:
     outputs: Mapping[UUID, Sequence[OutputValue]]
     state: State | None
     url: str
+
+    @property
+    def is_preferred(self) -> bool:
+        """Whether the run stands at the end of this way."""
+        return bool(self.nodes) and self.nodes[-1].id == self.graph.run.tip_node_id
+
+    @property
+    def end(self) -> str:
+        return to_text(Prefix.NODE, self.nodes[-1].id) if self.nodes else ""
 
     @property
     def blocked(self) -> int:
@@ -162,7 +174,7 @@ def _band(pair: Pair, one: Side, other: Side, words: comparing.WordComparison) -
     if first and second:
         where += f", {differ}" if differ else ", the same"
     return Band(
-        title=drawn.title_of(named) if named else "",
+        title=drawn.title_with_item(named, one.facts if first else other.facts) if named else "",
         where=where,
         one=_cell(one, first, pair.one, compared_html(parts[0], lane=1)),
         other=_cell(other, second, pair.other, compared_html(parts[1], lane=2)),
@@ -230,7 +242,7 @@ def context_of(*, one: Side, other: Side, base: GraphNode | None, shared: int, e
     return {
         "one": one,
         "other": other,
-        "base": drawn.title_of(base) if base else "",
+        "base": drawn.title_with_item(base, one.facts) if base else "",
         "base_url": showing.node_url(one.graph.run.id, base.id) if base else "",
         "shared": shared,
         "bands": bands(one, other, everything=everything),
@@ -277,11 +289,18 @@ def read_pair(*, actor: Actor, run_id: UUID, asked: Mapping[str, str], now: date
         ),
         "title": "Compare two branches",
         "sides": sides,
+        "preferable": _preferable(graph, sides),
         "tips": [(to_text(Prefix.NODE, tip), f"Tip {place}") for place, tip in enumerate(tips, start=1)],
         "a": a,
         "b": b,
         **_urls({"a": a, "b": b}, {"a": b, "b": a}, everything=everything),
     }
+
+
+def _preferable(graph: Graph, sides: Sequence[Side]) -> Side | None:
+    """The other way than the run stands on, where it can be moved there."""
+    is_open = graph.run.dialect in FORKED_IN and graph.run.status not in STOPPED
+    return next((each for each in reversed(sides) if is_open and not each.is_preferred), None)
 
 
 def _two_runs(actor: Actor, one: Graph, other: Graph, *, everything: bool, now: datetime) -> dict[str, Any]:
@@ -323,5 +342,12 @@ def _facts(actor: Actor, graphs: Sequence[Graph], now: datetime) -> list[GraphFa
     ids |= {question.answered_by for graph in graphs for question in graph.questions} - {""}
     names = selectors.name_actors(actor=actor, ids=ids)
     return [
-        drawn.facts_of(graph=graph, names=names, places=ShownPlaces(), actor_id=actor.id, now=now) for graph in graphs
+        drawn.facts_of(
+            graph=graph,
+            names=names,
+            places=places_of(program=load_program(graph.run.workflow_hash), state=graph.tip_state),
+            actor_id=actor.id,
+            now=now,
+        )
+        for graph in graphs
     ]

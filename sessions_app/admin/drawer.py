@@ -12,12 +12,12 @@ from sessions_app.admin import artifacts, filled_values, graph as drawn, showing
 from sessions_app.admin.event_words import reason_words
 from sessions_app.admin.graph import GraphFacts, View
 from sessions_app.engine import prompts
-from sessions_app.engine.log import EventKind
+from sessions_app.engine.log import EventKind, NodeKind
 from sessions_app.engine.state import Blocked, Snapshot
 from sessions_app.engine.values import EventValue, OutputValue
 from sessions_app.selectors.run_graph import Graph, GraphNode
 from teams_app.admin.parts import Tab
-from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.ids import Prefix, from_text, to_text
 from workflows_app.engine.program import Program
 
 _MOST_WHY = 12
@@ -29,6 +29,7 @@ class Drawer:
     step: str
     shape: str
     by: str
+    is_by_person: bool
     public_id: str
     lasted_s: float | None
     at: Any
@@ -72,6 +73,7 @@ def open_drawer(
         step=facts.places.of_step(node.pending_key),
         shape=drawn.shape_of(node, facts),
         by=facts.names.get(node.by, ""),
+        is_by_person=from_text(Prefix.PERSON, node.by) is not None or _is_preferred(events),
         public_id=to_text(Prefix.NODE, node.id),
         lasted_s=(children[0].created_at - node.created_at).total_seconds() if children else None,
         at=node.created_at,
@@ -109,7 +111,9 @@ def _tabs(view: View, part: str, state: Snapshot, events: Sequence[EventValue]) 
 
 
 def _why(events: Sequence[EventValue], node: GraphNode, facts: GraphFacts) -> list[str]:
-    """What the log says of how the run came here."""
+    """What the log says of how the run came here; to a bookmark it did not come."""
+    if node.kind is NodeKind.BOOKMARK:
+        return []
     entries: list[Mapping[str, Any]] = []
     for event in events:
         if event.kind is EventKind.DECISION_TRACE_APPENDED:
@@ -117,6 +121,10 @@ def _why(events: Sequence[EventValue], node: GraphNode, facts: GraphFacts) -> li
     known = {node.pending_key: drawn.title_with_item(node, facts)} if node.pending_key else {}
     found = (reason_words(entry, facts.places, known) for entry in entries)
     return [text for text in found if text][:_MOST_WHY]
+
+
+def _is_preferred(events: Sequence[EventValue]) -> bool:
+    return any(event.kind is EventKind.BRANCH_PREFERRED for event in events)
 
 
 def _following(child: GraphNode, view: View, facts: GraphFacts) -> tuple[str, str, str]:

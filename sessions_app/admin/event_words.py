@@ -144,6 +144,7 @@ _SENTENCES: Mapping[EventKind, Callable[[Data, ShownPlaces], str]] = {
     EventKind.RUN_COMPLETED: _said("The run is done"),
     EventKind.RUN_STOPPED: _stop,
     EventKind.RUN_RESUMED: _said("The run goes on"),
+    EventKind.BRANCH_PREFERRED: _said("A person prefers this branch", "reason"),
     EventKind.NAME_GIVEN: _said("Renamed", "title"),
     EventKind.HANDLE_ISSUED: _said("A token was handed to the agent"),
 }

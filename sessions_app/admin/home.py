@@ -1,6 +1,6 @@
 """The first page: whether anybody has to act, what is stuck, what goes on, and how the last days were."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -9,17 +9,20 @@ from django.urls import reverse
 from django.utils import timezone
 
 from sessions_app.admin import checkpoints, run_lists, states
-from sessions_app.admin.places import places_of
+from sessions_app.admin.places import ShownPlaces, places_of
 from sessions_app.engine.run_query import RunQuery, RunWord
 from sessions_app.selectors import inbox, run_list
 from sessions_app.selectors.home import Sums, read_sums
-from sessions_app.selectors.inbox import InboxCounts, InboxView
+from sessions_app.selectors.inbox import InboxCounts, InboxRow
+from sessions_app.selectors.run_list import ListedRun
+from teams_app import selectors
 from teams_app.admin.parts import counted
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.markdown import plain_words
 from teams_app.engine.pages import PageRequest
 from teams_app.engine.times import date_words
-from workflows_app.selectors.programs import load_program
+from workflows_app.engine.program import Program
+from workflows_app.selectors.programs import load_programs
 
 _SHOWN = 3
 _DAYS = 14
@@ -58,14 +61,15 @@ def context_of(*, actor: Actor, now: datetime) -> dict[str, Any]:
     counts = inbox.count_inbox(actor=actor, now=now)
     runs = run_list.count_runs(actor=actor, now=now, idle_after=states.IDLE_AFTER)
     sums = read_sums(actor=actor, midnights=[midnight - timedelta(days=_DAYS - 1 - place) for place in range(_DAYS)])
-    mine = inbox.list_inbox(actor=actor, view=InboxView.MINE, page=PageRequest(limit=_SHOWN))
-    waiting = checkpoints.shown_rows(actor, mine.items, now)
-    stuck = _rows(actor, RunWord.STUCK, now)
-    reasons = run_list.read_reasons(actor=actor, runs=[shown.row.run for shown in stuck])
-    running = [(shown, _step_of(shown)) for shown in _rows(actor, RunWord.RUNNING, now)]
+    mine = inbox.first_of_mine(actor=actor, limit=_SHOWN)
+    stuck, running = _rows(actor, RunWord.STUCK, now), _rows(actor, RunWord.RUNNING, now)
+    names = _names(actor, mine, [*stuck, *running])
+    waiting = [checkpoints.shown_row(actor, row, names, now) for row in mine]
+    reasons = run_list.read_reasons(actor=actor, runs=[row.run for row in stuck])
+    programs = load_programs(row.run.workflow_hash for row in running)
     finished_today = {kind: _of_day(sums, today, kind) for kind in ("done", "gaps")}
     return {
-        "title": _eye(actor, counts),
+        "title": _eye(actor, counts) if runs.open or sums.workflows else "No agent has called yet",
         "here": "Home",
         "subtitle": f"{today:%A} {today.day} {today:%B}, {timezone.localtime(now):%H:%M}",
         "counts": counts,
@@ -74,8 +78,8 @@ def context_of(*, actor: Actor, now: datetime) -> dict[str, Any]:
         "done_today": sum(finished_today.values()),
         "gaps_today": finished_today["gaps"],
         "waiting": waiting,
-        "stuck": [(shown, plain_words(reasons.get(shown.id, ""))) for shown in stuck],
-        "running": running,
+        "stuck": [(run_lists.shown_run(row, names, now), plain_words(reasons.get(row.run.id, ""))) for row in stuck],
+        "running": [(run_lists.shown_run(row, names, now), _step_of(row, programs)) for row in running],
         "chart": chart(sums, today, now) if sums.finished else None,
         "sums": sums,
         "first_url": waiting[0].url if waiting and actor.may(Permission.ANSWER_CHECKPOINTS) else "",
@@ -118,7 +122,7 @@ def _round_up(most: int) -> int:
     return max(2, most + most % 2)
 
 
-def _rows(actor: Actor, word: RunWord, now: datetime) -> list[run_lists.ShownRun]:
+def _rows(actor: Actor, word: RunWord, now: datetime) -> Sequence[ListedRun]:
     found = run_list.list_run_rows(
         actor=actor,
         query=RunQuery(status=word),
@@ -126,16 +130,22 @@ def _rows(actor: Actor, word: RunWord, now: datetime) -> list[run_lists.ShownRun
         now=now,
         idle_after=states.IDLE_AFTER,
     )
-    return run_lists.shown_rows(actor, found.items, now)
+    return found.items
 
 
-def _step_of(shown: run_lists.ShownRun) -> StepsDone | None:
+def _names(actor: Actor, questions: Sequence[InboxRow], runs: Sequence[ListedRun]) -> Mapping[str, str]:
+    ids = {text for row in questions for text in checkpoints.people_in(row)} | {row.run.created_by for row in runs}
+    return selectors.name_actors(actor=actor, ids=ids) if ids else {}
+
+
+def _step_of(row: ListedRun, programs: Mapping[str, Program]) -> StepsDone | None:
     """“Step 4 of 10”, as the program of the run counts them."""
-    places = places_of(program=load_program(shown.row.run.workflow_hash), state=None)
-    said = places.of_step(shown.row.pending_key)
+    program = programs.get(row.run.workflow_hash)
+    places = places_of(program=program, state=None) if program else ShownPlaces()
+    said = places.of_step(row.pending_key)
     if not said:
         return None
-    number = places.numbers[shown.row.pending_key.rpartition("::")[2]]
+    number = places.numbers[row.pending_key.rpartition("::")[2]]
     return StepsDone(says=said.lower(), width=round(_BAR_WIDTH * (number - 1) / len(places.numbers), 1))
 
 

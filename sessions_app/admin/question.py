@@ -26,6 +26,7 @@ _EFFECTS = {
 }
 _SUBMITS = {states.REJECT: "Reject and end the run"}
 _MOST_NAMED = 8
+_MOST_BESIDE, _SHORT_CHARACTERS = 3, 14
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
@@ -95,7 +96,7 @@ def glances(value: CheckpointValue, evidence: Evidence, now: datetime) -> list[G
         Glance(
             label="This question",
             shape="sentback" if evidence.same else "waiting",
-            text="Asked first" if asked == 1 else f"Asked again, {_ordinal(asked)} time",
+            text="Asked once" if asked == 1 else f"Asked again, {_ordinal(asked)} time",
         ),
     ]
     for child in evidence.children[:2]:
@@ -222,6 +223,9 @@ def context_of(
         "earlier": earlier_answers(actor, evidence.others, names),
         "newer_url": showing.checkpoint_url(evidence.newer) if evidence.newer else "",
         "options": shown_options(value, refused),
+        # On a phone three short ones stand beside each other.
+        "options_are_many": len(value.options) > _MOST_BESIDE
+        or any(len(option.label) > _SHORT_CHARACTERS for option in value.options),
         "typed": refused.typed if refused else {},
         "claimed_by": claimed_by,
         "answered": how_answered(value, names.get(value.answered_by, value.answered_by)),

@@ -1,6 +1,6 @@
 """The list of runs: tabs, one query box whose parts can be taken out again, and rows that say where each run stands."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -99,10 +99,10 @@ def shown_rows(actor: Actor, rows: Iterable[ListedRun], now: datetime) -> list[S
     ids = {row.run.created_by for row in found}
     names = selectors.name_actors(actor=actor, ids=ids) if ids else {}
     branches = run_list.count_branches(actor=actor, ids=[row.run.id for row in found])
-    return [_shown(row, names, branches.get(row.run.id, 0), now) for row in found]
+    return [shown_run(row, names, now, branches=branches.get(row.run.id, 0)) for row in found]
 
 
-def _shown(row: ListedRun, names: dict[str, str], branches: int, now: datetime) -> ShownRun:
+def shown_run(row: ListedRun, names: Mapping[str, str], now: datetime, *, branches: int = 0) -> ShownRun:
     run = row.run
     name = naming.run_name(
         goal=run.goal, name=run.name, session_title=row.session_title, workflow_title=run.workflow_title

@@ -70,7 +70,9 @@ def context_of(
     opened = _drawer(actor, graph, view, part=part, facts=facts) if graph.chosen is not None else None
     run = graph.run
     waiting = [question for question in graph.questions if question.state is CheckpointState.OPEN]
-    open_gaps = [gap for gap in graph.gaps if gap.resolved_by_id is None and not gap.closes]
+    open_gaps = [
+        gap for gap in graph.gaps if gap.resolved_by_id is None and not gap.closes and not showing.is_unnoted(gap)
+    ]
     return {
         "run": run,
         "public_id": to_text(Prefix.RUN, run.id),
@@ -202,11 +204,11 @@ def _waiting(question: CheckpointValue) -> tuple[CheckpointValue, str, str]:
     return question, naming.question_name(question), showing.checkpoint_url(question.id)
 
 
-def _blocker(graph: Graph) -> tuple[str, str] | None:
+def _blocker(graph: Graph) -> tuple[str, str, str] | None:
     tip = _tip(graph)
     if tip.kind is not NodeKind.BLOCKED_ATTEMPT or not tip.blocker:
         return None
-    return tip.title, str(tip.blocker.get("message", ""))
+    return tip.title, str(tip.blocker.get("message", "")), showing.node_url(graph.run.id, tip.id)
 
 
 def _switch(view: View, name: str, choices: Sequence[tuple[str, str]]) -> list[Tab]:

@@ -8,11 +8,23 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
+from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from sessions_app.admin import compare, modes, naming_acts, pages, retention, run_lists, run_page, showing, stopping
+from sessions_app.admin import (
+    compare,
+    modes,
+    naming,
+    naming_acts,
+    pages,
+    retention,
+    run_lists,
+    run_page,
+    showing,
+    stopping,
+)
 from sessions_app.admin.bundles import EXPORT_RUNS, EXPORT_SESSION
 from sessions_app.admin.graph import MOST_LINES, View
 from sessions_app.admin.models import ActivityAdmin
@@ -20,9 +32,10 @@ from sessions_app.admin.places import places_of
 from sessions_app.engine.runs import COMPLETE
 from sessions_app.selectors import records
 from sessions_app.selectors.run_graph import Graph, read_graph
+from sessions_app.selectors.runs import name_runs
 from sessions_app.services.moves import runs
 from sessions_app.services.moves.speech import house_speech
-from sessions_app.services.people import forking
+from sessions_app.services.people import forking, preferring
 from teams_app import selectors
 from teams_app.admin.pages import Act, ActLink, Done, Order, Refused, Secret, actor_of
 from teams_app.admin.parts import Crumb, Tab
@@ -106,6 +119,19 @@ FORK = Act(slug="fork", label="Fork here", needs=Permission.STEER_RUNS, run=_for
 NOTE = Act(slug="note", label="Add a note", needs=Permission.STEER_RUNS, run=_note, form=NoteForm, asks=False)
 
 
+def _prefer(order: Order) -> Done:
+    row_id = pages.some(order.row_id)
+    preferring.prefer_branch(
+        actor=order.actor, run_id=row_id, node_id=_node_in(order), now=order.now, entropy=os.urandom
+    )
+    return Done(
+        message="The run stands on this branch now. Agents that find it again go on here.", url=showing.run_url(row_id)
+    )
+
+
+PREFER = Act(slug="prefer", label="Prefer", needs=Permission.STEER_RUNS, run=_prefer, form=NodeForm, asks=False)
+
+
 class RunAdmin(ActivityAdmin):
     acts: ClassVar[tuple[Act, ...]] = (
         stopping.PAUSE,
@@ -120,6 +146,7 @@ class RunAdmin(ActivityAdmin):
         MODE,
         FORK,
         NOTE,
+        PREFER,
     )
     lookups: ClassVar[Mapping[str, Reader]] = {"session_id": UUID, "q": str, "kept": str, "after": str}
 
@@ -155,6 +182,9 @@ class RunAdmin(ActivityAdmin):
             **run_lists.context_of(request=request, actor=actor, session_id=session_id),
         )
 
+    def row_name(self, request: HttpRequest, row: Model) -> str:
+        return naming.named_run(name_runs(actor=actor_of(request), ids=[row.pk])[row.pk])
+
     def show_row(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
         return self._run(request, row_id)
 
@@ -185,7 +215,10 @@ class RunAdmin(ActivityAdmin):
             raise Http404
         name = pair["run_name"]
         crumbs = [self.list_crumb(), Crumb(label=name, url=showing.run_url(row_id))]
-        return pages.page(self, request, "studio/compare.html", crumbs=crumbs, here="Compare", **pair)
+        prefer_url = self.act_url(PREFER, row_id) if actor.may(PREFER.needs) else ""
+        return pages.page(
+            self, request, "studio/compare.html", crumbs=crumbs, here="Compare", prefer_url=prefer_url, **pair
+        )
 
     def _run(self, request: HttpRequest, run_id: UUID, *, refused: Refused | None = None) -> HttpResponse:
         actor = actor_of(request)
@@ -207,7 +240,7 @@ class RunAdmin(ActivityAdmin):
             now=now,
             reader_id="" if is_shared else actor.id,
         )
-        may_steer = actor.may(Permission.STEER_RUNS) and graph.run.dialect.value in forking.FORKED_IN
+        may_steer = actor.may(Permission.STEER_RUNS) and graph.run.dialect in forking.FORKED_IN
         further = self.further_parts(actor)
         known = {"gaps", "events", *(slug for slug, _ in further)}
         here = tab if tab in known else "graph"

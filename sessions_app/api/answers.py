@@ -5,8 +5,9 @@ from typing import Annotated, Any
 
 import msgspec
 
-from sessions_app.engine.drafts import gap_name, output_name
+from sessions_app.engine.drafts import gap_name
 from sessions_app.engine.log import EdgeCause, EdgeKind, EventKind, NodeKind
+from sessions_app.engine.outputs import output_name
 from sessions_app.engine.reasons import Detail, GapCategory, GapSeverity
 from sessions_app.engine.resume import Confidence, Why
 from sessions_app.engine.runs import AttemptKind, Dialect, NextIntent, OutputChannel, RunStatus, StopKind

@@ -199,6 +199,13 @@ class StopBody(Shape, frozen=True):
     reason: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_REASON_CHARACTERS)]
 
 
+class BranchBody(Shape, frozen=True):
+    """`node` is a step of the branch; `reason` stands among its notes."""
+
+    node: Label
+    reason: Annotated[str, msgspec.Meta(max_length=MAX_REASON_CHARACTERS)] = ""
+
+
 class SessionsQuery(PageQuery, frozen=True):
     """`status`, `workflow` and `dialect` are those of one of its runs; `branch` is a branch or how it begins."""
 

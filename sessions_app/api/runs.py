@@ -21,6 +21,7 @@ from sessions_app.api.answers import (
     TreeAnswer,
 )
 from sessions_app.api.bodies import (
+    BranchBody,
     CheckpointBody,
     ContinueBody,
     PreferencesBody,
@@ -37,7 +38,7 @@ from sessions_app.selectors.runs import RunFilters
 from sessions_app.services.moves import runs
 from sessions_app.services.moves.beginning import start_run
 from sessions_app.services.moves.speech import Reply, beside, house_speech
-from sessions_app.services.people import gaps, stops
+from sessions_app.services.people import gaps, preferring, stops
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix
@@ -220,6 +221,24 @@ class ResumptionView(APIView):
     @operation(summary="Let a paused run go on; a signed-in person only", status=204)
     def post(self, *, call: Call, run: str) -> None:
         stops.resume_run(actor=call.actor, run_id=_run(run), now=call.now, entropy=os.urandom)
+
+
+class PreferredBranchView(APIView):
+    represents = RunView
+
+    @operation(
+        summary="Say with which branch a run is to go on; a signed-in person only. There it stands until another is worked on",
+        status=204,
+    )
+    def post(self, *, call: Call, run: str, body: BranchBody) -> None:
+        preferring.prefer_branch(
+            actor=call.actor,
+            run_id=_run(run),
+            node_id=read_id(prefix=Prefix.NODE, text=body.node),
+            reason=body.reason,
+            now=call.now,
+            entropy=os.urandom,
+        )
 
 
 def _replied(reply: Reply, submission: Submission) -> msgspec.Raw:

@@ -35,6 +35,7 @@ urlpatterns = [
     path("runs/<str:run>/preferences", runs.RunPreferencesView.as_view()),
     path("runs/<str:run>/cancel", runs.CancellationView.as_view()),
     path("runs/<str:run>/pause", runs.PauseView.as_view()),
+    path("runs/<str:run>/prefer", runs.PreferredBranchView.as_view()),
     path("runs/<str:run>/resume", runs.ResumptionView.as_view()),
     path("checkpoints", checkpoints.CheckpointsView.as_view()),
     path("checkpoints/version", watching.InboxVersionView.as_view()),

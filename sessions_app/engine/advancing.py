@@ -140,12 +140,12 @@ class _Advancing:
     def _set(self, effect: Effect) -> dict[str, Any]:
         """What the step's actions set, then what the chosen option does."""
         scope = walker.scope_at(program=self.program, position=self.snapshot.position, variables=self.variables)
-        added = endings.set_by_actions(program=self.program, item=self.item, variables=scope)
+        added = settling.set_by_actions(program=self.program, item=self.item, variables=scope)
         return {**added, **walker.set_by_option(effect=effect, variables={**scope, **added})}
 
     def _unmet(self) -> tuple[Failure, ...]:
         scope = walker.scope_at(program=self.program, position=self.snapshot.position, variables=self.variables)
-        return endings.unmet_by(program=self.program, item=self.item, variables=scope)
+        return settling.unmet_by(program=self.program, item=self.item, variables=scope)
 
     def _advanced(self, judged: Judgement, walk: Walk) -> Decision:
         journal = self.journal

@@ -147,13 +147,13 @@ def _no_option(checkpoint: Checkpoint, said: Sequence[object]) -> Reason:
         if said
         else f"Checkpoint {checkpoint.id} waits for the user's answer."
     )
-    words = ", ".join(option.id for option in checkpoint.options)
+    options = " | ".join(option.id for option in checkpoint.options)
     return Reason(
         detail=Detail.NEEDS_USER_CHOICE,
         pointer=step_pointer(checkpoint.id),
         message=message,
         fix=(
             f'Show the question to the user, then retry with an artifact {{"kind": "{ANSWER_KIND}", '
-            f'"optionId": "…"}}; options: {words}.'
+            f'"checkpointId": "{checkpoint.id}", "optionId": "<{options}>"}}.'
         ),
     )

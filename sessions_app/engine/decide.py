@@ -24,6 +24,7 @@ from sessions_app.engine.decisions import (
     Move,
     Outcome,
     Place,
+    PreferBranch,
     PreferenceChange,
     PreferenceSource,
     Start,
@@ -44,6 +45,7 @@ from sessions_app.engine.refusals import (
 )
 from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Preferences, Snapshot
+from sessions_app.engine.submissions import Submission
 from teams_app.engine.errors import InvalidInputError, PreconditionFailedError
 from workflows_app.engine import walker
 from workflows_app.engine.program import Autonomy, Program
@@ -65,12 +67,14 @@ def decide(*, program: Program, snapshot: Snapshot | None, command: Command, pla
     return _decided(program, snapshot, command, place)
 
 
-def _decided(program: Program, snapshot: Snapshot, command: Move, place: Place) -> Decision:  # noqa: C901  one line for each command
+def _decided(program: Program, snapshot: Snapshot, command: Move, place: Place) -> Decision:  # noqa: C901, PLR0912  one line for each command
     match command:
         case Advance():
             return _advance(program, snapshot, command, place)
         case Bookmark():
             return _bookmark(snapshot, command, place)
+        case PreferBranch():
+            return _prefer(snapshot, command, place)
         case ChangePreferences():
             return _change(program, snapshot, command, place)
         case Steer():
@@ -190,6 +194,19 @@ def _bookmark(snapshot: Snapshot, command: Bookmark, place: Place) -> Decision:
         node_kind=NodeKind.BOOKMARK,
         outputs=handed_in,
         warnings=warned.of_notes(command.submission),
+    )
+
+
+def _prefer(snapshot: Snapshot, command: PreferBranch, place: Place) -> Decision:
+    """A bookmark with the person's word: whoever comes back to the branch reads it among its notes."""
+    log = Journal(place)
+    log.preferred(command.voice)
+    said = " ".join(filter(None, ["A person prefers this branch.", command.voice.reason]))
+    return log.decision(
+        outcome=Outcome.BOOKMARKED,
+        snapshot=snapshot,
+        node_kind=NodeKind.BOOKMARK,
+        outputs=log.prepare_outputs(Submission(notes=said)),
     )
 
 

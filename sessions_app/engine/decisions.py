@@ -89,6 +89,15 @@ class Bookmark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PreferBranch:
+    """A person would have the run go on with the branch that ends here. It does not move; it stands here from now on, until
+    another branch is worked on.
+    """
+
+    voice: Voice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChangePreferences:
     change: PreferenceChange
 
@@ -190,6 +199,7 @@ class NewlyAsked:
 Move = (
     Advance
     | Bookmark
+    | PreferBranch
     | ChangePreferences
     | Steer
     | EnterActivity

@@ -3,8 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-import orjson
-
+from sessions_app.engine import outputs
 from sessions_app.engine.log import EventDraft, EventKind, Head
 from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import OutputChannel
@@ -15,11 +14,6 @@ from teams_app.engine.ids import Prefix, to_text
 def gap_name(gap_id: UUID) -> str:
     """A gap as the log names it."""
     return f"gap_{gap_id.hex}"
-
-
-def output_name(*, channel: OutputChannel, output_id: UUID) -> str:
-    """An output as the log names it."""
-    return f"out_{channel.value}_{output_id.hex}"
 
 
 def session_draft(*, session_id: UUID, title: str, parent_id: UUID | None, baseline: Preferences) -> EventDraft:
@@ -46,30 +40,16 @@ def session_output_draft(
     *, output_id: UUID, channel: OutputChannel, body: str, sha256: str, kind: str = ""
 ) -> EventDraft:
     """Notes of a session that belong to no run."""
-    name = output_name(channel=channel, output_id=output_id)
+    name = outputs.output_name(channel=channel, output_id=output_id)
     return EventDraft(
         kind=EventKind.NODE_OUTPUT_APPENDED,
         dedupe=f"{EventKind.NODE_OUTPUT_APPENDED.value}:{name}",
         data={
             "outputId": name,
             "outputChannel": channel.value,
-            "payload": payload(channel=channel, body=body, sha256=sha256, kind=kind),
+            "payload": outputs.payload(channel=channel, body=body, sha256=sha256, kind=kind),
         },
     )
-
-
-def payload(*, channel: OutputChannel, body: str, sha256: str, kind: str) -> dict[str, Any]:
-    if channel is OutputChannel.RECAP:
-        return {"payloadKind": "notes", "notesMarkdown": body}
-    return {
-        "payloadKind": "artifact_ref",
-        "sha256": sha256,
-        "contentType": "application/json",
-        "byteLength": len(body.encode("utf-8")),
-        "artifactKind": kind,
-        # Inline: what the tables keep of it can be made again from the log alone.
-        "content": orjson.loads(body),
-    }
 
 
 def gap_draft(*, gap_id: UUID, gap: Gap, run_id: UUID, node_id: UUID) -> EventDraft:

@@ -1,29 +1,15 @@
-"""What finishing a step sets, and where a run that is steered has ended without anybody saying so."""
+"""Where a run that is steered has ended without anybody saying so."""
 
-from collections.abc import Mapping
 from dataclasses import replace as with_position
-from typing import Any
 
 from msgspec.structs import replace
 
 from sessions_app.engine import landscape
 from sessions_app.engine.landscape import Waiting
 from sessions_app.engine.state import Snapshot
-from workflows_app.engine import demands, walker
-from workflows_app.engine.program import Loop, Program, Step
-from workflows_app.engine.walks import Failure, Walk
-
-
-def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """What the `set` actions of a finished step put into the variables."""
-    return walker.set_by(program=program, actions=item.actions, variables=variables) if isinstance(item, Step) else {}
-
-
-def unmet_by(*, program: Program, item: object, variables: Mapping[str, Any]) -> tuple[Failure, ...]:
-    """What the `validate` actions of a finished step demand and do not find."""
-    if not isinstance(item, Step) or not item.actions:
-        return ()
-    return demands.unmet(program=program, actions=item.actions, variables=variables, where=item.id)
+from workflows_app.engine import walker
+from workflows_app.engine.program import Loop, Program
+from workflows_app.engine.walks import Walk
 
 
 def with_nothing_to_say(*, program: Program, walk: Walk, snapshot: Snapshot) -> Walk:

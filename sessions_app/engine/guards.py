@@ -156,18 +156,22 @@ def evaded(*, program: Program, snapshot: Snapshot, target: str) -> tuple[str, .
     asking = {each.id for each in program.activities if demands(each) and each.id not in passed_over}
     if not asking:
         return ()
-    here = program.activity(snapshot.position.activity)
-    beginnings = {program.initial_activity}
-    if snapshot.led_to:
-        beginnings.add(snapshot.led_to)
-    elif here is not None:
-        declared = ways.open_targets(program=program, activity=here, variables=variables)
-        beginnings |= set(declared)
+    beginnings = {program.initial_activity, *leads_to(program=program, snapshot=snapshot)}
     reached = _reached(program, beginnings, asking, variables)
     ends = walker.end_names(program)
     if target in reached or (target in ends and not ends.isdisjoint(reached)):
         return ()
     return tuple(sorted(reached & asking)) or tuple(sorted(asking))
+
+
+def leads_to(*, program: Program, snapshot: Snapshot) -> tuple[str, ...]:
+    """Where the run goes next as things stand."""
+    here = program.activity(snapshot.position.activity)
+    if snapshot.led_to:
+        return (snapshot.led_to,)
+    if here is None:
+        return (program.initial_activity,)
+    return ways.open_targets(program=program, activity=here, variables=snapshot.variables)
 
 
 def _reached(program: Program, beginnings: set[str], asking: set[str], variables: Mapping[str, Any]) -> set[str]:

@@ -42,7 +42,9 @@ def _answers(pending: Pending) -> Iterator[dict[str, Any]]:
 def _artifacts(program: Program, item: Step | Parallel) -> Iterator[dict[str, Any]]:
     if item.contract is not None:
         if item.contract.required:
-            yield _of_contract(contracts.asked_of(program, item, item.contract))
+            probed = item.probes if isinstance(item, Step) else None
+            form = _of_contract(contracts.asked_of(program, item, item.contract))
+            yield {**form, "capability": probed.value} if probed else form
     elif isinstance(item, Step):
         yield from assessments.forms(program, item)
 

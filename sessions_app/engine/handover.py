@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from sessions_app.engine import (
     approvals,
     checkpoints,
-    endings,
     failures,
     guards,
     manifests,
@@ -305,7 +304,7 @@ class _Visit:
 
     def _unmet(self, entry: ManifestEntry) -> tuple[Gap, ...]:
         item = walker.item_at(self.program, self.snapshot.position)
-        unmet = endings.unmet_by(program=self.program, item=item, variables=self._scope(self._found_out(entry)))
+        unmet = settling.unmet_by(program=self.program, item=item, variables=self._scope(self._found_out(entry)))
         return tuple(map(failures.as_gap, unmet))
 
     def _scope(self, variables: dict[str, Any]) -> dict[str, Any]:
@@ -316,7 +315,7 @@ class _Visit:
         item = walker.item_at(self.program, self.snapshot.position)
         variables = self._found_out(entry)
         scope = self._scope(variables)
-        return {**variables, **endings.set_by_actions(program=self.program, item=item, variables=scope)}
+        return {**variables, **settling.set_by_actions(program=self.program, item=item, variables=scope)}
 
     def _found_out(self, entry: ManifestEntry) -> dict[str, Any]:
         variables = outputs.merge_context(self.snapshot.variables, entry.context)
@@ -382,7 +381,8 @@ class _Visit:
         self._pass_to(None)
         guarding = guards.evaded(program=self.program, snapshot=self.snapshot, target=target)
         if guarding and not self.snapshot.preferences.waives_people:
-            raise CheckpointOpenError.to_enter(guarding, target)
+            leads_to = guards.leads_to(program=self.program, snapshot=self.snapshot)
+            raise CheckpointOpenError.to_enter(guarding, target, leads_to=leads_to)
         self.waived.extend(guarding)
 
     def _pass_to(self, aimed: Position | None) -> None:

@@ -59,12 +59,12 @@ class CheckpointOpenError(WorkrailError):
         )
 
     @classmethod
-    def to_enter(cls, guarding: Sequence[str], target: str) -> Self:
+    def to_enter(cls, guarding: Sequence[str], target: str, *, leads_to: Sequence[str]) -> Self:
         return cls(
             f"{target!r} lies behind what cannot be passed by, since a person is asked or something is demanded there: "
             f"{', '.join(guarding)}.",
-            suggestion="Go by the activities that the workflow leads through.",
-            details={"needsPerson": list(guarding), "activity": target},
+            suggestion=f"Go by the activities that the workflow leads through. From here it leads to: {', '.join(leads_to)}.",
+            details={"needsPerson": list(guarding), "activity": target, "leadsTo": list(leads_to)},
         )
 
 

@@ -233,6 +233,10 @@ class Journal:
     def resumed(self, by: str) -> None:
         self._add(EventKind.RUN_RESUMED, f"{self.run}:{self.next}", {"by": by}, node=self._at())
 
+    def preferred(self, voice: Voice) -> None:
+        said = {"by": voice.who, **({"reason": voice.reason} if voice.reason else {})}
+        self._add(EventKind.BRANCH_PREFERRED, f"{self.run}:{self.next}", said)
+
     def activity_entered(self, activity_id: str, visit: int, *, claim: str | None) -> None:
         data: dict[str, Any] = {"activityId": activity_id, "visit": visit, "attemptId": self.attempt}
         if claim is not None:
@@ -348,11 +352,11 @@ class Journal:
         )
 
     def _output(self, output: OutputDraft) -> None:
-        name = drafts.output_name(channel=output.channel, output_id=output.output_id)
+        name = outputs.output_name(channel=output.channel, output_id=output.output_id)
         data: dict[str, Any] = {"outputId": name, "outputChannel": output.channel.value}
         if output.supersedes is not None:
-            data["supersedesOutputId"] = drafts.output_name(channel=output.channel, output_id=output.supersedes)
-        data["payload"] = drafts.payload(
+            data["supersedesOutputId"] = outputs.output_name(channel=output.channel, output_id=output.supersedes)
+        data["payload"] = outputs.payload(
             channel=output.channel, body=output.body, sha256=output.sha256, kind=output.artifact_kind
         )
         self._after.append(

@@ -6,7 +6,7 @@ The same rules say what is offered and what is accepted, so the landscape never 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 from msgspec.structs import replace as msgspec_replace, replace as with_state
 
@@ -16,6 +16,7 @@ from sessions_app.engine.ways import Exit
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.filled import filled
 from workflows_app.engine.people import asks_person
+from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
@@ -30,6 +31,8 @@ from workflows_app.engine.program import (
     Step,
 )
 from workflows_app.engine.walks import Failure
+
+_Titled = TypeVar("_Titled", Activity, Step, Parallel, Loop, Step | Parallel)
 
 
 class Waiting(StrEnum):
@@ -112,6 +115,27 @@ def surveyed(*, program: Program, snapshot: Snapshot) -> Landscape:
     if land is None:
         raise ValueError(f"The program has no activity {snapshot.position.activity!r}.")
     return land
+
+
+def shown(*, program: Program, snapshot: Snapshot) -> Landscape:
+    """The same with the values of the run in the names of what is there."""
+    land = surveyed(program=program, snapshot=snapshot)
+    scope = walker.scope_at(program=program, position=snapshot.position, variables=snapshot.variables)
+    filling = Filling(scope)
+    within = land.round
+    return replace(
+        land,
+        activity=_named(land.activity, filling),
+        step=None if land.step is None else _named(land.step, filling),
+        may_do=tuple(_named(item, filling) for item in land.may_do),
+        loop=None if land.loop is None else _named(land.loop, filling),
+        round=None if within is None else replace(within, loop=_named(within.loop, filling)),
+    )
+
+
+def _named(item: _Titled, filling: Filling) -> _Titled:
+    title = filling.render(item.title)
+    return item if title == item.title else msgspec_replace(item, title=title)
 
 
 def waits_for_a_person(*, program: Program, snapshot: Snapshot) -> bool:

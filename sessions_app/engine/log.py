@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
+import msgspec
 import orjson
 
 from teams_app.engine.ids import Prefix, to_text
@@ -39,6 +40,7 @@ class EventKind(StrEnum):
     RUN_COMPLETED = "run_completed"
     RUN_STOPPED = "run_stopped"
     RUN_RESUMED = "run_resumed"
+    BRANCH_PREFERRED = "branch_preferred"
     NAME_GIVEN = "name_given"
     HANDLE_ISSUED = "session_token_issued"
 
@@ -61,8 +63,7 @@ class EdgeCause(StrEnum):
     CHECKPOINT_CREATED = "checkpoint_created"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventDraft:
+class EventDraft(msgspec.Struct, frozen=True, kw_only=True):
     """An event before it has a place in the log. `dedupe` names what it says, never when or under which event id."""
 
     kind: EventKind
@@ -72,8 +73,7 @@ class EventDraft:
     node_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(msgspec.Struct, frozen=True, kw_only=True):
     index: int
     event_id: UUID
     kind: EventKind
@@ -84,8 +84,7 @@ class Event:
     node_id: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
+class Head(msgspec.Struct, frozen=True, kw_only=True):
     """Where a session's log ends: the index of the next event and the digest of the last one."""
 
     next_index: int = 0

@@ -1,8 +1,12 @@
-"""What an agent hands in: notes, cut at a budget of bytes, and context, merged as a delta."""
+"""What an agent hands in: notes, cut at a budget of bytes, context, merged as a delta, and how an output stands in the log."""
 
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
+import orjson
+
+from sessions_app.engine.runs import OutputChannel
 from sessions_app.engine.state import BlockerCode
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import canonical
@@ -96,3 +100,23 @@ def check_context(context: Mapping[str, Any]) -> None:
                 "maxBytes": MAX_CONTEXT_BYTES,
             },
         )
+
+
+def output_name(*, channel: OutputChannel, output_id: UUID) -> str:
+    """An output as the log names it."""
+    return f"out_{channel.value}_{output_id.hex}"
+
+
+def payload(*, channel: OutputChannel, body: str, sha256: str, kind: str) -> dict[str, Any]:
+    """What the log keeps of an output."""
+    if channel is OutputChannel.RECAP:
+        return {"payloadKind": "notes", "notesMarkdown": body}
+    return {
+        "payloadKind": "artifact_ref",
+        "sha256": sha256,
+        "contentType": "application/json",
+        "byteLength": len(body.encode("utf-8")),
+        "artifactKind": kind,
+        # Inline: what the tables keep of it can be made again from the log alone.
+        "content": orjson.loads(body),
+    }

@@ -19,7 +19,13 @@ from workflows_app.engine import canonical
 from workflows_app.engine.program import Autonomy, RiskPolicy
 
 _ACTIVE = frozenset(
-    {EventKind.NODE_CREATED, EventKind.NODE_OUTPUT_APPENDED, EventKind.ADVANCE_RECORDED, EventKind.GAP_RECORDED},
+    {
+        EventKind.NODE_CREATED,
+        EventKind.NODE_OUTPUT_APPENDED,
+        EventKind.ADVANCE_RECORDED,
+        EventKind.GAP_RECORDED,
+        EventKind.BRANCH_PREFERRED,
+    },
 )
 
 
@@ -294,6 +300,7 @@ def _fold_run(run: ProjectedRun, kind: EventKind, event: Mapping[str, Any]) -> N
             | EventKind.RUN_COMPLETED
             | EventKind.RUN_STOPPED
             | EventKind.RUN_RESUMED
+            | EventKind.BRANCH_PREFERRED
         ):
             # What they change stands in the snapshot of the node that they come with.
             pass

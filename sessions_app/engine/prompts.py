@@ -1,8 +1,11 @@
 """What the agent is shown of the pending item: this step and nothing of later ones, with all that it must obey."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, assert_never
+
+import msgspec
+from msgspec.structs import replace
 
 from sessions_app.engine import approvals, obligations
 from sessions_app.engine.outputs import cut_text
@@ -38,8 +41,7 @@ class Question:
     human: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
+class Pending(msgspec.Struct, frozen=True, kw_only=True):
     step_id: str
     key: str
     title: str
@@ -142,7 +144,7 @@ def _step(
         prompt=_prompt(program, snapshot, item, scope, filling),
         agent_role=item.agent_role,
         guidance=tuple(filling.render(text) for text in item.guidance),
-        workflow_guidance=(*program.guidance, *program.rules),
+        workflow_guidance=tuple(filling.render(text) for text in (*program.guidance, *program.rules)),
         requirements=obligations.requirements(program=program, item=item),
         functions=item.functions,
         require_confirmation=asked is not None,

@@ -1,15 +1,29 @@
-"""Variables that an answer has set are not the agent's to overwrite before the transition that reads them."""
+"""What finishing a step sets and demands; and variables that an answer has set, which are not the agent's to overwrite before the
+transition that reads them.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sessions_app.engine.state import Snapshot
 from teams_app.engine.errors import InvalidInputError
-from workflows_app.engine import conditions, walks
-from workflows_app.engine.program import Activity, Gate, Program, walk_items
-from workflows_app.engine.walks import Position
+from workflows_app.engine import conditions, demands, walker, walks
+from workflows_app.engine.program import Activity, Gate, Program, Step, walk_items
+from workflows_app.engine.walks import Failure, Position
 
 _ABSENT = object()
+
+
+def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """What the `set` actions of a finished step put into the variables."""
+    return walker.set_by(program=program, actions=item.actions, variables=variables) if isinstance(item, Step) else {}
+
+
+def unmet_by(*, program: Program, item: object, variables: Mapping[str, Any]) -> tuple[Failure, ...]:
+    """What the `validate` actions of a finished step demand and do not find."""
+    if not isinstance(item, Step) or not item.actions:
+        return ()
+    return demands.unmet(program=program, actions=item.actions, variables=variables, where=item.id)
 
 
 def refuse_overwritten(snapshot: Snapshot, variables: Mapping[str, Any]) -> None:

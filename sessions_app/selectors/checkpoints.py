@@ -10,16 +10,15 @@ from django.db.models import Q, QuerySet
 
 from sessions_app.engine.checkpoints import Authority, CheckpointState, Choice
 from sessions_app.engine.log import NodeKind
-from sessions_app.engine.runs import Dialect
+from sessions_app.engine.runs import STOPPED, Dialect
 from sessions_app.models import CheckpointRequest, Run
 from sessions_app.selectors.runs import find_run
 from sessions_app.selectors.sessions import no_session, team_sessions
-from sessions_app.selectors.standings import prepared_cursor
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import Page, PageRequest, cut_page
-from workflows_app.selectors.asked import asked
+from workflows_app.selectors.asked import asked, prepared_cursor
 
 MOST_COUNTED = 1_000
 
@@ -172,10 +171,13 @@ def read_checkpoints(*, actor: Actor, ids: Collection[UUID]) -> list[CheckpointV
 
 
 def question_of_run(*, actor: Actor, run_id: UUID, checkpoint_id: str) -> CheckpointValue | None:
-    """The question of that name that a run asked last, and what became of it."""
+    """The question of that name that a run asked last, and what became of it; none while a person has stopped the run."""
     rows = _of_team(actor).filter(run_id=run_id, checkpoint_id=checkpoint_id).order_by("-presented_at", "-id")
     found = rows.first()
-    return None if found is None else checkpoint_value(found, _runs_of([found])[run_id])
+    if found is None:
+        return None
+    run = _runs_of([found])[run_id]
+    return None if run.status in STOPPED else checkpoint_value(found, run)
 
 
 def count_open(*, actor: Actor) -> int:

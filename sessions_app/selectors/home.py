@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
+import orjson
 from django.db import connection
 
 from sessions_app.selectors.activity import WINDOW_SQL
@@ -14,14 +15,15 @@ MOST_WORKFLOWS = 5
 
 _ACTIVE = f"activity_window > %(since)s::timestamptz - {WINDOW_SQL} AND last_activity_at >= %(since)s"
 _FINISHED = f"""
-SELECT width_bucket(completed_at, %(midnights)s::timestamptz[]), status, count(*) FROM sessions_app_run
+SELECT width_bucket(completed_at, %(midnights)s::timestamptz[]) AS place, status, count(*) AS runs FROM sessions_app_run
 WHERE team_id = %(team)s AND status = ANY(%(ended)s) AND {_ACTIVE} AND completed_at >= %(since)s
 GROUP BY 1, 2
 """  # noqa: S608  constants
 _WORKFLOWS = f"""
-SELECT workflow_id, max(workflow_title), count(*), count(*) FILTER (WHERE status LIKE 'complete%%'),
-       count(*) FILTER (WHERE status = ANY(%(ended)s)),
-       extract(epoch FROM percentile_cont(0.5) WITHIN GROUP (ORDER BY completed_at - started_at))
+SELECT workflow_id AS id, max(workflow_title) AS title, count(*) AS runs,
+       count(*) FILTER (WHERE status LIKE 'complete%%') AS done,
+       count(*) FILTER (WHERE status = ANY(%(ended)s)) AS ended,
+       extract(epoch FROM percentile_cont(0.5) WITHIN GROUP (ORDER BY completed_at - started_at)) AS median
 FROM sessions_app_run WHERE team_id = %(team)s AND {_ACTIVE}
 GROUP BY workflow_id ORDER BY 3 DESC, 1 LIMIT %(most)s
 """  # noqa: S608  as above
@@ -32,6 +34,12 @@ SELECT extract(epoch FROM percentile_cont(0.5) WITHIN GROUP (ORDER BY answered_a
 FROM sessions_app_checkpointrequest
 WHERE team_id = %(team)s AND state = 'answered' AND answered_as = 'human' AND answered_at >= %(since)s
 """
+# One statement for all of it: a page waits once.
+_SUMS = f"""
+SELECT (SELECT coalesce(json_agg(f), '[]')::text FROM ({_FINISHED}) f),
+       (SELECT coalesce(json_agg(w ORDER BY w.runs DESC, w.id), '[]')::text FROM ({_WORKFLOWS}) w),
+       waits.* FROM ({_WAITS}) waits
+"""  # noqa: S608  as above
 _ENDED = ["complete", "complete_with_gaps", "rejected", "cancelled"]
 
 
@@ -63,7 +71,7 @@ class Sums:
 
 
 def read_sums(*, actor: Actor, midnights: Sequence[datetime]) -> Sums:
-    """Three queries. The days begin at these moments, in the zone of whoever reads; the database need not know it."""
+    """One query. The days begin at these moments, in the zone of whoever reads; the database need not know it."""
     actor.require(Permission.READ_RUNS)
     asked: dict[str, Any] = {
         "team": actor.team_id,
@@ -73,22 +81,28 @@ def read_sums(*, actor: Actor, midnights: Sequence[datetime]) -> Sums:
         "most": MOST_WORKFLOWS,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_FINISHED, asked)
-        finished = {(midnights[place - 1].date(), status): count for place, status, count in cursor.fetchall()}
-        cursor.execute(_WORKFLOWS, asked)
-        workflows = [
-            WorkflowSum(workflow_id=id_, title=title, runs=runs, done=done, ended=ended, median_s=_number(median))
-            for id_, title, runs, done, ended, median in cursor.fetchall()
-        ]
-        cursor.execute(_WAITS, asked)
-        half, most, answered, refused = cursor.fetchone()
+        cursor.execute(_SUMS, asked)
+        finished, workflows, half, most, answered, refused = cursor.fetchone()
     return Sums(
-        finished=finished,
-        workflows=workflows,
+        finished={
+            (midnights[each["place"] - 1].date(), each["status"]): each["runs"] for each in orjson.loads(finished)
+        },
+        workflows=[_workflow_sum(each) for each in orjson.loads(workflows)],
         half_waited_s=_number(half),
         most_waited_s=_number(most),
         answered=answered,
         refused=refused,
+    )
+
+
+def _workflow_sum(told: dict[str, Any]) -> WorkflowSum:
+    return WorkflowSum(
+        workflow_id=told["id"],
+        title=told["title"],
+        runs=told["runs"],
+        done=told["done"],
+        ended=told["ended"],
+        median_s=_number(told["median"]),
     )
 
 

@@ -97,6 +97,13 @@ def list_inbox(*, actor: Actor, view: InboxView, page: PageRequest, run_id: UUID
     return _with_earlier(actor, found)
 
 
+def first_of_mine(*, actor: Actor, limit: int) -> tuple[InboxRow, ...]:
+    """The questions that are due first of those that wait for the actor, without what came before them. One query."""
+    actor.require(Permission.READ_RUNS)
+    rows = _asked(actor).filter(_in_view(actor, InboxView.MINE)).order_by("due_at", "id")
+    return tuple(_inbox_row(row, (), ()) for row in rows[:limit])
+
+
 def rows_of(*, actor: Actor, ids: Iterable[UUID]) -> tuple[InboxRow, ...]:
     """Some questions of the team, in the order of the inbox. Three queries."""
     actor.require(Permission.READ_RUNS)

@@ -41,7 +41,7 @@ _IDS_AT_ONCE = 2000
 _STALE = "stale_projection"
 _MISSING = "missing_row"
 # What reading an event raises that no code of ours has written.
-_NOT_TOLD = (ArithmeticError, AttributeError, LookupError, NotFoundError, TypeError, ValueError)
+NOT_TOLD = (ArithmeticError, AttributeError, LookupError, NotFoundError, TypeError, ValueError)
 _BESIDE = ("event_id", "kind", "dedupe", "run_id", "node_id")
 _COLUMN = stored_log.LogReason.COLUMN_MISMATCH.value
 
@@ -90,7 +90,7 @@ def judge(stored: SessionTables) -> list[Finding]:
         view = project(event.body for event in stored.events)
         found.extend(_Judge(stored, view, told).findings())
         passed = list(gates_passed.gates_passed(stored, view))
-    except _NOT_TOLD as error:
+    except NOT_TOLD as error:
         message = f"The log tells what cannot have happened: {type(error).__name__}: {error}"
         found.append(Finding(session_id=stored.session_id, reason=HealthReason.UNREADABLE.value, message=message))
         return found

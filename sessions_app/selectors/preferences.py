@@ -4,7 +4,9 @@ from sessions_app.engine.state import Preferences
 from sessions_app.models import TeamPreferences, WorkSession
 from teams_app.engine.actors import Actor, Permission
 from workflows_app.engine.program import Autonomy, RiskPolicy
-from workflows_app.selectors.asked import asked
+from workflows_app.selectors.asked import asked, prepared_cursor
+
+_READ_BASELINE = "SELECT autonomy, risk_policy, waived_by FROM sessions_app_teampreferences WHERE team_id = $1"
 
 
 def preferences_of(row: TeamPreferences | WorkSession) -> Preferences:
@@ -15,10 +17,11 @@ def preferences_of(row: TeamPreferences | WorkSession) -> Preferences:
 
 @asked
 def baseline_of(*, actor: Actor) -> Preferences:
-    row = TeamPreferences.objects.filter(pk=actor.team_id).order_by("pk").first()
+    row = prepared_cursor().execute(_READ_BASELINE, [actor.team_id]).fetchone()
     if row is None:
         return Preferences()
-    return preferences_of(row)
+    autonomy, risk_policy, waived_by = row
+    return Preferences(autonomy=Autonomy(autonomy), risk_policy=RiskPolicy(risk_policy), waived_by=waived_by)
 
 
 def read_team_preferences(*, actor: Actor) -> Preferences:

@@ -49,8 +49,10 @@ NEWEST_OF_REPOSITORY = f"""
 ORDER BY r.last_activity_at DESC, r.id LIMIT %(most)s
 """
 OF_WORKFLOW = f"""
-{_JOINED} WHERE r.team_id = %(team)s AND r.workflow_id = %(workflow)s
-ORDER BY r.activity_window DESC, r.last_activity_at DESC LIMIT %(most)s
+{_FACTS} FROM (
+  SELECT * FROM sessions_app_run WHERE team_id = %(team)s AND workflow_id = %(workflow)s
+  ORDER BY activity_window DESC, last_activity_at DESC LIMIT %(most)s
+) r JOIN sessions_app_worksession s ON s.id = r.session_id
 """
 # Steps from one workflow to the next in the index, however many runs each has.
 WORKFLOWS = """

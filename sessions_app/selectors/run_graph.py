@@ -52,7 +52,7 @@ LIMIT %(most)s
 """
 
 _RELATIVES = """
-(SELECT NULL::uuid AS child, r.id, r.workflow_title, r.status, r.started_at, r.completed_at FROM sessions_app_run r
+(SELECT NULL::uuid AS child, r.id, coalesce(nullif(r.name, ''), nullif(r.goal, ''), r.workflow_title), r.status, r.started_at, r.completed_at FROM sessions_app_run r
  WHERE r.team_id = %(team)s AND r.id IN
    (SELECT h.run_id FROM sessions_app_handle h WHERE h.parent_run_id = %(run)s AND h.team_id = %(team)s)
  ORDER BY r.started_at, r.id LIMIT %(most)s)

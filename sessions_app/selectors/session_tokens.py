@@ -7,10 +7,10 @@ from uuid import UUID
 
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.session_tokens import Handle, ParentContext
-from sessions_app.selectors.standings import STANDING, Standing, prepared_cursor, standing_of
+from sessions_app.selectors.standings import STANDING, Standing, standing_of
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.ids import Prefix, to_text
-from workflows_app.selectors.asked import asked
+from workflows_app.selectors.asked import asked, prepared_cursor
 
 _COLUMNS = """h.id, h.session_id, h.run_id, h.dialect, h.agent_id, h.parent_run_id, h.parent_session_id,
        h.parent_workflow_id, h.parent_activity, h.parent_version"""

@@ -1,15 +1,10 @@
 """What one statement reads of a node or a session: all that a transition from it must know."""
 
-import select
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any, LiteralString, cast
+from typing import Any
 from uuid import UUID
-
-import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 
 from sessions_app.engine import deflation
 from sessions_app.engine.log import Head, NodeKind
@@ -19,11 +14,7 @@ from sessions_app.engine.tokens import SessionNotHealthyError
 from sessions_app.models import Attempt
 from teams_app.engine.ids import birth_ms
 from workflows_app.engine.program import Autonomy, RiskPolicy
-from workflows_app.selectors.asked import asked
-
-# Where the cursor of a connection is kept, on Django's wrapper of it.
-_KEPT = "workrail_prepared_cursor"
-
+from workflows_app.selectors.asked import asked, prepared_cursor
 
 # What most replies say. Rows are read by it for ever: a better one is another one, named by another first byte.
 _WORDS_OF_REPLIES = (
@@ -226,67 +217,6 @@ def _sound_reply(stored: bytes) -> bytes:
 def birth_date(session_id: UUID) -> date:
     """The first day of the month in which the session was born: the partition of its events."""
     return datetime.fromtimestamp(birth_ms(session_id) / 1000, tz=UTC).date().replace(day=1)
-
-
-class PreparedCursor:
-    """Fails as Django's own cursors do: with the errors of `django.db`, and so that Django hears of a lost connection.
-
-    One is kept for each connection: what it has read is fetched before it is asked again.
-    """
-
-    __slots__ = ("_cursor", "_django", "_waiting", "raw")
-
-    def __init__(self, django: BaseDatabaseWrapper) -> None:
-        self._django = django
-        self.raw: psycopg.Connection[Any] = django.connection
-        # Ours, which says whose rows may be shown: `workrail_site.postgres`.
-        self._cursor: psycopg.RawCursor[Any] = cast("Any", django).raw_cursor_class(self.raw)
-        self._waiting = select.poll()
-        if not self.raw.closed:
-            self._waiting.register(self.raw.pgconn.socket, select.POLLIN)
-
-    def execute(self, statement: LiteralString, parameters: Sequence[Any]) -> psycopg.RawCursor[Any]:
-        with self._django.wrap_database_errors:
-            return self._cursor.execute(statement, parameters)
-
-    def is_lost(self) -> bool:
-        """Whether the server has left: told by the socket, without asking the server.
-
-        Nothing is under way on it, so what can be read there is its end, or a message that libpq keeps for later.
-        """
-        if self.raw.closed:
-            return True
-        try:
-            while self._waiting.poll(0):
-                self.raw.pgconn.consume_input()
-        except psycopg.OperationalError:
-            return True
-        return False
-
-
-def prepared_cursor() -> PreparedCursor:
-    """A cursor of psycopg's own on Django's connection, with native placeholders.
-
-    Django's wrapper never prepares a statement, and parsing the text of a long one costs more than running it.
-    """
-    django = connections[DEFAULT_DB_ALIAS]
-    kept = _kept_by(django)
-    if kept is not None:
-        if django.in_atomic_block or not kept.is_lost():
-            return kept
-        django.close()
-    django.ensure_connection()
-    return _kept_by(django) or PreparedCursor(django)
-
-
-def _kept_by(django: BaseDatabaseWrapper) -> PreparedCursor | None:
-    if django.connection is None:
-        return None
-    kept: PreparedCursor | None = getattr(django, _KEPT, None)
-    if kept is None or kept.raw is not django.connection:
-        kept = PreparedCursor(django)
-        setattr(django, _KEPT, kept)
-    return kept
 
 
 class KeptReplyError(ValueError):

@@ -294,6 +294,10 @@ class StudioAdmin(_AnyModelAdmin):
     def _heading(self) -> str:
         return self.heading or _titled(str(self.opts.verbose_name_plural))
 
+    def row_name(self, request: HttpRequest, row: Model) -> str:  # noqa: ARG002  for those who ask who looks
+        """What people know it by."""
+        return str(row)
+
     def list_url(self) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
 
@@ -386,7 +390,7 @@ class StudioAdmin(_AnyModelAdmin):
             "opts": self.opts,
             "back": self.list_url(),
             "crumbs": [self.list_crumb()],
-            "subtitle": str(row) if row is not None else "",
+            "subtitle": self.row_name(request, row) if row is not None else "",
             **({} if act.details is None else act.details(actor_of(request), row)),
         }
         status = 400 if form.errors else 200

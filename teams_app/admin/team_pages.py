@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
@@ -139,11 +139,13 @@ class AgentKeyAdmin(StudioAdmin):
         asked = request.GET.get("q", "").strip()[:100]
         rows = rows.filter(Q(name__icontains=asked) | Q(prefix__startswith=asked)) if asked else rows
         shown, after = _page(rows, request.GET.get("after", ""))
+        called = self.calls_today(actor_of(request))
         page = {
             **self.admin_site.each_context(request),
             "title": "Keys",
             "subtitle": "An agent signs in with a key. It is never a person: it cannot answer what asks for people.",
-            "keys": [self._shown(request, row) for row in shown],
+            "keys": sorted((self._shown(request, row, called) for row in shown), key=lambda each: bool(each["ended"])),
+            "are_calls_known": called is not None,
             "key_count": rows.count(),
             **connecting(request),
             "older": after,
@@ -174,7 +176,14 @@ class AgentKeyAdmin(StudioAdmin):
         }
         return TemplateResponse(request, "studio/agent_key.html", page)
 
-    def _shown(self, request: HttpRequest, row: AgentKey) -> dict[str, Any]:
+    def row_name(self, request: HttpRequest, row: Model) -> str:  # noqa: ARG002  as above
+        return row.name if isinstance(row, AgentKey) else str(row)
+
+    def calls_today(self, actor: Actor) -> Mapping[str, str] | None:  # noqa: ARG002  for those who know of calls
+        """How often each key has called since midnight, in words, by its public id; None where that is not known."""
+        return None
+
+    def _shown(self, request: HttpRequest, row: AgentKey, called: Mapping[str, str] | None = None) -> dict[str, Any]:
         now = timezone.now()
         ended = row.revoked_at is not None or (row.expires_at is not None and row.expires_at <= now)
         return {
@@ -187,6 +196,7 @@ class AgentKeyAdmin(StudioAdmin):
             "revoke": "" if ended else self._revoke_url(actor_of(request), row),
             "by_sign_on": row.person_id is not None,
             "calls": f"{reverse('admin:traces_app_traceevent_changelist')}?q={to_text(Prefix.KEY, row.pk)}",
+            "called": (called or {}).get(to_text(Prefix.KEY, row.pk), ""),
         }
 
     def _acts_of(self, request: HttpRequest, row: AgentKey) -> list[ActLink]:

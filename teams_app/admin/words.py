@@ -108,6 +108,12 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "session.let_go": ("Holds no more:", ""),
     "session.deleted": ("Deleted for good:", "“{reason}”"),
     "session.expired": ("Deleted after its time:", ""),
+    "step.approved": ("Approved with their own acknowledgement", ""),
+    "run.paused": ("Paused", ""),
+    "run.resumed": ("Let go on", ""),
+    "run.cancelled": ("Cancelled", ""),
+    "run.rejected": ("Rejected, and so ended,", ""),
+    "run.branch_preferred": ("Preferred a branch of", ""),
     "run.renamed": ("Renamed a run to", ""),
     "retention.set": ("Set how long sessions are kept", ""),
     "retention.removed": ("Removed a rule of how long sessions are kept", ""),
@@ -144,7 +150,13 @@ def hinted(name: str, hint: str) -> SafeString:
 
 
 def scopes_in_words(scopes: list[str]) -> str:
-    return ", ".join(SCOPES[Scope(scope)][0] for scope in SCOPES if scope.value in scopes)
+    """What is done with the same thing stands together: “read and drive runs”."""
+    verbs: dict[str, list[str]] = {}
+    for scope in SCOPES:
+        if scope.value in scopes:
+            verb, _, thing = SCOPES[scope][0].partition(" ")
+            verbs.setdefault(thing, []).append(verb)
+    return ", ".join(f"{' and '.join(found)} {thing}" for thing, found in verbs.items())
 
 
 def token_scopes_in_words(scopes: list[str]) -> str:

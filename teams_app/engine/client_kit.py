@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, assert_never
+from typing import Any
 
 KEY_VARIABLE = "WORKRAIL_KEY"
 NAME = "workrail"
@@ -19,7 +19,9 @@ class ClientName(StrEnum):
     VS_CODE = "vscode"
     CODEX = "codex"
     GEMINI = "gemini"
+    ANTIGRAVITY = "antigravity"
     WINDSURF = "windsurf"
+    DEVIN = "devin"
     OTHER = "other"
 
 
@@ -32,6 +34,27 @@ class Setup:
     place: str
     text: str
     file: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OwnFile:
+    """Of a client that is told of a server by a file of JSON: what stands around the address there."""
+
+    label: str
+    file: str
+    address: str = "url"
+    beside: Mapping[str, str] = field(default_factory=dict)
+    servers: str = "mcpServers"
+
+
+_FILES: Mapping[ClientName, _OwnFile] = {
+    ClientName.CURSOR: _OwnFile(label="Cursor", file=".cursor/mcp.json"),
+    ClientName.VS_CODE: _OwnFile(label="VS Code", file=".vscode/mcp.json", beside={"type": "http"}, servers="servers"),
+    ClientName.GEMINI: _OwnFile(label="Gemini CLI", file=".gemini/settings.json", address="httpUrl"),
+    ClientName.ANTIGRAVITY: _OwnFile(label="Antigravity", file=".gemini/config/mcp_config.json", address="serverUrl"),
+    ClientName.WINDSURF: _OwnFile(label="Windsurf", file=".codeium/windsurf/mcp_config.json", address="serverUrl"),
+    ClientName.DEVIN: _OwnFile(label="Devin CLI", file=".config/devin/config.json", beside={"transport": "http"}),
+}
 
 
 def setup_for(*, client: ClientName, url: str, key: str, starter: str = "./workrail") -> Setup:
@@ -49,12 +72,6 @@ def setup_for(*, client: ClientName, url: str, key: str, starter: str = "./workr
                 "env": {KEY_VARIABLE: key},
             }
             return _file(client, "Claude Desktop", "claude_desktop_config.json", {"mcpServers": {NAME: bridge}})
-        case ClientName.CURSOR:
-            server = {"url": url, "headers": headers}
-            return _file(client, "Cursor", ".cursor/mcp.json", {"mcpServers": {NAME: server}})
-        case ClientName.VS_CODE:
-            server = {"type": "http", "url": url, "headers": headers}
-            return _file(client, "VS Code", ".vscode/mcp.json", {"servers": {NAME: server}})
         case ClientName.CODEX:
             text = (
                 f'[mcp_servers.{NAME}]\nurl = "{url}"\nbearer_token_env_var = "{KEY_VARIABLE}"\n'
@@ -62,18 +79,13 @@ def setup_for(*, client: ClientName, url: str, key: str, starter: str = "./workr
             )
             place = f"In .codex/config.toml of your home, with {KEY_VARIABLE} in the environment"
             return Setup(client=client, label="Codex", place=place, text=text, file=".codex/config.toml")
-        case ClientName.GEMINI:
-            server = {"httpUrl": url, "headers": headers}
-            return _file(client, "Gemini CLI", ".gemini/settings.json", {"mcpServers": {NAME: server}})
-        case ClientName.WINDSURF:
-            server = {"serverUrl": url, "headers": headers}
-            return _file(client, "Windsurf", ".codeium/windsurf/mcp_config.json", {"mcpServers": {NAME: server}})
         case ClientName.OTHER:
-            server = {"type": "http", "url": url, "headers": headers}
-            text = json.dumps({"mcpServers": {NAME: server}}, indent=2)
+            text = _printed({"mcpServers": {NAME: {"type": "http", "url": url, "headers": headers}}})
             return Setup(client=client, label="Other MCP", place="Any client of Streamable HTTP", text=text)
         case _:
-            assert_never(client)
+            own = _FILES[client]
+            server = {own.address: url, **own.beside, "headers": headers}
+            return _file(client, own.label, own.file, {own.servers: {NAME: server}})
 
 
 def merged(existing: Mapping[str, Any], addition: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,4 +101,8 @@ def merged(existing: Mapping[str, Any], addition: Mapping[str, Any]) -> dict[str
 
 def _file(client: ClientName, label: str, file: str, document: Mapping[str, Any]) -> Setup:
     place = f"In {file}"
-    return Setup(client=client, label=label, place=place, text=json.dumps(document, indent=2), file=file)
+    return Setup(client=client, label=label, place=place, text=_printed(document), file=file)
+
+
+def _printed(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)

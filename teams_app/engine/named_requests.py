@@ -9,18 +9,21 @@ import msgspec
 from teams_app.engine.errors import InvalidInputError
 
 REQUEST_KEY = "Idempotency-Key"
+# The same in the metadata of a call by MCP, whose protocol has no place for it.
+CALL_KEY = "workrail/idempotencyKey"
 MAX_KEY_CHARACTERS = 200
 ASKED_BYTES = 32
 _UUID_BYTES = 16
 
 
-def read_name(text: str) -> str:
-    if len(text) > MAX_KEY_CHARACTERS or "\x00" in text:
+def read_name(said: object) -> str:
+    """Empty for a request without a name."""
+    if not isinstance(said, str) or len(said) > MAX_KEY_CHARACTERS or "\x00" in said:
         raise InvalidInputError(
-            f"The header {REQUEST_KEY} has more than {MAX_KEY_CHARACTERS} characters, or a U+0000.",
+            f"The {REQUEST_KEY} is no text, has more than {MAX_KEY_CHARACTERS} characters, or a U+0000.",
             suggestion="Send a UUID that you make for this one request.",
         )
-    return text
+    return said
 
 
 def request_id_of(*, team_id: UUID, actor_id: str, name: str) -> UUID:

@@ -6,6 +6,9 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 _RELATIVE_DAYS = 7
 
 
+_SECONDS_SAY_NOTHING = 10 * _MINUTE
+
+
 def length_words(seconds: float) -> str:
     """One unit, rounded down: a person wants to know whether it is minutes or hours."""
     whole = max(0, int(seconds))
@@ -16,7 +19,7 @@ def length_words(seconds: float) -> str:
 
 
 def exact_words(seconds: float) -> str:
-    """Two units where the second says something: “1 h 4 min”, “4 min 12 s”."""
+    """Two units where the second says something: “1 h 4 min”, “4 min 12 s”, “18 min”."""
     whole = max(0, int(seconds))
     for unit, word, smaller, small_word in (
         (_DAY, "d", _HOUR, "h"),
@@ -24,7 +27,7 @@ def exact_words(seconds: float) -> str:
         (_MINUTE, "min", 1, "s"),
     ):
         if whole >= unit:
-            rest = whole % unit // smaller
+            rest = 0 if whole >= _SECONDS_SAY_NOTHING and smaller == 1 else whole % unit // smaller
             return f"{whole // unit} {word}" + (f" {rest} {small_word}" if rest else "")
     return f"{whole} s"
 

@@ -10,17 +10,16 @@ import socket
 import ssl
 import time
 from collections.abc import Mapping
-from queue import Empty, SimpleQueue
-from threading import BoundedSemaphore, Thread
+from functools import partial
 from typing import Any
 
 from django.conf import settings
 
 from teams_app.engine.webhooks import Target, are_public
+from teams_app.services.timely import Timely
 
 TOTAL_SECONDS = 10.0
-# A name is resolved by the system, which nobody can stop: as many as may hang at once.
-_lookups = BoundedSemaphore(16)
+_lookups: Timely[list[str]] = Timely(most=16)
 _MOST_STATUS_BYTES = 4096
 _MOST_HEAD_BYTES = 16 * 1024
 _OK = 200
@@ -81,12 +80,20 @@ def _json_in(heard: bytes, target: Target, max_bytes: int) -> dict[str, Any]:
     if not _JSON_TYPE.search(head) or len(body) > max_bytes:
         raise NotDeliveredError(f"{target.authority} did not answer with a JSON document of at most {max_bytes} bytes.")
     try:
-        value = json.loads(body)
+        value = json.loads(body, object_pairs_hook=_object_of)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise NotDeliveredError(f"{target.authority} did not answer with a JSON object.")
     return value
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Whoever else reads the document may go by the other one of two."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
 
 
 def _request(target: Target, body: bytes, headers: Mapping[str, str]) -> bytes:
@@ -129,27 +136,12 @@ def _addresses(target: Target, until: float) -> list[str]:
 
 def _resolved(target: Target, until: float) -> list[str]:
     """Within the time that is left: a server of names that answers nothing keeps the caller no longer."""
-    if not _lookups.acquire(timeout=_left(until)):
-        raise TimeoutError
-    answers: SimpleQueue[list[str] | OSError] = SimpleQueue()
-    Thread(target=_look_up, args=(target, answers), daemon=True).start()
-    try:
-        found = answers.get(timeout=_left(until))
-    except Empty:
-        raise TimeoutError from None
-    if isinstance(found, OSError):
-        raise found
-    return found
+    return _lookups.run(partial(_look_up, target), seconds=_left(until))
 
 
-def _look_up(target: Target, answers: "SimpleQueue[list[str] | OSError]") -> None:
-    try:
-        found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
-        answers.put([str(where[4][0]) for where in found])
-    except OSError as error:
-        answers.put(error)
-    finally:
-        _lookups.release()
+def _look_up(target: Target) -> list[str]:
+    found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+    return [str(where[4][0]) for where in found]
 
 
 def _status(secured: ssl.SSLSocket, until: float) -> int:

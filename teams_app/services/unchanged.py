@@ -4,8 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import psycopg
-from django.db import DatabaseError, connection
-from django.db.transaction import Atomic
+from django.db import DatabaseError, connection, transaction
 
 T = TypeVar("T")
 
@@ -13,15 +12,6 @@ T = TypeVar("T")
 _MOST_TRIES = 16
 # Another writer was first: with a row that was read here, or with one of the same name.
 _BEATEN = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected, psycopg.errors.UniqueViolation)
-
-
-class _Whole(Atomic):
-    """Around the transaction of a service, which is the outermost everywhere else and insists on it."""
-
-    def __init__(self) -> None:
-        super().__init__(using=None, savepoint=True, durable=False)
-        # Django asks this of the transaction that a durable one stands in.
-        self._from_testcase = True
 
 
 def change_unchanged(*, check: Callable[[], None], change: Callable[[], T]) -> T:
@@ -38,13 +28,23 @@ def change_unchanged(*, check: Callable[[], None], change: Callable[[], T]) -> T
 
 
 def _at_one_moment(check: Callable[[], None], change: Callable[[], T]) -> T:
-    is_outermost = not connection.in_atomic_block
-    with _Whole():
-        if is_outermost:
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+    if connection.in_atomic_block:
         check()
         return change()
+    # By hand, since a service's own transaction is the outermost and insists on it: it ends within this one.
+    transaction.set_autocommit(False)
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        check()
+        changed = change()
+        transaction.commit()
+    except BaseException:
+        transaction.rollback()
+        raise
+    finally:
+        transaction.set_autocommit(True)
+    return changed
 
 
 def _is_beaten(error: Exception) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from teams_app.engine.errors import RateLimitedError
 from workrail_site import lanes as lanes_module
 from workrail_site.errors import ServiceUnavailableError
-from workrail_site.lanes import ThreadLanes
+from workrail_site.lanes import ThreadLanes, passing
 
 
 class Gate:
@@ -78,6 +78,44 @@ def test_while_another_is_there_a_party_holds_a_quarter_of_the_threads(gate):
         return began
 
     assert asyncio.run(play()) == ["flood", "other"]
+
+
+def test_who_passes_by_makes_no_team_share_and_shares_with_it(gate):
+    """A key that is seen for the first time counts for its address, and those who wait for an answer for none."""
+
+    async def play():
+        lanes = ThreadLanes(threads=8, name="t")
+        await lanes.run(passing("address 192.0.2.7"), lambda: None)
+        await lanes.run("team", lambda: None)
+        await lanes.run(passing("those who wait"), lambda: None)
+        team = [asked(lanes, "team", gate.work("team")) for _ in range(20)]
+        await until(lambda: len(gate.began) == 7)
+        gate.open.set()
+        await asyncio.gather(*team)
+        gate.open.clear()
+        gate.began.clear()
+        strangers = [asked(lanes, passing("address 192.0.2.7"), gate.work("stranger")) for _ in range(20)]
+        await until(lambda: len(gate.began) == 2)
+        after = asked(lanes, "team", gate.work("team"))
+        await until(lambda: "team" in gate.began)
+        began = list(gate.began)
+        gate.open.set()
+        await asyncio.gather(after, *strangers)
+        return began
+
+    assert asyncio.run(play()) == ["stranger", "stranger", "team"]
+
+
+def test_a_team_rests_for_no_one_who_passes_by(monkeypatch):
+    monkeypatch.setattr(lanes_module, "RESTS_FOR", 1e9)
+    monkeypatch.setattr(lanes_module, "LONGEST_REST_SECONDS", 60.0)
+
+    async def play():
+        lanes = ThreadLanes(threads=2, name="t")
+        await lanes.run(passing("address 192.0.2.7"), lambda: None)
+        return await asyncio.gather(*(lanes.run("team", lambda: 1) for _ in range(30)))
+
+    assert sum(asyncio.run(play())) == 30
 
 
 @pytest.mark.parametrize(("is_contested", "most_begun"), [(True, 2), (False, 20)])

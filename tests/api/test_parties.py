@@ -3,6 +3,7 @@
 import pytest
 
 from tests.cast import issue
+from workrail_site.lanes import passing
 from workrail_site.parties import Parties, address_of, party_of
 
 
@@ -20,7 +21,7 @@ def test_a_credential_counts_for_its_team_from_its_first_admission_on(house):
     parties.learn(key, house.alice.actor)
     parties.learn(session, house.charlie.actor)
 
-    assert before == ("address 192.0.2.7",) * 2
+    assert before == (passing("address 192.0.2.7"),) * 2
     assert parties.of(key) == party_of(house.alice.actor)
     assert parties.of(scope(cookie="sessionid=abc")) == party_of(house.charlie.actor)
 
@@ -32,7 +33,7 @@ def test_who_was_not_admitted_makes_no_party(actor):
     for number in range(3):
         parties.learn(scope(authorization=f"Bearer invented-{number}"), actor)
 
-    assert parties.of(scope(authorization="Bearer invented-1")) == "address 192.0.2.7"
+    assert parties.of(scope(authorization="Bearer invented-1")) == passing("address 192.0.2.7")
 
 
 def test_only_what_our_proxy_saw_is_an_address(settings):
@@ -46,4 +47,4 @@ def test_only_what_our_proxy_saw_is_an_address(settings):
 
 @pytest.mark.parametrize("cookie", ["", "sessionid", "=;=;", "\x7f=\x7f", "sessionid=" + "x" * 5_000])
 def test_no_cookie_breaks_it(cookie):
-    assert Parties().of(scope(cookie=cookie)) == "address 192.0.2.7"
+    assert Parties().of(scope(cookie=cookie)) == passing("address 192.0.2.7")

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 ROOT = Path(__file__).parents[2]
 # Files in which a function is called. The aim is 25; each that goes lowers the number.
-MOST_MODULES = 63
+MOST_MODULES = 61
 APPS = ("teams_app", "workflows_app", "sessions_app", "traces_app", "workrail_site")
 
 

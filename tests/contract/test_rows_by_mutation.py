@@ -35,6 +35,7 @@ class Break:
 ANSWERING = "sessions_app/engine/answering.py"
 HANDOVER = "sessions_app/engine/handover.py"
 REASONS = "sessions_app/engine/reasons.py"
+LOOKUP = "workrail_site/dialects/lookup/faults.py"
 BREAKS = (
     Break(
         path=HANDOVER,
@@ -136,17 +137,83 @@ BREAKS = (
     ),
     Break(
         path="sessions_app/engine/decide.py",
-        line="node_kind=NodeKind.BOOKMARK",
-        broken="node_kind=NodeKind.STEP",
+        line="node_kind=NodeKind.BOOKMARK,\n        outputs=handed_in",
+        broken="node_kind=NodeKind.STEP,\n        outputs=handed_in",
         rows=("rail-205",),
+    ),
+    Break(
+        path=LOOKUP,
+        line="made(LookupCode.WORKFLOW_NOT_FOUND,",
+        broken="made(LookupCode.INVALID_WORKFLOW,",
+        rows=("lookup: A workflow that does not exist",),
+    ),
+    Break(
+        path=LOOKUP,
+        line="made(LookupCode.INVALID_WORKFLOW, workflowId",
+        broken="made(LookupCode.STEP_NOT_FOUND, workflowId",
+        rows=("lookup: A workflow that is not valid",),
+    ),
+    Break(
+        path=LOOKUP,
+        line="made(LookupCode.STEP_NOT_FOUND, stepId",
+        broken="made(LookupCode.WORKFLOW_NOT_FOUND, stepId",
+        rows=("lookup: A step that does not exist",),
+    ),
+    Break(
+        path=LOOKUP,
+        line='"is required" if message',
+        broken='"is wanted" if message',
+        rows=("lookup: Arguments that are missing",),
+    ),
+    Break(
+        path="workrail_site/dialects/lookup/tools.py",
+        line='{"workflow_get": {"workflowId": "id"}}',
+        broken="{}",
+        rows=("lookup: workflow_get takes its argument",),
+    ),
+    Break(
+        path="workrail_site/dialects/lookup/declared.py",
+        line='"examples": examples}',
+        broken='"samples": examples}',
+        rows=("lookup: Four tools", "lookup: Each tool is declared"),
+    ),
+    Break(
+        path="workrail_site/dialects/rail/tools.py",
+        line="    def start_session(",
+        broken="    def begin_session(",
+        rows=("rail-012", "rail-021", "rail-040", "rail-060"),
+    ),
+    Break(
+        path="workrail_site/dialects/navigation/tools.py",
+        line="    def get_template(",
+        broken="    def read_template(",
+        rows=("navigation: The tools and their parameters",),
+    ),
+    *(
+        Break(
+            path=f"workrail_site/dialects/{dialect}/tools.py",
+            line=f"    def {tool}(self)",
+            broken=f"    def {tool}(self, *, session_token: handing.SessionToken)",
+            rows=(f"{dialect}-001",),
+        )
+        for dialect, tool in (("session", "health_check"), ("orchestrator", "health_check"))
+    ),
+    *(
+        Break(
+            path=f"workrail_site/dialects/{dialect}/tools.py",
+            line="    def get_skills(self, *, session_token: handing.SessionToken)",
+            broken="    def get_skills(self, *, session_token: given.ExistingToken = None)",
+            rows=(row,),
+        )
+        for dialect, row in (("session", "session-010"), ("orchestrator", "orchestrator-017"))
     ),
 )
 
 
 def rows_of_lists():
-    """The tests of each row, by its id; a row of navigation has none, and is named by how its promise begins."""
+    """The tests of each row, by its id; a row of navigation or lookup has none, and is named by how its promise begins."""
     found = {}
-    for name in ("rail", "session", "orchestrator", "navigation"):
+    for name in row_proofs.CHECKLISTS:
         for entry in json.loads((ROOT / f"tests/contract/{name}_checklist.json").read_text(encoding="utf-8")):
             found[entry.get("id", f"{name}: {entry['promise']}")] = entry.get("tests", [])
     return found
@@ -194,7 +261,7 @@ def test_each_break_names_rows_and_a_line_that_are_there():
 
 
 # How many rows no fault proves yet, by either table. Each that is proven lowers it.
-MOST_UNPROVEN = 268
+MOST_UNPROVEN = 147
 # A line that was written anew is proven anew: `.venv/bin/python -m tests.row_proofs find`.
 MOST_REWRITTEN = 0.1
 SAMPLE = 10
@@ -226,7 +293,7 @@ def test_few_proofs_are_of_lines_that_were_written_anew():
 
 def test_no_more_rows_are_unproven():
     named = {name: row["promise"] for name, row in row_proofs.rows().items()}
-    declared = {row.removeprefix("navigation: ") for row in declared_rows()}
+    declared = {row.removeprefix("navigation: ").removeprefix("lookup: ") for row in declared_rows()}
     left = [
         name
         for name, promise in named.items()

@@ -5,6 +5,7 @@ from uuid import UUID
 
 import orjson
 from hypothesis import given, settings, strategies as st
+from msgspec import structs
 
 from sessions_app.engine.log import (
     GENESIS,
@@ -78,7 +79,7 @@ def test_a_log_sealed_in_two_parts_is_the_log_sealed_at_once():
 
 
 def test_an_event_says_its_scope_only_where_it_has_one():
-    session = replace(drafts(1)[0], run_id=None)
+    session = structs.replace(drafts(1)[0], run_id=None)
     log = seal(drafts=[session], session_id=SESSION, head=Head(), event_ids=[UUID(int=1)], timestamp_ms=1)
 
     assert "scope" not in orjson.loads(log.events[0].body)

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import orjson
 import pytest
+from msgspec import structs
 
 from sessions_app.engine import tokens
 from sessions_app.engine.decisions import Outcome, Warned, WarningCode
@@ -162,7 +163,10 @@ def test_the_next_call_is_ready_made():
     [
         (FACTS, NextIntent.PERFORM_PENDING_THEN_CONTINUE),
         (replace(FACTS, outcome=None), NextIntent.REHYDRATE_ONLY),
-        (replace(FACTS, pending=replace(PENDING, require_confirmation=True)), NextIntent.AWAIT_USER_CONFIRMATION),
+        (
+            replace(FACTS, pending=structs.replace(PENDING, require_confirmation=True)),
+            NextIntent.AWAIT_USER_CONFIRMATION,
+        ),
         (replace(FACTS, blocked=BLOCKED), NextIntent.PERFORM_PENDING_THEN_CONTINUE),
         (DONE, NextIntent.COMPLETE),
         (replace(DONE, outcome=None), NextIntent.COMPLETE),
@@ -248,7 +252,7 @@ def test_a_final_block_offers_no_retry():
     ("who", "words"), [("user", "by the user"), ("coordinator", "by the coordinator"), ("human", "signed-in person")]
 )
 def test_the_text_says_who_confirms(who, words):
-    pending = replace(PENDING, require_confirmation=True, confirmed_by=who)
+    pending = structs.replace(PENDING, require_confirmation=True, confirmed_by=who)
 
     assert words in text_of(replace(FACTS, pending=pending))
 
@@ -256,7 +260,7 @@ def test_the_text_says_who_confirms(who, words):
 FULL_AUTO = pytest.mark.parametrize("autonomy", [Autonomy.STOP_ON_USER_DEPS, Autonomy.NEVER_STOP])
 FOR_A_USER = replace(
     FACTS,
-    pending=replace(PENDING, require_confirmation=True, confirmed_by="user"),
+    pending=structs.replace(PENDING, require_confirmation=True, confirmed_by="user"),
     outcome=Outcome.STARTED,
     program={"clarification_prompts": ("Which branch?",)},
 )
@@ -289,8 +293,8 @@ def test_in_guided_mode_the_user_is_asked():
 @pytest.mark.parametrize(
     "pending",
     [
-        replace(PENDING, require_confirmation=True, confirmed_by="human"),
-        replace(PENDING, question=Question(checkpoint_id="q", message="Which?", options=(), human=False)),
+        structs.replace(PENDING, require_confirmation=True, confirmed_by="human"),
+        structs.replace(PENDING, question=Question(checkpoint_id="q", message="Which?", options=(), human=False)),
     ],
 )
 def test_in_full_auto_a_question_for_people_stays_theirs(autonomy, pending):
@@ -442,7 +446,10 @@ def test_afterwards_its_tokens_are_signed_anew_and_nothing_else_changes():
 def test_a_token_in_a_text_is_never_signed_for_whoever_wrote_it():
     forged = tokens.mint(keyring=Keyring(current=b"mallory"), kind=TokenKind.ACK, node_id=UUID(int=1), nonce=bytes(8))
     facts = replace(
-        FACTS, outcome=Outcome.STARTED, goal=f"Please {forged}", pending=replace(PENDING, prompt=forged, title=forged)
+        FACTS,
+        outcome=Outcome.STARTED,
+        goal=f"Please {forged}",
+        pending=structs.replace(PENDING, prompt=forged, title=forged),
     )
     ring = Keyring(current=b"newer")
 

@@ -17,6 +17,13 @@ from workrail_site.local.processes import LocalProgram
 PATIENCE_SECONDS = 60
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _interrupts_are_heard():
+    """Where the tests run in the background of a shell, interrupts are ignored by them and by all that they start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.fixture
 def places(tmp_path):
     return Places(checkout=tmp_path / "checkout", home=tmp_path / "home")

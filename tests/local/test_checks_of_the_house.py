@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 
 from workrail_site.local import checks
@@ -48,6 +50,14 @@ def test_a_failed_check_stops_before_the_tests_but_not_before_the_quick_ones(pla
 
     assert _what_ran(environment) == ["ruff", "ruff", "mypy", "lint-imports", "python"]
     assert "failed (3)" in capsys.readouterr().out
+
+
+def test_processes_of_the_checks_keep_bytecode_where_the_environment_forbids_it(places, environment, monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    tool = environment.folder / "bin" / "python"
+    tool.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'import sys; sys.exit(sys.dont_write_bytecode)'\n")
+
+    assert checks.run(["test", "--only", "tests"], places=places, environment=environment) == 0
 
 
 def test_one_stage_can_be_asked_for(places, environment):

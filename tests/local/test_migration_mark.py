@@ -1,6 +1,6 @@
 import pytest
 
-from workrail_site.local.migration_mark import is_marked, write_mark
+from workrail_site.local.marks import MIGRATED
 
 
 @pytest.fixture
@@ -21,20 +21,20 @@ def data(tmp_path):
 
 
 def test_data_without_a_mark_waits_for_the_migrations(data, checkout):
-    assert not is_marked(data, checkout=checkout)
+    assert not MIGRATED.is_in(data, checkout=checkout)
 
 
 def test_data_that_has_seen_these_migrations_need_not_wait(data, checkout):
-    write_mark(data, checkout=checkout)
+    MIGRATED.write(data, checkout=checkout)
 
-    assert is_marked(data, checkout=checkout)
+    assert MIGRATED.is_in(data, checkout=checkout)
 
 
 @pytest.mark.parametrize(
     "name", ["teams_app/migrations/0002_second.py", "teams_app/migrations/0001_first.py", "locks/core.txt"]
 )
 def test_a_new_or_changed_migration_or_library_waits_again(data, checkout, name):
-    write_mark(data, checkout=checkout)
+    MIGRATED.write(data, checkout=checkout)
     (checkout / name).write_text("changed = True\n")
 
-    assert not is_marked(data, checkout=checkout)
+    assert not MIGRATED.is_in(data, checkout=checkout)

@@ -1,6 +1,6 @@
 import pytest
 
-from workrail_site.local.static_mark import is_marked, remove_mark, write_mark
+from workrail_site.local.marks import COLLECTED
 
 
 @pytest.fixture
@@ -16,28 +16,28 @@ def checkout(tmp_path):
 def collected(tmp_path, checkout):
     folder = tmp_path / "static"
     folder.mkdir()
-    write_mark(folder, checkout=checkout)
+    COLLECTED.write(folder, checkout=checkout)
     return folder
 
 
 def test_files_that_were_collected_are_not_collected_again(collected, checkout):
-    assert is_marked(collected, checkout=checkout)
+    assert COLLECTED.is_in(collected, checkout=checkout)
 
 
 @pytest.mark.parametrize("name", ["static/new.js", "static/studio.css", "workrail_site/settings.py", "locks/core.txt"])
 def test_a_new_or_changed_file_setting_or_library_is_collected(collected, checkout, name):
     (checkout / name).write_text("changed\n")
 
-    assert not is_marked(collected, checkout=checkout)
+    assert not COLLECTED.is_in(collected, checkout=checkout)
 
 
 def test_a_file_that_has_gone_is_collected_no_more(collected, checkout):
     (checkout / "static/studio.css").unlink()
 
-    assert not is_marked(collected, checkout=checkout)
+    assert not COLLECTED.is_in(collected, checkout=checkout)
 
 
 def test_what_ends_halfway_does_not_count(collected, checkout):
-    remove_mark(collected)
+    COLLECTED.remove(collected)
 
-    assert not is_marked(collected, checkout=checkout)
+    assert not COLLECTED.is_in(collected, checkout=checkout)

@@ -2,12 +2,14 @@
 
 import io
 import json
+import os
 
 import httpx2
 import pytest
 
+from teams_app.engine.named_requests import CALL_KEY
 from workrail_site.mcp.messages import RpcError, request_of
-from workrail_site.mcp.stdio.bridge import BridgeTalk, Patience
+from workrail_site.mcp.stdio.bridge import BridgeTalk, Patience, pause_for
 from workrail_site.mcp.stdio.command import read_options
 from workrail_site.mcp.stdio.lines import FinishedError, converse
 
@@ -26,11 +28,13 @@ class Far:
     def __init__(self, *behaviour):
         self.behaviour = list(behaviour)
         self.heard = []
+        self.names = []
         self.pauses = []
 
     def handle(self, request):
         body = json.loads(request.content)
         self.heard.append((body["method"], dict(request.headers)))
+        self.names.append(body.get("params", {}).get("_meta", {}).get(CALL_KEY))
         if self.behaviour:
             act = self.behaviour.pop(0)
             if isinstance(act, Exception):
@@ -49,7 +53,12 @@ class Far:
     def result(self, body):
         if body["method"] == "tools/list":
             return {
-                "tools": [{"name": "look", "annotations": {"readOnlyHint": True}}, {"name": "begin", "annotations": {}}]
+                "tools": [
+                    {"name": "look", "annotations": {"readOnlyHint": True}},
+                    {"name": "begin", "annotations": {}},
+                    {"name": "start", "annotations": {}},
+                ],
+                "_meta": {CALL_KEY: ["start"]},
             }
         return {"done": body["params"].get("name", body["method"])}
 
@@ -108,6 +117,38 @@ def test_an_answer_that_was_lost_is_asked_for_again_only_where_that_does_no_harm
     assert "may have been done" in lost.value.data["details"]
 
 
+def test_a_notification_is_said_once_and_keeps_nobody_waiting():
+    far = Far(None, None, httpx2.ConnectError("refused"), 503, httpx2.ReadError("gone"))
+    talk = greeted(far)
+
+    for _ in range(3):
+        talk.notice(request_of({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
+
+    assert (len(far.heard), far.pauses) == (5, [])
+    assert talk.answer(asked("tools/call", name="look")) == {"done": "look"}
+
+
+def test_what_begins_something_is_named_and_so_asked_for_again():
+    far = Far(None, None, httpx2.ReadError("gone"), 503)
+    talk = greeted(far)
+    assert talk.answer(asked("tools/call", name="start", _meta={"theirs": 1})) == {"done": "start"}
+    assert talk.answer(asked("tools/call", name="start")) == {"done": "start"}
+    assert talk.answer(asked("tools/call", name="start", _meta={CALL_KEY: "their own"})) == {"done": "start"}
+    assert talk.answer(asked("tools/call", name="look")) == {"done": "look"}
+
+    first, again, once_more, another, own, unnamed = far.names[2:]
+    assert first == again == once_more
+    assert len({first, another, own}) == 3
+    assert (own, unnamed) == ("their own", None)
+
+
+def test_a_name_outlives_the_session_that_the_server_forgot():
+    far = Far(None, None, 404)
+    greeted(far).answer(asked("tools/call", name="start"))
+
+    assert far.names[2] == far.names[-1] is not None
+
+
 def test_patience_ends():
     far = Far(*[httpx2.ConnectError("refused")] * 1_000)
     talk = far.talk()
@@ -116,6 +157,20 @@ def test_patience_ends():
     with pytest.raises(RpcError):
         talk.answer(request_of(GREETING))
     assert len(far.heard) == 1
+
+
+def test_a_client_that_leaves_while_its_server_is_away_is_not_waited_for(capsys):
+    far = Far(*[httpx2.ConnectError("refused")] * 1_000)
+    talk = far.talk()
+    reader, writer = os.pipe()
+    with os.fdopen(writer, "wb") as sink:
+        pause = pause_for(sink)
+        pause(0)
+        talk._patience = Patience(seconds=60, pause=pause)
+        os.close(reader)
+        status = converse(source=io.BytesIO(json.dumps(GREETING).encode()), sink=sink, talk=talk, max_bytes=10_000)
+
+    assert (status, len(far.heard), capsys.readouterr().err) == (0, 1, "")
 
 
 def test_a_message_that_says_its_revision_is_routed_by_its_headers():

@@ -184,3 +184,43 @@ def test_metadata_of_the_revision_of_the_header_and_other_notes_are_no_fault(wir
 
     greeted = wire.post(message(method="initialize", params={**GREETING, "_meta": OF_MODERN}).encode())
     assert greeted.json()["result"]["protocolVersion"] == HANDSHAKE
+
+
+SECRET = "ghp_0123456789abcdefABCDEF"
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, MODERN, "2025-11-25", None])
+def test_nothing_that_a_client_invents_comes_back_whole_or_with_a_secret_in_it(wire, version):
+    """Names of methods, tools, prompts, addresses, revisions and arguments: bounded, and without keys of others."""
+    for invented in (f"find/{SECRET}", "x" * 50_000, f"{'x' * 150}-{SECRET}"):
+        for method, params in (
+            (invented, {}),
+            ("tools/call", {"name": invented}),
+            ("tools/call", {"name": "list_workflows", "arguments": {invented: 1}}),
+            ("prompts/get", {"name": invented}),
+            ("prompts/get", {"name": "wr.code-review", "arguments": {invented: "1"}}),
+            ("resources/read", {"uri": invented}),
+            ("resources/read", {"uri": f"workrail://workflows/{invented}"}),
+            ("resources/read", {"uri": f"workrail://schemas/{invented}"}),
+            ("resources/list", {"cursor": invented}),
+            (
+                "completion/complete",
+                {"ref": {"type": "ref/prompt", "name": invented}, "argument": {"name": "a", "value": ""}},
+            ),
+            ("initialize", {**GREETING, "protocolVersion": invented}),
+            ("logging/setLevel", {"level": invented}),
+            ("tools/list", {"_meta": {"io.modelcontextprotocol/protocolVersion": invented}}),
+        ):
+            said = asked(wire, method, params, version)
+            assert said.status_code < 500, (method[:50], said.text[:300])
+            assert len(said.text) < 4_000, (method[:50], said.text[:300])
+            assert "0123456789abcdef" not in said.text, (method[:80], said.text[:300])
+
+
+def asked(wire, method, params, version):
+    """As a client of that revision asks, with its metadata and the headers that repeat what the body says."""
+    whole = wire.message(method, params, version)
+    if "_meta" in params:
+        whole["params"]["_meta"] = {**whole["params"].get("_meta", {}), **params["_meta"]}
+    named = {"Mcp-Method": method[:200], "Mcp-Name": str(params.get("name", params.get("uri", "")))[:200]}
+    return wire.post(json.dumps(whole).encode(), **{"MCP-Protocol-Version": version, **named})

@@ -1,14 +1,18 @@
 """What a client can show its user in every dialect: resources, prompts, and completion of their arguments."""
 
 import json
+from copy import copy
 
 import pytest
+from django.db import transaction
 from django.utils import timezone
 
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.services.ids import new_id
 from tests import run_cast
 from tests.mcp_play import HANDSHAKE, MODERN
 from tests.step_documents import step
+from workflows_app.models import Revision, Workflow
 from workflows_app.services.bundled import load_bundled
 from workrail_site.dialects.offers.addresses import Address, OfferShelf, read_address
 
@@ -117,6 +121,48 @@ def test_ids_are_completed(ask):
     assert completed({"type": "ref/prompt", "name": "wr.code-review"}, "nothing", "") == []
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_cursor_that_a_list_did_not_give_is_refused_by_every_list(ask, dialect):
+    given = ask("prompts/list", dialect=dialect)["result"].get("nextCursor", "cur1.AAAA")
+
+    for method in ("tools/list", "resources/list", "resources/templates/list", "prompts/list"):
+        for cursor in ("nonsense", "cur1.AAAA", given if method != "prompts/list" else "x"):
+            said = ask(method, {"cursor": cursor}, dialect=dialect)
+            assert said["error"]["code"] == -32602, (method, cursor, said)
+            assert said["error"]["data"]["details"]["suggestion"]
+
+
+def test_of_many_workflows_as_many_are_completed_as_the_protocol_takes_and_all_are_counted(ask, desk):
+    run_cast.published(desk, step("one"))
+    first = Workflow.objects.select_related("published").get(workflow_id="team.sample")
+    made = [copied(first, f"team.many-{number:04}") for number in range(230)]
+    with transaction.atomic():
+        Workflow.objects.bulk_create(made)
+        Revision.objects.bulk_create(each.published for each in made)
+
+    def completed(value):
+        params = {
+            "ref": {"type": "ref/resource", "uri": "workrail://workflows/{workflow}"},
+            "argument": {"name": "workflow", "value": value},
+        }
+        return ask("completion/complete", params)["result"]["completion"]
+
+    every = completed("team.many-")
+    late = completed("team.many-022")
+    nothing = completed("team.nothing\u0000%_")
+
+    assert (len(every["values"]), every["total"], every["hasMore"]) == (100, 230, True)
+    assert late == {"values": [f"team.many-022{digit}" for digit in range(10)], "total": 10, "hasMore": False}
+    assert nothing == {"values": [], "total": 0, "hasMore": False}
+
+
+def copied(workflow, name):
+    made, revision = copy(workflow), copy(workflow.published)
+    made.pk, revision.pk = new_id(now=timezone.now()), new_id(now=timezone.now())
+    made.workflow_id, made.published, revision.workflow = name, revision, made
+    return made
+
+
 def test_the_rail_says_how_to_read_the_skill_of_a_step_and_it_can_be_read(ask, wire):
     started = wire.value("start_workflow", workflowId="work-package")
     prompt = started["pending"]["prompt"]
@@ -154,18 +200,6 @@ def test_the_revision_without_sessions_is_answered_too(ask, wire, method, params
     answer = wire.send(method, params, **named).json()
 
     assert answer["result"]["resultType"] == "complete", answer
-
-
-def test_more_ids_than_are_told_at_once_are_said_to_be_there(ask, desk):
-    for number in range(103):
-        run_cast.published(desk, step("one"), workflow_id=f"team.many-{number}")
-    params = {
-        "ref": {"type": "ref/resource", "uri": "workrail://workflows/{workflow}"},
-        "argument": {"name": "workflow", "value": "team.many-"},
-    }
-    told = ask("completion/complete", params)["result"]["completion"]
-
-    assert (len(told["values"]), told["total"], told["hasMore"]) == (100, 103, True)
 
 
 def test_ones_own_runs_are_offered_also_when_others_of_the_team_have_newer_ones(ask, wire, agent, desk):

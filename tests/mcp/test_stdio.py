@@ -2,6 +2,7 @@
 
 import io
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -280,3 +281,24 @@ def test_a_client_is_greeted_before_the_weight_of_django_and_of_the_sdk_is_loade
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_process_that_is_told_to_leave_does_so_in_order(number):
+    code = """if True:
+        from workrail_site.mcp.stdio.command import serve_dialect
+        try:
+            serve_dialect(dialect="rail", reply="both", key="", prepare=lambda: None)
+        finally:
+            print("closed", file=__import__("sys").stderr)
+    """
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, **pipes) as process:
+        process.stdin.write(json.dumps(greeting()).encode() + b"\n")
+        process.stdin.flush()
+        greeted = json.loads(process.stdout.readline())
+        process.send_signal(number)
+        rest, told = process.communicate(timeout=60)
+
+    assert greeted["result"]["serverInfo"]["name"] == "workrail-rail"
+    assert (process.returncode, rest, told) == (0, b"", b"closed\n")

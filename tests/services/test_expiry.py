@@ -6,6 +6,7 @@ import threading
 from datetime import timedelta
 from io import StringIO
 
+import psycopg
 import pytest
 import time_machine
 from django.core.management import call_command
@@ -278,6 +279,17 @@ def test_snapshots_and_programs_are_collected_when_nothing_refers_to_them(desk):
     assert collection.collect_unreferenced(actor=SYSTEM).snapshots == 0
     assert advanced(desk.agent, kept)["kind"] == "ok"
     assert sound() == []
+
+
+def test_what_another_database_of_the_server_does_keeps_no_snapshot(desk):
+    deletion.delete_session(actor=desk.owner, session_id=session_id(done(desk)), reason="Asked for", now=NOW)
+    given = connection.get_connection_params() | {"dbname": "postgres"}
+    with psycopg.connect(
+        **{name: given[name] for name in ("dbname", "host", "port", "user") if given.get(name)}
+    ) as other:
+        other.execute("SELECT pg_current_xact_id()")
+
+        assert collection.collect_unreferenced(actor=SYSTEM).snapshots > 0
 
 
 def test_a_program_that_only_an_imported_session_had_is_collected_with_it(desk):

@@ -6,6 +6,7 @@ import os
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 
 from sessions_app.engine.resume import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
@@ -31,6 +32,7 @@ pytestmark = [pytest.mark.own_connection, pytest.mark.django_db(transaction=True
 # psycopg prepares a text at its sixth use, and Postgres may keep a general plan from the sixth use of that.
 PAST_THE_GENERAL_PLAN = 12
 SIBLINGS = 20
+RUNS_OF_A_WINDOW = 2_000
 PAGE = PageRequest(after=None, limit=50)
 GOAL = "Find out why the quartz lantern of the vestibule flickers"
 
@@ -52,6 +54,7 @@ MOST_PAGES = {
     "resume by words of notes": 3000,
     "resume by common words": 1500,
     "resume the newest": 900,
+    "resume by workflow": 900,
     "sessions": 120,
     "sessions by text": 150,
     "runs": 60,
@@ -127,6 +130,7 @@ class Work:
             "resume by words of notes": find(text="tried the gizmo"),
             "resume by common words": find(text="basket"),
             "resume the newest": find(),
+            "resume by workflow": find(workflow_id="team.workflow-3"),
             "sessions": sessions_by(),
             "sessions by text": sessions_by(text="vestibule"),
             "runs": runs_by(),
@@ -173,6 +177,16 @@ def too_many(desk, sessions_in_all):
     return {name: pages for name, pages in touched.items() if pages > MOST_PAGES[name]}
 
 
+def crowd_one_window(runs):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE sessions_app_run SET last_activity_at = %s WHERE id IN ("
+            "SELECT id FROM sessions_app_run WHERE workflow_id = 'team.workflow-3' ORDER BY last_activity_at DESC LIMIT %s)",
+            [NOW, runs],
+        )
+        cursor.execute("VACUUM ANALYZE sessions_app_run")
+
+
 @pytest.fixture
 def desk():
     grant()
@@ -181,6 +195,12 @@ def desk():
 
 def test_no_call_of_the_hot_path_reads_more_among_20000_sessions(desk):
     assert too_many(desk, 20_000) == {}
+    # Many agents at work at once: the runs of one window are read to be sorted, and of their sessions only those that are told.
+    crowd_one_window(RUNS_OF_A_WINDOW)
+    query = ResumeQuery(workflow_id="team.workflow-3")
+    with as_web(desk.team_id):
+        touched = pages_of(lambda: lambda: resume_sessions(actor=desk.agent, query=query))
+    assert touched <= RUNS_OF_A_WINDOW + MOST_PAGES["resume by workflow"]
 
 
 @pytest.mark.slow

@@ -300,3 +300,20 @@ def test_what_was_replayed_after_two_rotations_is_signed_anew(desk):
         is True
     )
     assert orjson.loads(again.data)["position"] == first.value["position"]
+
+
+def test_names_are_told_with_the_values_of_the_run(desk):
+    from tests.step_documents import loop, step as plain
+
+    rounds = loop("rounds", [plain("inner", title="Take {{item}}")], type="forEach", items="items", itemVar="item")
+    published_steps(desk, plain("work", title="Do the {{kind}}"), {**rounds, "title": "Each {{kind}}"})
+
+    value = start(desk, "team.sample", kind="bug", items=["one"])
+
+    assert (value["position"]["step"]["name"], required(value)[0]["name"]) == ("Do the bug", "Do the bug")
+    before = complete(desk, value, "work")
+    assert [each["name"] for each in required(before)] == ["Each bug"]
+    inside = act(desk, before, AdvanceLoop(loop_id="rounds")).value
+    assert (inside["position"]["loop"]["name"], required(inside)[0]["name"]) == ("Each bug", "Take one")
+    told = steered.read_situation(actor=desk.agent, state_token=inside["state"], speech=NAVIGATION).value
+    assert "{{" not in str(told)

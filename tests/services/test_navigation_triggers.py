@@ -10,13 +10,14 @@ from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.state import snapshot_from_bytes
 from sessions_app.engine.steering_refusals import CheckpointBlockingError
-from sessions_app.engine.tokens import TokenBadSignatureError, TokenInvalidFormatError, TokenUnknownNodeError
+from sessions_app.engine.tokens import TokenBadSignatureError, TokenInvalidFormatError, TokenKind, TokenUnknownNodeError
 from sessions_app.models import CheckpointRequest, Handle, Node, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.selectors.standings import read_tip
 from sessions_app.services.moves import runs
+from sessions_app.services.store.signing_keys import read_token
 from sessions_app.services.upkeep.tables import rebuild_projections
-from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.actors import NO_TEAM, Door, Scope, system_actor
 from teams_app.engine.errors import WorkrailError
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, folder, step, workflow
@@ -414,4 +415,74 @@ def test_what_a_person_has_stopped_stays_so_on_a_branch_that_waits_for_a_run_tha
         assert act(desk, waiting["state"], CompleteStep(step_id="draft")) == {}
 
     assert (Run.objects.filter(pk=run.id).values().get(), Node.objects.count()) == before
+    assert_sound()
+
+
+def test_a_key_that_reads_no_workflows_ends_a_run_that_an_alias_triggered(desk):
+    publish_folder(desk, child_files(), "team.child")
+    extensions.set_alias(actor=desk.person, alias="team.errand", workflow_id="team.child", now=NOW)
+    publish_folder(desk, parent_files("team.errand"), "team.parent")
+    parent = start(desk, ticket="T-1")
+    child = triggered(desk, parent)
+    drives = replace(desk.agent, scopes=frozenset({Scope.RUNS_READ, Scope.RUNS_WRITE}))
+
+    assert complete(replace(desk, agent=drives), child["state"], "do", "end")["complete"]
+
+    assert (snapshot_at_tip().waits_for, snapshot_at_tip().variables["outcome"]) == ((), "merged")
+    assert look(replace(desk, agent=drives), parent["state"])["availableActions"]["required"]
+
+
+def noted(desk, waiting):
+    run_cast.bookmark(desk.agent, run_cast.rehydrate(desk.agent, {"stateToken": waiting}).value)
+
+
+def preferred(desk, waiting):
+    from sessions_app.services.people.preferring import prefer_branch
+
+    token, _ = read_token(kind=TokenKind.STATE, text=waiting)
+    run = run_of("team.parent")
+    prefer_branch(actor=desk.person, run_id=run.id, node_id=token.node_id, now=NOW, entropy=os.urandom)
+
+
+@pytest.mark.parametrize("marks", [noted, preferred])
+def test_a_note_at_a_branch_that_waits_for_a_run_that_has_ended_moves_nothing(desk, marks):
+    publish_all(desk)
+    parent = start(desk, ticket="T-1")
+    other_branch = complete(desk, parent["state"], "draft")
+    child = triggered(desk, parent)
+    waiting = look(desk, parent["state"])["state"]
+    complete(desk, other_branch["state"], "check")
+    complete(desk, child["state"], "do", "end")
+
+    marks(desk, waiting)
+
+    tip = run_of("team.parent").tip_node_id
+    assert not Node.objects.filter(parent_id=tip).exclude(kind="checkpoint").exists()
+    assert look(desk, waiting)["availableActions"]["required"][0]["step"] == "draft"
+    assert_sound()
+    gone_on = complete(desk, waiting, "draft")
+    assert snapshot_at_tip().variables["outcome"] == "merged"
+    assert gone_on["availableActions"]["required"][0]["step"] == "check"
+    assert_sound()
+
+
+def test_a_run_that_a_branch_triggers_is_given_what_an_earlier_one_gave_back_there(desk):
+    publish_folder(desk, child_files(), "team.child")
+    files = parent_files()
+    files["activities/01-plan.toon"] = files["activities/01-plan.toon"].replace(b"ticket", b"outcome")
+    publish_folder(desk, files, "team.parent")
+    parent = start(desk)
+    other_branch = complete(desk, parent["state"], "draft")
+    child = triggered(desk, parent)
+    waiting = look(desk, parent["state"])["state"]
+    complete(desk, other_branch["state"], "check")
+    complete(desk, child["state"], "do", "end")
+
+    before = set(Run.objects.values_list("id", flat=True))
+
+    start(desk, "team.child", parent_state=waiting)
+
+    second = Run.objects.exclude(id__in=before).get()
+    tip = read_tip(team_id=second.team_id, run_id=second.id)
+    assert snapshot_from_bytes(tip.snapshot).variables == {"outcome": "merged"}
     assert_sound()

@@ -12,7 +12,6 @@ from django.test import Client, RequestFactory
 
 from sessions_app.models import Run
 from sessions_app.selectors import run_list, runs as run_selectors
-from sessions_app.selectors.standings import prepared_cursor
 from teams_app.models import AgentKey, Invitation, Membership, PasswordReset, PersonalToken, Team
 from teams_app.services import row_policies
 from teams_app.services.roles import APP_ROLE, APPEND_ONLY, KEPT, UPKEEP_ROLE
@@ -22,6 +21,7 @@ from tests.as_web import as_role, as_web, grant
 from tests.handover_cast import WORKFLOW, begun, entered, publish_folder, two_activities
 from tests.run_cast import advanced, begin, bookmark, plain_steps
 from traces_app.services.recording import flush_calls
+from workflows_app.selectors.asked import prepared_cursor
 from workrail_site.request_context import RequestContext
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -68,6 +68,7 @@ def doors():
         bookmark(desk.agent, advanced(desk.agent, value))
         publish_folder(desk, two_activities(), WORKFLOW)
         entered(desk, begun(desk).held.token, "plan")
+    assert all((opened.reader, opened.person, opened.owner, opened.viewer, opened.token))
     for api in (opened.agent, opened.stranger):
         api.post("/api/v1/runs", {"workflowId": "team.sample", "goal": "One more"})
     flush_calls()

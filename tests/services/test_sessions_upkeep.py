@@ -1,11 +1,11 @@
 """The oracle finds whatever is wrong with a session; the rows that the log tells of are made again from it."""
 
 import os
-from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from msgspec import structs
 
 from sessions_app.engine.drafts import session_draft
 from sessions_app.engine.log import Head, seal
@@ -205,7 +205,7 @@ def test_a_session_whose_first_event_does_not_tell_it_keeps_what_its_row_says(de
     team, born = desk.team_id, uuid7(unix_ms=int(NOW.timestamp() * 1000), random=os.urandom(10))
     draft = session_draft(session_id=born, title="Old", parent_id=None, baseline=Preferences())
     sealed = seal(
-        drafts=[replace(draft, data={"title": "Old"})],
+        drafts=[structs.replace(draft, data={"title": "Old"})],
         session_id=born,
         head=Head(),
         event_ids=[uuid4()],

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sessions_app.engine.tables import TABLES
-from sessions_app.models import Announcement, CheckpointRequest, Run
+from sessions_app.models import Announcement, CheckpointRequest, Node, Run
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.selectors.standings import kept_reply
 from sessions_app.selectors.stored_sessions import read_stored
@@ -37,6 +37,9 @@ class Postgres:
 
     def run_ids(self):
         return list(Run.objects.order_by("id").values_list("id", flat=True))
+
+    def node_ids(self, run_id):
+        return list(Node.objects.filter(run_id=run_id).order_by("id").values_list("id", flat=True))
 
 
 class NobodyWatches:

@@ -50,10 +50,12 @@ def unbind(actor, workflow_id="team.slotted"):
 
 def bound_to(actor, workflow_id="team.slotted"):
     from workflows_app.selectors.programs import load_program
+    from workflows_app.selectors.publications import read_publication
     from workflows_app.selectors.workflows import find_published
 
-    program = load_program(find_published(actor=actor, workflow_id=workflow_id).workflow_hash)
-    return program.extension_points[0].bound_to
+    workflow_hash = find_published(actor=actor, workflow_id=workflow_id).workflow_hash
+    assert read_publication(actor=actor, workflow_id=workflow_id).workflow_hash == workflow_hash
+    return load_program(workflow_hash).extension_points[0].bound_to
 
 
 def register(actor, contract_id="team.contracts.finding", **changes):

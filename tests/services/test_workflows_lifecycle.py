@@ -381,3 +381,38 @@ def test_what_says_no_id_is_not_saved(cast, files):
             actor=cast.bob, source=Source(format=SourceFormat.STEPS_JSON, files=files), message="", now=NOW
         )
     assert not Workflow.objects.exists()
+
+
+def test_what_is_published_lately_is_what_a_start_would_be_pinned_to(cast, django_assert_num_queries):
+    from teams_app.engine.errors import NotFoundError, PreconditionFailedError
+    from teams_app.services.ids import new_id
+    from workflows_app.models import Alias, Workflow
+    from workflows_app.selectors.publications import read_publication
+    from workflows_app.selectors.workflows import find_published
+    from workflows_app.services import publishing
+
+    def found(workflow_id):
+        try:
+            published = find_published(actor=cast.bob, workflow_id=workflow_id)
+        except (NotFoundError, PreconditionFailedError):
+            return None
+        return published.workflow_hash, published.version
+
+    def lately(workflow_id):
+        with django_assert_num_queries(1):
+            publication = read_publication(actor=cast.bob, workflow_id=workflow_id)
+        return publication and (publication.workflow_hash, publication.version)
+
+    for name in ("team.draft", "team.one", "team.two", "team.gone"):
+        create(cast.bob, name, name=f"Name of {name}")
+    for name in ("team.one", "team.two", "team.gone"):
+        publish(cast.bob, name)
+    publishing.retire_workflow(actor=cast.bob, workflow_id="team.gone", now=NOW)
+    create(cast.charlie, "own.secret")
+    two = Workflow.objects.get(workflow_id="team.two")
+    for alias in ("old-name", "team.one"):
+        Alias.objects.create(id=new_id(now=NOW), team_id=cast.bob.team_id, alias=alias, workflow=two, created_at=NOW)
+
+    names = ("team.draft", "team.one", "team.two", "team.gone", "old-name", "own.secret", "team.none")
+    assert [lately(name) for name in names] == [found(name) for name in names]
+    assert sum(lately(name) is not None for name in names) == 3

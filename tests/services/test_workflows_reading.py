@@ -1,9 +1,11 @@
 """Lists, details, differences and the caches of programs: what is found, in which order, at what cost."""
 
 import threading
+from uuid import uuid4
 
 import pytest
 
+from tests.database_watch import round_trips, rows_and_pages_read
 from tests.workflow_cast import NOW, create, document, make_cast, publish, source_of
 
 pytestmark = pytest.mark.django_db
@@ -239,7 +241,7 @@ def test_what_a_program_attaches_is_loaded_by_its_digest(cast, count):
     assert list(first.document) == ["id", "version", "capability"]
 
 
-def test_starting_costs_two_queries_and_no_parse(cast, count):
+def test_starting_costs_one_round_trip_and_no_parse(cast):
     from workflows_app.selectors.programs import load_program
     from workflows_app.selectors.workflows import find_published
 
@@ -247,8 +249,34 @@ def test_starting_costs_two_queries_and_no_parse(cast, count):
     publish(cast.bob)
     load_program(saved.revision.workflow_hash)
 
-    with count(2):
-        load_program(find_published(actor=cast.agent, workflow_id="team.review").workflow_hash)
+    _, trips = round_trips(
+        lambda: load_program(find_published(actor=cast.agent, workflow_id="team.review").workflow_hash)
+    )
+
+    assert trips == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_published_is_found_by_few_rows_in_a_large_library(cast):
+    from django.db import connection
+
+    from workflows_app.models import Workflow
+    from workflows_app.selectors.workflows import find_published
+
+    create(cast.bob)
+    publish(cast.bob)
+    few, (rows_of_few, _) = rows_and_pages_read(lambda: find_published(actor=cast.agent, workflow_id="team.review"))
+    row = Workflow.objects.get(workflow_id="team.review")
+    for number in range(500):
+        row.pk, row.workflow_id, row.published = uuid4(), f"team.other-{number}", None
+        row.state = "draft"
+        row.save(force_insert=True)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE workflows_app_workflow")
+    many, (rows_of_many, _) = rows_and_pages_read(lambda: find_published(actor=cast.agent, workflow_id="team.review"))
+
+    assert many == few
+    assert rows_of_many <= rows_of_few + 5
 
 
 def test_the_cache_keeps_what_was_used_last_within_its_bytes():
@@ -287,27 +315,36 @@ def test_the_cache_counts_right_under_many_threads():
     assert (info.size_bytes, info.entries) == (50 * info.entries, 20)
 
 
-def test_a_difference_names_the_places_of_the_program(cast):
-    from workflows_app.engine.values import Change
+def difference(cast, *steps):
+    """Of the first revision and one with these steps."""
     from workflows_app.selectors.sources import diff_revisions
-    from workflows_app.services import workflows
 
     create(cast.bob)
-    steps = document()["steps"]
-    changed = [
-        {"id": "ask-first", "title": "Ask", "prompt": "Ask what it is for."},
-        steps[1],
-        steps[0] | {"prompt": "Read it twice."},
-    ]
+    revise(cast, 1, steps=list(steps))
+    return diff_revisions(actor=cast.viewer, workflow_id="team.review", number=2, base=1)
+
+
+def revise(cast, base, *, message="", **fields):
+    from workflows_app.services import workflows
+
     workflows.revise_workflow(
         actor=cast.bob,
         workflow_id="team.review",
-        source=source_of(document(steps=changed)),
-        base_revision=1,
-        message="",
+        source=source_of(document(**fields)),
+        base_revision=base,
+        message=message,
         now=NOW,
     )
-    diff = diff_revisions(actor=cast.viewer, workflow_id="team.review", number=2, base=1)
+
+
+ASK_FIRST = {"id": "ask-first", "title": "Ask", "prompt": "Ask what it is for."}
+
+
+def test_a_difference_names_the_places_of_the_program(cast):
+    from workflows_app.engine.values import Change
+
+    first, second, *_ = document()["steps"]
+    diff = difference(cast, ASK_FIRST, second, first | {"prompt": "Read it twice."})
 
     places = {item.path.split(".body", 1)[1]: item.change for item in diff.program if ".body" in item.path}
     assert places == {
@@ -332,18 +369,10 @@ def test_the_first_revision_differs_from_nothing(cast):
 def test_history_is_newest_first_and_pages(cast):
     from teams_app.engine.pages import PageRequest
     from workflows_app.selectors.workflows import list_revisions
-    from workflows_app.services import workflows
 
     create(cast.bob)
     for number in range(1, 5):
-        workflows.revise_workflow(
-            actor=cast.bob,
-            workflow_id="team.review",
-            source=source_of(document(name=f"Name {number}")),
-            base_revision=number,
-            message=f"change {number}",
-            now=NOW,
-        )
+        revise(cast, number, message=f"change {number}", name=f"Name {number}")
     first = list_revisions(actor=cast.viewer, workflow_id="team.review", page=PageRequest(limit=3))
     rest = list_revisions(
         actor=cast.viewer, workflow_id="team.review", page=PageRequest(limit=3, after=first.next_position)
@@ -385,21 +414,9 @@ def test_a_published_revision_is_one_of_the_workflows_own(cast):
 
 def test_a_difference_is_told_by_titles_where_each_id_has_one(cast):
     from workflows_app.admin.words import change_in_words
-    from workflows_app.selectors.sources import diff_revisions
-    from workflows_app.services import workflows
 
-    create(cast.bob)
     first, *others = document()["steps"]
-    changed = [*others, first | {"prompt": "Read it twice."}, {"id": "ask-first", "title": "Ask", "prompt": "Ask."}]
-    workflows.revise_workflow(
-        actor=cast.bob,
-        workflow_id="team.review",
-        source=source_of(document(steps=changed)),
-        base_revision=1,
-        message="",
-        now=NOW,
-    )
-    diff = diff_revisions(actor=cast.viewer, workflow_id="team.review", number=2, base=1)
+    diff = difference(cast, *others, first | {"prompt": "Read it twice."}, ASK_FIRST)
     told = {
         (said.place, said.what): said.after for said in (change_in_words(each, diff.titles) for each in diff.program)
     }

@@ -128,3 +128,22 @@ def test_members_are_listed_with_what_they_may_and_who_is_invited(house, log, al
 
 def test_health_says_first_whether_all_is_well(house, alice, settings):
     assert "All is well" in text(alice.get("/studio/health/"))
+
+
+def test_each_action_that_is_audited_has_words():
+    from pathlib import Path
+
+    from teams_app.admin.words import _SENTENCES
+
+    root = Path(__file__).parents[2]
+    source = "\n".join(
+        path.read_text()
+        for app in ("teams_app", "workflows_app", "sessions_app", "traces_app", "workrail_site")
+        for path in (root / app).rglob("*.py")
+        if "migrations" not in path.parts
+    )
+    by_name = re.findall(r'(?:action=|_record\(\s*actor,\s*|yield )"([a-z_]+\.[a-z_]+)"', source)
+    stops = [f"run.{kind}" for kind in ("paused", "cancelled", "rejected")]
+
+    assert len(by_name) > 40
+    assert sorted({*by_name, *stops} - _SENTENCES.keys()) == []

@@ -55,6 +55,38 @@ def test_the_demo_is_made_once(house, played):
         call_command("demo", stdout=io.StringIO())
 
 
+def test_a_demo_that_was_interrupted_is_put_away_and_the_next_is_whole(house):
+    """Before anybody has joined, while people join, and in the midst of the work."""
+    from django.db import connection
+
+    from teams_app.models import Membership
+    from workrail_site.demo.play import play_demo
+
+    def play():
+        return play_demo(system=system_actor(team_id=NO_TEAM, door=Door.CLI), now=NOW)
+
+    def seen():
+        return sorted(Membership.objects.filter(person__username="alice").values_list("team__name", flat=True))
+
+    before = seen()
+    for statements in (20, 60, 600):
+        left = iter(range(statements))
+
+        def interrupt(execute, sql, params, many, context, left=left):
+            if next(left, None) is None:
+                raise KeyboardInterrupt
+            return execute(sql, params, many, context)
+
+        with connection.execute_wrapper(interrupt), pytest.raises(KeyboardInterrupt):
+            play()
+        assert set(seen()) <= {*before, "Demo (unfinished)"}
+        assert seen().count("Demo (unfinished)") <= 1
+
+    play()
+
+    assert seen() == sorted([*before, "Demo"])
+
+
 def test_once_its_team_has_another_name_there_may_be_another_demo(house, played):
     from teams_app import selectors
     from teams_app.models import Membership, Person, Team

@@ -93,7 +93,7 @@ def test_an_agent_goes_on_as_a_person_approves_sends_back_and_rejects(desk, site
     assert complaints == []
 
 
-def test_a_person_forks_a_run_and_hands_the_token_to_an_agent_then_compares_and_cancels(desk, site, agent):
+def test_a_person_forks_a_run_and_hands_the_token_to_an_agent_then_compares_prefers_and_cancels(desk, site, agent):
     other = RailAgent(url=site.url, key=issue(desk.owner, name="second-agent").text)
     agent.start("team.release", "Ship the hotfix").hand_in("Looked around in the parlour.")
     run = f"{RUNS}{_uuid(agent)}/change/"
@@ -106,18 +106,22 @@ def test_a_person_forks_a_run_and_hands_the_token_to_an_agent_then_compares_and_
         went_on = other.look(token).hand_in("Looked around in the kitchen.")
         page.goto(f"{run.removesuffix('change/')}compare/")
         compared = page.inner_text("main")
+        page.click("text=Prefer tip 2")
+        page.wait_for_selector(".toast")
+        preferred = agent.look().text
         page.goto(run)
         page.click("text=Cancel")
         page.fill("textarea[name=reason], input[name=reason]", "Not needed any more.")
         page.click("button.default, main form button.is-stop-fill, main form button[type=submit]")
         page.wait_for_selector("text=Cancelled")
-        return went_on.value, compared, agent.look().text
+        return went_on.value, compared, preferred, agent.look().text
 
-    (value, compared, told), complaints = browse(site.url, run_doors.enrol(desk.owner), work)
+    (value, compared, preferred, told), complaints = browse(site.url, run_doors.enrol(desk.owner), work)
 
     assert value["pending"]["stepId"] == "release"
     assert "parlour" in compared
     assert "kitchen" in compared
+    assert "A person prefers this branch." in preferred
     assert "Not needed any more." in told
     assert complaints == []
 

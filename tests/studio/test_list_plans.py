@@ -85,7 +85,7 @@ def reads(doors):
 
 
 def is_too_much(path, queries, pages):
-    return pages > MOST_PAGES[path] or queries > (20 if path == "/studio/" else MOST_QUERIES)
+    return pages > MOST_PAGES[path] or queries > MOST_QUERIES
 
 
 def test_no_list_reads_more_among_20000_sessions(doors):

@@ -15,6 +15,7 @@ from teams_app.selectors import seats_left
 from tests import run_doors
 from tests.run_doors import begin_run, go_on
 from workrail_site import live as live_site
+from workrail_site.lanes import MOST_WAITING
 from workrail_site.live import MOST_OF_ONE, Live, Viewer, Watch
 from workrail_site.parties import credential_of
 
@@ -159,8 +160,59 @@ def test_nobody_takes_the_places_of_all_who_watch():
     heard, asked, left = asyncio.run(visit())
 
     assert heard == [204, 200, 200]
-    assert asked[1] == "/api/v1/checkpoints/stream"
+    assert asked == ["/api/v1/checkpoints/stream", "/studio/watch/team/"]
     assert left == MOST_OF_ONE
+
+
+def test_all_who_open_a_page_in_one_moment_are_let_in(monkeypatch):
+    """Two hundred ask at once whether they may watch; a party has 64 that wait in a process, and the rest come a little later."""
+    monkeypatch.setattr(live_site, "AGAIN_S", 0.001)
+    told = {"kind": "team", "watched": str(TEAM), "version": "7"}
+    refused, under_way = [], []
+
+    async def django(scope, receive, send):
+        crowded = len(under_way) >= MOST_WAITING
+        status, headers = (429, [(b"retry-after", b"1")]) if crowded else (200, [])
+        (refused if crowded else under_way).append(scope["path"])
+        await asyncio.sleep(0.001)
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": json.dumps(told).encode()})
+        if not crowded:
+            under_way.pop()
+
+    async def read(sessions, teams):
+        return {TEAM: "8"}
+
+    async def visit(people):
+        live = Live(django=django, watch=Watch(read=read, tick_s=0))
+        browsers = [Browser(enough=3) for _ in range(people)]
+        asked = [scope(headers=[(b"cookie", f"sessionid={number}".encode())]) for number in range(people)]
+        await asyncio.gather(
+            *(live(each, browser.receive, browser.send) for each, browser in zip(asked, browsers, strict=True))
+        )
+        return [browser.heard[0]["status"] for browser in browsers]
+
+    assert asyncio.run(visit(200)) == [200] * 200
+    assert refused
+
+
+@pytest.mark.parametrize(("headers", "asks"), [([], 1), ([(b"retry-after", b"30")], 1), ([(b"retry-after", b"1")], 15)])
+def test_whoever_has_asked_too_much_is_not_asked_for_without_end(monkeypatch, headers, asks):
+    monkeypatch.setattr(live_site, "AGAIN_S", 0)
+    asked = []
+
+    async def django(scope, receive, send):
+        asked.append(scope["path"])
+        await send({"type": "http.response.start", "status": 429, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def visit():
+        watch, browser = Watch(read=None), Browser(enough=2)
+        await Live(django=django, watch=watch)(scope(), browser.receive, browser.send)
+        return browser.heard[0]["status"], watch._coming.total()
+
+    assert asyncio.run(visit()) == (204, 0)
+    assert len(asked) == asks
 
 
 def test_what_has_moved_is_drawn_once_for_all_who_look_at_it_alike():

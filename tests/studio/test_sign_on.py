@@ -1,5 +1,7 @@
 """Signing in by an OpenID provider: who is let in, as whom, with which roles, and who is not."""
 
+import socket
+import threading
 import time
 from urllib.parse import parse_qs, urlsplit
 
@@ -92,6 +94,32 @@ def test_somebody_new_is_let_in_with_the_role_of_their_group(house, client, prov
     assert audited(house.team) == ["member.joined", "person.signed_in"]
     assert provider.sent[0]["client_secret"] == CLIENT_SECRET
     assert len(provider.sent[0]["code_verifier"]) >= 43
+
+
+@pytest.mark.parametrize("where", ["its document", "its token", "its keys"])
+def test_a_provider_whose_name_is_never_resolved_keeps_nobody_waiting(house, client, provider, monkeypatch, where):
+    from workrail_site.sign_on import provider as ours
+
+    released, places = threading.Event(), {"its document": 0, "its token": 1, "its keys": 2}
+    asked, resolve = [], socket.getaddrinfo
+
+    def resolved(host, port, *given, **options):
+        if port == urlsplit(provider.issuer).port:
+            asked.append(host)
+            if len(asked) > places[where]:
+                released.wait()
+        return resolve(host, port, *given, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    monkeypatch.setattr(ours, "TOTAL_SECONDS", 0.3)
+    begun = client.get("/studio/sign-on/")
+    if where != "its document":
+        begun = go(client, provider)
+    released.set()
+
+    assert begun["Location"].startswith("/studio/login/")
+    assert not is_in(client)
+    assert "does not answer as it should" in client.get("/studio/login/").content.decode()
 
 
 def test_the_account_has_no_password_that_anybody_could_type(house, client, provider):

@@ -1,6 +1,8 @@
 """The Studio's pages of the trace: what a person sees of their team, under a strict policy and with a bounded cost."""
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -12,6 +14,7 @@ from tests.workflow_cast import NOW
 pytestmark = pytest.mark.django_db
 
 LIST = "/studio/traces_app/traceevent/"
+KEYS = "/studio/teams_app/agentkey/"
 
 
 @pytest.fixture
@@ -178,3 +181,36 @@ def test_a_page_costs_the_same_however_long_the_trace_is(desk, reply, sign_in):
             seen.add(len(captured))
 
     assert all(len(seen) == 1 for seen in costs.values())
+
+
+def test_the_keys_say_how_often_each_has_called_today_whatever_others_call(desk, sign_in):
+    import time
+
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    from teams_app.engine.ids import Prefix, to_text
+    from tests.cast import issue
+    from traces_app.selectors import traces
+
+    keys = [issue(desk.owner, name=name).key for name in ("busy-agent", "idle-agent")]
+    busy = replace(desk.agent, id=to_text(Prefix.KEY, keys[0].id), name="busy-agent")
+    at = time.time_ns()
+    write(
+        *(made(busy, "list_workflows", ended_ns=at + number) for number in range(3)),
+        made(busy, "list_workflows", ended_ns=at - 2 * 24 * 3600 * 10**9),
+        made(desk.stranger, "list_workflows", ended_ns=at),
+    )
+    browser = sign_in(desk.owner)
+
+    with CaptureQueriesContext(connection) as few:
+        page = content_of(shown(browser.get(KEYS)))
+    rows = [re.sub(r"<[^>]+>", " ", row).split() for row in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)]
+    calls = {row[0]: row for row in rows if row and row[0].endswith("-agent")}
+
+    assert "3" in calls["busy-agent"]
+    assert "0" in calls["idle-agent"]
+    assert sum("traces_app_traceevent" in query["sql"] for query in few) == 1
+    since = datetime.fromtimestamp(at / 1e9 - 3600, tz=UTC)
+    counted = traces.count_calls(actor=desk.owner, since=since)
+    assert (dict(counted.by_actor), counted.are_all) == ({busy.id: 3}, True)

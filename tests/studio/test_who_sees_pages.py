@@ -31,7 +31,7 @@ MODELS = {
         "run",
         VIEWER,
         {
-            **dict.fromkeys(["<>/cancel", "<>/fork", "<>/mode", "<>/note", "<>/pause", "<>/rename", "<>/resume"], OPERATOR),
+            **dict.fromkeys(["<>/cancel", "<>/fork", "<>/mode", "<>/note", "<>/pause", "<>/prefer", "<>/rename", "<>/resume"], OPERATOR),
             "<>/compare": VIEWER, "<>/nodes/<>": VIEWER, "compare": VIEWER,
             "cancel-runs": OPERATOR, "pause-runs": OPERATOR, **_ROWS,
         },

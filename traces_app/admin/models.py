@@ -17,7 +17,7 @@ from sessions_app.admin import naming
 from sessions_app.admin.artifacts import json_html
 from sessions_app.admin.places import ShownPlaces, places_of
 from sessions_app.engine.runs import Dialect
-from sessions_app.selectors.runs import name_runs
+from sessions_app.selectors.runs import RunName, name_runs
 from teams_app.admin.pages import StudioAdmin, actor_of
 from teams_app.admin.parts import State, ago, pill
 from teams_app.engine.actors import Permission
@@ -25,7 +25,7 @@ from teams_app.engine.ids import Prefix, from_text, to_text
 from traces_app.engine.calls import TraceOutcome
 from traces_app.models import TraceEvent
 from traces_app.selectors.traces import oldest_searched
-from workflows_app.selectors.programs import load_program
+from workflows_app.selectors.programs import load_program, load_programs
 
 _DONE = State(shape="done", word="Done")
 _FAILED = State(shape="blocked", word="Failed")
@@ -77,12 +77,18 @@ class TraceEventAdmin(StudioAdmin):
         return super().changelist_view(request, {"subtitle": says, **(extra_context or {})})
 
     def get_changelist_instance(self, request: HttpRequest) -> ChangeList:
-        """The runs of the rows are named in one query."""
+        """The runs of the rows are named in one query, their steps in another."""
         found: ChangeList = super().get_changelist_instance(request)
         rows = list(found.result_list)
-        names = _names(request, {row.run_id for row in rows if row.run_id is not None})
+        runs = _runs(request, {row.run_id for row in rows if row.run_id is not None})
+        programs = load_programs(run.workflow_hash for run in runs.values())
+        places = {name: places_of(program=program, state=None) for name, program in programs.items()}
         for row in rows:
-            row.run_name = names.get(row.run_id, "")
+            run = runs.get(row.run_id)
+            row.run_name = naming.named_run(run) if run else ""
+            row.step = (
+                places[run.workflow_hash].title(_place(row)) if run and run.workflow_hash in places else _place(row)
+            )
         found.result_list = rows
         return found
 
@@ -131,7 +137,7 @@ class TraceEventAdmin(StudioAdmin):
 
     @display(description="At")
     def place(self, row: TraceEvent) -> str:
-        return row.activity or row.step_key.rpartition("::")[2]
+        return str(getattr(row, "step", _place(row)))
 
     @display(description="Took")
     def milliseconds(self, row: TraceEvent) -> str:
@@ -153,11 +159,14 @@ class TraceEventAdmin(StudioAdmin):
         return HttpResponseRedirect(f"{reverse('admin:sessions_app_run_change', args=(run_id,))}?tab=timeline")
 
 
-def _names(request: HttpRequest, ids: set[UUID]) -> dict[UUID, str]:
+def _runs(request: HttpRequest, ids: set[UUID]) -> Mapping[UUID | None, RunName]:
     actor = actor_of(request)
-    if not ids or not actor.may(Permission.READ_RUNS):
-        return {}
-    return {run_id: naming.named_run(name) for run_id, name in name_runs(actor=actor, ids=ids).items()}
+    found = name_runs(actor=actor, ids=ids) if ids and actor.may(Permission.READ_RUNS) else {}
+    return dict(found.items())
+
+
+def _place(row: TraceEvent) -> str:
+    return row.activity or row.step_key.rpartition("::")[2]
 
 
 def _shown(request: HttpRequest, row: TraceEvent) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from django.db import transaction
 
 from sessions_app.engine.runs import Dialect
 from sessions_app.selectors.places import Named, NodePlace, known_sessions, places_of_nodes, places_of_runs
-from sessions_app.selectors.standings import prepared_cursor
 from sessions_app.services.store.signing_keys import current_keys
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
@@ -23,6 +22,7 @@ from traces_app.engine.calls import outcome_of
 from traces_app.engine.facts import CallFacts, agent_name, facts_of, read_warnings
 from traces_app.engine.redaction import redact_arguments
 from workflows_app.engine.program import Family
+from workflows_app.selectors.asked import prepared_cursor
 from workflows_app.selectors.programs import load_program
 
 _CHANCE_BYTES = 8

@@ -76,7 +76,7 @@ def loads_strict(
     except UnicodeDecodeError as error:
         raise UnreadableJsonError("not_utf8", "The document is not UTF-8.", offset=error.start) from error
     try:
-        value = json.loads(text, object_pairs_hook=partial(_object, doubled=doubled), parse_constant=_refuse_constant)
+        value = json.loads(text, object_pairs_hook=partial(object_of, doubled=doubled), parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         message = f"Not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
         raise UnreadableJsonError("not_json", message, offset=error.pos) from error
@@ -151,7 +151,8 @@ def _with_doubles(value: Any) -> Any:
     return value
 
 
-def _object(pairs: list[tuple[str, Any]], *, doubled: list[str] | None = None) -> dict[str, Any]:
+def object_of(pairs: list[tuple[str, Any]], *, doubled: list[str] | None = None) -> dict[str, Any]:
+    """For readers of JSON that ask how its objects are made. Raises UnreadableJsonError for a key that stands twice."""
     result = dict(pairs)
     if len(result) != len(pairs):
         seen: set[str] = set()

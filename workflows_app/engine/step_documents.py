@@ -84,11 +84,14 @@ def next_json(program: Program, ahead: Ahead) -> dict[str, Any]:
 # How to go about a step
 
 
-def _rendered(program: Program, ahead: Ahead, item: Work) -> dict[str, str]:
+def _rendered(program: Program, ahead: Ahead, item: Work) -> dict[str, Any]:
     scope = ahead.scope
     if isinstance(item, Gate):
         checkpoint = checkpoint_of(ahead.activity, item)
-        return {"prompt": _question(checkpoint, scope)} if checkpoint else {}
+        if checkpoint is None:
+            return {}
+        title = placeholders.render_message(checkpoint.name, variables=scope)
+        return {"title": title, "prompt": _question(checkpoint, scope)}
     if isinstance(item, Parallel):
         filling = placeholders.Filling(scope)
         parts = [handed_out(item, variables=scope, mode=program.conditions, filling=filling)]
@@ -98,7 +101,12 @@ def _rendered(program: Program, ahead: Ahead, item: Work) -> dict[str, str]:
         held = [f for f in item.fragments if conditions.evaluate(f.when, variables=scope, mode=program.conditions)]
         parts.extend(placeholders.render(fragment.text, variables=scope) for fragment in held)
     title = placeholders.render(item.title, variables=scope)
-    return {"title": title, "prompt": "\n\n".join(part for part in parts if part.strip())}
+    guidance = [placeholders.render(text, variables=scope) for text in item.guidance]
+    return {
+        "title": title,
+        "prompt": "\n\n".join(part for part in parts if part.strip()),
+        **({"guidance": guidance} if guidance else {}),
+    }
 
 
 def _guidance(program: Program, ahead: Ahead, item: Work, step: Mapping[str, Any]) -> dict[str, Any]:

@@ -43,6 +43,19 @@ def load_program(workflow_hash: str) -> Program:
     return program
 
 
+def load_programs(workflow_hashes: Iterable[str]) -> dict[str, Program]:
+    """Those of these hashes that are there. At most one query, and none where all of them are known in this process."""
+    wanted = set(workflow_hashes)
+    found = {name: program for name in wanted if (program := _programs.get(name)) is not None}
+    if len(found) < len(wanted):
+        rows = ProgramRow.objects.filter(pk__in=wanted - found.keys()).order_by("pk")
+        for name, stored in rows.values_list("pk", "data"):
+            data = bytes(stored)
+            found[name] = program_from_bytes(data)
+            _programs.put(name, found[name], size_bytes=len(data))
+    return found
+
+
 @asked
 def program_bytes(workflow_hash: str) -> bytes:
     """The stored canonical bytes, whose digest the hash is."""

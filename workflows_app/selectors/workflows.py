@@ -1,8 +1,11 @@
 """Workflows as the actor's team sees them: its own and the bundled ones. Another team's is the same as none."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 from uuid import UUID
 
+import orjson
 from django.contrib.postgres.lookups import TrigramWordSimilar
 from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db.models import F, Q, QuerySet
@@ -10,6 +13,7 @@ from django.db.models import F, Q, QuerySet
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.engine.pages import Page, PageRequest, cut_page
+from teams_app.engine.redaction import hide_keys
 from workflows_app.engine.names import RESERVED_NAMESPACE, is_legacy, is_namespaced
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, did_you_mean
 from workflows_app.engine.program import WorkflowKind
@@ -19,8 +23,8 @@ from workflows_app.engine.values import (
     WorkflowState,
     WorkflowValue,
 )
-from workflows_app.models import SEARCH_CONFIG, Alias, Revision, Variant, Workflow
-from workflows_app.selectors.asked import asked
+from workflows_app.models import SEARCH_CONFIG, Alias, Revision, Workflow
+from workflows_app.selectors.asked import asked, prepared_cursor
 from workflows_app.selectors.cache import ByteBoundedCache
 from workflows_app.selectors.rows import problem_value, revision_value, workflow_value
 
@@ -29,6 +33,22 @@ MAX_TAGS = 20
 
 # Long, and shown by no list.
 _NOT_LISTED = ("search_text", "published__problems")
+# Each name by its index, so that a large library is not read through.
+_READ_PUBLISHED = """
+WITH named AS (
+  SELECT id FROM workflows_app_workflow WHERE team_id = $1 AND workflow_id = ANY($2)
+  UNION SELECT id FROM workflows_app_workflow WHERE team_id IS NULL AND workflow_id = ANY($2)
+  UNION SELECT workflow_id FROM workflows_app_alias WHERE team_id = $1 AND alias = $3
+)
+SELECT w.workflow_id, w.state, w.latest_number, w.kind, w.title, w.version, w.team_id IS NULL,
+       r.id, r.number, coalesce(v.program_id, r.program_id), r.problems
+FROM named
+JOIN workflows_app_workflow w ON w.id = named.id AND (w.team_id = $1 OR w.team_id IS NULL)
+LEFT JOIN workflows_app_revision r ON r.id = w.published_id
+LEFT JOIN workflows_app_variant v ON v.revision_id = r.id AND v.team_id = $1
+"""
+
+_Row = TypeVar("_Row")
 # What one remembered revision takes, its key included, roundly.
 _REVISION_BYTES = 512
 
@@ -44,9 +64,10 @@ _revisions: ByteBoundedCache[tuple[UUID, str, str], RunRevision] = ByteBoundedCa
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowFilters:
-    """`tags` must all be there; `text` is words, parts of words, or words spelt nearly so."""
+    """`tags` must all be there; `text` is words, parts of words, or words spelt nearly so; `beginning` is that of the id."""
 
     text: str = ""
+    beginning: str = ""
     tags: tuple[str, ...] = ()
     kind: WorkflowKind | None = None
     state: WorkflowState | None = None
@@ -90,29 +111,34 @@ def list_revisions(*, actor: Actor, workflow_id: str, page: PageRequest) -> Page
 
 @asked
 def find_published(*, actor: Actor, workflow_id: str, beside: str = "") -> Published:
-    """What a run that starts now is pinned to, under the team's bindings. Two queries.
+    """What a run that starts now is pinned to, under the team's bindings. One prepared statement, since each start and each
+    rehydration asks.
 
     `beside` is the id of the workflow that names this one, when one does: a bare name means first what has that name in
     its namespace.
     """
     actor.require(Permission.READ_WORKFLOWS)
-    row = find_workflow(actor, workflow_id, beside=beside)
-    if row.published is None:
-        raise _not_published(row)
-    variant = Variant.objects.filter(team_id=actor.team_id, revision=row.published).order_by("id").first()
+    names = _names(workflow_id, beside)
+    rows = prepared_cursor().execute(_READ_PUBLISHED, [actor.team_id, names, workflow_id]).fetchall() if names else []
+    row = _first_named(names, {row[0]: row for row in rows})
+    if row is None:
+        raise not_found(actor, workflow_id)
+    found_id, state, latest_number, kind, title, version, bundled, revision_id, number, program_id, problems = row
+    if revision_id is None:
+        raise _not_published(found_id, state, latest_number)
     return Published(
-        workflow_id=row.workflow_id,
+        workflow_id=found_id,
         requested_id=workflow_id,
-        revision_id=row.published.pk,
-        number=row.published.number,
-        workflow_hash=variant.program_id if variant else str(row.published.program_id),
-        kind=WorkflowKind(row.kind),
-        title=row.title,
-        version=row.version,
-        bundled=row.team_id is None,
+        revision_id=revision_id,
+        number=number,
+        workflow_hash=program_id,
+        kind=WorkflowKind(kind),
+        title=title,
+        version=version,
+        bundled=bundled,
         warnings=(
-            *old_name_warning(workflow_id, row.workflow_id),
-            *(problem_value(problem) for problem in row.published.problems),
+            *old_name_warning(workflow_id, found_id),
+            *(problem_value(problem) for problem in orjson.loads(problems)),
         ),
     )
 
@@ -141,21 +167,20 @@ def visible_workflows(actor: Actor) -> QuerySet[Workflow]:
 
 def find_workflow(actor: Actor, workflow_id: str, *, beside: str = "") -> Workflow:
     """The row behind an id or an alias, with its published revision; an id wins over an alias."""
-    if is_namespaced(workflow_id) or is_legacy(workflow_id):
-        names = [*_nearby(workflow_id, beside), workflow_id]
-        aliased = Alias.objects.filter(team_id=actor.team_id, alias=workflow_id).values("workflow_id")
-        named = Q(workflow_id__in=names) | Q(pk__in=aliased)
-        rows = {row.workflow_id: row for row in visible_workflows(actor).filter(named).select_related("published")}
-        # An alias leads to a row of any other name, and there is at most one.
-        for name in (*names, *rows):
-            if name in rows:
-                return rows[name]
-    raise not_found(actor, workflow_id)
+    names = _names(workflow_id, beside)
+    aliased = Alias.objects.filter(team_id=actor.team_id, alias=workflow_id).values("workflow_id")
+    named = Q(workflow_id__in=names) | Q(pk__in=aliased)
+    rows = visible_workflows(actor).filter(named).select_related("published") if names else Workflow.objects.none()
+    found = _first_named(names, {row.workflow_id: row for row in rows})
+    if found is None:
+        raise not_found(actor, workflow_id)
+    return found
 
 
 def not_found(actor: Actor, workflow_id: str) -> NotFoundError:
     known = visible_workflows(actor).values_list("workflow_id", flat=True)
-    shown = workflow_id if len(workflow_id) <= MAX_SEARCH_CHARS else f"{workflow_id[:MAX_SEARCH_CHARS]}…"
+    said = hide_keys(workflow_id)
+    shown = said if len(said) <= MAX_SEARCH_CHARS else f"{said[:MAX_SEARCH_CHARS]}…"
     return NotFoundError(
         f"There is no workflow {shown!r} in your team's library.",
         suggestion=did_you_mean(workflow_id, known) or "List the workflows.",
@@ -163,10 +188,18 @@ def not_found(actor: Actor, workflow_id: str) -> NotFoundError:
     )
 
 
-def _nearby(workflow_id: str, beside: str) -> tuple[str, ...]:
+def _names(workflow_id: str, beside: str) -> list[str]:
+    """The ids that may be meant, the nearest first; none where it is no name."""
+    if not is_namespaced(workflow_id) and not is_legacy(workflow_id):
+        return []
     namespace = beside.rpartition(".")[0]
     own = namespace and namespace != RESERVED_NAMESPACE and is_legacy(workflow_id)
-    return (f"{namespace}.{workflow_id}",) if own else ()
+    return [f"{namespace}.{workflow_id}", workflow_id] if own else [workflow_id]
+
+
+def _first_named(names: Sequence[str], rows: Mapping[str, _Row]) -> _Row | None:
+    # An alias leads to a row of any other name, and there is at most one.
+    return next((rows[name] for name in (*names, *rows) if name in rows), None)
 
 
 def _filtered(rows: QuerySet[Workflow], filters: WorkflowFilters) -> QuerySet[Workflow]:
@@ -176,6 +209,8 @@ def _filtered(rows: QuerySet[Workflow], filters: WorkflowFilters) -> QuerySet[Wo
         rows = rows.filter(kind=filters.kind.value)
     if filters.state is not None:
         rows = rows.filter(state=filters.state.value)
+    if filters.beginning:
+        rows = rows.filter(workflow_id__startswith=_storable(filters.beginning))
     text = filters.text.strip().lower()
     return rows if not text else _matching(rows, text)
 
@@ -191,6 +226,11 @@ def _matching(rows: QuerySet[Workflow], text: str) -> QuerySet[Workflow]:
     return rows.annotate(words=vector).filter(
         Q(words=words) | Q(search_text__contains=text) | Q(TrigramWordSimilar(F("search_text"), text)),
     )
+
+
+def _storable(beginning: str) -> str:
+    """No id is longer than that, nor has U+0000, which Postgres refuses."""
+    return beginning.replace("\x00", " ")[:MAX_SEARCH_CHARS]
 
 
 def _bounded_tags(tags: tuple[str, ...]) -> list[str]:
@@ -220,9 +260,9 @@ def old_name_warning(requested_id: str, workflow_id: str) -> tuple[WorkflowProbl
     )
 
 
-def _not_published(row: Workflow) -> PreconditionFailedError:
+def _not_published(workflow_id: str, state: str, latest_number: int) -> PreconditionFailedError:
     return PreconditionFailedError(
-        f"The workflow {row.workflow_id!r} is {row.state}; only a published one runs.",
+        f"The workflow {workflow_id!r} is {state}; only a published one runs.",
         suggestion="Ask a person with the role author to publish a revision of it.",
-        details={"workflowId": row.workflow_id, "state": row.state, "latestRevision": row.latest_number},
+        details={"workflowId": workflow_id, "state": state, "latestRevision": latest_number},
     )

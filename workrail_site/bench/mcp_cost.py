@@ -165,19 +165,20 @@ def _in_process(stage: BenchStage) -> Turns:
     """In a thread, as behind a door: where an event loop runs Django refuses its tables. The servers are children of this
     process, and their processor time is not its own.
     """
+    walk = service.advancing()
     at: list[dict[str, Any]] = []
 
     def advance(calls: int) -> list[float]:
-        value = at.pop() if at else service.begin(stage)
+        value = at.pop() if at else walk.begin(stage)
         times = []
         for _ in range(calls):
+            value = walk.prepare(stage, value)
             began = time.perf_counter()
-            value = service.advance(stage, value)
+            value = walk.step(stage, value)
             times.append((time.perf_counter() - began) * 1e3)
         at.append(value)
         return times
 
-    walk = service.advancing()
     return Turns(name=walk.name, turn=sync_to_async(advance), processor=time.process_time, clients=1)
 
 

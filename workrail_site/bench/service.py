@@ -52,7 +52,7 @@ class _Tally:
 
 
 def advancing() -> BenchWalk:
-    return BenchWalk(name="advance in process", begin=begin, step=advance)
+    return BenchWalk(name="advance in process", begin=begin, step=advance, prepare=_unless_complete)
 
 
 def steering() -> BenchWalk:
@@ -169,6 +169,11 @@ def _work(stage: BenchStage, walk: BenchWalk, tally: _Tally, ready: threading.Ba
         connection.close()
 
 
+def _unless_complete(stage: BenchStage, value: dict[str, Any]) -> dict[str, Any]:
+    """Another run, where this one has come to its end."""
+    return begin(stage) if value["isComplete"] else value
+
+
 def _begin_by_hand(stage: BenchStage) -> dict[str, Any]:
     beginning = Beginning(workflow_id=stage.workflow_id, dialect=Dialect.NAVIGATION)
     begun = start_run(actor=stage.actor, beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=NAVIGATION)
@@ -181,9 +186,10 @@ def _complete(stage: BenchStage, value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _go_round(stage: BenchStage, value: dict[str, Any]) -> dict[str, Any]:
-    if any(offer["action"] == "complete_step" for offer in offers(value)):
-        return value
-    return _steer(stage, value, AdvanceLoop(loop_id=LOOP_ID))
+    while not any(offer["action"] == "complete_step" for offer in offers(value)):
+        ended = value.get("complete", False)
+        value = _begin_by_hand(stage) if ended else _steer(stage, value, AdvanceLoop(loop_id=LOOP_ID))
+    return value
 
 
 def _steer(stage: BenchStage, value: dict[str, Any], action: Action) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from workrail_site.bench.figures import Figure
 from workrail_site.bench.processor_time import processor_seconds
 from workrail_site.bench.stage import BenchStage
 from workrail_site.bench.web import Server
+from workrail_site.live import MOST_OF_ONE
 
 # An agent that works, and does not only call.
 _PAUSE_SECONDS = 0.02
@@ -32,13 +33,14 @@ class Watched:
 
 
 def measure_viewers(*, stage: BenchStage, server: Server, viewers: Sequence[int], seconds: float) -> list[Watched]:
-    cookie = signed_in_cookie()
-    return [asyncio.run(_measured(stage, server, count, seconds, cookie)) for count in viewers]
+    # One sign-in holds only so many streams.
+    cookies = [signed_in_cookie() for _ in range(0, max(viewers, default=0), MOST_OF_ONE)]
+    return [asyncio.run(_measured(stage, server, count, seconds, cookies)) for count in viewers]
 
 
-async def _measured(stage: BenchStage, server: Server, viewers: int, seconds: float, cookie: str) -> Watched:
+async def _measured(stage: BenchStage, server: Server, viewers: int, seconds: float, cookies: Sequence[str]) -> Watched:
     agent = await BenchClient.begun(stage, McpDoor(), port=server.port)
-    streams = [await _Stream.opened(server, agent.answer, cookie) for _ in range(viewers)]
+    streams = [await _Stream.opened(server, agent.answer, cookies[number // MOST_OF_ONE]) for number in range(viewers)]
     tasks = [asyncio.ensure_future(each.read()) for each in streams]
     used, began, times = processor_seconds(server.pid), time.perf_counter(), []
     while time.perf_counter() < began + seconds:

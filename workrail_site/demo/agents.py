@@ -162,7 +162,9 @@ class Agent:
         """A run that is begun by hand has no goal: a person names the newest one of the workflow."""
         filters = RunFilters(workflow_id=workflow_id)
         (newest,) = list_runs(actor=by, filters=filters, page=PageRequest(limit=1)).items
-        naming.rename_run(actor=by, run_id=newest.id, name=name, now=self.clock.now, entropy=os.urandom)
+        now = self.clock.now
+        naming.rename_run(actor=by, run_id=newest.id, name=name, now=now, entropy=os.urandom)
+        naming.rename_session(actor=by, session_id=newest.session_id, name=name, now=now, entropy=os.urandom)
 
     def act(self, action: Action) -> None:
         state = self.value["state"]

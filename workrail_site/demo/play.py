@@ -7,13 +7,16 @@ from sessions_app.services.upkeep.tables import ensure_partitions
 from teams_app import selectors
 from teams_app.engine.actors import Actor, person_id_of
 from teams_app.engine.errors import PreconditionFailedError
-from teams_app.services.teams import create_team
+from teams_app.engine.values import TeamValue
+from teams_app.services.teams import create_team, rename_team
 from traces_app.services.recording import flush_calls
 from workrail_site.demo import stories
 from workrail_site.demo.clock import Clock, Story
-from workrail_site.demo.team import Cast, free_names, gather, owner_of, publish, sign_in_again
+from workrail_site.demo.team import Cast, free_names, gather, leave_to_others, owner_of, publish, sign_in_again
 
 TEAM = "Demo"
+# As long as its work is not whole.
+UNFINISHED = "Demo (unfinished)"
 _DAYS = 14
 
 
@@ -26,22 +29,33 @@ class Played:
 def play_demo(*, system: Actor, now: datetime) -> Played:
     """A team of its own, owned by the owner of the first team; another one only where the last was given another name."""
     began = now - timedelta(days=_DAYS)
-    owner = selectors.find_first_owner(actor=system)
+    # What an interrupted demo has left is as old as its work pretends to be, and may be nobody's.
+    owner = selectors.find_first_owner(actor=system, without=UNFINISHED)
     if any(team.name == TEAM for team in selectors.list_own_teams(actor=owner)):
         raise PreconditionFailedError(
             f"There is a team {TEAM} already.", suggestion="Choose it at the top of the Studio, or rename it first."
         )
-    names = free_names(system=system)
-    team = create_team(actor=system, name=TEAM, owner_id=person_id_of(actor=owner), now=began)
+    team = _begin(system, owner, began=began, now=now)
     ensure_partitions(actor=system, today=began.date())
-    cast = gather(owner=owner_of(team=team, system=system), names=names, now=began + timedelta(hours=1))
+    owned = owner_of(team=team, system=system)
+    cast = gather(owner=owned, names=free_names(system=system), now=began + timedelta(hours=1))
     clock = Clock(now=began)
     _publish_first(cast, began)
     _schedule(cast, clock, began=began, now=now)
     clock.run(until=now)
     sign_in_again(cast=cast, now=now)
     flush_calls()
-    return Played(team=team.name, owner=cast.owner.name)
+    rename_team(actor=owned, name=TEAM, now=now)
+    return Played(team=TEAM, owner=cast.owner.name)
+
+
+def _begin(system: Actor, owner: Actor, *, began: datetime, now: datetime) -> TeamValue:
+    """What a demo that was interrupted has left is put away, unless nobody had joined it: then it is as good as new."""
+    left = [team for team in selectors.list_own_teams(actor=owner) if team.name == UNFINISHED]
+    for team in left:
+        if not leave_to_others(owner=owner_of(team=team, system=system), now=now):
+            return team
+    return create_team(actor=system, name=UNFINISHED, owner_id=person_id_of(actor=owner), now=began)
 
 
 def _publish_first(cast: Cast, began: datetime) -> None:

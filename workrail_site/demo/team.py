@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from teams_app import selectors
-from teams_app.engine.actors import Actor, Door, Role, Scope
+from teams_app.engine.actors import Actor, Door, Role, Scope, person_id_of
 from teams_app.engine.errors import PreconditionFailedError
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
 from teams_app.engine.values import TeamValue
@@ -71,6 +71,18 @@ def owner_of(*, team: TeamValue, system: Actor) -> Actor:
     found = selectors.list_members(actor=acting, page=PageRequest(limit=MAX_LIMIT)).items
     first = next(member for member in found if member.role is Role.OWNER)
     return selectors.person_actor(person_id=first.person_id, team_id=team.id, door=Door.STUDIO)
+
+
+def leave_to_others(*, owner: Actor, now: datetime) -> bool:
+    """The team is somebody's whom nobody can sign in as, so that no person sees it any more. False where nobody else is in it."""
+    found = selectors.list_members(actor=owner, page=PageRequest(limit=MAX_LIMIT)).items
+    mine = next(member for member in found if member.person_id == person_id_of(actor=owner))
+    other = next((member for member in found if member.id != mine.id), None)
+    if other is None:
+        return False
+    members.change_role(actor=owner, member_id=other.id, role=Role.OWNER, now=now)
+    members.remove_member(actor=owner, member_id=mine.id, now=now)
+    return True
 
 
 def publish(*, cast: Cast, name: str, message: str, now: datetime, is_published: bool = True) -> None:

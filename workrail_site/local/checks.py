@@ -127,9 +127,12 @@ def _tool_environ(stages: frozenset[CheckStage], places: Places) -> Iterator[dic
 
 
 def _caches(places: Places) -> dict[str, str]:
-    """In the checkout, where tools look for them; in the home when the checkout can only be read."""
+    """In the checkout, where tools look for them; in the home when the checkout can only be read.
+
+    Hundreds of processes that the tests start would each compile the product anew where the environment forbids bytecode.
+    """
     if is_writable(places.checkout):
-        return {}
+        return {"PYTHONDONTWRITEBYTECODE": ""}
     names = {"MYPY_CACHE_DIR": "mypy", "RUFF_CACHE_DIR": "ruff", "HYPOTHESIS_STORAGE_DIRECTORY": "hypothesis"}
     return {name: str(places.home / "cache" / folder) for name, folder in names.items()} | {
         "PYTHONDONTWRITEBYTECODE": "1"

@@ -1,10 +1,7 @@
 """`./workrail mcp`: greets its client at once, and starts or finds the servers when they are first needed."""
 
 import os
-import signal
-import sys
 from contextlib import ExitStack
-from types import FrameType
 
 from workrail_site.local.claim import claimed
 from workrail_site.local.environs import application_environ
@@ -19,7 +16,6 @@ from workrail_site.mcp.stdio.command import KEY_VARIABLE, read_options, serve_di
 def run(arguments: list[str], *, places: Places, environment: Environment) -> int:  # noqa: ARG001  as every command is called
     options = read_options(arguments[1:])
     key = os.environ.get(KEY_VARIABLE, "").strip()
-    signal.signal(signal.SIGTERM, _leave)
     if options.url:
         from workrail_site.mcp.stdio.bridge import pass_on  # noqa: PLC0415  only here is anything of the network needed
 
@@ -46,7 +42,3 @@ def _set_up(addresses: Addresses, places: Places) -> None:
     import django  # noqa: PLC0415  its weight comes after the greeting
 
     django.setup()
-
-
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    sys.exit(0)

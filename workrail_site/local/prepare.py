@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management import call_command, get_commands
 from django.urls import NoReverseMatch, reverse
 
-from workrail_site.local import static_mark
+from workrail_site.local.marks import COLLECTED
 from workrail_site.local.outcome import CommandOutcome
 from workrail_site.local.places import CHECKOUT
 
@@ -34,11 +34,11 @@ def main() -> None:
 def _collect_static_files() -> None:
     """Into the folder that `up` names, anew when they have changed. The documents of an API that no page shows are left out."""
     folder = settings.STATIC_ROOT
-    if folder is None or static_mark.is_marked(folder, checkout=CHECKOUT):
+    if folder is None or COLLECTED.is_in(folder, checkout=CHECKOUT):
         return
-    static_mark.remove_mark(folder)
+    COLLECTED.remove(folder)
     call_command("collectstatic", interactive=False, clear=True, verbosity=0, ignore_patterns=["redoc*"])
-    static_mark.write_mark(folder, checkout=CHECKOUT)
+    COLLECTED.write(folder, checkout=CHECKOUT)
 
 
 def _first_run() -> CommandOutcome:

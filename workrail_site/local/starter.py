@@ -37,7 +37,7 @@ USAGE = """\
 ./workrail mcp       speak MCP by lines, for clients that start a process
                      --dialect rail|navigation|session|orchestrator|lookup, or --url https://…/mcp/rail
 ./workrail connect   print or write how a client is told of the server, and try it
-                     claude-code|claude-desktop|cursor|vscode|codex|gemini|windsurf|other [--url …] [--write]
+                     claude-code|claude-desktop|cursor|vscode|codex|gemini|… [--url …] [--write]
 ./workrail COMMAND   any manage.py command, with the servers it needs (./workrail help lists them)
 """
 

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from workrail_site.local import disk, migration_mark, screen, static_mark
+from workrail_site.local import disk, screen
 from workrail_site.local.claim import Claim, ClaimHolder, claimed
 from workrail_site.local.environs import allowed_hosts, application_environ, bracketed, reachable_host
 from workrail_site.local.interrupts import Interrupts, interrupts
 from workrail_site.local.keys import ensure_keys
 from workrail_site.local.log_stream import LogStream
+from workrail_site.local.marks import COLLECTED, MIGRATED
 from workrail_site.local.named_servers import refuse_unreachable
 from workrail_site.local.outcome import CommandOutcome
 from workrail_site.local.places import Places, prepare_home
@@ -174,7 +175,7 @@ def _start_application(up: _Up, storage: Storage, running: Running, children: li
         if not children:
             children.append(start(web, sink=up.stream))
         if storage.postgres.exists():
-            migration_mark.write_mark(storage.postgres, checkout=up.places.checkout)
+            MIGRATED.write(storage.postgres, checkout=up.places.checkout)
         _wait_until_ready(up.options, environ, [*children, *running.children])
         # After the web server, so that they do not slow down what people wait for.
         children.extend(start(program, sink=up.stream) for program in others)
@@ -184,7 +185,7 @@ def _start_application(up: _Up, storage: Storage, running: Running, children: li
 
 def _is_prepared(up: _Up, storage: Storage) -> bool:
     checkout = up.places.checkout
-    return migration_mark.is_marked(storage.postgres, checkout=checkout) and static_mark.is_marked(
+    return MIGRATED.is_in(storage.postgres, checkout=checkout) and COLLECTED.is_in(
         up.places.static_files, checkout=checkout
     )
 

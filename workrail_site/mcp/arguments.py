@@ -17,6 +17,14 @@ _SHOWN_CHARACTERS = 200
 _MOST_SHOWN = 12
 # Errors that are looked at: enough to know which of the arguments are wrong.
 _MOST_READ = 200
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "array": list,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "object": dict,
+    "string": str,
+}
 
 
 def read_arguments(
@@ -26,8 +34,7 @@ def read_arguments(
 
     Raises InvalidInputError with `validationErrors`, `suggestions` and a `correctTemplate`.
     """
-    sent = {name: _unquoted(schema, name, value) for name, value in given.items() if value is not None}
-    _check_storable(sent)
+    sent = _sent(schema, given)
     known = {name: value for name, value in sent.items() if name in schema["properties"]}
     unknown = _Unknown.of(sent, schema["properties"])
     try:
@@ -51,14 +58,18 @@ def _unquoted(schema: Mapping[str, Any], name: str, value: Any) -> Any:
 
 def _parsed(text: str, wanted: str) -> Any:
     try:
-        parsed = json.loads(text)
+        parsed = json.loads(text, object_pairs_hook=canonical.object_of)
+    except canonical.UnreadableJsonError:
+        raise
     except (ValueError, RecursionError):
         return text
     return parsed if isinstance(parsed, dict if wanted == "object" else list) else text
 
 
-def _check_storable(sent: Mapping[str, Any]) -> None:
+def _sent(schema: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was sent, when it can be stored."""
     try:
+        sent = {name: _unquoted(schema, name, value) for name, value in given.items() if value is not None}
         canonical.check_storable(sent, max_values=canonical.MAX_VALUES)
     except canonical.UnreadableJsonError as error:
         raise InvalidInputError(
@@ -66,6 +77,7 @@ def _check_storable(sent: Mapping[str, Any]) -> None:
             suggestion="Send plain JSON values: text without U+0000, finite numbers, little nesting, and a file's path instead of its contents.",
             details={"reason": error.reason},
         ) from None
+    return sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,8 +223,25 @@ def _rightly_named(value: Mapping[str, Any], properties: Mapping[str, Any]) -> d
     """What is known by its name, and of the rest the first few by the name that was probably meant."""
     right = {name: child for name, child in value.items() if name in properties}
     strange = islice(((name, child) for name, child in value.items() if name not in properties), _MOST_SHOWN)
-    guessed = {near: child for name, child in strange if (near := closest(name, properties))}
+    guessed = {
+        near: child
+        for name, child in strange
+        if (near := closest(name, properties)) and _is_of(properties[near], child)
+    }
     return guessed | right
+
+
+def _is_of(node: Mapping[str, Any], value: Any) -> bool:
+    """Whether the value is of the type that the argument has, and one of its values where they are named."""
+    if (
+        isinstance(value, list)
+        and len(value) <= _MOST_SHOWN
+        and not all(_is_of(node.get("items", {}), item) for item in value)
+    ):
+        return False
+    wanted = _TYPES.get(node.get("type", ""))
+    is_whole = type(value) is not bool or node.get("type") == "boolean"
+    return (wanted is None or (isinstance(value, wanted) and is_whole)) and value in node.get("enum", (value,))
 
 
 def _placeholder(name: str, node: Mapping[str, Any]) -> Any:

@@ -7,9 +7,9 @@ from mcp.server import Server
 
 from workrail_site.bodies import Scope
 from workrail_site.json_rpc import RpcCode
-from workrail_site.mcp.envelopes import NoMessageError, refuse_message
+from workrail_site.mcp.envelopes import NoMessageError, message_in, refuse_message, unreadable
 from workrail_site.mcp.exchange import answer_one
-from workrail_site.mcp.messages import Json, RpcError, failed, request_of, usable_id
+from workrail_site.mcp.messages import Json, RpcError, failed, is_whole, request_of, usable_id
 from workrail_site.mcp.revisions import BATCHES, VERSION_HEADER
 from workrail_site.wsgi_in_asgi import Send
 
@@ -39,9 +39,9 @@ def messages_in(body: bytes) -> int:
 
 async def answer_batch(*, server: Server[Any], scope: Scope, send: Send) -> None:
     try:
-        messages = orjson.loads(scope["workrail.body"])
-    except orjson.JSONDecodeError:
-        await refuse_message(NoMessageError(RpcCode.PARSE_ERROR, "The body is not JSON."), send=send)
+        messages = _messages_of(scope)
+    except ValueError as error:
+        await refuse_message(unreadable(error), send=send)
         return
     if not 0 < len(messages) <= MAX_MESSAGES:
         words = f"A batch has 1 to {MAX_MESSAGES} messages."
@@ -49,6 +49,14 @@ async def answer_batch(*, server: Server[Any], scope: Scope, send: Send) -> None
         return
     answers = [said for message in messages if (said := await _answer(server, message)) is not None]
     await _send(send, _OK if answers else _ACCEPTED, answers)
+
+
+def _messages_of(scope: Scope) -> list[Any]:
+    """Raises ValueError for what is no JSON: half a character in an id could not be answered."""
+    if not is_whole(scope["workrail.body"]):
+        raise ValueError
+    found: list[Any] = message_in(scope)
+    return found
 
 
 async def _answer(server: Server[Any], message: Any) -> Json | None:

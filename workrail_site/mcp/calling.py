@@ -5,11 +5,12 @@ anything of the SDK runs; the trace takes a few microseconds and never breaks a 
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sessions_app.engine.runs import Dialect
 from teams_app.engine.actors import Actor
+from teams_app.engine.named_requests import CALL_KEY, read_name
 from teams_app.services.row_scope import enter_scope_of
 from traces_app.services.recording import record_call
 from traces_app.services.writing import Noted
@@ -21,8 +22,8 @@ class Caller:
 
     actor: Actor
     text_only: bool = False
-    # The caller's name for this one request, where the door has a place for it.
-    request_key: str = ""
+    # The caller's name for this one request, as it came.
+    request_key: object = ""
 
 
 _caller: ContextVar[Caller] = ContextVar("mcp_caller")
@@ -32,6 +33,19 @@ def calls_as(caller: Caller) -> None:
     """For the rest of this request. A message of an MCP session runs in the context of the request that brought it."""
     _caller.set(caller)
     enter_scope_of(caller.actor)
+
+
+def name_call(meta: object) -> None:
+    """What a client calls this one call of a tool, in its metadata. Of several messages in one request each has its own."""
+    said = meta.get(CALL_KEY) if isinstance(meta, Mapping) else None
+    known = _caller.get()
+    if known.request_key or said is not None:
+        _caller.set(replace(known, request_key="" if said is None else said))
+
+
+def call_name() -> str:
+    """Empty where the call has no name. Raises InvalidInputError for what is none."""
+    return read_name(_caller.get().request_key)
 
 
 def caller() -> Caller:

@@ -1,7 +1,8 @@
 """One address for clients of every kind: those that begin with `initialize`, and those of the revision that knows none."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from functools import partial
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
@@ -10,16 +11,19 @@ from workrail_site.bodies import Receive, Scope
 from workrail_site.errors import MethodNotAllowedError
 from workrail_site.mcp.batches import answer_batch, is_batch
 from workrail_site.mcp.declared import remembering
-from workrail_site.mcp.envelopes import read_message
+from workrail_site.mcp.envelopes import message_in, read_message
 from workrail_site.mcp.exchange import answer_request, answer_tool_call, read_tool_call, said_version
 from workrail_site.mcp.media import check_media
 from workrail_site.mcp.toolsets import DialectServer
 from workrail_site.mcp.workers import Workers
+from workrail_site.parties import party_of
 from workrail_site.wsgi_in_asgi import Send
 
 _GREETING = "initialize"
 _FAREWELL = "DELETE"
 _METHODS = ("POST", _FAREWELL)
+# Longer bodies are read in a thread, in the turns of their team: others do not wait for it.
+_LONG_BYTES = 64 * 1024
 
 
 class McpEndpoint:
@@ -31,6 +35,7 @@ class McpEndpoint:
     """
 
     def __init__(self, dialect: DialectServer, *, workers: Workers, max_body_bytes: int) -> None:
+        self._workers = workers
         self._server = dialect.for_sdk(workers=workers)
         self._call_tool = dialect.directly(workers=workers)
         self._stateless = StreamableHTTPSessionManager(
@@ -48,6 +53,8 @@ class McpEndpoint:
         if scope["method"] == _FAREWELL:
             await _say_goodbye(send)
             return
+        if len(scope["workrail.body"]) > _LONG_BYTES:
+            await self._workers.run(partial(_read_ahead, scope), party=party_of(scope["workrail.actor"]))
         call = read_tool_call(scope)
         if call is not None:
             await answer_tool_call(server=self._server, call_tool=self._call_tool, call=call, send=send)
@@ -64,6 +71,12 @@ class McpEndpoint:
             await answer_request(server=self._server, message=message, version=version, send=send)
         else:
             await self._stateless.handle_request(scope, receive, remembering(scope, send))
+
+
+def _read_ahead(scope: Scope) -> None:
+    """What is wrong with it is told when it is looked at."""
+    with suppress(ValueError):
+        message_in(scope)
 
 
 async def _say_goodbye(send: Send) -> None:

@@ -11,13 +11,15 @@ from teams_app.engine.errors import InvalidInputError
 from workrail_site.bodies import Scope
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import protocol_error
-from workrail_site.mcp.messages import Json, is_id, is_whole, read_json
+from workrail_site.mcp.doubled_keys import DoubledKeyError
+from workrail_site.mcp.messages import Json, is_id, is_method, is_whole, read_json
 from workrail_site.mcp.revisions import VERSION_HEADER, VERSION_KEY
 from workrail_site.wsgi_in_asgi import Send
 
 _BAD_REQUEST = 400
 _ACCEPTED = 202
 _HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
+_READ = "workrail.message"
 _SUGGESTION = (
     'Send one object: {"jsonrpc": "2.0", "id": <text or whole number>, "method": "…", "params": {…}}. '
     "Leave the id out of a notification."
@@ -37,12 +39,31 @@ class NoMessageError(Exception):
         self.suggestion = suggestion
 
 
-def check_message(body: bytes) -> Json:
+def message_in(scope: Scope) -> Any:
+    """What the body says, which is read once. Raises ValueError for what is no JSON, and DoubledKeyError."""
+    if _READ not in scope:
+        scope[_READ] = _read(scope["workrail.body"])
+    found = scope[_READ]
+    if isinstance(found, ValueError):
+        raise found
+    return found
+
+
+def unreadable(error: ValueError) -> NoMessageError:
+    """What is told of a body that `message_in` does not read."""
+    if not isinstance(error, DoubledKeyError):
+        return NoMessageError(RpcCode.PARSE_ERROR, "The body is not JSON in UTF-8.")
+    found = error.request_id
+    known = found if isinstance(found, str | int) and is_id(found) else None
+    return NoMessageError(RpcCode.INVALID_REQUEST, str(error), known, suggestion="Send each key once.")
+
+
+def check_message(scope: Scope) -> Json:
     """Raises NoMessageError for what is no request, no notification and no answer."""
     try:
-        message = read_json(body)
-    except ValueError:
-        raise NoMessageError(RpcCode.PARSE_ERROR, "The body is not JSON in UTF-8.") from None
+        message = message_in(scope)
+    except ValueError as error:
+        raise unreadable(error) from None
     if not isinstance(message, dict):
         raise NoMessageError(RpcCode.INVALID_REQUEST, "The body is not one JSON object.")
     if "id" in message and not is_id(message["id"]) and not _is_unnamed_failure(message):
@@ -70,7 +91,7 @@ async def read_message(scope: Scope, send: Send) -> Json | None:
     server asks nothing of its clients while they wait, so an answer is taken and passed over.
     """
     try:
-        message = check_message(scope["workrail.body"])
+        message = check_message(scope)
         _check_for_revision(scope, message)
     except NoMessageError as error:
         await refuse_message(error, send=send)
@@ -119,6 +140,8 @@ def _fault_of(message: dict[str, Any]) -> tuple[RpcCode, str] | None:
         return None if _is_whole_answer(message) else (RpcCode.INVALID_REQUEST, "The body is half an answer.")
     if not isinstance(message.get("method"), str):
         return RpcCode.INVALID_REQUEST, "The body names no method."
+    if not is_method(message["method"]):
+        return RpcCode.METHOD_NOT_FOUND, "No method has such a name."
     if not isinstance(message.get("params"), dict | None):
         return RpcCode.INVALID_PARAMS, "The params are not an object."
     return None
@@ -133,6 +156,13 @@ def _fault_of_greeting(params: Json) -> tuple[RpcCode, str] | None:
         if not isinstance(params.get(name), kind):
             return RpcCode.INVALID_PARAMS, f"params.{name} is required, and is {what}."
     return None
+
+
+def _read(body: bytes) -> Any:
+    try:
+        return read_json(body)
+    except ValueError as error:
+        return error
 
 
 def _is_whole_answer(message: Json) -> bool:

@@ -23,15 +23,15 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from workrail_site.bodies import Scope
 from workrail_site.mcp.declared import SESSION_HEADER, declared_by
-from workrail_site.mcp.envelopes import is_of_another_revision
+from workrail_site.mcp.envelopes import is_of_another_revision, message_in
 from workrail_site.mcp.faults import told_of
 from workrail_site.mcp.media import JSON, media_type, takes_json
-from workrail_site.mcp.messages import is_id, read_json
+from workrail_site.mcp.messages import is_id
 from workrail_site.mcp.revisions import VERSION_HEADER
 from workrail_site.wsgi_in_asgi import Send
 
-# The JSON of the result of a tool, by its name and its arguments. Raises what a call of the SDK's raises.
-CallTool = Callable[[str, Mapping[str, Any]], Awaitable[bytes]]
+# The JSON of the result of a tool, by its name, its arguments and the metadata. Raises what a call of the SDK's raises.
+CallTool = Callable[[str, Mapping[str, Any], Mapping[str, Any] | None], Awaitable[bytes]]
 
 _TRANSPORT = TransportContext(kind="streamable-http", can_send_request=False)
 _HEADERS = [(b"content-type", JSON)]
@@ -100,7 +100,7 @@ def read_tool_call(scope: Scope) -> ToolCall | None:
     if version not in HANDSHAKE_PROTOCOL_VERSIONS or not _speaks_json(said):
         return None
     try:
-        message = read_json(scope["workrail.body"])
+        message = message_in(scope)
     except ValueError:
         return None
     match message:
@@ -146,8 +146,10 @@ async def _send_told(told: Mapping[str, Any], send: Send) -> None:
 
 async def _plainly(call_tool: CallTool, call: ToolCall) -> dict[str, Any]:
     message: dict[str, Any] = {"jsonrpc": "2.0", "id": call.id}
+    params = call.params
     try:
-        message["result"] = orjson.Fragment(await call_tool(call.params["name"], call.params.get("arguments", {})))
+        said = await call_tool(params["name"], params.get("arguments", {}), params.get("_meta"))
+        message["result"] = orjson.Fragment(said)
     except Exception as error:  # noqa: BLE001  as the SDK tells them, of whatever kind
         message["error"] = _told(error)
     return message

@@ -7,7 +7,9 @@ from typing import Any
 
 import orjson
 
+from teams_app.engine.redaction import hide_keys
 from workrail_site.json_rpc import RPC_WORDS, RpcCode
+from workrail_site.mcp.doubled_keys import check_keys
 
 Json = dict[str, Any]
 
@@ -15,6 +17,7 @@ Json = dict[str, Any]
 # Whole numbers beyond what is held exactly would be answered under another id.
 _EXACT = 2.0**53
 _ESCAPED_SURROGATE = b"\\ud"
+_METHOD_CHARACTERS = 100
 
 
 class RpcError(Exception):
@@ -48,16 +51,15 @@ class Request:
 
 
 def read_json(data: bytes) -> Any:
-    """Half of a surrogate pair is read as it stands. Raises ValueError for what is no JSON in UTF-8."""
+    """Half of a surrogate pair is read as it stands. Raises ValueError for what is no JSON in UTF-8, and DoubledKeyError."""
     try:
-        return orjson.loads(data)
+        value = orjson.loads(data)
     except orjson.JSONDecodeError:
         if is_whole(data):
             raise
-    try:
-        return json.loads(data.decode("utf-8"), parse_constant=_no_constant)
-    except RecursionError as error:
-        raise ValueError from error
+        value = _read_in_halves(data)
+    check_keys(data, value)
+    return value
 
 
 def is_whole(data: bytes) -> bool:
@@ -72,12 +74,19 @@ def is_id(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def is_method(name: str) -> bool:
+    """Whether it can be one at all. What is longer, or holds a key of somebody's, is answered without a word of it."""
+    return len(name) <= _METHOD_CHARACTERS and hide_keys(name) == name
+
+
 def parse(data: bytes) -> Any:
-    """Raises RpcError for what is no JSON."""
+    """Raises RpcError for what is no JSON, and DoubledKeyError."""
     try:
-        return orjson.loads(data)
+        value = orjson.loads(data)
     except orjson.JSONDecodeError:
         raise RpcError(RpcCode.PARSE_ERROR, {"details": "Unexpected token in JSON"}) from None
+    check_keys(data, value)
+    return value
 
 
 def request_of(message: Any) -> Request | None:
@@ -92,6 +101,8 @@ def request_of(message: Any) -> Request | None:
         raise _invalid("method must be a string")
     if "id" in message and usable_id(message) is None:
         raise _invalid("id must be a string or a number")
+    if not is_method(message["method"]):
+        raise RpcError(RpcCode.METHOD_NOT_FOUND, {"details": "no method has such a name"})
     params = message.get("params")
     if params is not None and not isinstance(params, dict | list):
         raise _invalid("params must be an object")
@@ -117,6 +128,13 @@ def failed(request_id: str | float | None, error: RpcError) -> Json:
 def written(message: Json | list[Json]) -> bytes:
     """One line: JSON has no line ends of its own."""
     return orjson.dumps(message)
+
+
+def _read_in_halves(data: bytes) -> Any:
+    try:
+        return json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+    except RecursionError as error:
+        raise ValueError from error
 
 
 def _is_read(data: bytes) -> bool:

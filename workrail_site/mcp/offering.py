@@ -10,10 +10,11 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from teams_app.engine.errors import NotFoundError
-from workrail_site.dialects.offers import prompts, reading
+from workrail_site.dialects.offers import completing, prompts, reading
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import protocol_error, refusal_of
 from workrail_site.mcp.calling import acting
+from workrail_site.mcp.cursors import refuse_cursor
 from workrail_site.mcp.workers import Workers
 from workrail_site.parties import party_of
 
@@ -45,8 +46,9 @@ class _Offering:
         return mcp_types.ListResourcesResult.model_validate(listed)
 
     async def templates(
-        self, _context: _Context, _params: mcp_types.PaginatedRequestParams
+        self, _context: _Context, params: mcp_types.PaginatedRequestParams
     ) -> mcp_types.ListResourceTemplatesResult:
+        refuse_cursor(params.cursor)
         return mcp_types.ListResourceTemplatesResult.model_validate({"resourceTemplates": reading.TEMPLATES})
 
     async def resource(
@@ -77,17 +79,16 @@ class _Offering:
     async def completion(self, _context: _Context, params: mcp_types.CompleteRequestParams) -> mcp_types.CompleteResult:
         given = params.context.arguments if params.context and params.context.arguments else {}
         work = partial(
-            prompts.complete,
+            completing.complete,
             actor=acting(),
             ref=params.ref.model_dump(by_alias=True),
             name=params.argument.name,
             value=params.argument.value,
             given=given,
         )
-        values = await self._run(work)
-        shown = values[: prompts.MAX_COMPLETIONS]
-        found = mcp_types.Completion(values=shown, total=len(values), has_more=len(shown) < len(values))
-        return mcp_types.CompleteResult(completion=found)
+        found = await self._run(work)
+        completion = mcp_types.Completion(values=list(found.values), total=found.total, has_more=found.has_more)
+        return mcp_types.CompleteResult(completion=completion)
 
     async def _run(self, work: Callable[[], T], *, missing: int = RpcCode.INVALID_PARAMS, uri: str = "") -> T:
         """In a worker. Refusals are errors of the protocol here: no model reads these answers."""
@@ -96,6 +97,6 @@ class _Offering:
         except Exception as error:  # noqa: BLE001  the outermost: a defect is logged and told in words that tell nothing
             refusal = refusal_of(error)
         if isinstance(refusal, NotFoundError):
-            data = {**refusal.as_json(), **({"uri": uri} if uri else {})}
+            data = {**refusal.as_json(), **({"uri": reading.shown_address(uri)} if uri else {})}
             raise MCPError(code=missing, message=refusal.message, data=data)
         raise protocol_error(refusal)

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 
 from teams_app.engine.closest import closest
 from teams_app.engine.errors import NotFoundError, WorkrailError
+from teams_app.engine.named_requests import CALL_KEY
 from teams_app.engine.redaction import hide_keys, read_kept
 from workrail_site import dialects
 from workrail_site.dialects.introductions import VERSION, Introduction
@@ -28,11 +29,13 @@ from workrail_site.dialects.suggestions import in_words_of
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import ToolReply, protocol_error, refusal_of, refused, result_bytes, result_of
 from workrail_site.mcp.arguments import read_arguments
-from workrail_site.mcp.calling import TracedCall, acting, caller
+from workrail_site.mcp.calling import TracedCall, acting, caller, name_call
+from workrail_site.mcp.cursors import refuse_cursor
 from workrail_site.mcp.eliciting import Asking, Conversation, may_ask
 from workrail_site.mcp.exchange import CallTool
 from workrail_site.mcp.faults import Faults
 from workrail_site.mcp.library import ToolsetMeta
+from workrail_site.mcp.named_calls import reply_once
 from workrail_site.mcp.offering import offer
 from workrail_site.mcp.schemas import advertised, input_schema
 from workrail_site.mcp.workers import Workers
@@ -48,9 +51,16 @@ class Hints:
     title: str
     read_only: bool = False
     idempotent: bool = False
+    # Whether the tool itself knows a call by its name, for as long as there is what it began.
+    knows_names: bool = False
     # Whether the contract prints the bounds of arguments, and what else it declares of the tool.
     bounds: bool = False
     declares: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def begins(self) -> bool:
+        """Whether calling twice begins something twice, unless both calls have one name."""
+        return not self.read_only and not self.idempotent
 
     def as_json(self) -> dict[str, Any]:
         """What is not as a client takes it to be when nothing is said."""
@@ -85,13 +95,19 @@ class Tool:
             known = {self.renamed.get(name, name): value for name, value in given.items()}
             kept = read_kept(known)
             arguments = read_arguments(tool=self.name, model=self.arguments, schema=self.schema, given=kept.value)
-            reply = self.method(**arguments).telling(hidden=kept.hidden)
+            reply = self._replied(arguments, given).telling(hidden=kept.hidden)
         except Exception as error:  # noqa: BLE001  the outermost of a tool
             refusal = in_words_of(self.dialect, refusal_of(error))
             traced.ended(reply=None, error_code=refusal.code)
             raise refusal from None
         traced.ended(reply=reply.value)
         return reply
+
+    def _replied(self, arguments: Mapping[str, Any], given: Mapping[str, Any]) -> ToolReply:
+        begin = partial(self.method, **arguments)
+        if not self.hints.begins or self.hints.knows_names:
+            return begin()
+        return reply_once(place=f"{self.dialect} {self.name}", given=given, begin=begin)
 
     def declaration(self) -> dict[str, Any]:
         """As `tools/list` prints it, in as few words as do. A tool has an output schema only where its contract asks for it:
@@ -142,19 +158,22 @@ class DialectServer:
         return tuple(self._tools[name] for name in sorted(self._tools))
 
     def for_sdk(self, *, workers: Workers) -> Server[Any]:
-        declarations = _declared([tool.declaration() for tool in self.tools()])
+        named = {CALL_KEY: [tool.name for tool in self.tools() if tool.hints.begins]}
+        declarations = _declared([tool.declaration() for tool in self.tools()], named)
         # A client that holds a result against its schema would miss the JSON that a caller has asked to be left out.
-        without_schemas = _declared([_without_output_schema(tool.declaration()) for tool in self.tools()])
+        without_schemas = _declared([_without_output_schema(tool.declaration()) for tool in self.tools()], named)
 
         async def list_tools(
-            _context: ServerRequestContext[Any, Any], _params: mcp_types.PaginatedRequestParams | None
+            _context: ServerRequestContext[Any, Any], params: mcp_types.PaginatedRequestParams | None
         ) -> mcp_types.ListToolsResult:
+            refuse_cursor(None if params is None else params.cursor)
             return without_schemas if caller().text_only else declarations
 
         async def call_tool(context: ServerRequestContext[Any, Any], params: mcp_types.CallToolRequestParams) -> Any:
             tool = self._tools.get(params.name)
             if tool is None:
                 raise self._no_such_tool(params.name)
+            name_call(params.meta)
             modern = context.protocol_version in MODERN_PROTOCOL_VERSIONS
             if self.asking is not None and tool.hints.idempotent and may_ask(context):
                 conversation = Conversation(asking=self.asking, context=context, workers=workers)
@@ -180,10 +199,11 @@ class DialectServer:
     def directly(self, *, workers: Workers) -> CallTool | None:
         """Calls of tools without the SDK, for clients that bring no capabilities: those whose revision has a handshake."""
 
-        async def call_tool(name: str, given: Mapping[str, Any]) -> bytes:
+        async def call_tool(name: str, given: Mapping[str, Any], meta: Mapping[str, Any] | None) -> bytes:
             tool = self._tools.get(name)
             if tool is None:
                 raise self._no_such_tool(name)
+            name_call(meta)
             return await workers.run(partial(self._answer_as_bytes, tool, given), party=party_of(acting()))
 
         return call_tool
@@ -217,15 +237,15 @@ class _Declarations(ToolManager):
         return super().add_tool(fn, *args, **{**options, "structured_output": False})
 
 
-def _declared(tools: Sequence[dict[str, Any]]) -> mcp_types.ListToolsResult:
-    """MCP has no place for examples but the metadata."""
+def _declared(tools: Sequence[dict[str, Any]], named: Mapping[str, Any]) -> mcp_types.ListToolsResult:
+    """MCP has no place for examples but the metadata, nor for the tools whose calls may be named."""
     moved = [
         {**{key: value for key, value in tool.items() if key != "examples"}, "_meta": {"examples": tool["examples"]}}
         if "examples" in tool
         else tool
         for tool in tools
     ]
-    return mcp_types.ListToolsResult.model_validate({"tools": moved})
+    return mcp_types.ListToolsResult.model_validate({"tools": moved, "_meta": named})
 
 
 def _without_output_schema(declaration: Mapping[str, Any]) -> dict[str, Any]:

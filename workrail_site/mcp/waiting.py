@@ -9,12 +9,13 @@ from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from sessions_app.selectors.heads import versions_of
+from workrail_site.lanes import passing
 from workrail_site.live import Viewer, Watch
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.workers import Workers
 
 # Whoever waits takes no turn from a team.
-_PARTY = "those who wait"
+_PARTY = passing("those who wait")
 _watches: WeakKeyDictionary[Workers, Watch] = WeakKeyDictionary()
 
 

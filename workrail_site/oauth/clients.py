@@ -16,6 +16,7 @@ from oauthlib.common import Request
 from teams_app.engine.errors import RateLimitedError, WorkrailError
 from teams_app.engine.webhooks import read_url
 from teams_app.services.outgoing import NotDeliveredError, fetch_json
+from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
 from workrail_site import refusals, throttle
 from workrail_site.oauth import redirects
 from workrail_site.sign_in import address_of
@@ -70,11 +71,10 @@ def register(request: HttpRequest) -> HttpResponse:
         throttle.spend(bucket=f"registers {address_of(request)}", limit=limit, now=timezone.now())
     except RateLimitedError as refusal:
         return refusals.problem_response(request=request, error=refusal)
-    if len(request.body) > _MOST_BYTES:
-        return _refused("invalid_client_metadata", "The document is too long.")
     try:
-        asked = msgspec.json.decode(request.body, type=Registration)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        read = loads_strict(request.body, max_bytes=_MOST_BYTES)
+        asked = msgspec.convert(read, type=Registration)
+    except (msgspec.ValidationError, UnreadableJsonError) as error:
         return _refused("invalid_client_metadata", str(error))
     if not _are_allowed(asked.redirect_uris):
         return _refused(

@@ -1,6 +1,7 @@
 """Who somebody is whom the provider vouches for: mozilla-django-oidc asks for the token, and everything else is ours."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import requests
@@ -56,7 +57,7 @@ class ProviderBackend(OIDCAuthenticationBackend):  # type: ignore[misc]  # the l
 
     def get_token(self, payload: dict[str, Any]) -> dict[str, Any]:
         try:
-            found = super().get_token(payload)
+            found = provider.in_time(partial(super().get_token, payload))
         except (requests.RequestException, ValueError) as error:
             raise ProviderDownError("it hands out no token") from error
         if not isinstance(found, dict) or not isinstance(found.get("id_token"), str):

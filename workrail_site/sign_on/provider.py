@@ -2,6 +2,8 @@
 
 import hmac
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -10,7 +12,12 @@ import requests
 from django.conf import settings
 from django.core.exceptions import SuspiciousOperation
 
+from teams_app.services.timely import Timely
+
+# For a connection, and for each part of an answer.
 TIMEOUT_SECONDS = 5
+# For all of it, from the name that is resolved to the end of the answer.
+TOTAL_SECONDS = 10.0
 _HELD_SECONDS = 3600
 # Signed with a key that only the provider has. A shared secret would sign as well as it checks, and `none` signs nothing.
 ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"})
@@ -18,6 +25,7 @@ _LEEWAY_SECONDS = 60
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 _NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
+_asking: Timely[Any] = Timely(most=16)
 _known: dict[str, tuple[float, dict[str, Any]]] = {}
 
 
@@ -88,9 +96,17 @@ def _key_for(header: dict[str, Any]) -> jwt.PyJWK:
     return jwt.PyJWK(named[0], algorithm=str(header["alg"]))
 
 
+def in_time(ask: Callable[[], Any]) -> Any:
+    """What the provider says to it. Raises ProviderDownError when that takes too long."""
+    try:
+        return _asking.run(ask, seconds=TOTAL_SECONDS)
+    except TimeoutError as error:
+        raise ProviderDownError("it takes too long") from error
+
+
 def _get(url: str) -> dict[str, Any]:
     try:
-        answer = requests.get(url, timeout=TIMEOUT_SECONDS, allow_redirects=False)
+        answer = in_time(partial(requests.get, url, timeout=TIMEOUT_SECONDS, allow_redirects=False))
         answer.raise_for_status()
         found = answer.json()
     except (requests.RequestException, ValueError) as error:

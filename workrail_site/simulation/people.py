@@ -9,7 +9,7 @@ from uuid import UUID
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.services.moves import runs
 from sessions_app.services.moves.moving import Entropy
-from sessions_app.services.people import checkpoints, stops
+from sessions_app.services.people import checkpoints, preferring, stops
 from teams_app.engine.actors import Actor
 from workflows_app.engine.program import Autonomy, RiskPolicy
 from workrail_site.dialects.rail.replies import RAIL
@@ -25,6 +25,8 @@ class Desk(Protocol):
         ...
 
     def run_ids(self) -> Sequence[UUID]: ...
+
+    def node_ids(self, run_id: UUID) -> Sequence[UUID]: ...
 
 
 _NOTHING = CallAnswer(data=b"", value={})
@@ -49,6 +51,8 @@ class SimulatedPerson(SimulatedAgent):
             return self._change(run_id)
         if kind < 55:
             return self._stop("pauses", run_id, stops.pause_run)
+        if kind < 60:
+            return self._prefer(run_id, place=kind)
         return self._go_on(run_id) if kind < 95 else self._stop("cancels", run_id, stops.cancel_run)
 
     def _answer(self, request_id: UUID, digest: str, options: Sequence[str]) -> SimulatedRequest:
@@ -87,6 +91,16 @@ class SimulatedPerson(SimulatedAgent):
             return _NOTHING
 
         return self._plain(name, call)
+
+    def _prefer(self, run_id: UUID, *, place: int) -> SimulatedRequest:
+        known = self.desk.node_ids(run_id)
+        node_id = known[place % len(known)]
+
+        def call(actor: Actor, now: datetime, entropy: Entropy) -> CallAnswer:
+            preferring.prefer_branch(actor=actor, run_id=run_id, node_id=node_id, now=now, entropy=entropy)
+            return _NOTHING
+
+        return self._plain("prefers a branch", call)
 
     def _go_on(self, run_id: UUID) -> SimulatedRequest:
         def call(actor: Actor, now: datetime, entropy: Entropy) -> CallAnswer:

@@ -32,6 +32,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine.values import Published
+from workflows_app.selectors.publications import LatestPublication
 from workrail_site.simulation.tables import Tables
 
 
@@ -58,6 +59,9 @@ class MemoryStore(Tables):
     def run_ids(self) -> list[UUID]:
         return sorted(self.runs)
 
+    def node_ids(self, run_id: UUID) -> list[UUID]:
+        return sorted(id_ for id_, placed in self.nodes.items() if placed.row.run_id == run_id)
+
     # What belongs to the team
 
     def one_state(self) -> AbstractContextManager[None]:
@@ -72,6 +76,13 @@ class MemoryStore(Tables):
         if found is None:
             raise NotFoundError(f"There is no workflow {workflow_id}{beside and ' beside '}{beside}.")
         return found
+
+    def read_publication(self, *, actor: Actor, workflow_id: str) -> LatestPublication | None:
+        actor.require(Permission.READ_WORKFLOWS)
+        found = self.published.get(workflow_id)
+        if found is None:
+            return None
+        return LatestPublication(workflow_hash=found.workflow_hash, version=found.version)
 
     def program_bytes(self, workflow_hash: str) -> bytes:
         return self.programs[workflow_hash]

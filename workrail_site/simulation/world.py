@@ -56,6 +56,8 @@ class Store(Protocol):
 
     def run_ids(self) -> Sequence[UUID]: ...
 
+    def node_ids(self, run_id: UUID) -> Sequence[UUID]: ...
+
 
 class HistoryWatch(Protocol):
     """Whoever judges the history as it goes."""

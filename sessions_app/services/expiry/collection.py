@@ -32,10 +32,12 @@ _REFERRED = """
 SELECT count(*) FROM sessions_app_node n JOIN unnest(%s::uuid[], %s::text[]) AS given (team_id, digest)
 ON n.team_id = given.team_id AND n.snapshot_digest = given.digest
 """
-# Whoever has written holds a lock on its own transaction until that ends; a snapshot would not tell of the latest ones.
+# Whoever has written holds a lock on its own transaction until that ends; a snapshot would not tell of the latest ones. Those locks are
+# of no database, and what another one of the same server does is no call.
 _UNDER_WAY = """
-SELECT coalesce(array_agg(transactionid::text), '{}') FROM pg_locks
-WHERE locktype = 'transactionid' AND granted AND mode = 'ExclusiveLock' AND pid <> pg_backend_pid()
+SELECT coalesce(array_agg(l.transactionid::text), '{}') FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+WHERE l.locktype = 'transactionid' AND l.granted AND l.mode = 'ExclusiveLock' AND l.pid <> pg_backend_pid()
+AND a.datname = current_database()
 """
 _RUN_OF = "SELECT DISTINCT workflow_hash FROM sessions_app_run WHERE workflow_hash = ANY(%s)"
 

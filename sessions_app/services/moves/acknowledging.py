@@ -6,6 +6,8 @@ A person may have answered in the meantime, preferences may have been changed, a
 from dataclasses import replace
 from uuid import UUID
 
+from msgspec import structs
+
 from sessions_app.engine.decisions import Outcome, Place, Warned, WarningCode
 from sessions_app.engine.landscape import waits_for_a_person
 from sessions_app.engine.log import EventDraft, EventKind, NodeKind
@@ -16,7 +18,7 @@ from sessions_app.selectors import branches
 from sessions_app.selectors.checkpoints import read_answered
 from sessions_app.selectors.standings import Standing, read_standing
 from sessions_app.services.moves.facts import drift_known, facts_at
-from sessions_app.services.moves.moving import Mover, Point, Use, point_of, unknown_node
+from sessions_app.services.moves.moving import Mover, Point, Use, point_of, refuse_stopped, unknown_node
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.store.writing import write
 from teams_app.engine.actors import Actor
@@ -81,8 +83,9 @@ def tell_answer(
     mover: Mover, use: Use, after: Point, *, submission: Submission, speech: Speech[ReplyFacts]
 ) -> Reply | None:
     """The step after a person's answer, recorded for this use: no node is made and no tip moves. None when another writer was
-    first.
+    first. Where a person has stopped the run since, that is told instead, and the same call asks again when it goes on.
     """
+    refuse_stopped(mover.actor, after.standing)
     warnings = (*_unrecorded(submission), *drift_known(mover, after.standing))
     told = facts_at(mover.actor, after, speech, entropy=mover.entropy, warnings=warnings)
     reply = speech.reply(replace(told, outcome=Outcome.ADVANCED))
@@ -90,7 +93,7 @@ def tell_answer(
     draft = _answer_told(after, use)
     note = mover.note(session_id=standing.session_id, head=standing.head, drafts=[draft], run_id=standing.run_id)
     attempt = use.attempt(reply, to_node_id=standing.node_id, keys=mover.keys)
-    return reply if write(actor=mover.actor, plans=[replace(note, attempts=[attempt])]) else None
+    return reply if write(actor=mover.actor, plans=[structs.replace(note, attempts=[attempt])]) else None
 
 
 def _answer_told(after: Point, use: Use) -> EventDraft:

@@ -40,6 +40,7 @@ from sessions_app.services.moves.moving import (
     Use,
     default_due_ms,
     mover_of,
+    refuse_stopped,
     retired_token,
 )
 from sessions_app.services.moves.requests import chosen_by
@@ -119,7 +120,7 @@ def start_run(
         recorded = use.recorded(_begun(actor, use), speech) if use else None
         if recorded is not None:
             return recorded
-        moved = begin_run(mover, beginning, published, _parent(actor, beginning, published))
+        moved = begin_run(mover, beginning, published, _parent(mover, beginning, published))
         reply = speech.reply(facts_after(moved, speech, goal=beginning.goal, warnings=_legacy_warning(published)))
         if moved.append(use=use, reply=reply):
             return reply
@@ -253,16 +254,17 @@ def _legacy_warning(published: Published) -> tuple[Warned, ...]:
 # The run that triggers it
 
 
-def _parent(actor: Actor, beginning: Beginning, published: Published) -> Parent | None:
-    """Where the state of the parent stands now; raises one of the `TOKEN_*` errors."""
+def _parent(mover: Mover, beginning: Beginning, published: Published) -> Parent | None:
+    """Where the state of the parent stands now, with what other runs gave back; raises one of the `TOKEN_*` errors."""
     if beginning.parent_state is None:
         return None
     token, _ = read_token(kind=TokenKind.STATE, text=beginning.parent_state)
     if token.retired:
         raise retired_token()
-    at = standing_work(actor=actor, node_id=token.node_id)
+    at = mover.caught_up(standing_work(actor=mover.actor, node_id=token.node_id))
+    refuse_stopped(mover.actor, at.standing)
     goes_on = not (at.snapshot.position.complete or at.snapshot.is_handed_over or at.snapshot.blocked)
-    parent = parent_at(actor, at, published) if goes_on else Parent(point=at, trigger=None)
+    parent = parent_at(mover.actor, at, published) if goes_on else Parent(point=at, trigger=None)
     if parent.trigger is not None:
         _refuse_at_checkpoint(at)
     return parent

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine import handover, manifests, questions, session_tokens, stops
+from sessions_app.engine import handover, manifests, questions, session_tokens
 from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decisions import Answer, AnswerMode, AskQuestion, EnterActivity
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError, CheckpointOpenError, no_activity
@@ -28,7 +28,17 @@ from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors.session_tokens import Holder, read_children
 from sessions_app.selectors.standings import Standing
-from sessions_app.services.moves.moving import Entropy, Moved, Mover, Point, Tries, Use, mover_of, point_of
+from sessions_app.services.moves.moving import (
+    Entropy,
+    Moved,
+    Mover,
+    Point,
+    Tries,
+    Use,
+    mover_of,
+    point_of,
+    refuse_stopped,
+)
 from sessions_app.services.moves.session_tokens import Held, held_at, held_of, holder_of, read_held, retired, token_at
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.store.signing_keys import read_token
@@ -182,6 +192,7 @@ def respond_checkpoint(
 def resume_checkpoint(*, actor: Actor, token: str, dialect: Dialect) -> Held:
     """A worker goes on after its question was answered. Nothing is written: the answer has moved the log."""
     held = read_held(actor=actor, token=token, dialect=dialect)
+    refuse_stopped(actor, held.standing)
     if held.activity is None:
         raise no_activity()
     if held.pending:
@@ -256,11 +267,9 @@ class _Turn:
         return Handed(reply=reply, held=held, found_in=held.snapshot.position.activity)
 
     def _found(self, holder: Holder) -> Point:
-        """Of a run that a person has stopped nothing is told but that, and why."""
         at = point_of(holder.standing, handle=holder.handle)
-        if at.snapshot.stop is not None:
-            raise stops.refusal(at.snapshot.stop)
-        return self.mover.caught_up(at)
+        refuse_stopped(self.call.actor, holder.standing)
+        return at
 
     def told(self, at: Point, what: Came) -> Handed:
         """Nothing is written."""

@@ -11,8 +11,9 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from msgspec import structs
 
-from sessions_app.engine import checkpoints, children
+from sessions_app.engine import checkpoints, children, stops
 from sessions_app.engine.checkpoints import Authority
 from sessions_app.engine.decide import decide
 from sessions_app.engine.decisions import Decision, Move, Outcome, Place, Start, TakeBack
@@ -78,12 +79,11 @@ class Point:
 
 
 def point_of(standing: Standing, *, handle: Handle | None = None) -> Point:
-    return Point(
-        standing=standing,
-        program=load_program(standing.workflow_hash),
-        snapshot=sound_snapshot(data=standing.snapshot, digest=standing.snapshot_digest),
-        handle=handle,
-    )
+    """A place at which a run was once stopped is one like any other, as soon as a person has let the run go on."""
+    snapshot = sound_snapshot(data=standing.snapshot, digest=standing.snapshot_digest)
+    if snapshot.stop is not None and standing.run_status not in STOPPED:
+        snapshot = structs.replace(snapshot, stop=None)
+    return Point(standing=standing, program=load_program(standing.workflow_hash), snapshot=snapshot, handle=handle)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,9 +156,10 @@ class Mover:
         """One decision; raises what the engine refuses. Without a nonce it is an attempt of its own. `nodes` are those that
         it may make besides the last.
         """
-        return self._moved(self.caught_up(at), command, nonce=nonce, nodes=nodes)
+        return self.move_as_read(self.caught_up(at), command, nonce=nonce, nodes=nodes)
 
-    def _moved(self, at: Point, command: Move, *, nonce: bytes | None = None, nodes: int = 0) -> "Moved":
+    def move_as_read(self, at: Point, command: Move, *, nonce: bytes | None = None, nodes: int = 0) -> "Moved":
+        """The same where the ends of other runs make no difference."""
         place = self._place(at.standing, nonce, nodes)
         decision = decide(program=at.program, snapshot=at.snapshot, command=command, place=place)
         ends = decision.outcome is not Outcome.BOOKMARKED and decision.status in ENDED
@@ -205,7 +206,7 @@ class Mover:
         activity = parent.program.activity(child.parent.activity)
         trigger = trigger_for(self.actor, activity, workflow_id, frozenset({program.id, workflow_id}))
         returned = children.given_back(parent=parent.program, trigger=trigger, before=parent.snapshot, child=snapshot)
-        return self._moved(parent, TakeBack(run=child.run_id.hex, returned=returned))
+        return self.move_as_read(parent, TakeBack(run=child.run_id.hex, returned=returned))
 
     def note(self, *, session_id: UUID, head: Head, drafts: Sequence[EventDraft], run_id: UUID | None = None) -> Append:
         """Events that no decision makes; the rows that belong to them are added to it."""
@@ -247,7 +248,7 @@ class Mover:
         noted = self.note(session_id=place.session_id, head=head, drafts=drafts, run_id=place.run_id)
         places = {event.dedupe: event.index for event in noted.events}
         rows = Rows(program=program, decisions=nodes, places=places, now=self.now)
-        return replace(
+        return structs.replace(
             _landed(noted, landing),
             session=opening.session if opening else None,
             observed=opening.observed if opening else None,
@@ -322,7 +323,7 @@ class Moved:
         plan = self.plan if landing is None else _landed(self.plan, landing)
         if use is not None and reply is not None:
             attempt = use.attempt(reply, to_node_id=self.decision.place.next_node, keys=self.mover.keys)
-            plan = replace(plan, attempts=[attempt])
+            plan = structs.replace(plan, attempts=[attempt])
         return write(actor=self.mover.actor, plans=[*self.owed, plan, *self.above])
 
     def point_after(self, at: Point) -> Point:
@@ -353,6 +354,8 @@ def _audited(draft: EventDraft, decision: Decision) -> Iterator[tuple[str, str]]
         yield f"run.{data['kind']}", to_text(Prefix.RUN, place.run_id)
     elif draft.kind is EventKind.RUN_RESUMED:
         yield "run.resumed", to_text(Prefix.RUN, place.run_id)
+    elif draft.kind is EventKind.BRANCH_PREFERRED:
+        yield "run.branch_preferred", to_text(Prefix.RUN, place.run_id)
 
 
 def stop_of(team_id: UUID, standing: Standing) -> Stop | None:
@@ -363,8 +366,15 @@ def stop_of(team_id: UUID, standing: Standing) -> Stop | None:
     return sound_snapshot(data=tip.snapshot, digest=tip.snapshot_digest).stop if tip else None
 
 
+def refuse_stopped(actor: Actor, standing: Standing) -> None:
+    """Of a run that a person has stopped nothing is told but that, and why."""
+    stop = stop_of(actor.team_id, standing)
+    if stop is not None:
+        raise stops.refusal(stop)
+
+
 def _landed(plan: Append, landing: Landing) -> Append:
-    return replace(
+    return structs.replace(
         plan,
         run_status=landing.status,
         completed_at=landing.completed_at,

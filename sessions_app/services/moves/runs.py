@@ -120,9 +120,9 @@ def bookmark_run(
         if recorded is not None:
             return recorded
         at = point_of(standing)
-        moved = mover.move(at, command, nonce=use.nonce)
+        moved = mover.move_as_read(at, command, nonce=use.nonce)
         reply = speech.reply(facts_after(moved, speech, goal=at.standing.goal))
-        if moved.append(use=use, reply=reply, landing=_landing_beside(actor, at)):
+        if moved.append(use=use, reply=reply, landing=landing_beside(actor, at)):
             return reply
 
 
@@ -200,8 +200,8 @@ def _use_of(state_token: str, attempt: tuple[TokenKind, str]) -> Use:
     )
 
 
-def _landing_beside(actor: Actor, at: Point) -> Landing:
-    """A bookmark is no place to go on from; it makes its node's branch the one last worked on."""
+def landing_beside(actor: Actor, at: Point) -> Landing:
+    """A bookmark is no place to go on from; it makes its node's branch the one last worked on, where the run stands."""
     leaf = branches.newest_leaf(actor=actor, node_id=at.standing.node_id)
     if leaf is None:
         raise unknown_node()

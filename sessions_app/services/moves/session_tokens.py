@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from msgspec import structs
+
 from sessions_app.engine import outputs, session_tokens
 from sessions_app.engine.handover_refusals import CheckpointOpenError
 from sessions_app.engine.runs import Dialect
@@ -21,7 +23,7 @@ from sessions_app.engine.tokens import (
 from sessions_app.selectors.session_tokens import Holder, read_holder
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.moves.beginning import Beginning, begin_run, parent_at
-from sessions_app.services.moves.moving import Entropy, Mover, Point, Tries, mover_of, point_of
+from sessions_app.services.moves.moving import Entropy, Mover, Point, Tries, mover_of, point_of, refuse_stopped
 from sessions_app.services.store.signing_keys import current_keys, read_token
 from sessions_app.services.store.writing import write
 from teams_app.engine.actors import Actor, Permission
@@ -164,6 +166,7 @@ def _parent(actor: Actor, wish: Wish) -> Point | None:
     if not wish.parent_token:
         return None
     held = read_held(actor=actor, token=wish.parent_token, dialect=wish.dialect)
+    refuse_stopped(actor, held.standing)
     return Point(standing=held.standing, program=held.program, snapshot=held.snapshot, handle=held.handle)
 
 
@@ -193,7 +196,7 @@ def _joined(mover: Mover, wish: Wish, holder: Holder) -> Held:
         head, session_id, run_id = latest.standing.head, handle.session_id, handle.run_id
         note = mover.note(session_id=session_id, head=head, drafts=[issued_draft(handle)], run_id=run_id)
         joined = handle_row(handle, event_index=head.next_index, created_at=mover.now)
-        if write(actor=mover.actor, plans=[replace(note, handles=[joined])]):
+        if write(actor=mover.actor, plans=[structs.replace(note, handles=[joined])]):
             return _read_again(mover.actor, handle)
 
 

@@ -1,9 +1,10 @@
 """Sessions without a run, and what an agent sees around it. The same log, the same one-statement writes as for runs."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
+
+from msgspec import structs
 
 from sessions_app.engine import outputs, tokens
 from sessions_app.engine.decisions import derive_id
@@ -52,7 +53,7 @@ def start_session(
     ]
     note = mover.note(session_id=session_id, head=Head(), drafts=drafts)
     begun = NewSession(title=title, baseline=baseline, parent_id=parent_id)
-    write(actor=actor, plans=[replace(note, session=begun, observed=_columns(observations))])
+    write(actor=actor, plans=[structs.replace(note, session=begun, observed=_columns(observations))])
     return speech.reply(NotedFacts(session_id=session_id, token=_token(mover, session_id), preferences=baseline))
 
 
@@ -90,7 +91,7 @@ def bookmark_session(
         reply = speech.reply(NotedFacts(session_id=use.node_id, token=_token(mover, use.node_id)))
         note = mover.note(session_id=use.node_id, head=standing.head, drafts=[_draft(output) for output in made])
         attempt = use.attempt(reply, to_node_id=use.node_id, keys=mover.keys)
-        if write(actor=actor, plans=[replace(note, outputs=made, attempts=[attempt])]):
+        if write(actor=actor, plans=[structs.replace(note, outputs=made, attempts=[attempt])]):
             return reply
 
 
@@ -123,7 +124,7 @@ def observe(
         if not drafts:
             return
         note = mover.note(session_id=session_id, head=standing.head, drafts=drafts)
-        if write(actor=actor, plans=[replace(note, observed=_columns(observations))]):
+        if write(actor=actor, plans=[structs.replace(note, observed=_columns(observations))]):
             return
 
 

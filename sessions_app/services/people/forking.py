@@ -21,7 +21,7 @@ from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
 
 # Runs of the other dialects are moved by the session token of whoever holds them, not by tokens of nodes.
-FORKED_IN = frozenset({Dialect.RAIL.value, Dialect.NAVIGATION.value})
+FORKED_IN = frozenset({Dialect.RAIL, Dialect.NAVIGATION})
 
 
 def hand_out_node(*, actor: Actor, node_id: UUID, now: datetime) -> str:

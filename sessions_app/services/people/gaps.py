@@ -1,8 +1,9 @@
 """A gap that a run went on with, closed when what was missing has been supplied."""
 
-from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
+
+from msgspec import structs
 
 from sessions_app.engine import outputs
 from sessions_app.engine.decisions import IdentifiedGap
@@ -56,7 +57,7 @@ def _resolution(mover: Mover, found: KnownGap, summary: str) -> Append:
         run_id=found.run_id,
     )
     closes = found.is_last and found.run_status is RunStatus.COMPLETE_WITH_GAPS
-    return replace(
+    return structs.replace(
         note,
         run_status=RunStatus.COMPLETE if closes else None,
         completed_at=found.completed_at,

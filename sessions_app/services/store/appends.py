@@ -2,10 +2,11 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+import msgspec
 from django.conf import settings
 
 from sessions_app.engine import seals
@@ -59,8 +60,7 @@ class NewAnnouncement:
         return derive_id("notice", self.about.bytes, self.kind.value.encode())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Append:
+class Append(msgspec.Struct, frozen=True, kw_only=True):
     """One transition as rows. `before` is the head that the decision was made on; `session` is set to begin one.
 
     Without `run_status` the run keeps the status that it has, and with it `completed_at`.
@@ -82,7 +82,7 @@ class Append:
     tip_node_id: UUID | None = None
     nodes: Sequence[NodeRow] = ()
     # By their digests.
-    snapshots: Mapping[str, bytes] = field(default_factory=dict)
+    snapshots: Mapping[str, bytes] = msgspec.field(default_factory=dict)
     attempts: Sequence[NewAttempt] = ()
     outputs: Sequence[OutputRow] = ()
     gaps: Sequence[GapRow] = ()

@@ -17,11 +17,12 @@ from sessions_app.engine.checkpoints import CheckpointState, Closing
 from sessions_app.engine.log import Event
 from sessions_app.engine.tables import ANSWER, GAPS, HANDLES, NODES, OUTPUTS, QUESTIONS, RUNS, Table
 from sessions_app.engine.tokens import TokenSessionLockedError
-from sessions_app.selectors.standings import birth_date, keep_reply, prepared_cursor
+from sessions_app.selectors.standings import birth_date, keep_reply
 from sessions_app.services.store import appends
 from sessions_app.services.store.appends import Append, NewAttempt
 from sessions_app.services.store.patience import held_sessions
 from teams_app.services import storage
+from workflows_app.selectors.asked import prepared_cursor
 
 # Two requests to start that name the same key meet here; every other attempt meets at its session's row first.
 _ATTEMPT_KEY = "sessions_app_attempt_pkey"

@@ -7,8 +7,9 @@ from uuid import UUID
 
 from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.decisions import Decision, IdentifiedGap, NewlyAsked, OutputDraft
-from sessions_app.engine.drafts import gap_name, output_name
+from sessions_app.engine.drafts import gap_name
 from sessions_app.engine.log import EventKind
+from sessions_app.engine.outputs import output_name
 from sessions_app.engine.prompts import title_of
 from sessions_app.engine.session_tokens import Handle, issued_draft
 from sessions_app.engine.tables import (

@@ -6,11 +6,14 @@ Agents may work meanwhile: what they write after the first statement is not seen
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from django.db import connection
 
+from sessions_app.engine.log import HealthReason
 from sessions_app.models import Run
-from sessions_app.selectors.integrity import Finding, judge
+from sessions_app.selectors.emptied_columns import emptied_columns
+from sessions_app.selectors.integrity import NOT_TOLD, Finding, judge
 from sessions_app.selectors.ledgers import verify_ledgers
 from sessions_app.selectors.reading import one_state
 from sessions_app.selectors.stored_sessions import SessionTables, stream_stored
@@ -72,19 +75,42 @@ def _each(
     checked: CheckedStore,
     progress: Callable[[CheckedStore], None],
 ) -> Iterator[Finding]:
+    yield from emptied_columns()
+    yield from _to_its_end("the sessions", _sessions(since, checks, checked, progress))
+    hashes = Run.objects.order_by().values_list("workflow_hash", flat=True).distinct()
+    for workflow_hash, wrong in unsound_programs(hashes).items():
+        message = f"The program {workflow_hash}, which runs are pinned to, {wrong}."
+        yield Finding(session_id=None, reason="program_unsound", message=message)
+    yield from _to_its_end("the ledgers", verify_ledgers())
+    yield from _to_its_end("the audit log", _audited())
+
+
+def _sessions(
+    since: datetime | None,
+    checks: Sequence[SessionCheck],
+    checked: CheckedStore,
+    progress: Callable[[CheckedStore], None],
+) -> Iterator[Finding]:
     told = 0
     for stored in stream_stored(since=since):
         for check in (judge, *checks):
-            yield from check(stored)
+            yield from _to_its_end("the session", check(stored), session_id=stored.session_id)
         checked.sessions += stored.row is not None
         checked.events += len(stored.events)
         if checked.events >= told + _TOLD_EVERY_EVENTS:
             told = checked.events
             progress(checked)
-    hashes = Run.objects.order_by().values_list("workflow_hash", flat=True).distinct()
-    for workflow_hash, wrong in unsound_programs(hashes).items():
-        message = f"The program {workflow_hash}, which runs are pinned to, {wrong}."
-        yield Finding(session_id=None, reason="program_unsound", message=message)
-    yield from verify_ledgers()
+
+
+def _audited() -> Iterator[Finding]:
     for fault in verify_audit():
         yield Finding(session_id=None, team_id=fault.team_id, reason=fault.reason, message=fault.message)
+
+
+def _to_its_end(what: str, found: Iterable[Finding], *, session_id: UUID | None = None) -> Iterator[Finding]:
+    """Whoever owns the tables can put into a row what no code of ours expects: that is a finding, and the rest is checked."""
+    try:
+        yield from found
+    except NOT_TOLD as error:
+        message = f"What is stored of {what} cannot be read to its end: {type(error).__name__}: {error}"
+        yield Finding(session_id=session_id, reason=HealthReason.UNREADABLE.value, message=message)

@@ -5,7 +5,7 @@ from typing import Any
 from sessions_app.services.moves.session_tokens import Begun
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.activities.printing import meta_of, told
-from workrail_site.dialects.activities.standing import note
+from workrail_site.dialects.activities.standing import note, notices_of
 from workrail_site.mcp.answers import ToolReply
 
 
@@ -21,8 +21,9 @@ def refuse_two_tokens(session_token: str | None, parent_session_token: str | Non
 def started(begun: Begun) -> ToolReply:
     """Whoever comes back is told where the session stands."""
     held = begun.held
+    comes_back = begun.inherited or begun.adopted
+    warnings = [*filter(None, [begun.warning]), *(notices_of(held) if comes_back else ())]
     note(held, warning=begun.warning)
-    warnings = [begun.warning] if begun.warning else []
     flags = {"inherited": begun.inherited, "adopted": begun.adopted, "recovered": begun.recovered}
     value: dict[str, Any] = {
         "workflow": {
@@ -34,11 +35,11 @@ def started(begun: Begun) -> ToolReply:
         "session_token": held.token,
         **{name: True for name, is_so in flags.items() if is_so},
     }
-    if begun.inherited or begun.adopted:
+    if comes_back:
         value |= {
             "current_activity": held.snapshot.position.activity or "none",
             "pending_checkpoints": [question.checkpoint for question in held.pending],
         }
-    if begun.warning:
-        value["warning"] = begun.warning
+    if warnings:
+        value["warning"] = " ".join(warnings)
     return told(value, meta=meta_of(token=held.token, warnings=warnings))

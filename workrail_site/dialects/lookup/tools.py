@@ -13,6 +13,7 @@ from workflows_app.engine.problems import WorkflowProblem, did_you_mean
 from workflows_app.engine.program import Program, Step
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.engine.values import WorkflowValue
+from workflows_app.engine.walks import FailureKind
 from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workflows_app.services.workflows import validate_source
 from workrail_site.dialects.introductions import INTRODUCTIONS
@@ -28,6 +29,9 @@ from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 # What a list keeps of each description, and of all of them together.
 _DESCRIPTION_BYTES, _DESCRIPTIONS_BYTES = 300, 24_000
 _NO_CATEGORY = "default"
+_OF_THE_CLIENT = frozenset({FailureKind.MISSING_CONTEXT, FailureKind.MAX_ITERATIONS, FailureKind.UNMET})
+_MENDED_HERE = "Add what is missing to context, or the loop's ID to completedSteps."
+_OF_THE_AUTHOR = "No call mends this. Show it to the author of the workflow."
 _ADJUST = "Change the output so that it does what the step asks for, then validate it again."
 
 server = DialectServer(INTRODUCTIONS["lookup"], faults=fault_of)
@@ -92,7 +96,7 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         if ahead.failure is not None:
             raise PreconditionFailedError(
                 ahead.failure.message,
-                suggestion="Add what is missing to context, or the loop's ID to completedSteps.",
+                suggestion=_MENDED_HERE if ahead.failure.kind in _OF_THE_CLIENT else _OF_THE_AUTHOR,
                 details={"workflowId": workflow_id, "missingContext": list(ahead.failure.keys)},
             )
         return _told(_with_skill(step_documents.next_json(program, ahead), ahead.item, workflow_id))

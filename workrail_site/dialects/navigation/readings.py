@@ -65,6 +65,10 @@ def _needed(name: ActionName, **given: str | None) -> dict[str, str]:
             "validationErrors": [
                 {"path": key, "message": "Required, and missing."} for key in given if key not in said
             ],
-            "correctTemplate": {"action": name.value, **{key: f"<{key}>" for key in given}},
+            "correctTemplate": {
+                "state": "<state>",
+                "action": name.value,
+                **{key: said.get(key, f"<{key}>") for key in given},
+            },
         },
     )

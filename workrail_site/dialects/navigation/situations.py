@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 import orjson
 
-from sessions_app.engine import landscape
+from sessions_app.engine import landscape, stops
 from sessions_app.engine.actions import Action, AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
 from sessions_app.engine.children import passed_on
 from sessions_app.engine.decisions import Outcome
@@ -40,13 +40,13 @@ def situation(facts: ReplyFacts) -> dict[str, Any]:
     While the run waits for others that it triggered nothing can be done.
     """
     program, snapshot, state, refusal = facts.program, facts.snapshot, facts.tokens.state, facts.refusal
-    land = landscape.surveyed(program=program, snapshot=snapshot)
+    land = landscape.shown(program=program, snapshot=snapshot)
     is_blocked = facts.action is not None and facts.outcome is Outcome.BLOCKED
     body: dict[str, Any] = {
         "success": refusal is None and not is_blocked,
         "position": _position(program, land),
-        "message": _failed(refusal) if refusal else _message(facts) or _line(land, facts.awaited),
-        "availableActions": _suspended(facts.awaited) if facts.awaited else _available(program, snapshot, land, state),
+        "message": _failed(refusal) if refusal else _message(facts) or _line(land, snapshot, facts.awaited),
+        "availableActions": _offered(facts, land),
         "checkpoint": None if land.checkpoint is None else checkpoint_view(land.checkpoint),
         "state": state,
     }
@@ -176,8 +176,10 @@ def _round_json(land: Landscape) -> dict[str, Any]:
     return body
 
 
-def _line(land: Landscape, awaited: Sequence[AwaitedRun]) -> str:
+def _line(land: Landscape, snapshot: Snapshot, awaited: Sequence[AwaitedRun]) -> str:
     """The situation in one line."""
+    if snapshot.stop is not None:
+        return f"Activity: {land.activity.title or land.activity.id} | {stops.refusal(snapshot.stop).message}"
     if land.waiting is Waiting.NOTHING:
         return f"Activity: {land.activity.title} | The workflow is complete"
     parts = [f"Activity: {land.activity.title or land.activity.id}"]
@@ -196,9 +198,16 @@ def _line(land: Landscape, awaited: Sequence[AwaitedRun]) -> str:
 # What can be done
 
 
-def _available(program: Program, snapshot: Snapshot, land: Landscape, state: str) -> dict[str, list[dict[str, Any]]]:
-    if land.waiting is Waiting.NOTHING:
+def _offered(facts: ReplyFacts, land: Landscape) -> dict[str, list[dict[str, Any]]]:
+    """Nothing where nothing would be accepted."""
+    if facts.snapshot.stop is not None or land.waiting is Waiting.NOTHING:
         return {"required": [], "optional": [], "blocked": []}
+    if facts.awaited:
+        return _suspended(facts.awaited)
+    return _available(facts.program, facts.snapshot, land, facts.tokens.state)
+
+
+def _available(program: Program, snapshot: Snapshot, land: Landscape, state: str) -> dict[str, list[dict[str, Any]]]:
     if land.checkpoint is not None:
         return _at_checkpoint(land.checkpoint)
     waits = snapshot.work is not None

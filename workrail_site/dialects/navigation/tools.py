@@ -15,7 +15,7 @@ from workrail_site.dialects.navigation.printing import told
 from workrail_site.dialects.navigation.readings import action_of, beginning_of
 from workrail_site.dialects.navigation.situations import NAVIGATION, pending_checkpoint
 from workrail_site.mcp.answers import ToolReply
-from workrail_site.mcp.calling import acting, caller
+from workrail_site.mcp.calling import acting, call_name
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
@@ -25,12 +25,12 @@ server = DialectServer(INTRODUCTIONS["navigation"], asking=NavigationAsking())
 class NavigationTools(MCPToolset):  # type: ignore[misc]  # the library has no types
     mcp_server = server
 
-    @hinted(Hints(title="Start a workflow"))
+    @hinted(Hints(title="Start a workflow", knows_names=True))
     def nav_start(
         self, *, workflow_id: given.WorkflowId, initial_variables: given.InitialVariables = None
     ) -> ToolReply:
         """Begins a run and tells its first situation: position, available actions, state. Each call begins another run."""
-        beginning = beginning_of(workflow_id.strip(), initial_variables or {}, request_key=caller().request_key)
+        beginning = beginning_of(workflow_id.strip(), initial_variables or {}, request_key=call_name())
         return _printed(
             start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=NAVIGATION)
         )

@@ -1,23 +1,22 @@
-"""One prompt for each published workflow, which begins it; and what may be written into its arguments."""
+"""One prompt for each published workflow, which begins it."""
 
 import json
 from collections.abc import Mapping
 from typing import Any
 
-from sessions_app.selectors.runs import RunFilters, list_runs
-from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.pages import PageRequest
+from teams_app.engine.redaction import hide_keys
+from workflows_app.engine.canonical import object_of
 from workflows_app.engine.program import Program, Variable, VariableType, WorkflowKind
 from workflows_app.engine.values import WorkflowState, WorkflowValue
-from workflows_app.selectors.catalog import list_published, read_published
+from workflows_app.selectors.catalog import read_published
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
 from workrail_site.mcp.cursors import read_cursor, write_cursor
 
 PAGE = 25
 MAX_ARGUMENTS = 20
-MAX_COMPLETIONS = 100
 GOAL = "goal"
 _CURSOR = "prompts"
 # How each dialect begins a run of a workflow, by the name of its tool and of the arguments.
@@ -42,7 +41,7 @@ def list_prompts(*, actor: Actor, cursor: str | None) -> dict[str, Any]:
 def get_prompt(*, actor: Actor, dialect: str, name: str, arguments: Mapping[str, str]) -> dict[str, Any]:
     """What the user says to begin it. Raises NotFoundError, and InvalidInputError for an argument that it has not."""
     program = read_published(actor=actor, workflow_id=name)
-    known = {variable.name: variable for variable in _inputs(program)}
+    known = {variable.name: variable for variable in inputs_of(program)}
     unknown = sorted(set(arguments) - set(known) - {GOAL})
     missing = [variable.name for variable in known.values() if variable.required and variable.name not in arguments]
     if unknown or missing:
@@ -58,42 +57,6 @@ def get_prompt(*, actor: Actor, dialect: str, name: str, arguments: Mapping[str,
     }
 
 
-def complete(*, actor: Actor, ref: Mapping[str, Any], name: str, value: str, given: Mapping[str, str]) -> list[str]:
-    """What the argument may be, beginning with what is written of it."""
-    if ref.get("type") == "ref/prompt":
-        return _beginning(value, _prompt_values(actor, str(ref.get("name", "")), name))
-    return _beginning(value, _template_values(actor, name, given))
-
-
-def _prompt_values(actor: Actor, workflow_id: str, name: str) -> list[str]:
-    program = read_published(actor=actor, workflow_id=workflow_id)
-    found = next((variable for variable in _inputs(program) if variable.name == name), None)
-    if found is None:
-        return []
-    default = [json.dumps(found.default).strip('"')] if found.has_default and found.default is not None else []
-    return ["true", "false"] if found.type is VariableType.BOOLEAN else default
-
-
-def _template_values(actor: Actor, name: str, given: Mapping[str, str]) -> list[str]:
-    match name:
-        case "workflow":
-            return [each.workflow_id for each in list_published(actor=actor)]
-        case "skill" | "resource" | "template" if "workflow" in given:
-            program = read_published(actor=actor, workflow_id=given["workflow"])
-            held = {"skill": program.skills, "resource": program.resources, "template": program.templates}[name]
-            return sorted({item.id for item in held})
-        case "run" if actor.may(Permission.READ_RUNS):
-            page = list_runs(actor=actor, filters=RunFilters(), page=PageRequest(limit=MAX_COMPLETIONS))
-            return [to_text(Prefix.RUN, run.id) for run in page.items]
-        case _:
-            return []
-
-
-def _beginning(value: str, choices: list[str]) -> list[str]:
-    wanted = value.strip().lower()
-    return [choice for choice in choices if choice.lower().startswith(wanted)]
-
-
 def _prompt(actor: Actor, workflow: WorkflowValue) -> dict[str, Any]:
     program = read_published(actor=actor, workflow_id=workflow.workflow_id)
     goal = {"name": GOAL, "description": "What you want done, in your words", "required": False}
@@ -101,11 +64,11 @@ def _prompt(actor: Actor, workflow: WorkflowValue) -> dict[str, Any]:
         "name": workflow.workflow_id,
         "title": f"Start {workflow.title}",
         "description": workflow.description[:300],
-        "arguments": [goal, *(_argument(variable) for variable in _inputs(program))],
+        "arguments": [goal, *(_argument(variable) for variable in inputs_of(program))],
     }
 
 
-def _inputs(program: Program) -> tuple[Variable, ...]:
+def inputs_of(program: Program) -> tuple[Variable, ...]:
     """Those that somebody may know beforehand: what has a default comes after what is required."""
     named = [variable for variable in program.variables if variable.name != GOAL]
     return tuple(sorted(named, key=lambda variable: not variable.required)[:MAX_ARGUMENTS])
@@ -124,7 +87,7 @@ def _value(variable: Variable, text: str) -> Any:
     if variable.type is VariableType.STRING:
         return text
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=object_of)
     except ValueError:
         return text
 
@@ -146,5 +109,7 @@ def _words(program: Program, dialect: str, goal: str, values: Mapping[str, Any])
 
 
 def _wrong(unknown: list[str], missing: list[str]) -> str:
-    said = [f"there is no argument {name[:80]!r}" for name in unknown] + [f"{name!r} is required" for name in missing]
+    said = [f"there is no argument {hide_keys(name)[:80]!r}" for name in unknown] + [
+        f"{name!r} is required" for name in missing
+    ]
     return "; ".join(said[:5]) + "."

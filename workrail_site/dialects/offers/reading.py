@@ -12,6 +12,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
+from teams_app.engine.redaction import hide_keys
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.values import WorkflowState, WorkflowValue
 from workflows_app.selectors.handed_out import HandedOut, read_attachment
@@ -24,6 +25,7 @@ from workrail_site.mcp.cursors import read_cursor, write_cursor
 
 PAGE = 50
 RUNS_SHOWN = 10
+_SHOWN_CHARACTERS = 200
 _CURSOR = "resources"
 _JSON, _MARKDOWN = "application/json", "text/markdown"
 _SCHEMAS: Mapping[str, Mapping[str, Any]] = {"workflow-of-steps": WORKFLOW_SCHEMA}
@@ -97,9 +99,16 @@ def read_resource(*, actor: Actor, uri: str) -> dict[str, Any]:
     """Raises NotFoundError for an address with nothing at it."""
     address = read_address(uri)
     if address is None:
-        raise NotFoundError(f"Nothing has the address {uri[:200]!r}.", suggestion="List the resources and templates.")
+        raise NotFoundError(
+            f"Nothing has the address {shown_address(uri)!r}.", suggestion="List the resources and templates."
+        )
     mime_type, text = _content(actor, address)
     return {"contents": [{"uri": uri, "mimeType": mime_type, "text": fit_bytes(text, max_bytes=MAX_REPLY_BYTES)}]}
+
+
+def shown_address(uri: str) -> str:
+    """As much of what a client has asked for as is told again."""
+    return hide_keys(uri)[:_SHOWN_CHARACTERS]
 
 
 def read_skill(*, actor: Actor, workflow_id: str, skill_id: str) -> str:
@@ -151,7 +160,9 @@ def _preview(preview: WorkflowPreview) -> dict[str, Any]:
 
 def _schema(name: str) -> Mapping[str, Any]:
     if name not in _SCHEMAS:
-        raise NotFoundError(f"There is no schema {name[:80]!r}.", suggestion=f"There are: {', '.join(_SCHEMAS)}.")
+        raise NotFoundError(
+            f"There is no schema {shown_address(name)!r}.", suggestion=f"There are: {', '.join(_SCHEMAS)}."
+        )
     return _SCHEMAS[name]
 
 

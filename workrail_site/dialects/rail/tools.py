@@ -25,7 +25,7 @@ from workrail_site.dialects.rail.parameters import GivenMode, GivenOutput, Obser
 from workrail_site.dialects.rail.replies import RAIL
 from workrail_site.dialects.rail.wording import render_text
 from workrail_site.mcp.answers import ToolReply
-from workrail_site.mcp.calling import acting, caller
+from workrail_site.mcp.calling import acting, call_name
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 
@@ -69,7 +69,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             cursor=cursor,
         )
 
-    @hinted(Hints(title="Start a workflow"))
+    @hinted(Hints(title="Start a workflow", knows_names=True))
     def start_workflow(
         self,
         *,
@@ -94,7 +94,7 @@ class RailTools(MCPToolset):  # type: ignore[misc]  # the library has no types
             observations=observations_of(observations),
             session_id=read_session_id(session_id),
             title=title.strip(),
-            request_key=caller().request_key,
+            request_key=call_name(),
         )
         return _printed(
             start_run(actor=acting(), beginning=beginning, now=timezone.now(), entropy=os.urandom, speech=RAIL),

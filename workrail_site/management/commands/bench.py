@@ -35,6 +35,8 @@ from workrail_site.bench.peer_talk import PeerError
 
 # Calls of each of two ways that take turns, so that both meet the same machine.
 _TURNS = 400
+_MEMORY_CALLS = 20_000
+_COST_CALLS = 2_000
 _BARE_SITE = "workrail_site.bench.bare_site:application"
 
 Options = dict[str, Any]
@@ -50,7 +52,9 @@ class Command(BaseCommand):
         parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 32, 128])
         parser.add_argument("--rate", type=float, default=0, help="of `calls`: begin so many a second, answered or not")
         parser.add_argument("--only", default="", help="of `calls`: those with these words in their name")
-        parser.add_argument("--calls", type=int, default=20_000, help="of `memory`; of `mcp` for each figure")
+        parser.add_argument(
+            "--calls", type=int, help="of `memory`, 20000 unless told; of `mcp` for each figure, 2000 unless told"
+        )
         parser.add_argument("--viewers", type=int, nargs="+", default=[0, 10, 100], help="of `live`")
         parser.add_argument(
             "--events", type=int, default=10_000, help="how long the session of `bundle` and `growth` is"
@@ -157,7 +161,9 @@ def _mcp(command: Command, options: Options) -> object:
             web.web_server(environment, application=_BARE_SITE) as bare,
         ):
             places = mcp_cost.ComparedSites(site=site, bare=bare)
-            found = mcp_cost.measure_costs(stage=set_up, places=places, calls=options["calls"], clients=clients)
+            found = mcp_cost.measure_costs(
+                stage=set_up, places=places, calls=options["calls"] or _COST_CALLS, clients=clients
+            )
     command.say(mcp_cost.cost_table(found))
     return mcp_cost.as_json(found)
 
@@ -182,7 +188,7 @@ def _memory(command: Command, options: Options) -> object:
         _staged() as (set_up, database),
         web.web_server(stage.server_environment(database), workers=options["workers"]) as server,
     ):
-        found = memory.measure_memory(stage=set_up, server=server, calls=options["calls"])
+        found = memory.measure_memory(stage=set_up, server=server, calls=options["calls"] or _MEMORY_CALLS)
     command.say(memory.memory_table(found))
     return memory.as_json(found)
 

@@ -39,6 +39,9 @@ class Command(BaseCommand):
         seen = _Seen()
         for history in _histories(plots, options["processes"]):
             seen.add(history)
+            if history.finding:
+                # At once: a long search may be interrupted.
+                self.stdout.write(f"seed {history.plot.seed}: {history.finding}")
             if options["transcript"]:
                 self.stdout.write("\n".join(history.transcript))
             if seen.histories % _TOLD_EVERY == 0:

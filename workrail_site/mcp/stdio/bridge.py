@@ -1,21 +1,24 @@
 """`mcp --url …`: a server elsewhere, for a client that only starts processes. Its restarts are waited for here."""
 
 import base64
-import contextlib
 import random
+import select
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
+from uuid import uuid4
 
 import httpx2
 
+from teams_app.engine.named_requests import CALL_KEY
 from workrail_site.json_rpc import RpcCode
+from workrail_site.mcp.doubled_keys import DoubledKeyError
 from workrail_site.mcp.messages import Json, Request, RpcError, parse, written
 from workrail_site.mcp.revisions import BATCHES, VERSION_KEY
-from workrail_site.mcp.stdio.command import MAX_LINE_BYTES, TEXT, claim_stdout
-from workrail_site.mcp.stdio.lines import FinishedError, converse
+from workrail_site.mcp.stdio.command import MAX_LINE_BYTES, TEXT, claim_stdout, leave_when_told
+from workrail_site.mcp.stdio.lines import ClientLeftError, FinishedError, converse
 
 # A server that is started anew is back within this; a client rarely waits longer.
 PATIENCE_SECONDS = 60.0
@@ -35,11 +38,25 @@ def pass_on(*, url: str, reply: str, key: str) -> int:
         headers["Authorization"] = f"Bearer {key}"
     if reply == TEXT:
         headers["Workrail-Reply"] = TEXT
+    leave_when_told()
     sink = claim_stdout()
     timeout = httpx2.Timeout(_READ_SECONDS, connect=10.0)
     with httpx2.Client(headers=headers, timeout=timeout, follow_redirects=False) as http:
-        talk = BridgeTalk(http, url, patience=Patience(seconds=PATIENCE_SECONDS, pause=time.sleep))
+        talk = BridgeTalk(http, url, patience=Patience(seconds=PATIENCE_SECONDS, pause=pause_for(sink)))
         return converse(source=sys.stdin.buffer, sink=sink, talk=talk, max_bytes=MAX_LINE_BYTES)
+
+
+def pause_for(sink: BinaryIO) -> Callable[[float], None]:
+    """Waits so many seconds, unless the client leaves: nobody else would end a process that waits for its server."""
+    waiting = select.poll()
+    # Nothing is asked for but what is told unasked, that the other end is closed.
+    waiting.register(sink.fileno(), 0)
+
+    def pause(seconds: float) -> None:
+        if waiting.poll(seconds * 1000):
+            raise ClientLeftError
+
+    return pause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +78,14 @@ class BridgeTalk:
         self._session = ""
         self._version = ""
         self._repeatable: frozenset[str] = frozenset()
+        self._nameable: frozenset[str] = frozenset()
 
     def takes_batches(self) -> bool:
         return self._version == BATCHES
 
     def notice(self, request: Request) -> None:
-        """Nobody waits for an answer, so nobody is told of a failure either."""
-        with contextlib.suppress(RpcError):
-            self._exchange(request)
+        """Said once: nobody waits for an answer, and what comes next is not to wait for a server that is away."""
+        self._try(request.body, may_repeat=True)
 
     def answer(self, request: Request) -> Any:
         if request.method == "shutdown":
@@ -81,6 +98,7 @@ class BridgeTalk:
             self._remember(request.body, response, result)
         elif request.method == "tools/list":
             self._repeatable |= _repeatable(result)
+            self._nameable |= _nameable(result)
         return result
 
     def _remember(self, greeting: Json, response: httpx2.Response, result: Any) -> None:
@@ -89,11 +107,22 @@ class BridgeTalk:
         self._version = _sendable(result.get("protocolVersion", "")) if isinstance(result, dict) else ""
 
     def _exchange(self, request: Request) -> httpx2.Response:
-        response = self._send(request.body, may_repeat=self._may_repeat(request))
+        body, may_repeat = self._named(request), self._may_repeat(request)
+        response = self._send(body, may_repeat=may_repeat)
         if response.status_code == _NOT_FOUND and self._session and self._greeting is not None:
             self._greet_again(self._greeting)
-            response = self._send(request.body, may_repeat=self._may_repeat(request))
+            response = self._send(body, may_repeat=may_repeat)
         return response
+
+    def _named(self, request: Request) -> Json:
+        """A call that begins something has a name, so that it can be repeated; a client that names its calls has done so."""
+        if _tool_in(request) not in self._nameable:
+            return request.body
+        params = dict(request.named)
+        meta = params.get("_meta")
+        if meta is not None and not isinstance(meta, dict):
+            return request.body
+        return {**request.body, "params": {**params, "_meta": {CALL_KEY: str(uuid4()), **(meta or {})}}}
 
     def _greet_again(self, greeting: Json) -> None:
         self._session = ""
@@ -103,8 +132,7 @@ class BridgeTalk:
 
     def _may_repeat(self, request: Request) -> bool:
         """Whether it does no harm when the server has done it already and its answer was lost."""
-        name = request.params.get("name") if isinstance(request.params, dict) else None
-        return request.method != "tools/call" or (isinstance(name, str) and name in self._repeatable)
+        return request.method != "tools/call" or _tool_in(request) in self._repeatable | self._nameable
 
     def _send(self, body: Json, *, may_repeat: bool) -> httpx2.Response:
         """Tried again where the server did not take it up, or where taking it up twice is the same."""
@@ -173,7 +201,7 @@ def _message_of(response: httpx2.Response) -> Any:
 def _read(data: bytes) -> Any:
     try:
         return parse(data)
-    except RpcError:
+    except (RpcError, DoubledKeyError):
         return None
 
 
@@ -199,6 +227,11 @@ def _sendable(said: object) -> str:
     return said if isinstance(said, str) and said.isascii() and said.isprintable() else ""
 
 
+def _tool_in(request: Request) -> str:
+    name = request.params.get("name") if isinstance(request.params, dict) else None
+    return name if request.method == "tools/call" and isinstance(name, str) else ""
+
+
 def _repeatable(result: Any) -> frozenset[str]:
     """The tools that say of themselves that calling them twice is the same as once."""
     tools = result.get("tools") if isinstance(result, dict) else None
@@ -211,6 +244,13 @@ def _repeatable(result: Any) -> frozenset[str]:
 
 def _is_harmless(said: Mapping[str, Any]) -> bool:
     return bool(said.get("idempotentHint") or said.get("readOnlyHint"))
+
+
+def _nameable(result: Any) -> frozenset[str]:
+    """The tools of which two calls of one name are the same as one."""
+    meta = result.get("_meta") if isinstance(result, dict) else None
+    names = meta.get(CALL_KEY) if isinstance(meta, dict) else None
+    return frozenset(name for name in names if isinstance(name, str)) if isinstance(names, list) else frozenset()
 
 
 def _asked_pause(found: httpx2.Response | str, *, default: float) -> float:

@@ -2,8 +2,10 @@
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
@@ -57,6 +59,7 @@ def serve_dialect(*, dialect: str, reply: str, key: str, prepare: Callable[[], N
         opened.append(served.close)
         return served
 
+    leave_when_told()
     sink = claim_stdout()
     try:
         talk = DialectTalk(dialect, load=load)
@@ -64,6 +67,16 @@ def serve_dialect(*, dialect: str, reply: str, key: str, prepare: Callable[[], N
     finally:
         for close in opened:
             close()
+
+
+def leave_when_told() -> None:
+    """By whoever started it, or with their terminal: what was recorded is written first."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
 
 
 def claim_stdout() -> BinaryIO:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, Protocol
 
 from workrail_site.json_rpc import RpcCode
+from workrail_site.mcp.doubled_keys import DoubledKeyError
 from workrail_site.mcp.messages import (
     Json,
     Request,
@@ -48,9 +49,13 @@ class Talk(Protocol):
     def notice(self, request: Request) -> None: ...
 
 
+class ClientLeftError(Exception):
+    """Nobody reads the answers any more."""
+
+
 def converse(*, source: BinaryIO, sink: BinaryIO, talk: Talk, max_bytes: int) -> int:
     """The exit status. A client that has gone is no failure."""
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(BrokenPipeError, ClientLeftError):
         for line in _lines(source, max_bytes):
             said, status = _reply_to(line, talk)
             if said is not None:
@@ -79,6 +84,10 @@ def _reply_to(line: bytes | None, talk: Talk) -> tuple[Json | list[Json] | None,
         message = parse(line)
     except RpcError as error:
         return failed(None, error), None
+    except DoubledKeyError as error:
+        return failed(
+            usable_id({"id": error.request_id}), RpcError(RpcCode.INVALID_REQUEST, {"details": str(error)})
+        ), None
     if not isinstance(message, list):
         return _one(message, talk)
     if not talk.takes_batches() or not 0 < len(message) <= MAX_BATCH:
@@ -113,6 +122,8 @@ def _one(message: Any, talk: Talk) -> tuple[Json | None, int | None]:
         return answered(request_id, end.result), 0
     except FatalError as end:
         return failed(request_id, end.error), 1
+    except ClientLeftError:
+        raise
     except Exception:  # noqa: BLE001  the outermost: a defect is told to whoever reads the log, and the conversation goes on
         traceback.print_exc()
         defect = RpcError(RpcCode.INTERNAL, {"details": "A defect; the standard error of the server says more."})

@@ -17,6 +17,7 @@ from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
 from teams_app.engine.actors import Actor, Door
 from teams_app.engine.errors import UnauthenticatedError, WorkrailError
 from teams_app.engine.ids import uuid7
+from teams_app.engine.redaction import hide_keys
 from traces_app.services.recording import close_recorder
 from workrail_site import admission
 from workrail_site.dialects.lookup.faults import fault_of, made
@@ -108,6 +109,8 @@ class _LookupAnswers:
     async def __call__(self, request: Request, _version: str | None, _client: Mapping[str, Any]) -> Any:
         given = {name: value for name, value in request.named.items() if name != "_meta"}
         match request.method:
+            case "tools/list" if given.get("cursor"):
+                raise RpcError(RpcCode.INVALID_PARAMS, {"details": "this list has one page and gave no cursor"})
             case "tools/list":
                 return {"tools": self._declared()}
             case name if name in _OFFERED:
@@ -181,5 +184,5 @@ def _id_for_sdk(request: Request) -> str | int:
 
 
 def _no_method(name: str) -> RpcError:
-    fault = made(RpcCode.METHOD_NOT_FOUND, method=name[:200])
+    fault = made(RpcCode.METHOD_NOT_FOUND, method=hide_keys(name)[:200])
     return RpcError(fault.code, dict(fault.data), message=fault.message)

@@ -90,7 +90,10 @@ def test_health_tells_the_version_the_number_of_workflows_and_the_uptime(call):
 
 @pytest.mark.parametrize("tool", ["discover", "list_workflows", "health_check"])
 def test_what_needs_no_session_says_nothing_of_one(call, tool):
-    assert "_meta" not in call.raw(tool)
+    answered = call.raw(tool)
+
+    assert not answered.get("isError")
+    assert "_meta" not in answered
 
 
 # Sessions

@@ -1,0 +1,122 @@
+"""What a refusal gives as the right call has the form of a call: all that must be there, and nothing that there is not."""
+
+import json
+import random
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.activity_folders import activity, checkpoint, equals, folder, step, workflow
+from tests.checkpoint_cast import publish_folder
+from tests.handover_play import caller, text_of
+from tests.run_cast import make_desk, plain_steps, published
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SEED, TURNS = 20261119, 12
+ODD = (1, True, [], {}, "x", [1], {"a": 1}, 1.5, "", "y" * 300)
+
+
+def spoiled(chance, schema, given):
+    """Arguments of which one is left out, of another type, misspelt, doubled under a like name, or not known at all."""
+    names, said = list(schema["properties"]), dict(given)
+    name = chance.choice(names)
+    match chance.randrange(4):
+        case 0:
+            said.pop(name, None)
+        case 1:
+            said[name] = chance.choice(ODD)
+        case 2:
+            said[f"{name}_"] = said.pop(name, chance.choice(ODD))
+        case _:
+            said[chance.choice(["nonsense", name.upper(), name[::-1]])] = chance.choice(ODD)
+    return said
+
+
+def test_the_right_call_that_a_refusal_gives_fits_the_schema_of_its_tool():
+    from workrail_site.mcp.toolsets import all_servers
+
+    chance, agent, wrong, seen = random.Random(SEED), make_desk().agent, [], 0
+    for dialect, server in all_servers().items():
+        call = caller(dialect, agent)
+        for tool in server.tools():
+            plain = {name: f"<{name}>" for name in tool.schema.get("required", ())}
+            if "action" in plain:
+                plain["action"] = chance.choice(tool.schema["properties"]["action"]["enum"])
+            for _ in range(TURNS if tool.schema["properties"] else 0):
+                given = spoiled(chance, tool.schema, plain)
+                result = call.raw(tool.name, **given)
+                template = refusal_in(result).get("correctTemplate")
+                if template is None:
+                    continue
+                seen += 1
+                faults = [fault.message for fault in faults_of(tool.schema, template)]
+                wrong += [(dialect, tool.name, given, template, faults)] if faults else []
+    assert seen > 100
+    assert wrong == []
+
+
+def faults_of(schema, template):
+    """But for the places that are left to fill in."""
+    for fault in Draft202012Validator(dict(schema)).iter_errors(template):
+        if not str(fault.instance).startswith("<"):
+            yield fault
+
+
+def refusal_in(result):
+    return json.loads(text_of(result)).get("details", {}) if result.get("isError") else {}
+
+
+def test_an_action_that_lacks_an_argument_is_given_back_whole():
+    from workrail_site.mcp.toolsets import all_servers
+
+    tool = next(tool for tool in all_servers()["navigation"].tools() if tool.name == "nav_action")
+    call = caller("navigation", make_desk().agent)
+    for action in tool.schema["properties"]["action"]["enum"]:
+        template = refusal_in(call.raw("nav_action", state="st.v1.x", action=action))["correctTemplate"]
+
+        assert template["action"] == action
+        assert "state" in template
+        assert len(template) > 2
+
+
+def to(target, **when):
+    return {"to": target, **when}
+
+
+WAYS = folder(
+    activity("begin", steps=[step("look")], transitions=[to("aside", condition=equals("odd", "true")), to("agree")]),
+    activity("agree", steps=[step("show", checkpoint="sure")], checkpoints=[checkpoint("sure", authority="human")]),
+    activity("aside", steps=[step("wander")], transitions=[to("agree")]),
+    about=workflow(id="team.ways", initialActivity="begin", variables=[{"name": "odd", "type": "string"}]),
+)
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_whoever_would_pass_a_person_by_is_told_where_to_go_instead(dialect):
+    desk = make_desk()
+    publish_folder(desk, WAYS, "team.ways")
+    call = caller(dialect, desk.agent)
+    token = call("start_session", workflow_id="team.ways", agent_id="a")["session_token"]
+    token = call("next_activity", session_token=token, activity_id="begin")["session_token"]
+
+    refused = call.refused("next_activity", session_token=token, activity_id="workflow-end")
+
+    leads_to = refused["details"]["leadsTo"]
+    assert leads_to[0] in refused["details"]["suggestion"]
+    for target in leads_to:
+        assert not call.raw("next_activity", session_token=token, activity_id=target).get("isError")
+
+
+@pytest.mark.parametrize("capability", ["web_browsing", "delegation"])
+def test_the_ready_made_call_of_a_probe_speaks_of_the_capability_that_is_probed(capability):
+    desk = make_desk()
+    published(desk, *plain_steps(1), workflow_id="team.probes", capabilities={capability: "required"})
+    call = caller("rail", desk.agent)
+    begun = call("start_workflow", workflowId="team.probes")
+
+    (form,) = begun["nextCall"]["params"]["output"]["artifacts"]
+    assert form["capability"] == capability
+    form["status"] = "available"
+    told = call("continue_workflow", **begun["nextCall"]["params"])
+    assert (told["kind"], told["pending"]["stepId"]) == ("ok", "step-0")
