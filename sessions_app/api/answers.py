@@ -79,7 +79,7 @@ class SessionAnswer(Shape, frozen=True):
 
 
 class RunAnswer(Shape, frozen=True):
-    """`tip` is the node to go on from."""
+    """`name` is what a person has called it, empty where nobody has; `tip` is the node to go on from."""
 
     id: str
     session: str
@@ -88,6 +88,7 @@ class RunAnswer(Shape, frozen=True):
     workflow_hash: str
     dialect: Dialect
     goal: str
+    name: str
     status: RunStatus
     tip: str
     created_by: str

@@ -23,6 +23,7 @@ from sessions_app.services.moves.requests import (
     read_observations,
     read_session_id,
 )
+from sessions_app.services.people.naming import MAX_NAME_CHARACTERS
 from teams_app.api.endpoints import PageQuery, Shape
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine.program import Autonomy, RiskPolicy
@@ -204,6 +205,10 @@ class BranchBody(Shape, frozen=True):
 
     node: Label
     reason: Annotated[str, msgspec.Meta(max_length=MAX_REASON_CHARACTERS)] = ""
+
+
+class NameBody(Shape, frozen=True):
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_NAME_CHARACTERS)]
 
 
 class SessionsQuery(PageQuery, frozen=True):

@@ -24,6 +24,7 @@ from sessions_app.api.bodies import (
     BranchBody,
     CheckpointBody,
     ContinueBody,
+    NameBody,
     PreferencesBody,
     RehydrateBody,
     ResolutionBody,
@@ -38,7 +39,7 @@ from sessions_app.selectors.runs import RunFilters
 from sessions_app.services.moves import runs
 from sessions_app.services.moves.beginning import start_run
 from sessions_app.services.moves.speech import Reply, beside, house_speech
-from sessions_app.services.people import gaps, preferring, stops
+from sessions_app.services.people import gaps, naming, preferring, stops
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix
@@ -127,6 +128,10 @@ class RunView(APIView):
     @operation(summary="One run with its session, its tip and the number of its open gaps")
     def get(self, *, call: Call, run: str) -> RunDetailAnswer:
         return RunDetailAnswer.of(runs_read.read_run(actor=call.actor, run_id=_run(run)))
+
+    @operation(summary="Say what a run is called; its goal stays what its agent was told", status=204)
+    def patch(self, *, call: Call, run: str, body: NameBody) -> None:
+        naming.rename_run(actor=call.actor, run_id=_run(run), name=body.name, now=call.now, entropy=os.urandom)
 
 
 class ChildrenView(APIView):

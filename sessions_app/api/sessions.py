@@ -17,6 +17,7 @@ from sessions_app.api.answers import (
     SessionReplyAnswer,
 )
 from sessions_app.api.bodies import (
+    NameBody,
     ObservationsBody,
     PreferencesBody,
     ResumeBody,
@@ -34,7 +35,7 @@ from sessions_app.selectors.runs import RunFilters
 from sessions_app.selectors.sessions import SessionFilters
 from sessions_app.services.moves import resume, sessions
 from sessions_app.services.moves.speech import house_speech
-from sessions_app.services.people import preferences
+from sessions_app.services.people import naming, preferences
 from teams_app.api.endpoints import Call, Download, operation, read_id
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text
@@ -100,6 +101,12 @@ class SessionView(APIView):
     @operation(summary="One session")
     def get(self, *, call: Call, session: str) -> SessionAnswer:
         return SessionAnswer.of(sessions_read.read_session(actor=call.actor, session_id=_session(session)))
+
+    @operation(summary="Say what a session is called", status=204)
+    def patch(self, *, call: Call, session: str, body: NameBody) -> None:
+        naming.rename_session(
+            actor=call.actor, session_id=_session(session), name=body.name, now=call.now, entropy=os.urandom
+        )
 
 
 class SessionRunsView(APIView):

@@ -14,6 +14,7 @@ urlpatterns = [
     path("keys", views.KeysView.as_view()),
     path("keys/<str:key>", views.KeyView.as_view()),
     path("keys/<str:key>/revoke", views.KeyRevocationView.as_view()),
+    path("keys/<str:key>/rotate", views.KeyRotationView.as_view()),
     path("tokens", tokens.TokensView.as_view()),
     path("tokens/<str:token>", tokens.TokenView.as_view()),
     path("tokens/<str:token>/revoke", tokens.TokenRevocationView.as_view()),

@@ -142,6 +142,18 @@ class KeyRevocationView(APIView):
         return KeyAnswer.of(keys.revoke_key(actor=call.actor, key_id=key_id, now=call.now))
 
 
+class KeyRotationView(APIView):
+    represents = KeyView
+
+    @operation(
+        summary="Make another key with the same name, rights and length of life, shown this once; the old one goes on for a day",
+        status=201,
+    )
+    def post(self, *, call: Call, key: str) -> IssuedKeyAnswer:
+        key_id = read_id(prefix=Prefix.KEY, text=key)
+        return IssuedKeyAnswer.of(keys.rotate_key(actor=call.actor, key_id=key_id, now=call.now))
+
+
 class WebhookView(APIView):
     @operation(summary="Where notices of the team go, and whether the last one was taken. For owners")
     def get(self, *, call: Call) -> WebhookAnswer:

@@ -11,6 +11,14 @@ USERNAME_CHARACTERS = 100
 _USERNAME = re.compile(r"[a-z0-9][a-z0-9._@+-]*")
 # Cc control, Cf format (zero-width, bidirectional overrides), Cs surrogate, Zl and Zp line breaks
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# Unseen themselves: they hold Persian words apart, and make one emoji of several.
+_JOINERS = str.maketrans("", "", "\u200c\u200d")
+
+
+def is_seen(text: str) -> bool:
+    """Whether each character is seen, or joins those that are."""
+    joined = text.translate(_JOINERS)
+    return joined != "" and joined.isprintable()
 
 
 def read_name(text: str, *, field: str = "name") -> str:

@@ -16,7 +16,8 @@ STRANGE_ID = "aaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 WHOAMI, TEAMS, TEAM = "/api/v1/whoami", "/api/v1/teams", "/api/v1/teams/{team}"
 MEMBERS, MEMBER = "/api/v1/members", "/api/v1/members/{member}"
-KEYS, KEY, REVOKE = "/api/v1/keys", "/api/v1/keys/{key}", "/api/v1/keys/{key}/revoke"
+KEYS, KEY = "/api/v1/keys", "/api/v1/keys/{key}"
+REVOKE, ROTATE = "/api/v1/keys/{key}/revoke", "/api/v1/keys/{key}/rotate"
 INVITATIONS, INVITATION = "/api/v1/invitations", "/api/v1/invitations/{invitation}"
 PASSWORD_LINK = "/api/v1/members/{member}/password-link"
 TOKENS, TOKEN, END = "/api/v1/tokens", "/api/v1/tokens/{token}", "/api/v1/tokens/{token}/revoke"
@@ -32,6 +33,7 @@ WRITES = {
     ("PATCH", MEMBER): {"role": "viewer"},
     ("POST", KEYS): {"name": "x", "scopes": ["runs:read"]},
     ("POST", REVOKE): {},
+    ("POST", ROTATE): {},
     ("POST", TOKENS): {"name": "x", "expiresAt": "2027-01-01T00:00:00Z"},
     ("POST", END): {},
 }
@@ -46,6 +48,7 @@ OF_A_ROW = [
     ("DELETE", INVITATION),
     ("GET", KEY),
     ("POST", REVOKE),
+    ("POST", ROTATE),
     ("GET", TOKEN),
     ("POST", END),
 ]

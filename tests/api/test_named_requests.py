@@ -38,6 +38,10 @@ def exported(doors):
     return b"".join(doors.owner.get(f"{V1}/bundles/{job}/file").streaming_content)
 
 
+def key_of(doors):
+    return doors.owner.post(f"{V1}/keys", {"name": "ci", "scopes": ["runs:read"]}).json()["key"]["id"]
+
+
 def member_of(doors):
     return doors.owner.get(f"{V1}/members").json()["items"][0]["id"]
 
@@ -81,6 +85,7 @@ BEGINNINGS = {
     "/sessions/{session}/export": ("owner", session_of, {}, None),
     "/bundles": ("owner", None, exported, {"bundle": "AAAA"}),
     "/keys": ("owner", None, {"name": "ci", "scopes": ["runs:read"]}, {"name": "cd", "scopes": ["runs:read"]}),
+    "/keys/{key}/rotate": ("owner", key_of, {}, None),
     "/tokens": ("owner", None, {"name": "laptop", "expiresAt": in_days(9)}, {"name": "phone", "expiresAt": in_days(9)}),
     "/invitations": ("owner", None, {"username": "erin", "role": "viewer"}, {"username": "erin", "role": "owner"}),
     "/members/{member}/password-link": ("owner", member_of, {}, None),

@@ -182,6 +182,30 @@ def test_a_key_is_issued_shown_once_listed_and_revoked(house, as_person, as_key,
     assert (refused.status_code, refused.json()["code"]) == (401, "KEY_REVOKED")
 
 
+def test_a_rotated_key_is_shown_once_beside_the_old_one_that_ends_within_a_day(house, as_person, as_key):
+    alice = as_person(house.alice)
+    old = alice.post("/api/v1/keys", {"name": "Claude", "scopes": ["team:read"]}).json()
+
+    rotated = alice.post(f"/api/v1/keys/{old['key']['id']}/rotate")
+    new = rotated.json()
+    left = alice.get(f"/api/v1/keys/{old['key']['id']}").json()
+    again = alice.post(f"/api/v1/keys/{old['key']['id']}/rotate")
+
+    assert rotated.status_code == 201
+    assert (new["key"]["name"], new["key"]["scopes"], new["key"]["expiresAt"]) == ("Claude", ["team:read"], None)
+    assert [as_key(each["text"]).get("/api/v1/keys").status_code for each in (old, new)] == [200, 200]
+    assert left["expiresAt"] is not None
+    assert (again.status_code, again.json()["code"]) == (409, "PRECONDITION_FAILED")
+
+
+def test_only_an_owner_of_the_team_rotates_a_key(house, as_person):
+    key = to_text(Prefix.KEY, issue(house.alice.actor).key.id)
+
+    refused = [as_person(who).post(f"/api/v1/keys/{key}/rotate").json()["code"] for who in (house.bob, house.charlie)]
+
+    assert refused == ["FORBIDDEN", "NOT_FOUND"]
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -49,8 +49,29 @@ def test_without_scopes_a_key_may_what_an_agent_needs(house):
     assert actor.scopes == {Scope.WORKFLOWS_READ, Scope.RUNS_READ, Scope.RUNS_WRITE}
 
 
+def test_a_rotated_key_is_shown_once_and_the_old_one_goes_on_for_a_day(house):
+    of_team = ["--team", team_id(house.team)]
+    old = run("issue", "the builder", "--scope", "runs:read", *of_team).splitlines()[-1]
+    key = run("list", *of_team).split()[0]
+
+    told = run("rotate", key, *of_team)
+    new = told.splitlines()[-1]
+
+    now = timezone.now()
+    assert "goes on until" in told
+    assert authenticate_key(text=new, door=Door.REST, now=now).scopes == {Scope.RUNS_READ}
+    assert authenticate_key(text=old, door=Door.REST, now=now).scopes == {Scope.RUNS_READ}
+    with pytest.raises(KeyExpiredError):
+        authenticate_key(text=old, door=Door.REST, now=now + timedelta(days=2))
+    assert audited(house.team) == ["key.issued", "key.issued", "key.rotated"]
+    with pytest.raises(CommandError, match="ends within a day"):
+        run("rotate", key, *of_team)
+
+
 def test_what_cannot_be_done_is_refused_in_words(house):
     with pytest.raises(CommandError, match="no such key"):
         run("revoke", "key_nothing", "--team", team_id(house.team))
+    with pytest.raises(CommandError, match="no such key"):
+        run("rotate", "key_nothing", "--team", team_id(house.team))
     with pytest.raises(CommandError, match="There are 2 teams"):
         run("list")

@@ -70,7 +70,16 @@ def test_the_same_name_again_is_not_recorded_again(desk):
     assert named() == ["run.renamed", "session.renamed"]
 
 
-@pytest.mark.parametrize("name", ["", "   ", "x" * 257, "a\x00b", "a\u202eb"])
+@pytest.mark.parametrize(
+    "name", ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "\U0001f469\u200d\U0001f4bb at work"]
+)
+def test_what_joins_letters_and_emoji_belongs_to_a_name(desk, name):
+    rename(desk.person, begun(desk), name)
+
+    assert Run.objects.get().name == name
+
+
+@pytest.mark.parametrize("name", ["", "   ", "x" * 257, "\u200d", "a\x00b", "a\u202eb"])
 @pytest.mark.parametrize("what", ["run", "session"])
 def test_what_is_no_name_is_refused(desk, name, what):
     with pytest.raises(InvalidInputError):
@@ -84,3 +93,41 @@ def test_only_who_steers_runs_names_them_and_only_their_own(desk, what):
         rename(desk.viewer, value, "One", what=what)
     with pytest.raises(NotFoundError):
         rename(replace(desk.person, team_id=desk.stranger.team_id), value, "One", what=what)
+
+
+def test_by_rest_people_rename_what_they_read_and_agents_are_refused():
+    from tests import run_doors
+    from tests.run_doors import V1, begin_run
+
+    doors = run_doors.open_doors()
+    value = begin_run(doors)["session"]
+    run, session = f"{V1}/runs/{value['runId']}", f"{V1}/sessions/{value['sessionId']}"
+    told = [doors.person("PATCH", place, {"name": f"Named {place[8:12]}"}).status_code for place in (run, session)]
+    read = [doors.agent.get(run).json()["run"], doors.agent.get(session).json()]
+    by_others = [
+        (api("PATCH", place, {"name": "Other"}).status_code)
+        for place in (run, session)
+        for api in (doors.agent, doors.viewer)
+    ]
+
+    assert told == [204, 204]
+    assert [read[0]["name"], read[0]["goal"], read[1]["title"]] == ["Named runs", "Try it", "Named sess"]
+    assert by_others == [403] * 4
+    assert {doors.stranger("PATCH", place, {"name": "Other"}).status_code for place in (run, session)} <= {403, 404}
+    assert [doors.person("PATCH", run, body).status_code for body in ({}, {"name": ""}, {"name": "a\x1bb"})] == [
+        400
+    ] * 3
+
+
+def test_a_name_by_rest_holds_only_for_what_was_read():
+    from tests import run_doors
+    from tests.run_doors import V1, begin_run
+
+    doors = run_doors.open_doors()
+    run = f"{V1}/runs/{begin_run(doors)['session']['runId']}"
+    seen = {"If-Match": doors.person.get(run)["ETag"]}
+
+    named = [doors.person("PATCH", run, {"name": name}, **seen).status_code for name in ("One", "Two")]
+
+    assert named == [204, 412]
+    assert doors.person.get(run).json()["run"]["name"] == "One"

@@ -1,9 +1,10 @@
-"""`./workrail agent_keys …`: the keys by which agents call, made, listed and revoked by whoever runs the server."""
+"""`./workrail agent_keys …`: the keys by which agents call, made, listed, rotated and revoked by whoever runs the server."""
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
@@ -20,7 +21,7 @@ Options = Mapping[str, Any]
 
 
 class Command(BaseCommand):
-    help = "Lists, makes and revokes the keys of a team's agents."
+    help = "Lists, makes, rotates and revokes the keys of a team's agents."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         commands = parser.add_subparsers(dest="subcommand", required=True, metavar="subcommand")
@@ -35,7 +36,7 @@ class Command(BaseCommand):
                     "--scope", action="append", choices=scopes, help=f"again for each; default: {usual}"
                 )
                 command.add_argument("--days", type=_days, help="for so many days; without it until it is revoked")
-            if name == "revoke":
+            if name in {"rotate", "revoke"}:
                 command.add_argument("key", help="the id: key_…")
 
     def handle(self, *_args: Any, **options: Any) -> None:
@@ -87,15 +88,30 @@ def _issue(actor: Actor, options: Options) -> list[str]:
     return [f"The key of {issued.key.name} is shown this once:", issued.text]
 
 
+def _rotate(actor: Actor, options: Options) -> list[str]:
+    key_id = _key(options)
+    issued = keys.rotate_key(actor=actor, key_id=key_id, now=timezone.now())
+    ends = selectors.read_key(actor=actor, key_id=key_id).expires_at
+    return [
+        f"The new key of {issued.key.name} is shown this once; the old one goes on until {ends:%Y-%m-%d %H:%M} UTC:",
+        issued.text,
+    ]
+
+
 def _revoke(actor: Actor, options: Options) -> list[str]:
+    return [f"{keys.revoke_key(actor=actor, key_id=_key(options), now=timezone.now()).name} is revoked."]
+
+
+def _key(options: Options) -> UUID:
     key_id = from_text(Prefix.KEY, options["key"])
     if key_id is None:
         raise NotFoundError("There is no such key.", suggestion="./workrail agent_keys list shows them.")
-    return [f"{keys.revoke_key(actor=actor, key_id=key_id, now=timezone.now()).name} is revoked."]
+    return key_id
 
 
 _SUBCOMMANDS: dict[str, tuple[Callable[[Actor, Options], list[str]], str]] = {
     "list": (_list, "Which keys there are, the newest first, and what they may"),
     "issue": (_issue, "Makes a key and shows it once"),
+    "rotate": (_rotate, "Makes a key with the same name and rights and shows it once; the old one goes on for a day"),
     "revoke": (_revoke, "Ends a key for good"),
 }
