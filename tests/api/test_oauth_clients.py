@@ -133,6 +133,15 @@ def test_a_number_or_an_account_is_no_address_of_a_client(alice, host):
     assert asks(alice, f"https://{host}/client").status_code == 400
 
 
+@pytest.mark.parametrize("path", ["", "/./client", "/a/../client", "/client/.."])
+def test_a_client_has_one_address_that_nothing_rewrites(alice, board, ours, path):
+    address = board.url.removesuffix("/hooks/a?b=c") + path
+    board.reply = answer(document(board, client_id=address))
+
+    assert asks(alice, address).status_code == 400
+    assert board.connections == 0
+
+
 def test_a_stranger_makes_this_server_call_nobody(client, board, ours):
     board.reply = answer(document(board))
 

@@ -93,15 +93,105 @@ def client_id(settings):
     return registered().json()["client_id"]
 
 
+# RFC 6749, 5.2, and RFC 8707.
+CODES = {
+    "invalid_request",
+    "invalid_client",
+    "invalid_grant",
+    "unsupported_grant_type",
+    "invalid_scope",
+    "invalid_target",
+}
+
+
+def is_of_oauth(answer):
+    """An answer that a client of OAuth can read, and a browser shows as no page."""
+    if answer.status_code == 200 and not answer.content:
+        return True
+    told = answer.json() if answer["Content-Type"] == "application/json" else {}
+    return answer.status_code == 200 or (answer.status_code in {400, 401} and told.get("error") in CODES)
+
+
 @pytest.mark.parametrize("value", ODD)
 def test_odd_values_where_tokens_are_fetched_are_refused(client_id, value):
     for name in fetching("", ""):
         for grant in ("authorization_code", "refresh_token"):
             given = {**fetching(client_id, "c", grant_type=grant, refresh_token="wr_ort_x"), name: value}
-            assert Client().post("/oauth/token", given).status_code < 500, (name, grant)
+            assert is_of_oauth(Client().post("/oauth/token", given)), (name, grant)
     for name in ("token", "token_type_hint", "client_id"):
         given = {"token": "wr_oat_x", "client_id": client_id, name: value}
-        assert Client().post("/oauth/revoke", given).status_code < 500, name
+        assert is_of_oauth(Client().post("/oauth/revoke", given)), name
+
+
+FORM = "application/x-www-form-urlencoded"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        (b"", FORM),
+        (b"{}", "application/json"),
+        (b"grant_type=authorization_code", "text/plain"),
+        (b"--x\r\n", "multipart/form-data; boundary=x"),
+        (b"--x\r\n", "multipart/form-data"),
+        ("grant_type=authorization_code".encode("utf-16"), f"{FORM}; charset=utf-16"),
+        (b"grant_type=authorization_code", f"{FORM}; charset=none"),
+        ("&".join(f"n{number}=1" for number in range(2_000)).encode(), FORM),
+        (b"grant_type=%00", FORM),
+        (b"grant_type=authorization_code&client_id=%00&code=x", FORM),
+        (b"grant_type=refresh_token&refresh_token=%ED%A0%80", FORM),
+    ],
+)
+def test_a_form_that_cannot_be_read_is_refused_in_the_words_of_oauth(client_id, body, kind):
+    for place in ("token", "revoke"):
+        answer = Client().generic("POST", f"/oauth/{place}", body, content_type=kind)
+        assert answer.status_code in {400, 401}
+        assert is_of_oauth(answer), (place, answer.content)
+
+
+@pytest.mark.parametrize("grant", [{}, {"grant_type": ""}])
+def test_without_a_grant_the_request_is_invalid(client_id, grant):
+    answer = Client().post("/oauth/token", {"client_id": client_id, **grant})
+
+    assert answer.json()["error"] == "invalid_request"
+
+
+@pytest.mark.parametrize("name", [name for name in fetching("", "") if name != "resource"])
+def test_what_stands_twice_is_refused(client_id, browser, name):
+    given = fetching(client_id, code_of(browser, client_id))
+    twice = urlencode([*given.items(), (name, given[name])])
+
+    answer = Client().generic("POST", "/oauth/token", twice, content_type=FORM)
+
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_request")
+    assert Client().post("/oauth/token", given).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "header", ["Basic é", "Basic !", "Basic ADo=", "Basic //46", "Basic " + "A" * 900, "Bearer x", "é", ""]
+)
+def test_no_header_proves_who_a_public_client_is(client_id, browser, header):
+    named = {"authorization": header}
+
+    for body in ({}, {"grant_type": "refresh_token", "refresh_token": "wr_ort_x", "client_id": client_id}):
+        assert is_of_oauth(Client().post("/oauth/token", body, headers=named))
+    assert is_of_oauth(Client().post("/oauth/revoke", {"token": "x", "client_id": client_id}, headers=named))
+    given = fetching(client_id, code_of(browser, client_id))
+    assert Client().post("/oauth/token", given, headers=named).status_code == 200
+
+
+MARKUP = "http://testserver/<script>alert(1)</script>"
+
+
+@pytest.mark.parametrize("name", list(fetching("", "")))
+def test_what_is_told_again_is_never_a_page(client_id, browser, name):
+    """Any site can have a browser send this form, with a code that its owner got for themselves."""
+    given = fetching(client_id, code_of(browser, client_id)) | {name: MARKUP}
+
+    for address in ("/oauth/token", f"/oauth/token?{urlencode({name: MARKUP})}"):
+        answer = Client().post(address, given)
+        assert is_of_oauth(answer), answer.content
+        assert answer["X-Content-Type-Options"] == "nosniff"
 
 
 @pytest.mark.parametrize("value", ODD)
@@ -121,6 +211,15 @@ def test_odd_values_of_what_a_client_asks_are_answered(client_id, browser, value
     for name in ("team", "may", "answer"):
         given = {"team": "team_x", "may": ["runs:read"], "answer": "allow", name: value}
         assert browser.post(asking(client_id), given).status_code < 500, name
+
+
+@pytest.mark.parametrize(
+    "challenge", ["", "a", CHALLENGE + "=", CHALLENGE[:-1], CHALLENGE + "A", CHALLENGE[:-1] + "é", "*" * 43]
+)
+def test_what_is_no_digest_of_a_verifier_is_refused_before_anybody_is_asked(client_id, browser, challenge):
+    answer = browser.get(asking(client_id, code_challenge=challenge))
+
+    assert parse_qs(urlsplit(answer["Location"]).query)["error"] == ["invalid_request"]
 
 
 @pytest.mark.parametrize("value", ODD)

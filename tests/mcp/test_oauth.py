@@ -275,7 +275,7 @@ def test_a_code_is_used_once_by_its_client_with_its_verifier(site, program, alic
     code = told(alice.answers(program.asks()))["code"]
 
     refused(program.fetches(code, code_verifier="x" * 64), "invalid_grant")
-    refused(program.fetches(code, redirect_uri="http://127.0.0.1:1/other"), "invalid_request")
+    refused(program.fetches(code, redirect_uri="http://127.0.0.1:1/other"), "invalid_grant")
     refused(Program(site).fetches(code), "invalid_grant")
     assert program.fetches(code).status_code == 200
     refused(program.fetches(code), "invalid_grant")
@@ -328,6 +328,19 @@ def test_nobody_is_sent_where_the_client_has_not_registered(program, alice, redi
         "ftp://x.example/",
         "myapp://x",
         "",
+        # Where an answer goes stands in the page's policy, and is shown.
+        "https://*/",
+        "https://a;sandbox/",
+        "https://a,b/",
+        "https://a'self'/",
+        "https://%65vil.example/",
+        "https://evil.example\\.example.com/",
+        "https://[fe80::1%25eth0]/",
+        "https://x.example:/",
+        "https://x.example/#",
+        'https://x.example/"<b>',
+        "cursor://*/",
+        "vscode://x/<b>",
     ],
 )
 def test_a_client_registers_only_addresses_that_an_answer_may_go_to(program, redirect_uri):
@@ -445,7 +458,7 @@ def test_the_connection_ends_with_its_key_and_its_person(person_of, house, progr
 
 
 @pytest.mark.parametrize(
-    "grant", ["password", "client_credentials", "implicit", "urn:ietf:params:oauth:grant-type:device_code", ""]
+    "grant", ["password", "client_credentials", "implicit", "urn:ietf:params:oauth:grant-type:device_code"]
 )
 def test_no_other_grant_is_taken(program, grant):
     refused(

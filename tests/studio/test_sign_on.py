@@ -426,6 +426,8 @@ def test_an_error_of_the_provider_signs_nobody_out(house, provider):
         {"token_endpoint": "http://evil.example/token"},
         {"jwks_uri": None},
         {"authorization_endpoint": "javascript:alert(1)"},
+        {"token_endpoint": "https://["},
+        {"jwks_uri": ["https://sso.example.com/keys"]},
     ],
 )
 def test_a_provider_that_publishes_something_else_is_not_asked(client, provider, published):

@@ -2,6 +2,7 @@
 
 import json
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 import msgspec
 from django.conf import settings
@@ -49,7 +50,11 @@ class PublicFetcher:
 
     def fetch(self, client_id: str) -> tuple[dict[str, Any], int]:
         try:
-            found = fetch_json(target=read_url(client_id), max_bytes=_MOST_BYTES)
+            target = read_url(client_id)
+            path = urlsplit(client_id).path
+            if not path or {".", ".."} & {*path.split("/")}:
+                raise CIMDError("its address has no path, or one that is rewritten on the way")
+            found = fetch_json(target=target, max_bytes=_MOST_BYTES)
         except (NotDeliveredError, WorkrailError) as error:
             raise CIMDError(str(error)) from error
         uris = found.get("redirect_uris")

@@ -3,6 +3,7 @@
 GET changes nothing. The address of the form is the client's own request, which is read anew with each POST.
 """
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -42,6 +43,8 @@ from workrail_site.studio import theme_of
 _SCHEMES = ["https", "http", *redirects.EDITORS]
 # What a client asks is read many times over on its way, by patterns; what is asked in earnest has a few hundred bytes.
 MOST_ASKED_BYTES = 8 * 1024
+# A SHA-256 in base64url: whatever else is sent, no verifier leads to it.
+_CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
 class _Asked:
@@ -55,6 +58,10 @@ class _Asked:
         self.resource = self._resource(request)
         if self.credentials.get("code_challenge_method") != "S256":
             raise self._refusal(errors.InvalidRequestError(description="Only the PKCE method S256 is taken."))
+        if not _CHALLENGE.fullmatch(self.credentials.get("code_challenge") or ""):
+            raise self._refusal(
+                errors.InvalidRequestError(description="The code_challenge is no digest of a verifier.")
+            )
 
     def _resource(self, request: HttpRequest) -> str:
         named = request.GET.getlist("resource")

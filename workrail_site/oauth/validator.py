@@ -44,9 +44,12 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # the library has no ty
         return False
 
     def confirm_redirect_uri(
-        self, client_id: str, code: str, redirect_uri: str, client: Any, *args: Any, **more: Any
+        self, client_id: str, code: str, redirect_uri: str, client: Any, request: Request, *args: Any, **more: Any
     ) -> bool:
-        return bool(super().confirm_redirect_uri(client_id, _digest(code), redirect_uri, client, *args, **more))
+        """The library would call the request invalid; RFC 6749 says that the grant is."""
+        if not super().confirm_redirect_uri(client_id, _digest(code), redirect_uri, client, request, *args, **more):
+            raise errors.InvalidGrantError(request=request)
+        return True
 
     def invalidate_authorization_code(
         self,

@@ -117,5 +117,8 @@ def _get(url: str) -> dict[str, Any]:
 
 
 def _is_safe(url: object) -> bool:
-    parts = urlsplit(url if isinstance(url, str) else "")
+    try:
+        parts = urlsplit(url if isinstance(url, str) else "")
+    except ValueError:
+        return False
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
