@@ -401,18 +401,13 @@ def test_what_a_person_has_stopped_stays_so_on_a_branch_that_waits_for_a_run_tha
     from sessions_app.services.people import stops as by_people
 
     publish_all(desk)
-    parent = start(desk, ticket="T-1")
-    other_branch = complete(desk, parent["state"], "draft")
-    child = triggered(desk, parent)
-    waiting = look(desk, parent["state"])
-    complete(desk, other_branch["state"], "check")
-    complete(desk, child["state"], "do", "end")
+    waiting = ended_elsewhere(desk, ticket="T-1")
     run = run_of("team.parent")
     getattr(by_people, stops)(actor=desk.person, run_id=run.id, reason="Enough.", now=NOW, entropy=os.urandom)
     before = Run.objects.filter(pk=run.id).values().get(), Node.objects.count()
 
     with pytest.raises(WorkrailError, match="Enough"):
-        assert act(desk, waiting["state"], CompleteStep(step_id="draft")) == {}
+        assert act(desk, waiting, CompleteStep(step_id="draft")) == {}
 
     assert (Run.objects.filter(pk=run.id).values().get(), Node.objects.count()) == before
     assert_sound()
@@ -432,6 +427,17 @@ def test_a_key_that_reads_no_workflows_ends_a_run_that_an_alias_triggered(desk):
     assert look(replace(desk, agent=drives), parent["state"])["availableActions"]["required"]
 
 
+def ended_elsewhere(desk, **variables):
+    """The state of a branch that waits for a run which has ended while the parent stood on another branch."""
+    parent = start(desk, **variables)
+    other_branch = complete(desk, parent["state"], "draft")
+    child = triggered(desk, parent)
+    waiting = look(desk, parent["state"])["state"]
+    complete(desk, other_branch["state"], "check")
+    complete(desk, child["state"], "do", "end")
+    return waiting
+
+
 def noted(desk, waiting):
     run_cast.bookmark(desk.agent, run_cast.rehydrate(desk.agent, {"stateToken": waiting}).value)
 
@@ -445,17 +451,13 @@ def preferred(desk, waiting):
 
 
 @pytest.mark.parametrize("marks", [noted, preferred])
-def test_a_note_at_a_branch_that_waits_for_a_run_that_has_ended_moves_nothing(desk, marks):
+def test_a_branch_that_gets_a_note_waits_for_no_run_that_has_ended(desk, marks):
     publish_all(desk)
-    parent = start(desk, ticket="T-1")
-    other_branch = complete(desk, parent["state"], "draft")
-    child = triggered(desk, parent)
-    waiting = look(desk, parent["state"])["state"]
-    complete(desk, other_branch["state"], "check")
-    complete(desk, child["state"], "do", "end")
+    waiting = ended_elsewhere(desk, ticket="T-1")
 
     marks(desk, waiting)
 
+    assert snapshot_at_tip().waits_for == ()
     tip = run_of("team.parent").tip_node_id
     assert not Node.objects.filter(parent_id=tip).exclude(kind="checkpoint").exists()
     assert look(desk, waiting)["availableActions"]["required"][0]["step"] == "draft"
@@ -471,13 +473,7 @@ def test_a_run_that_a_branch_triggers_is_given_what_an_earlier_one_gave_back_the
     files = parent_files()
     files["activities/01-plan.toon"] = files["activities/01-plan.toon"].replace(b"ticket", b"outcome")
     publish_folder(desk, files, "team.parent")
-    parent = start(desk)
-    other_branch = complete(desk, parent["state"], "draft")
-    child = triggered(desk, parent)
-    waiting = look(desk, parent["state"])["state"]
-    complete(desk, other_branch["state"], "check")
-    complete(desk, child["state"], "do", "end")
-
+    waiting = ended_elsewhere(desk)
     before = set(Run.objects.values_list("id", flat=True))
 
     start(desk, "team.child", parent_state=waiting)

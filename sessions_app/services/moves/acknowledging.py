@@ -3,6 +3,7 @@
 A person may have answered in the meantime, preferences may have been changed, a triggered run may have begun or ended.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from sessions_app.selectors import branches
 from sessions_app.selectors.checkpoints import read_answered
 from sessions_app.selectors.standings import Standing, read_standing
 from sessions_app.services.moves.facts import drift_known, facts_at
-from sessions_app.services.moves.moving import Mover, Point, Use, point_of, refuse_stopped, unknown_node
+from sessions_app.services.moves.moving import Mover, Point, Use, done_once, point_of, refuse_stopped, unknown_node
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.store.writing import write
 from teams_app.engine.actors import Actor
@@ -31,6 +32,11 @@ def read_use(actor: Actor, use: Use) -> Standing:
     if standing is None:
         raise unknown_node()
     return standing
+
+
+def done_with(actor: Actor, use: Use, speech: Speech[ReplyFacts], attempt: Callable[[Standing], Reply | None]) -> Reply:
+    """What is recorded of this use of its node, or what the attempt comes to there."""
+    return done_once(lambda: read_use(actor, use), lambda standing: use.recorded(standing.recorded, speech), attempt)
 
 
 def after_answer(actor: Actor, at: Point) -> Point | None:

@@ -36,9 +36,9 @@ from sessions_app.services.moves.moving import (
     Mover,
     Opening,
     Point,
-    Tries,
     Use,
     default_due_ms,
+    done_once,
     mover_of,
     refuse_stopped,
     retired_token,
@@ -113,17 +113,18 @@ def start_run(
     check_title(beginning.title)
     mover = mover_of(actor, now=now, entropy=entropy)
     use = _request(mover, beginning)
-    published = find_published(actor=actor, workflow_id=beginning.workflow_id)
-    tries = Tries()
-    while True:
-        tries.begin()
-        recorded = use.recorded(_begun(actor, use), speech) if use else None
-        if recorded is not None:
-            return recorded
+
+    def attempt(_: Recorded | None) -> Reply | None:
+        published = find_published(actor=actor, workflow_id=beginning.workflow_id)
         moved = begin_run(mover, beginning, published, _parent(mover, beginning, published))
         reply = speech.reply(facts_after(moved, speech, goal=beginning.goal, warnings=_legacy_warning(published)))
-        if moved.append(use=use, reply=reply):
-            return reply
+        return reply if moved.append(use=use, reply=reply) else None
+
+    return done_once(
+        lambda: _begun(actor, use) if use else None,
+        lambda recorded: use.recorded(recorded, speech) if use else None,
+        attempt,
+    )
 
 
 def begin_run(mover: Mover, beginning: Beginning, published: Published, parent: Parent | None) -> Moved:

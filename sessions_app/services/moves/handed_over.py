@@ -4,7 +4,7 @@ A call is recorded under its holder and the place of the log that its token name
 again are answered what was recorded. Any other call finds the run where it stands, whatever its token says.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -33,8 +33,8 @@ from sessions_app.services.moves.moving import (
     Moved,
     Mover,
     Point,
-    Tries,
     Use,
+    done_once,
     mover_of,
     point_of,
     refuse_stopped,
@@ -99,10 +99,8 @@ def enter_activity(call: HandoverCall, command: EnterActivity) -> Handed:
     turn = _Turn(call, "enter", arguments)
     # An id for each node that the manifest may make.
     nodes = min(len(command.manifest or ()), handover.MAX_MANIFEST_ENTRIES) + 1
-    while True:
-        at = turn.read()
-        if isinstance(at, Handed):
-            return at
+
+    def attempt(at: Point) -> Handed | None:
         program, snapshot = at.program, at.snapshot
         if handover.stays(program=program, snapshot=snapshot, activity_id=command.activity_id):
             handover.refuse_waiting(snapshot, command)
@@ -115,9 +113,9 @@ def enter_activity(call: HandoverCall, command: EnterActivity) -> Handed:
         warned = (said.message for node in decision.nodes for said in node.warnings)
         said = [*decision.told, *warned, *drift]
         what = _entered(turn.mover, at, decision.snapshot, said, recorded=decision.recorded)
-        handed = turn.append(at, moved, what)
-        if handed is not None:
-            return handed
+        return turn.append(at, moved, what)
+
+    return turn.done(attempt)
 
 
 def _entered(
@@ -144,10 +142,8 @@ def _entry_json(entry: ManifestEntry) -> dict[str, Any]:
 def yield_checkpoint(call: HandoverCall, *, checkpoint_id: str) -> Handed:
     """A worker stops at a question. What was answered in this visit is told again and not asked."""
     turn = _Turn(call, "yield", {"checkpoint": checkpoint_id})
-    while True:
-        at = turn.read()
-        if isinstance(at, Handed):
-            return at
+
+    def attempt(at: Point) -> Handed | None:
         activity = at.program.activity(at.snapshot.position.activity)
         if activity is None:
             raise no_activity()
@@ -157,9 +153,9 @@ def yield_checkpoint(call: HandoverCall, *, checkpoint_id: str) -> Handed:
             option = questions.latest_answer(at.snapshot, checkpoint_id) or ""
             return turn.told(at, SettledBeforeFacts(checkpoint_id=checkpoint_id, option=option))
         moved = turn.mover.move(at, AskQuestion(checkpoint_id=checkpoint_id), nonce=turn.use.nonce)
-        handed = turn.append(at, moved, YieldedFacts(checkpoint_id=checkpoint_id))
-        if handed is not None:
-            return handed
+        return turn.append(at, moved, YieldedFacts(checkpoint_id=checkpoint_id))
+
+    return turn.done(attempt)
 
 
 def respond_checkpoint(
@@ -172,10 +168,8 @@ def respond_checkpoint(
     voice = Voice(who=call.actor.id, door=CLIENT_FORM if asked_by_client else call.actor.way)
     command = Answer(mode=mode, checkpoint_id=checkpoint_id, option_id=option_id, voice=voice)
     turn = _Turn(call, "respond", {"checkpoint": checkpoint_id, "mode": mode.value, "option": option_id})
-    while True:
-        at = turn.read()
-        if isinstance(at, Handed):
-            return at
+
+    def attempt(at: Point) -> Handed | None:
         answered = _answered_by_person(at.snapshot, checkpoint_id)
         if answered is not None:
             return turn.told(at, PersonAnsweredFacts(checkpoint_id=answered, snapshot=at.snapshot))
@@ -184,9 +178,9 @@ def respond_checkpoint(
         if decision.settled is None:
             raise ValueError("No question was answered.")
         what = ResolvedFacts(settled=decision.settled, snapshot=decision.snapshot, warnings=decision.told)
-        handed = turn.append(at, moved, what)
-        if handed is not None:
-            return handed
+        return turn.append(at, moved, what)
+
+    return turn.done(attempt)
 
 
 def resume_checkpoint(*, actor: Actor, token: str, dialect: Dialect) -> Held:
@@ -255,21 +249,24 @@ class _Turn:
         refusal = retired() if self.token.retired else None
         self.use = Use(node_id=self.token.node_id, nonce=nonce, keys=keys, refusal=refusal)
         self.mover = mover_of(call.actor, now=call.now, entropy=call.entropy)
-        self.tries = Tries()
 
-    def read(self) -> Point | Handed:
-        self.tries.begin()
-        holder = holder_of(self.call.actor, self.token, self.call.dialect, nonce=self.use.nonce)
+    def done(self, attempt: Callable[[Point], Handed | None]) -> Handed:
+        def begun(holder: Holder) -> Handed | None:
+            at = point_of(holder.standing, handle=holder.handle)
+            refuse_stopped(self.call.actor, holder.standing)
+            return attempt(at)
+
+        return done_once(self._read, self._recorded, begun)
+
+    def _read(self) -> Holder:
+        return holder_of(self.call.actor, self.token, self.call.dialect, nonce=self.use.nonce)
+
+    def _recorded(self, holder: Holder) -> Handed | None:
         reply = self.use.recorded(holder.standing.recorded, self.call.speech)
         if reply is None:
-            return self._found(holder)
+            return None
         held = held_of(holder)
         return Handed(reply=reply, held=held, found_in=held.snapshot.position.activity)
-
-    def _found(self, holder: Holder) -> Point:
-        at = point_of(holder.standing, handle=holder.handle)
-        refuse_stopped(self.call.actor, holder.standing)
-        return at
 
     def told(self, at: Point, what: Came) -> Handed:
         """Nothing is written."""

@@ -7,7 +7,7 @@ that ends, belong to the same transaction.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.conf import settings
@@ -29,7 +29,7 @@ from sessions_app.engine.tokens import (
     TokenUnknownNodeError,
 )
 from sessions_app.selectors.session_tokens import read_children
-from sessions_app.selectors.standings import Standing, read_tip
+from sessions_app.selectors.standings import Standing, read_standing, read_tip
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.moves.triggers import trigger_for
 from sessions_app.services.store.appends import Append, NewAttempt, NewSession, NewTip
@@ -43,6 +43,8 @@ from workflows_app.engine.program import Program
 from workflows_app.selectors.programs import load_program
 
 Entropy = Callable[[int], bytes]
+Read = TypeVar("Read")
+Done = TypeVar("Done")
 
 # A conflict is only seen after the other writer has committed, so each try is somebody's progress.
 MAX_TRIES = 128
@@ -62,6 +64,30 @@ class Tries:
                 suggestion="Wait a second and repeat the same call with the same tokens; it is answered once.",
             )
         self._left -= 1
+
+
+def done_once(
+    read: Callable[[], Read], recorded: Callable[[Read], Done | None], attempt: Callable[[Read], Done | None]
+) -> Done:
+    """What is recorded of a call, or what it comes to. An attempt is None when another writer was first.
+
+    The same call may have been done by its twin after this one had read: a refusal is told only when nothing is recorded then.
+    """
+    tries = Tries()
+    while True:
+        tries.begin()
+        found = read()
+        known = recorded(found)
+        if known is not None:
+            return known
+        try:
+            done = attempt(found)
+        except WorkrailError:
+            done = recorded(read())
+            if done is None:
+                raise
+        if done is not None:
+            return done
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +209,14 @@ class Mover:
             if back is not None:
                 at = replace(back.point_after(at), owed=(*at.owed, back.plan))
         return at
+
+    def settles(self, node_id: UUID) -> bool:
+        """Writes the ends of runs that a leaf still waits for, before the run comes to stand there. False when nothing was owed,
+        or another writer was first.
+        """
+        leaf = read_standing(team_id=self.actor.team_id, node_id=node_id, nonce=b"")
+        owed = self.caught_up(point_of(leaf)).owed if leaf else ()
+        return bool(owed) and write(actor=self.actor, plans=owed)
 
     def begin(
         self, *, program: Program, command: Start, place: Place, head: Head, opening: Opening, handle: Handle | None

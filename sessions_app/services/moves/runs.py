@@ -23,11 +23,12 @@ from sessions_app.engine.tokens import NONCE_BYTES, TokenKind, TokenScopeMismatc
 from sessions_app.selectors import branches
 from sessions_app.selectors.branches import Leaf
 from sessions_app.selectors.standings import Standing, read_tip
-from sessions_app.services.moves.acknowledging import after_answer, fork_warning, read_use, same_work, tell_answer
+from sessions_app.services.moves.acknowledging import after_answer, done_with, fork_warning, same_work, tell_answer
 from sessions_app.services.moves.facts import drift_known, drift_of, facts_after, facts_at
 from sessions_app.services.moves.moving import (
     Entropy,
     Landing,
+    Mover,
     Point,
     Tries,
     Use,
@@ -70,20 +71,12 @@ def advance_run(
     )
     use = _use_of(state_token, (TokenKind.ACK, ack_token))
     mover = mover_of(actor, now=now, entropy=entropy)
-    tries = Tries()
-    while True:
-        tries.begin()
-        standing = read_use(actor, use)
-        recorded = use.recorded(standing.recorded, speech)
-        if recorded is not None:
-            return recorded
+
+    def attempt(standing: Standing) -> Reply | None:
         read = point_of(standing)
         after = after_answer(actor, read)
         if after is not None and not after.snapshot.was_sent_back:
-            told = tell_answer(mover, use, after, submission=submission, speech=speech)
-            if told is not None:
-                return told
-            continue
+            return tell_answer(mover, use, after, submission=submission, speech=speech)
         at, branching = same_work(actor, after or read)
         try:
             moved = mover.move(at, command, nonce=use.nonce)
@@ -93,8 +86,9 @@ def advance_run(
         warnings = (*fork_warning(branching), *drift_known(mover, at.standing))
         facts = facts_after(moved, speech, goal=at.standing.goal, warnings=warnings, branching=branching)
         reply = speech.reply(facts)
-        if moved.append(use=use, reply=reply):
-            return reply
+        return reply if moved.append(use=use, reply=reply) else None
+
+    return done_with(actor, use, speech, attempt)
 
 
 def bookmark_run(
@@ -112,18 +106,15 @@ def bookmark_run(
     command = Bookmark(submission=submission)
     use = _use_of(state_token, (TokenKind.BOOKMARK, checkpoint_token))
     mover = mover_of(actor, now=now, entropy=entropy)
-    tries = Tries()
-    while True:
-        tries.begin()
-        standing = read_use(actor, use)
-        recorded = use.recorded(standing.recorded, speech)
-        if recorded is not None:
-            return recorded
+
+    def attempt(standing: Standing) -> Reply | None:
         at = point_of(standing)
         moved = mover.move_as_read(at, command, nonce=use.nonce)
         reply = speech.reply(facts_after(moved, speech, goal=at.standing.goal))
-        if moved.append(use=use, reply=reply, landing=landing_beside(actor, at)):
-            return reply
+        landing = landing_beside(mover, at)
+        return reply if landing and moved.append(use=use, reply=reply, landing=landing) else None
+
+    return done_with(actor, use, speech, attempt)
 
 
 def change_preferences(
@@ -200,13 +191,18 @@ def _use_of(state_token: str, attempt: tuple[TokenKind, str]) -> Use:
     )
 
 
-def landing_beside(actor: Actor, at: Point) -> Landing:
-    """A bookmark is no place to go on from; it makes its node's branch the one last worked on, where the run stands."""
-    leaf = branches.newest_leaf(actor=actor, node_id=at.standing.node_id)
+def landing_beside(mover: Mover, at: Point) -> Landing | None:
+    """A bookmark is no place to go on from; it makes its node's branch the one last worked on, where the run stands.
+
+    None when the end of a run that the branch waits for had to be written first: it is another branch then.
+    """
+    leaf = branches.newest_leaf(actor=mover.actor, node_id=at.standing.node_id)
     if leaf is None:
         raise unknown_node()
     if leaf.node_id == at.standing.tip_node_id:
         return Landing(tip=leaf.node_id)
+    if snapshot_from_bytes(leaf.snapshot).waits_for and mover.settles(leaf.node_id):
+        return None
     status = _status_at(leaf, at.standing)
     return Landing(
         tip=leaf.node_id,

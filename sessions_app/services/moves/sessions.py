@@ -20,7 +20,7 @@ from sessions_app.selectors import preferences as preference_selectors
 from sessions_app.selectors.log_reading import known_observations
 from sessions_app.selectors.standings import SessionStanding, read_session
 from sessions_app.services.moves.beginning import check_title
-from sessions_app.services.moves.moving import Entropy, Mover, Tries, Use, mover_of, retired_token
+from sessions_app.services.moves.moving import Entropy, Mover, Tries, Use, done_once, mover_of, retired_token
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.store.appends import NewSession
 from sessions_app.services.store.signing_keys import read_token
@@ -78,21 +78,20 @@ def bookmark_session(
         refusal=retired_token() if token.retired else None,
     )
     mover = mover_of(actor, now=now, entropy=entropy)
-    tries = Tries()
-    while True:
-        tries.begin()
-        standing = read_session(team_id=actor.team_id, session_id=use.node_id, nonce=use.nonce)
-        if standing is None:
-            raise _no_session()
-        recorded = use.recorded(standing.recorded, speech)
-        if recorded is not None:
-            return recorded
+
+    def attempt(standing: SessionStanding) -> Reply | None:
         made = _outputs(standing, use.nonce, submission, now)
         reply = speech.reply(NotedFacts(session_id=use.node_id, token=_token(mover, use.node_id)))
         note = mover.note(session_id=use.node_id, head=standing.head, drafts=[_draft(output) for output in made])
-        attempt = use.attempt(reply, to_node_id=use.node_id, keys=mover.keys)
-        if write(actor=actor, plans=[structs.replace(note, outputs=made, attempts=[attempt])]):
-            return reply
+        used = use.attempt(reply, to_node_id=use.node_id, keys=mover.keys)
+        written = write(actor=actor, plans=[structs.replace(note, outputs=made, attempts=[used])])
+        return reply if written else None
+
+    return done_once(
+        lambda: _session(actor, use.node_id, use.nonce),
+        lambda standing: use.recorded(standing.recorded, speech),
+        attempt,
+    )
 
 
 def observe(
@@ -110,9 +109,7 @@ def observe(
     tries = Tries()
     while True:
         tries.begin()
-        standing = read_session(team_id=actor.team_id, session_id=session_id)
-        if standing is None:
-            raise _no_session()
+        standing = _session(actor, session_id)
         drafts = observation_drafts(
             session_id=session_id,
             observations=observations,
@@ -181,5 +178,8 @@ def _token(mover: Mover, session_id: UUID) -> str:
     return tokens.mint(keyring=mover.keys.ring, kind=TokenKind.SESSION, node_id=session_id, nonce=nonce)
 
 
-def _no_session() -> NotFoundError:
-    return NotFoundError("There is no such session.", suggestion="Find the one that is meant, or begin another.")
+def _session(actor: Actor, session_id: UUID, nonce: bytes = b"") -> SessionStanding:
+    found = read_session(team_id=actor.team_id, session_id=session_id, nonce=nonce)
+    if found is None:
+        raise NotFoundError("There is no such session.", suggestion="Find the one that is meant, or begin another.")
+    return found

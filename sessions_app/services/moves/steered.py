@@ -18,9 +18,10 @@ from sessions_app.engine.state import Snapshot
 from sessions_app.engine.steering_refusals import REFUSALS
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors.session_tokens import read_children
-from sessions_app.services.moves.acknowledging import after_answer, fork_warning, read_use, same_work, standing_work
+from sessions_app.selectors.standings import Standing
+from sessions_app.services.moves.acknowledging import after_answer, done_with, fork_warning, same_work, standing_work
 from sessions_app.services.moves.facts import drift_known, facts_after, facts_at
-from sessions_app.services.moves.moving import Entropy, Mover, Point, Tries, Use, mover_of, point_of, retired_token
+from sessions_app.services.moves.moving import Entropy, Mover, Point, Use, mover_of, point_of, retired_token
 from sessions_app.services.moves.requests import approves
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.store.signing_keys import current_keys, read_token
@@ -63,21 +64,16 @@ def steer_run(
 
 
 def _steered(mover: Mover, use: Use, command: Steer, speech: Speech[ReplyFacts]) -> Reply:
-    tries = Tries()
-    while True:
-        tries.begin()
-        standing = read_use(mover.actor, use)
-        recorded = use.recorded(standing.recorded, speech)
-        if recorded is not None:
-            return recorded
+    def attempt(standing: Standing) -> Reply | None:
         read = point_of(standing)
         at, branching = same_work(mover.actor, after_answer(mover.actor, read) or read)
         moved = mover.move(at, command, nonce=use.nonce, nodes=steering.nodes_before(at.program, at.snapshot))
         warnings = (*fork_warning(branching), *drift_known(mover, at.standing))
         facts = facts_after(moved, speech, goal=at.standing.goal, warnings=warnings, branching=branching)
         reply = speech.reply(replace(facts, before=at.snapshot, action=command.action))
-        if moved.append(use=use, reply=reply):
-            return reply
+        return reply if moved.append(use=use, reply=reply) else None
+
+    return done_with(mover.actor, use, speech, attempt)
 
 
 def read_situation(

@@ -29,13 +29,15 @@ def prefer_branch(
     outputs.check_text(said, name="reason", max_characters=MAX_REASON_CHARACTERS)
     command = PreferBranch(voice=Voice(who=actor.id, door=actor.way, reason=said))
     mover = mover_of(actor, now=now, entropy=entropy)
-    tries = Tries()
+    tries, settled = Tries(), False
     while True:
         tries.begin()
         at = point_of(_end_of_branch(actor, run_id, node_id))
-        if at.standing.node_id == at.standing.tip_node_id:
+        if at.standing.node_id == at.standing.tip_node_id and not settled:
             raise PreconditionFailedError("The run stands on this branch.", suggestion="Go on with it.")
-        if mover.move_as_read(at, command).append(landing=landing_beside(actor, at)):
+        landing = landing_beside(mover, at)
+        settled = settled or landing is None
+        if landing and mover.move_as_read(at, command).append(landing=landing):
             return
 
 
