@@ -127,7 +127,9 @@ def test_an_advance_costs_the_same_at_event_5000_as_at_event_5(desk):
         old, read = rows_and_pages_read(lambda at=old: advanced(desk.agent, at))
         dear.append(read)
 
-    (rows_then, pages_then), (rows_now, pages_now) = min(cheap), min(dear)
+    # The least of each: a vacuum that runs beside one advance is counted with it.
+    rows_then, pages_then = map(min, zip(*cheap, strict=True))
+    rows_now, pages_now = map(min, zip(*dear, strict=True))
     # A row that is visited once more while an index is tidied, and an index that is one page higher, are no growth.
     assert 0 < rows_now <= rows_then + 2
     assert 0 < pages_now <= 1.2 * pages_then
