@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.utils import timezone
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import run_cast
@@ -18,7 +18,15 @@ from tests.step_documents import step
 from workflows_app.services.bundled import load_bundled
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.messages import RpcError
-from workrail_site.mcp.revisions import BATCHES, SEED, VERSION_KEY, WITH_HANDSHAKE
+from workrail_site.mcp.revisions import (
+    BATCHES,
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    SEED,
+    VERSION_KEY,
+    WITH_HANDSHAKE,
+    WITHOUT_SESSIONS,
+)
 from workrail_site.mcp.stdio.lines import converse
 from workrail_site.mcp.stdio.talks import DialectTalk
 
@@ -172,13 +180,48 @@ def test_several_messages_on_a_line_are_answered_where_the_revision_demands_it()
 
 
 def test_a_request_that_says_its_revision_needs_no_greeting():
-    answers, _status = told(line("server/discover", 1, _meta={VERSION_KEY: "2026-07-28"}), dialect="rail")
+    answers, _status = told(line("tools/list", 1, _meta={VERSION_KEY: "2026-07-28"}), dialect="rail")
+
+    assert json.loads(answers[0])["result"] == {"asked": "tools/list", "version": None}
+
+
+SAID = {VERSION_KEY: "2026-07-28", CAPABILITIES_KEY: {"elicitation": {}}, CLIENT_KEY: {"name": "t", "version": "1"}}
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"_meta": {VERSION_KEY: "2026-07-28"}},
+        {"_meta": {**SAID, VERSION_KEY: "2030-01-01"}},
+        {"_meta": {**SAID, VERSION_KEY: ["2026-07-28"]}},
+        {"_meta": {**SAID, "progressToken": 1}},
+        {"_meta": SAID, "more": 1},
+    ],
+)
+def test_discovery_that_is_not_exactly_in_order_is_for_the_sdk_to_judge(params):
+    answers, _status = told(line("server/discover", 1, **params), dialect="rail")
 
     assert json.loads(answers[0])["result"] == {"asked": "server/discover", "version": None}
 
 
+def test_the_contract_of_lookup_knows_no_discovery():
+    answers, _status = told(line("server/discover", 1, _meta=SAID), dialect="lookup")
+
+    assert json.loads(answers[0])["error"]["code"] == RpcCode.INVALID_REQUEST
+
+
 def test_the_revisions_are_those_of_the_sdk():
     assert set(HANDSHAKE_PROTOCOL_VERSIONS) == set(WITH_HANDSHAKE)
+    assert set(MODERN_PROTOCOL_VERSIONS) == set(WITHOUT_SESSIONS)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_discovery_by_lines_is_that_by_http_and_asks_for_nothing_to_be_loaded(wire, dialect):
+    by_http = wire.send("server/discover", {"_meta": SAID}, version="2026-07-28", path=f"/mcp/{dialect}").json()
+    ((by_lines,), _status) = told(line("server/discover", by_http["id"], _meta=SAID), dialect=dialect, load=None)
+
+    assert json.loads(by_lines) == by_http
 
 
 @pytest.mark.django_db(transaction=True)

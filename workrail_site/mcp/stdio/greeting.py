@@ -1,4 +1,4 @@
-"""The handshake by lines, before anything of Django or of the SDK is loaded."""
+"""What a client hears first by lines, with a handshake or without one, before anything of Django or of the SDK is loaded."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,16 @@ from typing import Any
 from workrail_site.dialects.introductions import INTRODUCTIONS, VERSION
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.messages import RpcError
-from workrail_site.mcp.revisions import LATEST_WITH_HANDSHAKE, SEED, WITH_HANDSHAKE
+from workrail_site.mcp.revisions import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    LATEST_WITH_HANDSHAKE,
+    SEED,
+    SERVER_KEY,
+    VERSION_KEY,
+    WITH_HANDSHAKE,
+    WITHOUT_SESSIONS,
+)
 
 LOOKUP = "lookup"
 _LOOKUP_INFO = {
@@ -28,14 +37,33 @@ def greet(dialect: str, params: Mapping[str, Any]) -> dict[str, Any]:
     requested = _requested(params)
     if dialect == LOOKUP:
         return _greet_lookup(requested)
-    introduction = INTRODUCTIONS[dialect]
     version = requested if requested in WITH_HANDSHAKE else LATEST_WITH_HANDSHAKE
+    return {"protocolVersion": version, "serverInfo": _server_info(dialect), **_told(dialect)}
+
+
+def discover(dialect: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The answer to `server/discover`; None for what is not exactly in order, which the SDK judges."""
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or len(params) > 1 or CAPABILITIES_KEY not in meta:
+        return None
+    if meta.get(VERSION_KEY) not in WITHOUT_SESSIONS or not meta.keys() <= {VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY}:
+        return None
     return {
-        "protocolVersion": version,
-        "capabilities": dict(CAPABILITIES),
-        "serverInfo": {"name": f"workrail-{dialect}", "title": introduction.title, "version": VERSION},
-        "instructions": introduction.instructions,
+        "resultType": "complete",
+        "supportedVersions": list(WITHOUT_SESSIONS),
+        "ttlMs": 0,
+        "cacheScope": "private",
+        "_meta": {SERVER_KEY: _server_info(dialect)},
+        **_told(dialect),
     }
+
+
+def _told(dialect: str) -> dict[str, Any]:
+    return {"capabilities": dict(CAPABILITIES), "instructions": INTRODUCTIONS[dialect].instructions}
+
+
+def _server_info(dialect: str) -> dict[str, str]:
+    return {"name": f"workrail-{dialect}", "title": INTRODUCTIONS[dialect].title, "version": VERSION}
 
 
 def _requested(params: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.messages import Request, RpcError
 from workrail_site.mcp.revisions import BATCHES, VERSION_KEY
-from workrail_site.mcp.stdio.greeting import LOOKUP, greet
+from workrail_site.mcp.stdio.greeting import LOOKUP, discover, greet
 from workrail_site.mcp.stdio.lines import FatalError, FinishedError
 
 
@@ -43,6 +43,8 @@ class DialectTalk:
                 return {}
             case "shutdown":
                 raise FinishedError
+            case "server/discover" if self._says_version(request) and (found := discover(self._dialect, request.named)):
+                return found
             case _:
                 return self._answer_by_dialect(request)
 
