@@ -235,13 +235,17 @@ def test_a_gate_verdict_gives_reasons():
     assert issues("gate_verdict", rationale="x" * 19)
 
 
+FAILED = {"status": "unavailable", "provenance": "attempted_use"}
+
+
 @pytest.mark.parametrize(
     ("changes", "accepted"),
     [
-        ({"provenance": ..., "failureCode": ..., "status": "available"}, True),
-        ({"provenance": "manual_claim", "failureCode": ...}, True),
-        ({"failureCode": ...}, False),
-        ({"provenance": "probe_step"}, False),
+        ({"provenance": ..., "status": "available"}, True),
+        ({"status": "unavailable"}, True),
+        ({**FAILED, "failureCode": "tool_missing"}, True),
+        (FAILED, False),
+        ({**FAILED, "failureCode": "tool_missing", "provenance": "probe_step"}, False),
         ({"capability": "flying"}, False),
         ({"detail": "x" * 513}, False),
     ],

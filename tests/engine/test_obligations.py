@@ -8,7 +8,7 @@ from sessions_app.engine.state import CapabilityStatus, Snapshot
 from sessions_app.engine.submissions import Submission
 from tests.engine_play import built, do, steps_program
 from tests.step_documents import loop, step
-from workflows_app.engine import walker
+from workflows_app.engine import contracts, walker
 from workflows_app.engine.contracts import BUILT_IN
 from workflows_app.engine.program import Capability, CapabilityNeed, ContractUse, Step
 
@@ -321,6 +321,31 @@ def test_a_contract_decides_alone():
     )
 
     assert details(examined(program, notes="", artifacts=[BUILT_IN[VERDICT].example])) == []
+
+
+# Examples are copied
+
+
+@pytest.mark.parametrize(
+    "contract_id", sorted(BUILT_IN.keys() - {"wr.contracts.assessment", "wr.contracts.loop_control"})
+)
+def test_an_example_that_is_copied_word_for_word_stops_no_run(contract_id):
+    example = BUILT_IN[contract_id].example
+
+    assert details(examined(steps_program(step("plain-step")), artifacts=[example])) == []
+    asking = steps_program(step("plan-it", outputContract={"contractRef": contract_id}))
+    assert details(examined(asking, artifacts=[example])) == []
+
+
+@pytest.mark.parametrize("contract_id", ["wr.contracts.capability_observation", "wr.contracts.gaps"])
+def test_what_can_stop_a_run_says_so_where_it_is_asked_for(contract_id):
+    assert "stops the run" in contracts.suggest(BUILT_IN[contract_id])
+
+
+def test_the_copied_example_of_a_probe_never_says_that_a_capability_is_there():
+    found = examined(probing(), artifacts=[BUILT_IN["wr.contracts.capability_observation"].example])
+
+    assert details(found) == ["required_capability_unknown"]
 
 
 # What any step may say beside

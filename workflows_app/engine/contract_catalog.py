@@ -1,6 +1,7 @@
 """The contracts that every workflow may ask for. Each is a JSON Schema, and an example that satisfies it.
 
-Examples are short: they are what an agent is shown when it handed in something else, and that text has 1024 bytes.
+Examples are short: they are what an agent is shown when it handed in something else, and that text has 1024 bytes. Agents copy
+them, so none says more than is known, and what stops a run says so.
 """
 
 from collections.abc import Mapping
@@ -338,9 +339,9 @@ _CAPABILITY_OBSERVATION = _contract(
     },
     example={
         "capability": "web_browsing",
-        "status": "unavailable",
-        "provenance": "attempted_use",
-        "failureCode": "tool_missing",
+        "status": "unknown",
+        "provenance": "manual_claim",
+        "detail": "Status is what you found. Where the workflow needs it, all but available stops the run.",
     },
 )
 
@@ -397,8 +398,8 @@ _GAPS = _contract(
         "gaps": [
             {
                 "detail": "needs_user_choice",
-                "severity": "critical",
-                "summary": "Which of the two invoice layouts is wanted?",
+                "severity": "info",
+                "summary": "What is missing. What only the user can give stops the run if you call it critical.",
                 "contextKey": "invoice_layout",
             },
         ],
