@@ -652,6 +652,7 @@ class TeamPreferences(models.Model):
     risk_policy = models.CharField(max_length=16)
     waived_by = models.CharField(max_length=128, blank=True, default="", db_default="")
     updated_at = models.DateTimeField()
+    updated_by = models.CharField(max_length=128, blank=True, default="", db_default="")
 
     class Meta:
         constraints: ClassVar = [

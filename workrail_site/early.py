@@ -5,6 +5,7 @@ import msgspec
 from teams_app.engine.errors import WorkrailError
 from workrail_site.bodies import Message, Scope
 from workrail_site.errors import ERRORS, PROBLEM_JSON, problem_of, retry_after_seconds
+from workrail_site.refusal_page import draw_early_refusal
 from workrail_site.request_ids import request_id_from
 
 _ALIVE = b'{"status": "ok"}'
@@ -35,6 +36,9 @@ def refusal(scope: Scope, error: WorkrailError) -> tuple[Message, Message]:
     more = (*more, (b"x-request-id", request_id.encode()))
     if scope["path"].startswith("/api/"):
         return _answer(problem.status, PROBLEM_JSON.encode(), msgspec.json.encode(problem), *more)
+    if any(name == b"accept" and b"text/html" in value for name, value in scope["headers"]):
+        page = draw_early_refusal(error=error, request_id=request_id)
+        return _answer(problem.status, b"text/html; charset=utf-8", page.encode(), *more)
     words = f"{ERRORS[error.code].title}\n\n{error.message} {error.suggestion or ''}\n"
     return _answer(problem.status, b"text/plain; charset=utf-8", words.encode(), *more)
 

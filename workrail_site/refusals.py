@@ -1,27 +1,34 @@
 """Refusals over HTTP: problem+json for programs, a plain page for people."""
 
+from typing import Any
+
 import msgspec
 import psycopg
 import structlog
 from django.db import DatabaseError, DataError, InterfaceError, OperationalError
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
+from django.utils.module_loading import import_string
 
 from teams_app.admin.pages import find_actor, own_teams_of
-from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError, WorkrailError
+from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError, RateLimitedError, WorkrailError
 from workrail_site.errors import (
     ERRORS,
     PROBLEM_JSON,
     CsrfFailedError,
     InternalError,
+    MethodNotAllowedError,
     ServiceUnavailableError,
     problem_of,
     retry_after_seconds,
 )
+from workrail_site.refusal_page import STUDIO, draw_refusal
 
 log = structlog.get_logger(__name__)
 
 _UNAUTHORIZED = 401
+_OF_OURS = 500
+# Found when it is needed: its pages refuse, too.
+_SITE = "workrail_site.studio.studio"
 _PROGRAMS_LIVE_AT = (
     *("/api/", "/mcp", "/healthz", "/readyz", "/metrics"),
     *("/.well-known/", "/oauth/mcp", "/oauth/token", "/oauth/revoke", "/oauth/register"),
@@ -99,20 +106,21 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # no
     if team:
         error = NotFoundError(
             f"Nothing of the team {team} is at this address.",
-            suggestion="It may be of another team, which you choose at the top of each page, or it is gone.",
+            suggestion="It may be of another team: change the team at the top. Or it is gone.",
         )
         return refuse(request=request, error=error)
     return refuse(
         request=request,
         error=NotFoundError(
-            "There is nothing at this address.", suggestion="See /api/v1/schema, or begin at /studio/."
+            "There is nothing at this address.",
+            suggestion="Check how it is written, or begin at Home. What programs may ask is at /api/v1/schema.",
         ),
     )
 
 
 def _team_of_reader(request: HttpRequest) -> str:
     """Of whoever is signed in to the Studio; nobody else is told of any team."""
-    if not request.path.startswith("/studio/") or not hasattr(request, "user"):
+    if not request.path.startswith(STUDIO) or not hasattr(request, "user"):
         return ""
     actor = find_actor(request)
     return next((team.name for team in own_teams_of(request) if actor and team.id == actor.team_id), "")
@@ -125,18 +133,43 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001  Django's signature
     return refuse(
         request=request,
-        error=CsrfFailedError("The form could not be proved to be ours.", suggestion="Load the page again and repeat."),
+        error=CsrfFailedError(
+            "The form could not be proved to be ours: it was open too long, or you have signed in again since. Nothing was changed.",
+            suggestion="Load the page again and repeat.",
+        ),
     )
+
+
+def said_of_method(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    """What Django refuses without a word is a refusal like any other."""
+    if not isinstance(response, HttpResponseNotAllowed):
+        return response
+    error = MethodNotAllowedError(
+        "This address takes only what a form sends.",
+        suggestion="Go back to where you came from.",
+    )
+    refusal = refuse(request=request, error=error)
+    refusal["Allow"] = response["Allow"]
+    return refusal
 
 
 def refuse(*, request: HttpRequest, error: WorkrailError) -> HttpResponse:
     """problem+json where programs live, a page elsewhere."""
     if request.path.startswith(_PROGRAMS_LIVE_AT):
         return problem_response(request=request, error=error)
-    row = ERRORS[error.code]
-    shown = {"title": row.title, "error": error, "request_id": current_request_id()}
-    response = render(request, "refusal.html", shown, status=row.status)
+    page = draw_refusal(request=request, error=error, request_id=current_request_id(), shell=_shell_for(request, error))
+    response = HttpResponse(page, status=ERRORS[error.code].status)
     seconds = retry_after_seconds(error)
     if seconds is not None:
         response["Retry-After"] = str(seconds)
     return response
+
+
+def _shell_for(request: HttpRequest, error: WorkrailError) -> dict[str, Any] | None:
+    """For who is signed in, and not where it would ask more of the database for whoever asks too often, or of one that is away."""
+    if ERRORS[error.code].status >= _OF_OURS or isinstance(error, RateLimitedError):
+        return None
+    if not request.path.startswith(STUDIO) or not hasattr(request, "user") or find_actor(request) is None:
+        return None
+    shell: dict[str, Any] = import_string(_SITE).each_context(request)
+    return shell

@@ -11,7 +11,7 @@ from teams_app.engine.errors import WorkrailError
 from teams_app.services.row_scope import NOBODY, RowScope, row_scope, within_scope
 from workrail_site import metrics
 from workrail_site.errors import too_large, too_slow
-from workrail_site.refusals import database_refusal, refuse
+from workrail_site.refusals import database_refusal, refuse, said_of_method
 from workrail_site.request_ids import request_id_from
 from workrail_site.request_line import tell_request
 from workrail_site.rest import HIDDEN_IN
@@ -67,7 +67,7 @@ class Refusals:
         self._get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        return self._get_response(request)
+        return said_of_method(request, self._get_response(request))
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponseBase | None:
         error = exception if isinstance(exception, WorkrailError) else database_refusal(exception)

@@ -197,6 +197,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "workrail_site.themes.shown_theme",
             ],
             "builtins": ["teams_app.admin.parts"],
         },

@@ -12,7 +12,6 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Ht
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
@@ -23,12 +22,13 @@ from sessions_app.admin.bundles import BundleJobAdmin
 from sessions_app.admin.checkpoints import CheckpointAdmin
 from sessions_app.admin.models import WorkSessionAdmin
 from sessions_app.admin.retention import RetentionAdmin
+from sessions_app.admin.team_modes import ModedTeamAdmin
 from sessions_app.admin.workflow_runs import RunningWorkflowAdmin
 from sessions_app.models import BundleJob, CheckpointRequest, Retention, Run, WorkSession
 from sessions_app.selectors import checkpoints
 from teams_app.admin import accounts
 from teams_app.admin.connecting import connecting
-from teams_app.admin.models import EndpointAdmin, InvitationAdmin, NoticeDeliveryAdmin, TeamAdmin
+from teams_app.admin.models import EndpointAdmin, InvitationAdmin, NoticeDeliveryAdmin
 from teams_app.admin.pages import actor_of, choose_team, find_actor, own_teams_of
 from teams_app.admin.parts import Crumb
 from teams_app.admin.team_pages import MembershipAdmin
@@ -55,12 +55,10 @@ from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_
 from workrail_site.studio_health import health_page
 from workrail_site.studio_nav import navigation
 from workrail_site.studio_watch import no_stream, watch_run, watch_team
+from workrail_site.themes import switch_theme
 
-_THEMES = frozenset({"light", "dark"})
-_THEME_COOKIE = "workrail_theme"
 # What a team that has run nothing is told to begin with.
 _FIRST_WORKFLOW = "wr.research"
-_ONE_YEAR_S = 365 * 24 * 60 * 60
 
 
 class StudioSite(AdminSite):
@@ -82,7 +80,7 @@ class StudioSite(AdminSite):
         """`open_questions` where the page has counted them already."""
         context = super().each_context(request)
         name = settings.OIDC_NAME if settings.OIDC_ISSUER else ""
-        context |= {"theme": theme_of(request), "request": request, "sign_on_name": name}
+        context |= {"request": request, "sign_on_name": name}
         if context["has_permission"]:
             context |= _teams_of(request, open_questions)
         return context
@@ -212,26 +210,6 @@ def switch_team(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:index"))
 
 
-def theme_of(request: HttpRequest) -> str:
-    chosen = request.COOKIES.get(_THEME_COOKIE, "")
-    return chosen if chosen in _THEMES else ""
-
-
-def switch_theme(request: HttpRequest) -> HttpResponse:
-    """Without a theme the page follows the system."""
-    wanted = request.POST.get("theme", "")
-    back = request.POST.get("next", "")
-    is_ours = url_has_allowed_host_and_scheme(back, allowed_hosts=None)
-    response = HttpResponseRedirect(back if is_ours else reverse("admin:index"))
-    if wanted in _THEMES:
-        response.set_cookie(
-            _THEME_COOKIE, wanted, max_age=_ONE_YEAR_S, samesite="Lax", secure=settings.SESSION_COOKIE_SECURE
-        )
-    else:
-        response.delete_cookie(_THEME_COOKIE)
-    return response
-
-
 def _teams_of(request: HttpRequest, counted: int | None) -> dict[str, Any]:
     actor = actor_of(request)
     teams = own_teams_of(request)
@@ -248,7 +226,7 @@ def _teams_of(request: HttpRequest, counted: int | None) -> dict[str, Any]:
 
 
 studio = StudioSite(name="studio")
-studio.register(Team, TeamAdmin)
+studio.register(Team, ModedTeamAdmin)
 studio.register(Membership, MembershipAdmin)
 studio.register(Invitation, InvitationAdmin)
 studio.register(AgentKey, CalledKeyAdmin)

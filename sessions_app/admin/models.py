@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
-from sessions_app.admin import modes, pages, run_lists, session_lists, showing, states
+from sessions_app.admin import modes, pages, run_lists, session_lists, showing, states, team_modes
 from sessions_app.admin.bundles import EXPORT_SESSION, EXPORT_SESSIONS
 from sessions_app.admin.naming_acts import RENAME_SESSION
 from sessions_app.admin.places import ShownPlaces
@@ -160,7 +160,7 @@ class WorkSessionAdmin(ActivityAdmin):
 
     def _team(self, request: HttpRequest, *, refusal: str = "") -> HttpResponse:
         actor = actor_of(request)
-        now = pages.found(lambda: preferences_read.read_team_preferences(actor=actor))
+        mode = pages.found(lambda: preferences_read.read_team_mode(actor=actor))
         return pages.page(
             self,
             request,
@@ -168,12 +168,12 @@ class WorkSessionAdmin(ActivityAdmin):
             title="How new sessions begin",
             status=400 if refusal else 200,
             refusal=refusal,
-            now=states.mode(now.autonomy, now.risk_policy),
+            **team_modes.mode_of_team(actor, mode),
             mode=modes.mode_form(
                 url=self.act_url(TEAM_MODE),
                 title="Change it",
                 says="It holds for the sessions that are begun from now on. Those that are there keep what they have.",
-                preferences=now,
+                preferences=mode.preferences,
                 is_open=True,
             )
             if actor.may(Permission.MANAGE_TEAM)

@@ -1,7 +1,7 @@
 """The Studio's pages of runs: the list, the page of one with its graph, and what a person does with it."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 from uuid import UUID
@@ -44,7 +44,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import PageRequest
-from workflows_app.engine.program import ConfirmationKind, Program, Step, walk_items
+from workflows_app.engine.program import questions_for_people
 from workflows_app.selectors.programs import load_program
 from workflows_app.selectors.workflows import find_revision_of_program
 
@@ -327,14 +327,13 @@ class RunAdmin(ActivityAdmin):
         if graph.run.status in COMPLETE or not actor.may(Permission.STEER_RUNS):
             return None
         tip = next(node for node in graph.nodes if node.id == graph.run.tip_node_id)
-        approvals = sum(1 for _ in _approvals(load_program(graph.run.workflow_hash)))
         return modes.mode_form(
             url=self.act_url(MODE, graph.run.id),
             title="Change the mode",
             says="It holds from the pending step on. Whoever works on the run goes on with the tokens they have.",
             preferences=modes.preferences_of(*tip.mode),
             is_open=is_open,
-            waives=approvals,
+            waives=questions_for_people(load_program(graph.run.workflow_hash)),
         )
 
 
@@ -349,12 +348,3 @@ def _workflow_of(actor: Actor, graph: Graph) -> Tab | None:
         return None
     url = f"{reverse('admin:workflows_app_workflow_change', args=(found.workflow_row,))}?revision={found.number}"
     return Tab(label=f"{graph.run.workflow_title} r{found.number}", url=url)
-
-
-def _approvals(program: Program) -> Iterator[object]:
-    """The steps that wait for a person's approval."""
-    for activity in program.activities:
-        for item in walk_items(activity.body):
-            asks = item.confirmation if isinstance(item, Step) else None
-            if asks is not None and asks.confirms is ConfirmationKind.HUMAN_APPROVAL:
-                yield item

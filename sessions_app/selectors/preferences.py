@@ -1,5 +1,8 @@
 """Preferences that a session begins with: the team's, else the server's."""
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from sessions_app.engine.state import Preferences
 from sessions_app.models import TeamPreferences, WorkSession
 from teams_app.engine.actors import Actor, Permission
@@ -7,6 +10,15 @@ from workflows_app.engine.program import Autonomy, RiskPolicy
 from workflows_app.selectors.asked import asked, prepared_cursor
 
 _READ_BASELINE = "SELECT autonomy, risk_policy, waived_by FROM sessions_app_teampreferences WHERE team_id = $1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeamMode:
+    """`set_by` is an actor's id, empty where nobody has set it, or it was set before that was kept."""
+
+    preferences: Preferences
+    set_by: str = ""
+    set_at: datetime | None = None
 
 
 def preferences_of(row: TeamPreferences | WorkSession) -> Preferences:
@@ -28,3 +40,12 @@ def read_team_preferences(*, actor: Actor) -> Preferences:
     """The same for whoever wants to know."""
     actor.require(Permission.READ_RUNS)
     return baseline_of(actor=actor)
+
+
+def read_team_mode(*, actor: Actor) -> TeamMode:
+    """The same with who set it, and when."""
+    actor.require(Permission.READ_RUNS)
+    row = TeamPreferences.objects.filter(pk=actor.team_id).first()
+    if row is None:
+        return TeamMode(preferences=Preferences())
+    return TeamMode(preferences=preferences_of(row), set_by=row.updated_by, set_at=row.updated_at)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 from uuid import UUID
 
 import structlog
@@ -276,6 +276,10 @@ class StudioAdmin(_AnyModelAdmin):
         above = [_settings_crumb()] if self.is_setting else []
         shown = {"title": str(row), "acts": acts, "crumbs": [*above, self.list_crumb()]}
         return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
+
+    def _get_obj_does_not_exist_redirect(self, *_given: Any) -> NoReturn:
+        """Django would lead to Home, and say there what is missing."""
+        raise Http404
 
     def admit(self, request: HttpRequest) -> None:
         """For pages of one's own in the place of Django's: who may not look is refused, and nothing is changed there."""

@@ -178,7 +178,7 @@ def test_the_list_of_sessions_leads_to_what_new_ones_begin_with(doors):
     post(doors.owner, begun(doors), "team", {"preset": "full_auto_stop"})
 
     assert f'href="{TEAM}"' in shown(doors.viewer, f"{ROOT}/worksession/")
-    assert "begin <strong>full auto that may stop, balanced</strong>" in shown(doors.viewer, TEAM)
+    assert "begin <b>full auto that may stop, balanced</b>" in shown(doors.viewer, TEAM)
 
 
 @pytest.mark.parametrize(
@@ -348,3 +348,35 @@ def test_pages_hold_nothing_inline_and_work_without_scripts(doors, place):
     page = shown(doors.owner, page_of(begun(doors), place))
 
     assert re.findall(r"\sstyle=|\son[a-z]+=|<script(?![^>]*src=)", page) == []
+
+
+SETTINGS = "/studio/teams_app/team/"
+
+
+@pytest.mark.parametrize("place", [SETTINGS, TEAM])
+def test_the_mode_of_the_team_says_who_set_it_when_and_what_it_waives(doors, place):
+    from tests.checkpoint_cast import asking, publish_folder
+
+    value = begun(doors)
+    approved = {"requireConfirmation": {"kind": "human_approval"}}
+    published(doors.desk, *plain_steps(2, **approved), workflow_id="team.careful")
+    publish_folder(doors.desk, asking(authority="human"))
+    at_first = shown(doors.viewer, place)
+    post(doors.owner, value, "team")
+    by_owner = shown(doors.viewer, place)
+    post(doors.owner, value, "team", {"preset": "guided"})
+    again = shown(doors.viewer, place)
+
+    assert "begin <b>guided, conservative</b>. Nobody has changed it." in at_first
+    assert "It waives no approval. Published workflows ask people for 3 approvals in 2 workflows." in at_first
+    assert "begin <b>full auto that never stops, conservative</b>. Set by alice, <time" in by_owner
+    assert "It waives 3 approvals in 2 workflows: they are passed over, with critical gaps that name alice." in by_owner
+    assert "begin <b>guided, conservative</b>. Set by alice, <time" in again
+
+
+def test_a_mode_that_was_set_by_somebody_who_has_left_says_so(doors):
+    value = begun(doors)
+    post(doors.owner, value, "team")
+    TeamPreferences.objects.update(updated_by="per_agq65bzsab2a3e555rhmho55gy")
+
+    assert "Set by somebody who has left" in shown(doors.viewer, SETTINGS)

@@ -654,3 +654,11 @@ def walk_items(items: tuple[Item, ...]) -> Iterator[Item]:
         yield item
         if isinstance(item, Loop):
             yield from walk_items(item.body)
+
+
+def questions_for_people(program: Program) -> int:
+    """How many steps and questions only a person settles: what a mode that never stops passes over."""
+    items = (item for activity in program.activities for item in walk_items(activity.body))
+    asks = (item.confirmation for item in items if isinstance(item, Step | Loop))
+    approvals = sum(1 for ask in asks if ask is not None and ask.confirms is ConfirmationKind.HUMAN_APPROVAL)
+    return approvals + sum(asked.human for activity in program.activities for asked in activity.checkpoints)

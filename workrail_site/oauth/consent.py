@@ -38,7 +38,6 @@ from workrail_site.oauth import addresses, redirects
 from workrail_site.oauth.documents import base_of_request
 from workrail_site.refusals import refuse
 from workrail_site.sign_in import within_limits
-from workrail_site.studio import theme_of
 
 _SCHEMES = ["https", "http", *redirects.EDITORS]
 # What a client asks is read many times over on its way, by patterns; what is asked in earnest has a few hundred bytes.
@@ -182,7 +181,6 @@ def _page(request: HttpRequest, asked: _Asked, form: ConsentForm, actor: Actor |
         "person": actor.name if actor else "",
         "team_of_one": teams[0].name if len(teams) == 1 else "",
         "form": form,
-        "theme": theme_of(request),
     }
     response = render(request, "oauth/consent.html", shown, status=400 if form.errors else 200)
     # Browsers hold a policy of forms to where the answer leads, too: for this page, to this client's own address.

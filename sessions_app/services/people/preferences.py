@@ -30,7 +30,9 @@ def set_team_preferences(*, actor: Actor, change: PreferenceChange, now: datetim
     # Of two changes at once the later sees the earlier: the row is locked until that has committed.
     row = TeamPreferences.objects.select_for_update(no_key=True).get(pk=actor.team_id)
     preferences = set_by(actor, change).applied_to(preferences_of(row))
-    TeamPreferences.objects.filter(pk=actor.team_id).update(**_columns(preferences), updated_at=now)
+    TeamPreferences.objects.filter(pk=actor.team_id).update(
+        **_columns(preferences), updated_at=now, updated_by=actor.id
+    )
     record_audit(
         actor=actor,
         action="preferences.changed",
