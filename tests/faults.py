@@ -7,10 +7,11 @@ right when lines move.
 import ast
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import _lru_cache_wrapper, cache
+from itertools import islice
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -31,6 +32,7 @@ _OPPOSITES = {
     ast.NotIn: ast.In,
 }
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Instead = Callable[[ast.AST, str, str], Iterator[ast.AST]]
 # A constant of a module is told as a function of this one, by its name.
 CONSTANT = "<module>."
 # A longer one, such as a table, is broken in its parts.
@@ -84,6 +86,35 @@ def faults_in(path: str) -> tuple[Fault, ...]:
     return tuple(_read(path))
 
 
+def fault_named(path: str, function: str, was: str, broken: str, nth: int = 0) -> Fault | None:
+    """One of those, or one that somebody thought of: `broken` is put where `was` is written. None where it is not there."""
+    name = (path, function, was, broken, nth)
+    return next((fault for fault in faults_in(path) if fault.name == name), None) or _thought_of(name)
+
+
+def _thought_of(name: tuple[str, str, str, str, int]) -> Fault | None:
+    path, function, was, broken, nth = name
+
+    def instead(node: ast.AST, _field: str, _answers: str) -> Iterator[ast.AST]:
+        if ast.unparse(node) == was:
+            (there,) = ast.parse(broken).body
+            if isinstance(node, ast.stmt):
+                yield there
+            elif isinstance(there, ast.Expr):
+                yield there.value
+
+    tree = _fresh_tree(path)
+    found = (*_places(tree, (), _Context(function=(), instead=instead)), *_constants(tree, instead))
+    place = next(islice((each for each in found if ".".join(each.chain) == function), nth, None), None)
+    if place is None:
+        return None
+    for inner in ast.walk(place.broken):
+        ast.copy_location(inner, place.was)
+    fault = Fault(path=path, function=function, was=was, broken=broken, nth=nth, line=place.was.lineno)
+    _read(path)[fault] = place
+    return fault
+
+
 @cache
 def _tree(path: str, _stamp: int) -> ast.Module:
     return ast.parse((ROOT / path).read_text(encoding="utf-8"))
@@ -98,7 +129,7 @@ def _read_at(path: str, _stamp: int) -> dict[Fault, _Place]:
     found: dict[Fault, _Place] = {}
     seen: dict[tuple[str, str, str], int] = {}
     tree = _tree(path, _stamp)
-    for place in (*_places(tree, (), _Context(function=())), *_constants(tree)):
+    for place in (*_places(tree, (), _Context(function=(), instead=_instead)), *_constants(tree, _instead)):
         function = ".".join(place.chain)
         was = ast.unparse(place.was)
         if function.startswith(CONSTANT) and len(was) > _LONGEST_CONSTANT:
@@ -117,11 +148,12 @@ def _read(path: str) -> dict[Fault, _Place]:
 @dataclass(frozen=True, kw_only=True)
 class _Context:
     function: tuple[str, ...]
+    instead: _Instead
     is_in_function: bool = False
     answers: str = ""
 
 
-def _constants(tree: ast.Module) -> Iterator[_Place]:
+def _constants(tree: ast.Module, instead: _Instead) -> Iterator[_Place]:
     """What stands in the value of a constant of the module."""
     for node in tree.body:
         match node:
@@ -129,16 +161,16 @@ def _constants(tree: ast.Module) -> Iterator[_Place]:
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
-                yield from _within(node, "value", value, ("<module>", name))
+                yield from _within(node, "value", value, ("<module>", name), instead)
 
 
-def _within(holder: object, key: object, node: ast.AST, chain: tuple[str, ...]) -> Iterator[_Place]:
-    for broken in _instead(node, "", ""):
+def _within(holder: object, key: object, node: ast.AST, chain: tuple[str, ...], instead: _Instead) -> Iterator[_Place]:
+    for broken in instead(node, "", ""):
         yield _Place(holder=holder, key=key, was=node, broken=broken, chain=chain)
     for field, value in ast.iter_fields(node):
         for within, place, child in _children(node, field, value):
             if isinstance(child, ast.expr | ast.keyword):
-                yield from _within(within, place, child, chain)
+                yield from _within(within, place, child, chain, instead)
 
 
 def _places(node: ast.AST, names: tuple[str, ...], context: _Context) -> Iterator[_Place]:
@@ -149,14 +181,16 @@ def _places(node: ast.AST, names: tuple[str, ...], context: _Context) -> Iterato
             continue
         for holder, key, child in _children(node, field, value):
             if context.is_in_function and not (isinstance(node, ast.Expr) and isinstance(child, ast.Constant)):
-                for broken in _instead(child, field, context.answers):
+                for broken in context.instead(child, field, context.answers):
                     yield _Place(holder=holder, key=key, was=child, broken=broken, chain=context.function)
             if isinstance(child, _Function | ast.ClassDef):
                 inner = (*names, child.name)
                 is_function = isinstance(child, _Function)
                 deeper = (*inner, "<locals>") if is_function else inner
                 answers = ast.unparse(child.returns) if is_function and child.returns is not None else ""
-                within = _Context(function=inner, is_in_function=True, answers=answers) if is_function else context
+                within = (
+                    replace(context, function=inner, is_in_function=True, answers=answers) if is_function else context
+                )
                 yield from _places(child, deeper, within)
             else:
                 yield from _places(child, names, context)
@@ -363,3 +397,15 @@ def _all_codes(code: CodeType) -> Iterator[CodeType]:
         if isinstance(each, CodeType):
             yield each
             yield from _all_codes(each)
+
+
+def forget_what_is_kept() -> None:
+    """What functions have kept of their answers was made with the fault, or without it."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith(PRODUCT):
+            for value in list(vars(module).values()):
+                if isinstance(value, _lru_cache_wrapper):
+                    value.cache_clear()
+    programs = sys.modules.get("workflows_app.selectors.programs")
+    if programs is not None:
+        programs._programs.clear()

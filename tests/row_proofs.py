@@ -2,13 +2,18 @@
 
     .venv/bin/python -m tests.row_proofs check [rail-050 …]    makes the faults again, and sees the tests fail
     .venv/bin/python -m tests.row_proofs find [rail-050 …]     looks for a fault for each row that has none that stands
+    .venv/bin/python -m tests.row_proofs find rail-050=sessions_app/engine/reasons.py:stops_run:waives_people
+                                                               looks in this function alone, where this is written
 
-A fault is made in the functions that are loaded, so a test of the engine takes milliseconds. What is looked for first are faults
-in lines that few other tests of the checklists run: they are most likely what the promise hangs on. Somebody reads what was found.
+A fault is made in the functions that are loaded, so a test of the engine takes milliseconds; a site that is a process of its own
+makes it too. What is looked for first are faults in lines that few other tests of the checklists run: they are most likely what the
+promise hangs on. Somebody reads what was found. A better fault may be written into the file by hand: `was` and `broken` are any
+expression or statement, as `ast.unparse` writes them.
 """
 
 import functools
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -17,6 +22,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import CO_OPTIMIZED
 from pathlib import Path
@@ -32,6 +38,8 @@ from tests.faults import ROOT, Fault
 CHECKLISTS = ("rail", "session", "orchestrator", "navigation", "lookup")
 PROOFS = ROOT / "tests/contract/row_proofs.json"
 _JOB = "WORKRAIL_ROWS_JOB"
+# The file that tells a site which is a process of its own which fault to make.
+_SITE_FAULT = "WORKRAIL_SITE_FAULT"
 # The servers and the place of the run of pytest that asks; the one that makes faults has its own.
 _OF_THIS_RUN = {"DATABASE_URL", "REDIS_URL", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST", "PYTEST_ADDOPTS"}
 _MOST_TRIES = 40
@@ -65,8 +73,7 @@ def fault_of(proof: dict[str, Any]) -> Fault | None:
     """None where what was broken is written otherwise now, or elsewhere."""
     if not (ROOT / proof["path"]).is_file():
         return None
-    wanted = (proof["path"], proof["function"], proof["was"], proof["broken"], proof.get("nth", 0))
-    return next((fault for fault in faults.faults_in(proof["path"]) if fault.name == wanted), None)
+    return faults.fault_named(proof["path"], proof["function"], proof["was"], proof["broken"], proof.get("nth", 0))
 
 
 def unproven(names: Sequence[str]) -> list[str]:
@@ -93,6 +100,15 @@ def find(names: Sequence[str]) -> dict[str, dict[str, Any]]:
     }
 
 
+def find_within(places: dict[str, list[str]]) -> dict[str, dict[str, Any]]:
+    """The rows with a fault in one of the places that are told for each: a file, a function, and what is written there."""
+    asked: dict[str, dict[str, list[str]]] = {}
+    for name, told in places.items():
+        for test in rows()[name]["tests"]:
+            asked.setdefault(test, {})[name] = told
+    return _run({"act": "find within", "wanted": asked})
+
+
 def _run(job: dict[str, Any]) -> dict[str, Any]:
     if not job["wanted"]:
         return {}
@@ -102,12 +118,15 @@ def _run(job: dict[str, Any]) -> dict[str, Any]:
     asked = folder / f"rows-{os.getpid()}.json"
     asked.write_text(json.dumps({**job, "told": str(told)}), encoding="utf-8")
     told.write_text("", encoding="utf-8")
+    fault = folder / f"rows-{os.getpid()}.fault"
+    fault.write_text("", encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-ptests.row_proofs", "-pno:randomly", "-n0", "-q", "-mslow or not slow"]
     try:
         subprocess.run(
             [*command, *job["wanted"]],
             cwd=ROOT,
-            env={name: text for name, text in os.environ.items() if name not in _OF_THIS_RUN} | {_JOB: str(asked)},
+            env={name: text for name, text in os.environ.items() if name not in _OF_THIS_RUN}
+            | {_JOB: str(asked), _SITE_FAULT: str(fault)},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             check=False,
@@ -116,6 +135,8 @@ def _run(job: dict[str, Any]) -> dict[str, Any]:
     finally:
         told.unlink()
         asked.unlink()
+        fault.unlink()
+        fault.with_suffix(".broken").unlink(missing_ok=True)
 
 
 # Inside of pytest
@@ -152,6 +173,10 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         for row, proof in job["wanted"].get(test, {}).items():
             if row not in known and (fault := fault_of(proof)) is not None and _run_item(item) and _fails(item, fault):
                 _tell(job, row, proof)
+    elif job["act"] == "find within":
+        for row, places in job["wanted"].get(test, {}).items():
+            if row not in known and (fault := _fault_within(item, places)) is not None:
+                _tell(job, row, {"test": test, **_as_proof(fault)})
     elif test not in known and (fault := _first_fault(item)) is not None:
         _tell(job, test, {"test": test, **_as_proof(fault)})
     item.session._setupstate.teardown_exact(nextitem)
@@ -175,6 +200,7 @@ def _told(job: dict[str, Any]) -> Iterator[str]:
 
 def _run_item(item: pytest.Item, *, longest_s: float = 0) -> bool:
     """Whether the test passes. Without a limit it may take its time: the first one waits for the servers."""
+    _defects.begin()
     signal.signal(signal.SIGALRM, _stop)
     signal.setitimer(signal.ITIMER_REAL, longest_s)
     try:
@@ -197,13 +223,51 @@ def _stop(*_: object) -> None:
 
 def _fails(item: pytest.Item, fault: Fault, *, longest_s: float = _LONGEST_S) -> bool:
     """A test that passes says so itself when the fault is there, and passes again without it."""
-    with faults.made(fault, faults.loaded_functions()) as count:
-        if not count:
+    with faults.made(fault, faults.loaded_functions()) as count, _in_site(fault):
+        if not count and "site" not in item.fixturenames:
             return False
-        _forget_what_is_kept()
+        faults.forget_what_is_kept()
         falls = not _run_item(item, longest_s=longest_s) and _is_said_by_the_test(_failure[0])
-    _forget_what_is_kept()
-    return falls and _run_item(item)
+        broken = _defects.count()
+    faults.forget_what_is_kept()
+    return falls and _run_item(item) and broken <= _defects.count()
+
+
+class _Defects(logging.Handler):
+    """Of one run of a test: calls that were answered that something of the server broke. A fault that makes them proves nothing."""
+
+    def __init__(self) -> None:
+        super().__init__(level=logging.ERROR)
+        self._logged = 0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._logged += "unhandled_error" in record.getMessage()
+
+    def begin(self) -> None:
+        logging.getLogger().addHandler(self)
+        self._logged = 0
+        _of_site().write_text("", encoding="utf-8")
+
+    def count(self) -> int:
+        return self._logged + len(_of_site().read_text(encoding="utf-8"))
+
+
+def _of_site() -> Path:
+    return Path(os.environ[_SITE_FAULT]).with_suffix(".broken")
+
+
+_defects = _Defects()
+
+
+@contextmanager
+def _in_site(fault: Fault) -> Iterator[None]:
+    """The fault in the site that is a process of its own, where the test asks one."""
+    told = Path(os.environ[_SITE_FAULT])
+    told.write_text(json.dumps(_as_proof(fault)), encoding="utf-8")
+    try:
+        yield
+    finally:
+        told.write_text("", encoding="utf-8")
 
 
 def _is_said_by_the_test(report: pytest.TestReport) -> bool:
@@ -214,17 +278,6 @@ def _is_said_by_the_test(report: pytest.TestReport) -> bool:
     name = crash.message.partition(":")[0]
     is_refusal = name.endswith("Error") and name.startswith(faults.PRODUCT)
     return f"{ROOT}/tests/" in str(crash.path) or is_refusal or name.startswith(("AssertionError", "assert ", "Failed"))
-
-
-def _forget_what_is_kept() -> None:
-    for name, module in list(sys.modules.items()):
-        if name.startswith(faults.PRODUCT):
-            for value in list(vars(module).values()):
-                if isinstance(value, functools._lru_cache_wrapper):
-                    value.cache_clear()
-    programs = sys.modules.get("workflows_app.selectors.programs")
-    if programs is not None:
-        programs._programs.clear()
 
 
 # Looking for faults
@@ -315,6 +368,18 @@ def _first_fault(item: pytest.Item) -> Fault | None:
     return None
 
 
+def _fault_within(item: pytest.Item, places: Sequence[str]) -> Fault | None:
+    if not _run_item(item):
+        return None
+    for place in places:
+        path, function, written = (*place.split(":", 2), "", "")[:3]
+        for fault in faults.faults_in(path):
+            is_there = fault.function in {function, faults.CONSTANT + function} or not function
+            if is_there and written in fault.was and fault.broken != "return None" and _fails(item, fault):
+                return fault
+    return None
+
+
 def _by_how_few_run_it(seen: _Seen) -> list[Fault]:
     runs: Counter[tuple[str, object]] = Counter()
     for of_test in _runs_of.values():
@@ -365,8 +430,11 @@ def main(arguments: Sequence[str]) -> int:
     if act == "check":
         left = unproven(named or list(known))
     else:
-        names = named or [name for name in rows() if name not in known or fault_of(known[name]) is None]
-        found = find(names)
+        asked = [name.partition("=") for name in named]
+        names = [name for name, _, _ in asked]
+        names = names or [name for name in rows() if name not in known or fault_of(known[name]) is None]
+        places = {name: place.split(",") for name, _, place in asked if place}
+        found = {**find_within(places), **find([name for name in names if name not in places])}
         merged = {name: found.get(name) or known.get(name) for name in rows()}
         told = {name: proof for name, proof in merged.items() if proof is not None}
         PROOFS.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -37,7 +37,9 @@ def running_site(folder, environ=()):
     port = _free_port()
     whole = {**environ_of_site(), **dict(environ)}
     flags = f"--interface asgi --host 127.0.0.1 --port {port} --workers 1 --no-ws --log-level warning"
-    command = [sys.executable, "-m", "granian", *flags.split(), "workrail_site.asgi:application"]
+    # Where rows are proved, it makes the faults that the tests are to find.
+    application = "tests.faulty_site" if "WORKRAIL_SITE_FAULT" in whole else "workrail_site.asgi"
+    command = [sys.executable, "-m", "granian", *flags.split(), f"{application}:application"]
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=_ROOT, env=whole, stdout=out, stderr=subprocess.STDOUT)
         try:
