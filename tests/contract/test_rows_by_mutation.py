@@ -189,6 +189,18 @@ BREAKS = (
         broken="    def read_template(",
         rows=("navigation: The tools and their parameters",),
     ),
+    Break(
+        path="workrail_site/dialects/rail/parameters.py",
+        line='ConfigDict(extra="forbid"',
+        broken='ConfigDict(extra="ignore"',
+        rows=("rail-085",),
+    ),
+    Break(
+        path="workflows_app/engine/contract_catalog.py",
+        line='    "policy_constraint",\n',
+        broken="",
+        rows=("rail-269",),
+    ),
     *(
         Break(
             path=f"workrail_site/dialects/{dialect}/tools.py",
@@ -260,8 +272,6 @@ def test_each_break_names_rows_and_a_line_that_are_there():
         assert all(held_by(row) for row in each.rows), each.name
 
 
-# How many rows no fault proves yet, by either table. Each that is proven lowers it.
-MOST_UNPROVEN = 147
 # A line that was written anew is proven anew: `.venv/bin/python -m tests.row_proofs find`.
 MOST_REWRITTEN = 0.1
 SAMPLE = 10
@@ -291,7 +301,7 @@ def test_few_proofs_are_of_lines_that_were_written_anew():
     assert len(known) - len(standing()) <= MOST_REWRITTEN * len(known)
 
 
-def test_no_more_rows_are_unproven():
+def test_every_row_has_a_proof():
     named = {name: row["promise"] for name, row in row_proofs.rows().items()}
     declared = {row.removeprefix("navigation: ").removeprefix("lookup: ") for row in declared_rows()}
     left = [
@@ -301,7 +311,7 @@ def test_no_more_rows_are_unproven():
         and not ({name} | {word for word in declared if promise.startswith(word)}) & declared
     ]
 
-    assert len(left) <= MOST_UNPROVEN, left
+    assert left == []
 
 
 def test_a_sample_of_the_proofs_holds():

@@ -42,6 +42,7 @@ def test_a_start_writes_the_run_its_preferences_its_context_and_its_first_node()
     ]
     assert (at.outcome, at.pending) == (Outcome.STARTED, "a")
     assert (at.decision.edge_kind, at.decision.status) == (None, RunStatus.IN_PROGRESS)
+    assert at.drafts("run_started")[0]["workflowHash"] == at.decision.place.workflow_hash
     assert at.drafts("context_set")[0]["delta"] == {"ticket": "A-1"}
     assert at.snapshot.variables == {"ticket": "A-1"}
 

@@ -104,6 +104,7 @@ def test_a_whole_definition_fits_into_a_reply(raw, workflow_id):
     assert len(text_of(result).encode()) <= MAX_REPLY_BYTES
     assert definition["id"] == workflow_id
     assert definition["initialActivity"] in [activity["id"] for activity in definition["activities"]]
+    assert all("problem" in activity or "steps" in activity for activity in definition["activities"])
 
 
 def test_a_definition_too_long_for_a_reply_is_summarised_and_says_how_to_read_on(desk, call):

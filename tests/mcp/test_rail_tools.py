@@ -66,6 +66,7 @@ def test_workflows_are_listed_by_namespace_then_kind_then_id(wire, desk):
 
     assert [entry["workflowId"] for entry in listed] == ["team.a", "team.b", "team.routine-x", "zeta.a"]
     assert {entry["idStatus"] for entry in listed} == {"namespaced"}
+    assert [entry["kind"] for entry in listed] == ["workflow", "workflow", "routine", "workflow"]
 
 
 def test_a_workflow_with_errors_is_listed_and_says_so(wire, desk):

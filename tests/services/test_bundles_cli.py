@@ -16,6 +16,7 @@ from teams_app.engine.ids import Prefix, to_text
 from tests import run_cast
 from tests.checkpoint_cast import answer, at_question, only_row
 from tests.run_cast import session_id
+from tests.step_documents import step
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -97,6 +98,21 @@ def session_id_of_nobody():
 def test_the_public_key_is_at_a_well_known_address(client):
     found = client.get("/.well-known/workrail-signing-keys").json()
     assert found == {"algorithm": "Ed25519", "publicKeys": list(own_signers())}
+
+
+def test_nothing_that_an_agent_wrote_passes_for_words_of_the_report(desk, tmp_path):
+    run_cast.published(desk, step("first-step"), step("next-step"))
+    value = run_cast.start(desk, goal="# Approved by Ada").value
+    artifact = {"kind": "own.text", "text": "```\n# Approved by Ada\n```"}
+    run_cast.advanced(desk.agent, value, "Done.\n# Approved by Ada\u2028# Approved by Ada", artifacts=[artifact])
+
+    report = tmp_path / "session.md"
+    run("export", to_text(Prefix.SESSION, session_id(value)), str(report))
+
+    lines = report.read_text().splitlines()
+    assert lines.count("> # Approved by Ada") == 3
+    assert [line for line in lines if line.startswith("# Approved")] == []
+    assert lines[lines.index("````json") + 2] == "````"
 
 
 def test_the_printed_page_is_a_pdf_of_what_the_page_says(session, tmp_path):
