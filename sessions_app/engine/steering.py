@@ -349,7 +349,7 @@ def _option(checkpoint: Checkpoint, option_id: str) -> Option:
     options = {option.id: option for option in checkpoint.options}
     if option_id not in options:
         raise OptionNotFoundError(
-            f"Checkpoint {checkpoint.id} has no option {option_id!r}; it has {', '.join(options)}.",
+            f"Checkpoint {checkpoint.id} has no option {option_id!r:.80}; it has {', '.join(options)}.",
             suggestion=did_you_mean(option_id, options) or "Read the checkpoint for its options.",
         )
     return options[option_id]

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from sessions_app.engine.checkpoints import Authority, CheckpointState, Choice
 from sessions_app.engine.log import NodeKind
-from sessions_app.engine.runs import STOPPED, Dialect
+from sessions_app.engine.runs import Dialect
 from sessions_app.models import CheckpointRequest, Run
 from sessions_app.selectors.runs import find_run
 from sessions_app.selectors.sessions import no_session, team_sessions
@@ -168,16 +168,6 @@ def read_checkpoints(*, actor: Actor, ids: Collection[UUID]) -> list[CheckpointV
     rows = list(_of_team(actor).filter(pk__in=ids).order_by("pk"))
     runs = _runs_of(rows)
     return [checkpoint_value(row, runs[row.run_id]) for row in rows]
-
-
-def question_of_run(*, actor: Actor, run_id: UUID, checkpoint_id: str) -> CheckpointValue | None:
-    """The question of that name that a run asked last, and what became of it; none while a person has stopped the run."""
-    rows = _of_team(actor).filter(run_id=run_id, checkpoint_id=checkpoint_id).order_by("-presented_at", "-id")
-    found = rows.first()
-    if found is None:
-        return None
-    run = _runs_of([found])[run_id]
-    return None if run.status in STOPPED else checkpoint_value(found, run)
 
 
 def count_open(*, actor: Actor) -> int:

@@ -157,3 +157,49 @@ def test_a_client_that_asks_nobody_is_told_in_words(desk, talk, capabilities, hu
     told = call(talk, "continue_workflow", arguments, capabilities)
 
     assert told["structuredContent"]["pending"]["checkpoint"]["checkpointId"] == "agreed"
+
+
+def on_two_branches(desk, talk, **fields):
+    """The calls that lead to the question, of two branches: each speaks of another goal."""
+    publish_folder(desk, asking(**fields))
+    first = call(talk, "start_workflow", {"workflowId": "team.plan"}, BOTH)["structuredContent"]
+    anew = call(talk, "continue_workflow", {"stateToken": first["stateToken"]}, BOTH)["structuredContent"]
+    output = {"notesMarkdown": "Did what the step says."}
+    return [
+        {"stateToken": first["stateToken"], "ackToken": at["ackToken"], "context": {"goal": goal}, "output": output}
+        for goal, at in (("this", first), ("that", anew))
+    ]
+
+
+def test_each_of_two_branches_is_asked_its_own_question(desk, talk):
+    calls = on_two_branches(desk, talk)
+
+    for arguments in (*calls, *calls):
+        ((_key, request),) = call(talk, "continue_workflow", arguments, BOTH)["inputRequests"].items()
+        assert f"the plan for {arguments['context']['goal']} right" in request["params"]["message"]
+
+
+def test_an_answer_to_one_question_is_none_to_another_of_the_same_name(desk, talk):
+    this, that = on_two_branches(desk, talk)
+    (key,) = call(talk, "continue_workflow", this, BOTH)["inputRequests"]
+    (other,) = call(talk, "continue_workflow", that, BOTH)["inputRequests"]
+
+    told = call(talk, "continue_workflow", that, BOTH, inputResponses=accepted(key, answer="yes"))
+
+    assert other != key
+    assert told["structuredContent"]["pending"]["checkpoint"]["checkpointId"] == "agreed"
+    assert not CheckpointRequest.objects.exclude(option_id="").exists()
+
+
+def test_an_answer_of_a_person_on_one_branch_lets_that_branch_go_on(desk, talk):
+    this, that = on_two_branches(desk, talk, human=True)
+    asked = [call(talk, "continue_workflow", each, BOTH)["inputRequests"] for each in (this, that)]
+    row = CheckpointRequest.objects.order_by("event_index").first()
+
+    checkpoint_cast.answer(desk.person, row)
+    goes_on = call(talk, "continue_workflow", this, BOTH)
+    waits = call(talk, "continue_workflow", that, BOTH)
+
+    assert len({request["params"]["url"] for each in asked for request in each.values()}) == 2
+    assert goes_on["structuredContent"]["pending"]["stepId"] == "work"
+    assert waits["resultType"] == "input_required"

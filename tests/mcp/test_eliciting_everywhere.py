@@ -304,3 +304,35 @@ def test_nothing_that_a_client_says_answers_for_a_signed_in_person(dialect, clie
 
 def is_past_safely(dialect, value):
     return dialect != "orchestrator" and "pending" in value and is_past_the_question(dialect, value)
+
+
+YES = {"answer": "yes"}
+ODD_ANSWERS = [
+    *({"action": "accept", "content": content} for content in (None, {}, {"Answer": "yes"}, "yes", ["yes"])),
+    *(
+        {"action": "accept", "content": {"answer": answer}}
+        for answer in (None, 1, True, ["yes"], {"a": "yes"}, "YES", "yes ", "", "\u0000", "perhaps", "x" * 100_000)
+    ),
+    *({"action": action, "content": YES} for action in ("decline", "cancel", "ACCEPT", 1, None)),
+    *({"content": YES}, "yes", None, [], {"role": "user", "model": "m", "content": {"type": "text", "text": "yes"}}),
+]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_after_answers_that_are_none_the_right_one_still_counts(dialect, client, desk):
+    call = client(dialect, MODERN)
+    tool, arguments = led_to(dialect, call, desk)
+    (key,) = call(tool, **arguments)["inputRequests"]
+
+    for responses in (*({key: answer} for answer in ODD_ANSWERS), {"other": YES}, {"other": None}, [], "yes", 1):
+        told = call(tool, responses=responses, **arguments)
+        assert told.get("resultType") != "input_required", responses
+        assert len(str(told)) < 10_000, responses
+        assert CheckpointRequest.objects.get().state == "open", responses
+    told = call(tool, responses={key: {"action": "accept", "content": {**YES, "more": 1}}}, **arguments)
+    again = call(tool, responses={key: {"action": "accept", "content": {"answer": "no"}}}, **arguments)
+
+    assert is_past_the_question(dialect, told["structuredContent"])
+    assert again.get("resultType") != "input_required"
+    row = CheckpointRequest.objects.get()
+    assert (row.option_id, row.door, row.answered_as) == ("yes", "client_form", "relayed")

@@ -8,6 +8,7 @@ from django.conf import settings
 from sessions_app.engine.checkpoints import Authority
 from sessions_app.engine.state import Snapshot
 from sessions_app.selectors.checkpoints import CheckpointValue
+from teams_app.engine.ids import Prefix, to_text
 from workrail_site.mcp.elicited_question import ElicitedQuestion
 from workrail_site.studio_addresses import question_address
 
@@ -18,7 +19,7 @@ def as_question(asked: CheckpointValue) -> ElicitedQuestion | None:
     if human and not settings.PUBLIC_URL:
         return None
     return ElicitedQuestion(
-        key=f"checkpoint-{asked.checkpoint_id}",
+        key=to_text(Prefix.CHECKPOINT, asked.id),
         name=asked.checkpoint_id,
         title=asked.title or asked.checkpoint_id,
         message=asked.message,

@@ -15,6 +15,7 @@ from mcp.server import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from sessions_app.engine.steering_refusals import OptionNotFoundError
 from teams_app.engine.errors import RetryKind, WorkrailError
 from workrail_site.mcp.answers import ToolReply, refusal_of, refused, result_of
 from workrail_site.mcp.calling import acting, caller
@@ -117,8 +118,7 @@ class Conversation:
             return reply
         if question.url:
             return await self._answered_by_person(reply, given, question)
-        option_id = str((said.content or {}).get(_ANSWER, ""))
-        answer = partial(self._asking.answered, reply, given, question, option_id)
+        answer = partial(self._asking.answered, reply, given, question, _option_in(question, said.content or {}))
         try:
             return await self._run(answer)
         except WorkrailError as refusal:
@@ -142,6 +142,18 @@ class Conversation:
 
     def _told(self, reply: ToolReply) -> dict[str, Any]:
         return result_of(reply, text_only=caller().text_only)
+
+
+def _option_in(question: ElicitedQuestion, content: Mapping[str, Any]) -> str:
+    """What the form was filled in with. Anything else is refused before it uses up a token."""
+    known = [option_id for option_id, _label in question.options]
+    said = content.get(_ANSWER)
+    if not isinstance(said, str) or said not in known:
+        raise OptionNotFoundError(
+            f"The form names no option of {question.name}; it has {', '.join(known)}.",
+            suggestion="Make the same call again, so that your user is asked once more.",
+        )
+    return said
 
 
 async def _wait_as_asked(refusal: WorkrailError) -> None:

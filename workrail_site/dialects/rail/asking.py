@@ -9,9 +9,9 @@ from django.utils import timezone
 from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.submissions import Submission
-from sessions_app.selectors.checkpoints import CheckpointValue, question_of_run
+from sessions_app.selectors.checkpoints import CheckpointValue
 from sessions_app.services.moves import runs
-from teams_app.engine.ids import Prefix, from_text
+from sessions_app.services.moves.asked import question_of_step
 from workrail_site.dialects.questions import as_question
 from workrail_site.dialects.rail.replies import RAIL
 from workrail_site.dialects.rail.wording import render_text
@@ -22,9 +22,8 @@ from workrail_site.mcp.elicited_question import ElicitedQuestion
 
 class RailAsking:
     def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, ElicitedQuestion | None]:  # noqa: ARG002  as every dialect is asked
-
-        asked = _asked(reply)
-        if asked is None or reply.value.get("ackToken") is None:
+        pending = reply.value.get("pending")
+        if not isinstance(pending, dict) or "checkpoint" not in pending or reply.value.get("ackToken") is None:
             return reply, None
         found = _question(reply)
         return reply, None if found is None else as_question(found)
@@ -61,14 +60,5 @@ def _acknowledged(reply: ToolReply, submission: Submission, *, asked_by_client: 
     return ToolReply(text=render_text(told.value, template=told.template), value=told.value)
 
 
-def _asked(reply: ToolReply) -> Mapping[str, Any] | None:
-    pending = reply.value.get("pending")
-    return pending.get("checkpoint") if isinstance(pending, dict) else None
-
-
 def _question(reply: ToolReply) -> CheckpointValue | None:
-    asked = _asked(reply)
-    run_id = from_text(Prefix.RUN, str(reply.value.get("session", {}).get("runId", "")))
-    if asked is None or run_id is None:
-        return None
-    return question_of_run(actor=acting(), run_id=run_id, checkpoint_id=asked["checkpointId"])
+    return question_of_step(actor=acting(), state_token=reply.value["stateToken"])
