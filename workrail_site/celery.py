@@ -1,5 +1,6 @@
 """The Celery application, and all that happens by the clock. Run with `celery -A workrail_site.celery`."""
 
+import logging
 import os
 from typing import Any
 
@@ -55,9 +56,24 @@ if settings.OAUTH:
     app.conf.beat_schedule["forget ended sign-ons"] = {"task": _FORGET_SIGN_ONS, "schedule": _DAY_SECONDS}
 
 
+_TICKS = frozenset(
+    each["task"] for each in app.conf.beat_schedule.values() if each["schedule"] <= _FIVE_MINUTES_SECONDS
+)
+
+
+def is_worth_a_line(record: logging.LogRecord) -> bool:
+    """What runs by the clock all the time has a line when it found something to do, or failed."""
+    told = record.args if isinstance(record.args, dict) else {}
+    found_nothing = "exc" not in told and not str(told.get("return_value", "")).strip("(0, )")
+    return record.levelno > logging.INFO or not (told.get("name") in _TICKS and found_nothing)
+
+
 @setup_logging.connect
 def keep_our_logging(**_details: Any) -> None:
     """Celery would set up its own log; that somebody listens here is what tells it not to."""
+    for name in ("celery.worker.strategy", "celery.app.trace"):
+        logging.getLogger(name).addFilter(is_worth_a_line)
+    logging.getLogger("celery.beat").setLevel(logging.WARNING)
 
 
 @worker_init.connect

@@ -97,3 +97,48 @@ def test_workers_take_json_only_and_give_back_what_they_did_not_finish():
     assert app.conf.task_acks_late
     assert app.conf.task_reject_on_worker_lost
     assert app.conf.task_soft_time_limit < app.conf.task_time_limit
+
+
+@pytest.fixture
+def lines_of_tasks(caplog):
+    """What the log of a worker says of a task that came and was done."""
+    import logging
+
+    from workrail_site.celery import app, keep_our_logging
+
+    loggers = [logging.getLogger(name) for name in ("celery.app.trace", "celery.worker.strategy", "celery.beat")]
+    before = [(logger, logger.level, [*logger.filters]) for logger in loggers]
+    keep_our_logging()
+
+    def lines(task, **arguments):
+        caplog.clear()
+        with caplog.at_level(logging.INFO):
+            app.tasks[task].apply(kwargs=arguments)
+            logging.getLogger("celery.worker.strategy").info("Task %(name)s received", {"name": task})
+        return [record.getMessage() for record in caplog.records if record.name.startswith("celery")]
+
+    yield lines
+    for logger, level, filters in before:
+        logger.setLevel(level)
+        logger.filters[:] = filters
+
+
+def test_what_the_clock_asks_all_the_time_has_a_line_when_it_found_something_to_do(house, lines_of_tasks):
+    from teams_app import jobs
+
+    assert lines_of_tasks(jobs.EXPIRE_KEYS) == []
+
+    issue(house.alice.actor, expires_at=LATER)
+    (done,) = lines_of_tasks(jobs.EXPIRE_KEYS)
+
+    assert "succeeded" in done
+    assert done.endswith(": 1")
+
+
+def test_what_is_asked_once_a_day_has_its_lines_also_when_it_found_nothing(house, lines_of_tasks):
+    from teams_app import jobs
+
+    done, received = lines_of_tasks(jobs.FORGET_DELIVERIES)
+
+    assert "succeeded" in done
+    assert "received" in received
