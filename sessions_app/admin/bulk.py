@@ -8,7 +8,7 @@ from django import forms
 
 from sessions_app.engine.checkpoints import MAX_REASON_CHARACTERS
 from teams_app.admin.pages import Done, Order, words_of
-from teams_app.admin.parts import counted
+from teams_app.engine.counting import counted
 from teams_app.engine.errors import WorkrailError
 
 MOST_ROWS = 50

@@ -16,8 +16,8 @@ from sessions_app.selectors.home import Sums, read_sums
 from sessions_app.selectors.inbox import InboxCounts, InboxRow
 from sessions_app.selectors.run_list import ListedRun
 from teams_app import selectors
-from teams_app.admin.parts import counted
 from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.counting import counted
 from teams_app.engine.markdown import plain_words
 from teams_app.engine.pages import PageRequest
 from teams_app.engine.times import date_words

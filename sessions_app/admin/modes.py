@@ -15,7 +15,7 @@ from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.presets import PRESETS, Preset, read_preferences
 from sessions_app.engine.state import Preferences
 from sessions_app.services.moves.speech import Reply
-from teams_app.admin.parts import counted
+from teams_app.engine.counting import counted
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine.program import Autonomy, RiskPolicy
 

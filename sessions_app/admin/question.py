@@ -14,8 +14,9 @@ from sessions_app.engine.values import OutputValue
 from sessions_app.selectors.checkpoints import CheckpointValue
 from sessions_app.selectors.evidence import Evidence
 from teams_app.admin.pages import Refused
-from teams_app.admin.parts import State, counted
+from teams_app.admin.parts import State
 from teams_app.engine.actors import BY_TOKEN, Actor, Permission
+from teams_app.engine.counting import counted
 from teams_app.engine.ids import Prefix, to_text
 
 REASON_NEEDED = frozenset({states.SEND_BACK, states.REJECT})

@@ -16,8 +16,8 @@ from sessions_app.selectors.workflow_runs import StepFacts, WorkflowRuns, read_w
 from sessions_app.services.moves.beginning import Beginning, start_run
 from sessions_app.services.moves.speech import house_speech
 from teams_app.admin.pages import Act, Done, Order, Secret, actor_of
-from teams_app.admin.parts import counted
 from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.counting import counted
 from teams_app.engine.times import exact_words
 from workflows_app.admin.workflows import WorkflowAdmin
 from workflows_app.selectors.programs import load_program

@@ -120,7 +120,9 @@ def _missing() -> Iterator[Finding]:
 def _not_entered(book: Ledger) -> Iterator[Finding]:
     oldest = uuid7(unix_ms=int((book.entered_until - _ENTERED_WITHIN).timestamp() * 1000), random=bytes(10))
     for team_id, session_id in _read(_NOT_ENTERED, oldest):
-        message = "It is not in its team's ledger. If a release before wrote it, run ./workrail seal_store --adopt."
+        message = (
+            "It is not in its team's ledger. Run ./workrail seal_store; with --adopt if a release before wrote it."
+        )
         yield Finding(session_id=session_id, team_id=team_id, reason="session_not_entered", message=message)
 
 

@@ -13,8 +13,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from teams_app.engine import times
+from teams_app.engine.counting import counted
 
 register = template.Library()
+register.filter(counted)
 
 _SHORT_ID_HEAD, _SHORT_ID_TAIL = 9, 4
 
@@ -118,12 +120,6 @@ def short_id(text: str) -> SafeString:
 
 
 @register.filter
-def counted(number: int, noun: str) -> str:
-    """Counts stand with a noun: “1 gap”, “2 gaps”."""
-    return f"{number:,} {noun if number == 1 else plural_of(noun)}"
-
-
-@register.filter
 def duration(seconds: Any) -> str:
     return times.length_words(float(seconds))
 
@@ -131,12 +127,6 @@ def duration(seconds: Any) -> str:
 @register.filter
 def exact_duration(seconds: Any) -> str:
     return times.exact_words(float(seconds))
-
-
-def plural_of(noun: str) -> str:
-    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
 
 
 def _time(at: datetime, words: str) -> SafeString:

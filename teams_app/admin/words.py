@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from teams_app.admin.parts import counted
 from teams_app.engine.actors import BY_TOKEN, ActorKind, Door, Role, Scope, TokenScope
+from teams_app.engine.counting import counted
 from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.webhooks import NoticeKind
 from teams_app.models import AuditEntry

@@ -351,7 +351,7 @@ def test_a_dry_run_says_what_would_go_and_deletes_nothing(desk):
         assert (WorkSession.objects.count(), Announcement.objects.filter(kind="session_expiring").count()) == (2, 0)
 
         call_command("expire", stdout=out)
-    assert "1 sessions deleted." in out.getvalue()
+    assert "1 session deleted." in out.getvalue()
     assert WorkSession.objects.get().pk == session_id(open_run)
 
 

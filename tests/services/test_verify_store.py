@@ -49,7 +49,7 @@ def run_command(*arguments):
 def test_a_whole_store_has_no_finding_and_a_spoilt_one_names_the_session(desk):
     value = begin(desk, *plain_steps(3))
     advanced(desk.agent, value)
-    assert run_command() == (0, "1 sessions checked, 0 promises broken.\n")
+    assert run_command() == (0, "1 session checked, 0 promises broken.\n")
 
     spoil(value)
 
@@ -165,6 +165,19 @@ def test_a_session_of_a_machine_with_a_wrong_clock_is_entered_by_the_look_at_all
 
     assert (by_the_minute.begun, by_the_day.begun) == (0, 1)
     assert [finding.split(": ")[1] for finding in told] == ["session_not_entered"]
+    assert findings() == []
+
+
+def test_a_person_enters_a_session_of_a_machine_with_a_wrong_clock_by_the_command(desk):
+    begin(desk, *plain_steps(3))
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    run_cast.start(desk, now=NOW - timedelta(days=9))
+    assert "./workrail seal_store;" in findings()[0]
+
+    out = StringIO()
+    call_command("seal_store", stdout=out)
+
+    assert "1 session entered" in out.getvalue()
     assert findings() == []
 
 

@@ -48,6 +48,20 @@ def test_the_demo_has_work_of_every_kind(house, played):
     assert [found for run in runs for found in verify_session(run.session_id)] == []
 
 
+def test_the_store_is_sound_after_a_demo(house):
+    from sessions_app.services.upkeep.ledger import enter_sessions
+    from sessions_app.services.upkeep.verification import verify_all
+    from workrail_site.demo.play import play_demo
+
+    system = system_actor(team_id=NO_TEAM, door=Door.CLI)
+    # As on a server that has been there for a while.
+    enter_sessions(actor=system, now=NOW - timedelta(minutes=1))
+
+    play_demo(system=system, now=NOW)
+
+    assert [str(finding) for finding in verify_all(actor=system)] == []
+
+
 def test_the_demo_is_made_once(house, played):
     from django.core.management import CommandError, call_command
 

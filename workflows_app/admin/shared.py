@@ -7,8 +7,8 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from teams_app.admin.pages import StudioAdmin, actor_of
-from teams_app.admin.parts import counted
 from teams_app.engine.actors import Permission
+from teams_app.engine.counting import counted
 from workflows_app.models import Revision, Workflow
 
 

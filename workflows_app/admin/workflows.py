@@ -15,8 +15,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from teams_app.admin.pages import Act, ActLink, Refused, actor_of
-from teams_app.admin.parts import Crumb, Tab, counted, pill
+from teams_app.admin.parts import Crumb, Tab, pill
 from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.counting import counted
 from teams_app.engine.errors import NotFoundError
 from workflows_app.admin import acts, drafts, editor, source_view, words
 from workflows_app.admin.differences import shown_difference

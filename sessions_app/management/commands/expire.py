@@ -9,6 +9,7 @@ from django.utils import timezone
 from sessions_app.engine.expiry import ExpiryVerdict
 from sessions_app.services.expiry.expiring import expire_sessions, foresee_expiry
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.counting import counted
 from teams_app.engine.ids import Prefix, to_text
 
 _TOLD = frozenset(
@@ -37,5 +38,5 @@ class Command(BaseCommand):
         else:
             done = expire_sessions(actor=actor, now=now, most=options["most"])
             counts = Counter({verdict.value: count for verdict, count in done.verdicts.items()})
-            self.stdout.write(f"{done.deleted} sessions deleted.")
+            self.stdout.write(f"{counted(done.deleted, 'session')} deleted.")
         self.stdout.write(", ".join(f"{count} {name}" for name, count in sorted(counts.items())) or "Nothing is idle.")

@@ -17,6 +17,7 @@ from sessions_app.selectors.session_teams import team_of_session
 from sessions_app.services.bundles.files import export_session
 from sessions_app.services.bundles.session_reports import ReportForm, render_session
 from teams_app.engine.actors import NO_TEAM, Actor, Door, system_actor
+from teams_app.engine.counting import counted
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, from_text
 
@@ -70,4 +71,4 @@ class Command(BaseCommand):
                 done = export_session(actor=actor, session_id=session_id, write=archive.write, now=now)
         else:
             done = export_session(actor=actor, session_id=session_id, write=target.write, now=now)
-        self.stdout.write(f"{done.sessions} sessions with {done.events} events.")
+        self.stdout.write(f"{counted(done.sessions, 'session')} with {counted(done.events, 'event')}.")

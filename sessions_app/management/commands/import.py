@@ -9,6 +9,7 @@ from django.utils import timezone
 from sessions_app.services.bundles.files import import_bundle, open_bundle
 from teams_app import selectors as teams
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.counting import counted
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, to_text
 
@@ -31,7 +32,9 @@ class Command(BaseCommand):
             raise CommandError(f"{error.code}: {error.message} {error.suggestion or ''}".strip()) from error
         except OSError as error:
             raise CommandError(f"{options['file']} cannot be read: {error.strerror}.") from error
-        self.stdout.write(f"{len(done.session_ids)} sessions with {done.events} events, signed by {done.signer}.")
+        self.stdout.write(
+            f"{counted(len(done.session_ids), 'session')} with {counted(done.events, 'event')}, signed by {done.signer}."
+        )
         for session_id in done.session_ids:
             self.stdout.write(f"{to_text(Prefix.SESSION, session_id)}{' (a new id)' if done.renamed else ''}")
         for run in done.runs:

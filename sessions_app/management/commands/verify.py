@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from sessions_app.services.bundles.files import open_bundle, verify_bundle
+from teams_app.engine.counting import counted
 from teams_app.engine.errors import WorkrailError
 
 
@@ -27,7 +28,7 @@ class Command(BaseCommand):
             raise CommandError(f"{options['file']} cannot be read: {error.strerror}.") from error
         producer = found.preamble.producer
         self.stdout.write(
-            f"{found.preamble.bundle_id}: {len(found.sessions)} sessions with {found.event_count} events, exported "
+            f"{found.preamble.bundle_id}: {counted(len(found.sessions), 'session')} with {counted(found.event_count, 'event')}, exported "
             f"{found.preamble.exported_at} by {producer.application} {producer.version}."
         )
         for session in found.sessions:

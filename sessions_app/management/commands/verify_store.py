@@ -17,6 +17,7 @@ from sessions_app.selectors.integrity import Finding, verify_session
 from sessions_app.services.upkeep.anchors import verify_anchor
 from sessions_app.services.upkeep.verification import CheckedStore, verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.counting import counted
 from teams_app.engine.ids import Prefix, from_text
 
 
@@ -33,12 +34,12 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         broken = 0
-        checked = CheckedStore(sessions=1)
+        checked = CheckedStore(sessions=1 if options["session"] else 0)
         for finding in self._findings(options, checked):
             broken += 1
             self.stdout.write(str(finding))
-        shown = "The anchor" if options["anchor"] else f"{checked.sessions} sessions"
-        self.stdout.write(f"{shown} checked, {broken} promises broken.")
+        shown = "The anchor" if options["anchor"] else counted(checked.sessions, "session")
+        self.stdout.write(f"{shown} checked, {counted(broken, 'promise')} broken.")
         if broken:
             raise SystemExit(1)
 
