@@ -11,6 +11,8 @@ from workrail_site.environment import BadEnvironmentError
 
 if __name__ == "__main__":
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
+    # What its user has typed, for usages and hints.
+    sys.argv[0] = os.environ.pop("WORKRAIL_CALLED_AS", sys.argv[0])
     try:
         execute_from_command_line(sys.argv)
     except BadEnvironmentError as error:

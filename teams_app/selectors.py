@@ -104,7 +104,7 @@ def find_team(*, actor: Actor, named: str) -> TeamValue:
     shown = ", ".join(f"{row.name} ({to_text(Prefix.TEAM, row.pk)})" for row in (found or rows)[:10])
     raise NotFoundError(
         f"{len(found)} teams are called {named!r}." if named else f"There are {len(rows)} teams.",
-        suggestion=f"Name one of: {shown}." if shown else "Run ./workrail up once: it makes the first team.",
+        suggestion=f"Name one with --team: {shown}." if shown else "Run ./workrail up once: it makes the first team.",
     )
 
 

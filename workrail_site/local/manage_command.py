@@ -47,5 +47,6 @@ def _addresses_of_up(holder: ClaimHolder | None, named: Addresses) -> Addresses 
 
 def _run_manage(arguments: list[str], addresses: Addresses, *, places: Places, environment: Environment) -> int:
     environ = application_environ(os.environ, places=places, keys=ensure_keys(places.keys), addresses=addresses)
+    environ["WORKRAIL_CALLED_AS"] = "workrail"
     command = [str(environment.python), str(places.checkout / "manage.py"), *arguments]
     return run_in_foreground(command, environ=environ)
