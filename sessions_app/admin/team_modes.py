@@ -10,8 +10,8 @@ from sessions_app.selectors.preferences import TeamMode, read_team_mode
 from teams_app import selectors
 from teams_app.admin.models import TeamAdmin
 from teams_app.admin.pages import actor_of
-from teams_app.admin.parts import counted
 from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.counting import counted
 from workflows_app.engine.program import Program, questions_for_people
 from workflows_app.selectors.catalog import published_programs
 
