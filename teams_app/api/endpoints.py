@@ -16,7 +16,7 @@ from uuid import UUID
 
 import msgspec
 from django.conf import settings
-from django.http import HttpResponse, StreamingHttpResponse
+from django.http import HttpResponse, HttpResponseNotModified, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from django.utils.http import content_disposition_header
@@ -30,16 +30,16 @@ from teams_app.engine.errors import InvalidInputError, NotFoundError, Unauthenti
 from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.named_requests import REQUEST_KEY, read_name
 from teams_app.engine.pages import DEFAULT_LIMIT, MAX_LIMIT, Page, PageRequest, decode_cursor, encode_cursor
-from teams_app.engine.shapes import read_shape
+from teams_app.engine.shapes import read_query, read_shape
 from teams_app.services.unchanged import change_unchanged
 
 T = TypeVar("T")
 
 _HANDED_IN = frozenset({"self", "call", "body", "query"})
 _IF_MATCH = "If-Match"
+_READS = frozenset({"GET", "HEAD"})
 # Of operations that begin something, now or in a while.
 _BEGINS = frozenset({201, 202})
-_NOT_MODIFIED = 304
 _NOT_KEPT = {"Cache-Control": "no-store"}
 
 
@@ -208,7 +208,7 @@ def _check_of_seen(
 ) -> Callable[[], None] | None:
     """What is to be asked with the change: whether the thing stands as If-Match says. None where nothing is said."""
     if_match = request.headers.get(_IF_MATCH)
-    if if_match is None or request.method == "GET" or _IF_MATCH in described.headers:
+    if if_match is None or request.method in _READS or _IF_MATCH in described.headers:
         return None
     found = represented_by(view)
     if found is None:
@@ -256,7 +256,7 @@ def _describe(
 
 def _arguments(described: Operation, purpose: str, request: Request) -> dict[str, object]:
     actor = actor_of(request)
-    query = read_shape(_query_of(request), described.query, lenient=True)
+    query = read_query(_query_of(request), described.query)
     page = _page_of(query, actor, purpose)
     given: dict[str, object] = {"call": Call(actor=actor, now=timezone.now(), page=page)}
     if described.asks_for_query:
@@ -296,13 +296,13 @@ def _answer(answer: object, described: Operation, purpose: str, request: Request
     if isinstance(answer, Page):
         value = Listing(items=list(answer.items), next_cursor=_next_cursor(answer, actor_of(request), purpose))
     body = b"" if value is None else msgspec.json.encode(value)
-    if request.method != "GET":
+    if request.method not in _READS:
         return HttpResponse(body, content_type="application/json", status=described.status, headers=_NOT_KEPT)
     tag = _tag(value, body)
     # An answer is one actor's: no cache between may keep it, and their own asks before it is used.
     headers = {"Cache-Control": "private, no-cache", "ETag": tag, "Vary": "Authorization, Cookie, Workrail-Team"}
     if is_seen(tag, request.headers.get("If-None-Match")):
-        return HttpResponse(status=_NOT_MODIFIED, headers=headers)
+        return HttpResponseNotModified(headers=headers)
     return HttpResponse(body, content_type="application/json", status=described.status, headers=headers)
 
 

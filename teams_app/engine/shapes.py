@@ -4,6 +4,8 @@ Every door uses it for what it is sent: a field that the type does not have is r
 """
 
 import re
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, TypeVar, get_args
 
 import msgspec
@@ -12,6 +14,7 @@ from teams_app.engine.closest import closest
 from teams_app.engine.errors import InvalidInputError
 
 T = TypeVar("T")
+Query = TypeVar("Query", bound=msgspec.Struct)
 
 # What somebody sent comes back in the refusal, and not at any length.
 _SHOWN_CHARACTERS = 200
@@ -20,10 +23,24 @@ _UNKNOWN = re.compile(r"^Object contains unknown field `(.*)`$")
 _MISSING = re.compile(r"^Object missing required field `(.*)`$")
 
 
-def read_shape(value: Any, shape: type[T], *, lenient: bool = False) -> T:
-    """The value as `shape`, or InvalidInputError. `lenient` reads numbers and flags from text, as a query needs."""
+def read_shape(value: Any, shape: type[T]) -> T:
+    """The value as `shape`, or InvalidInputError."""
+    return _converted(value, shape, strict=True)
+
+
+def read_query(given: Mapping[str, str], shape: type[Query]) -> Query:
+    """As `read_shape`, with numbers, flags and moments from text. No `null`, and no number for a moment: whoever sent it meant something."""
+    read = _converted(given, shape, strict=False)
+    for field in msgspec.structs.fields(shape):
+        text, found = given.get(field.encode_name), getattr(read, field.name)
+        if text is not None and (found is None or (isinstance(found, datetime) and ":" not in text)):
+            raise _refusal(f"Invalid value {text[:_SHOWN_CHARACTERS]!r} - at `$.{field.encode_name}`", shape)
+    return read
+
+
+def _converted(value: Any, shape: type[T], *, strict: bool) -> T:
     try:
-        return msgspec.convert(value, shape, strict=not lenient)
+        return msgspec.convert(value, shape, strict=strict)
     except msgspec.ValidationError as error:
         raise _refusal(str(error), shape) from None
 

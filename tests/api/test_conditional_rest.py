@@ -49,6 +49,28 @@ def test_what_has_not_changed_is_not_sent_again(doors, run, path):
     assert again.content == b""
     assert again["ETag"] == first["ETag"]
     assert first["Cache-Control"] == "private, no-cache"
+    # A cache that is told another type takes it over.
+    assert not again.has_header("Content-Type")
+
+
+@pytest.mark.parametrize("path", READS)
+def test_the_head_of_a_read_is_answered_as_the_read_is(doors, run, path):
+    path = f"{V1}{path.format(run=run)}"
+    whole, head = doors.agent.get(path), doors.agent("head", path)
+    seen = doors.agent("head", path, **{"If-None-Match": whole["ETag"]})
+
+    same = ("ETag", "Cache-Control", "Content-Type", "Vary")
+    assert [head[name] for name in same] == [whole[name] for name in same]
+    assert (head.status_code, head.content, seen.status_code) == (200, b"", 304)
+
+
+@pytest.mark.parametrize("name", ["activeSince", "activeUntil", "status", "dialect", "limit"])
+@pytest.mark.parametrize("text", ["2026", "1e9", "-1", "1700000000.5", "null", "Null", "2026-11-18", ""])
+def test_what_a_query_says_is_never_taken_for_something_else(doors, name, text):
+    answer = doors.agent.get(f"{V1}/runs?{name}={text}")
+
+    assert (answer.status_code, answer.json()["code"]) == (400, "VALIDATION_ERROR")
+    assert answer.json()["details"]["validationErrors"][0]["path"] == name
 
 
 def test_a_change_holds_only_for_what_was_read(doors, run):
