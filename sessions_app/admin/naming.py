@@ -32,9 +32,7 @@ def question_name(value: CheckpointValue) -> str:
     said = plain_words(value.message)
     first = _SENTENCE.match(said)
     asked = first[1] if first else said
-    if asked and len(asked) <= _MOST_CHARACTERS:
-        return asked
-    return value.title or value.checkpoint_id
+    return cut(asked) or value.title or value.checkpoint_id
 
 
 def option_label(value: CheckpointValue) -> str:

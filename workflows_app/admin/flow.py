@@ -142,22 +142,26 @@ def _ways(places: Sequence[_FlowPlace], ways: Mapping[str, Sequence[str]]) -> It
 def _box(place: _FlowPlace, seen: Seen | None) -> SafeString:
     stage, y = place.stage, place.middle
     now = seen.now if seen else 0
-    top = y - _BOX // 2
+    top, right = y - _BOX // 2, _RIGHT - _INDENT * stage.depth // 2
     return format_html(
         '<g><title>{}</title><rect class="flow-box{}" x="{}" y="{}" width="{}" height="{}" rx="6"/>{}'
-        '<text class="flow-title" x="{}" y="{}">{}</text>{}{}{}</g>',
+        '<svg x="{}" y="{}" width="{}" height="{}"><text class="flow-title" y="{}">{}</text>{}</svg>{}{}</g>',
         _told(stage),
         " is-here" if now else "",
         place.x,
         top,
-        _RIGHT - _INDENT * stage.depth // 2 - place.x,
+        right - place.x,
         _BOX,
         _mark(_SHAPES.get(stage.shape, "step"), place.x + 14, y - 8),
+        # A picture in the picture cuts off what is wider than the letters are on the average.
         place.x + 40,
-        y + 4 if not stage.sub else y - 2,
+        top,
+        right - place.x - (86 if now else 46),
+        _BOX,
+        y - top + (4 if not stage.sub else -2),
         _cut(stage.title, _TITLE_CHARACTERS - 3 * stage.depth),
-        _sub(stage, place.x + 40, y + 13, characters=_SUB_CHARACTERS - (10 if now else 0) - 3 * stage.depth),
-        _count(now, _RIGHT - _INDENT * stage.depth // 2, y),
+        _sub(stage, y - top + 13, characters=_SUB_CHARACTERS - (10 if now else 0) - 3 * stage.depth),
+        _count(now, right, y),
         _facts(seen, y) if seen else "",
     )
 
@@ -172,10 +176,10 @@ def _mark(shape: str, x: int, y: int) -> SafeString:
     )
 
 
-def _sub(stage: WorkflowStage, x: int, y: int, *, characters: int) -> SafeString:
+def _sub(stage: WorkflowStage, y: int, *, characters: int) -> SafeString:
     if not stage.sub:
         return SafeString("")
-    return format_html('<text class="flow-sub" x="{}" y="{}">{}</text>', x, y, _cut(stage.sub, characters))
+    return format_html('<text class="flow-sub" y="{}">{}</text>', y, _cut(stage.sub, characters))
 
 
 def _count(now: int, right: int, y: int) -> SafeString:
