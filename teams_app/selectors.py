@@ -108,6 +108,20 @@ def find_team(*, actor: Actor, named: str) -> TeamValue:
     )
 
 
+def find_team_of(*, actor: Actor, username: str) -> TeamValue:
+    """For the command line: a team in which somebody is, the first that they joined."""
+    if actor.kind is not ActorKind.SYSTEM:
+        raise ForbiddenError("Only the command line looks through all teams.", suggestion="Read your own team.")
+    found = (
+        Membership.objects.filter(person__username=username).select_related("team").order_by("created_at", "id").first()
+    )
+    if found is None:
+        raise NotFoundError(
+            f"{username} is in no team.", suggestion="./workrail members list --team NAME shows who is."
+        )
+    return team_value(found.team)
+
+
 def find_first_owner(*, actor: Actor, without: str = "") -> Actor:
     """For the command line: the owner who has been one for longest, in the oldest team. Teams of the name `without` do not count."""
     if actor.kind is not ActorKind.SYSTEM:

@@ -41,9 +41,18 @@ def test_somebody_is_invited_promoted_and_removed_by_whoever_runs_the_server(onl
 
 def test_what_cannot_be_done_is_refused_in_words(only_team):
     assert run("remove", "alice").startswith("refused: alice is the last owner")
-    assert run("reset", "eve") == "refused: eve is not in the team. ./workrail members list shows who is."
+    assert run("remove", "eve") == "refused: eve is not in the team. ./workrail members list shows who is."
+    assert run("reset", "eve").startswith("refused: eve is in no team.")
     assert run("withdraw", "eve").startswith("refused: No invitation of eve is open.")
     assert run("invite", "bob", "viewer").startswith("refused: bob is in the team already")
+
+
+def test_whoever_needs_a_new_password_is_found_in_whichever_team_they_are(house):
+    """As the first screen advises it, which knows of one team."""
+    assert house.other_team.pk != house.team.pk
+
+    for name in ("alice", "Charlie"):
+        assert re.search(r"/studio/password/wr_link_[a-z2-7]{40}/", run("reset", name))
 
 
 def test_an_invitation_is_withdrawn(only_team, client):

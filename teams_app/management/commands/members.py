@@ -89,7 +89,12 @@ def _remove(actor: Actor, options: Options) -> list[str]:
 
 def _actor(options: Options) -> Actor:
     asking = system_actor(team_id=NO_TEAM, door=Door.CLI)
-    return system_actor(team_id=selectors.find_team(actor=asking, named=options["team"]).id, door=Door.CLI)
+    if options["subcommand"] == "reset" and not options["team"]:
+        # A password is of a person, whichever team they are looked for in.
+        found = selectors.find_team_of(actor=asking, username=read_username(options["username"]))
+    else:
+        found = selectors.find_team(actor=asking, named=options["team"])
+    return system_actor(team_id=found.id, door=Door.CLI)
 
 
 def _member(actor: Actor, options: Options) -> MemberValue:
