@@ -37,6 +37,20 @@ def test_other_tests_get_a_real_postgres_and_a_real_redis(run_pytest):
     assert answer.returncode == 0, answer.stdout
 
 
+def test_what_may_take_long_begins_first(run_pytest, tmp_path):
+    for room in ("api", "local"):
+        path = tmp_path / "tests" / room / "test_they.py"
+        path.parent.mkdir(parents=True)
+        path.write_text("def test_something(): pass\n")
+
+    answer = run_pytest(
+        "engine", "def test_it(): pass\n", "-v", str(tmp_path / "tests" / "api"), str(tmp_path / "tests" / "local")
+    )
+
+    order = [line.split("/")[1] for line in answer.stdout.split("\n") if " PASSED" in line]
+    assert order == ["local", "api", "engine"], answer.stdout
+
+
 def test_the_processes_of_xdist_share_the_servers(run_pytest):
     answer = run_pytest("services", _SERVERS, "-n", "2")
 

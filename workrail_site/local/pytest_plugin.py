@@ -20,7 +20,8 @@ from workrail_site.local.servers import addresses_in, fleeting_storage, named_ad
 from workrail_site.local.temporary import short_folder
 
 _PURE_ROOMS = frozenset({"engine"})
-_ROOMS_WITHOUT_SERVERS = _PURE_ROOMS | {"architecture", "local", "deploy", "fresh"}
+_ROOMS_OF_PROCESSES = frozenset({"local", "deploy", "fresh"})
+_ROOMS_WITHOUT_SERVERS = _PURE_ROOMS | _ROOMS_OF_PROCESSES | {"architecture"}
 _XDIST_WORKER = "PYTEST_XDIST_WORKER"
 _REDIS_DATABASES = 16
 
@@ -100,6 +101,8 @@ def _distributes(config: pytest.Config) -> bool:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Begun last, one of these would be waited for while the other processes of xdist have nothing left.
+    items.sort(key=lambda item: not _may_take_long(item))
     if pooled.is_asked_for(os.environ):
         for item in items:
             if item.get_closest_marker("own_connection") is not None:
@@ -113,6 +116,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def _may_need_servers(item: pytest.Item) -> bool:
     return item.get_closest_marker("django_db") is not None or not _is_in(str(item.path), _ROOMS_WITHOUT_SERVERS)
+
+
+def _may_take_long(item: pytest.Item) -> bool:
+    return item.get_closest_marker("browser") is not None or _is_in(str(item.path), _ROOMS_OF_PROCESSES)
 
 
 def _is_in(path: str, rooms: frozenset[str]) -> bool:
