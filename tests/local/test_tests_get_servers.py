@@ -39,12 +39,17 @@ def test_other_tests_get_a_real_postgres_and_a_real_redis(run_pytest):
 
 def test_what_may_take_long_begins_first(run_pytest, tmp_path):
     for room in ("api", "local"):
-        path = tmp_path / "tests" / room / "test_they.py"
+        path = tmp_path / "tests" / room / f"test_{room}.py"
         path.parent.mkdir(parents=True)
         path.write_text("def test_something(): pass\n")
 
     answer = run_pytest(
-        "engine", "def test_it(): pass\n", "-v", str(tmp_path / "tests" / "api"), str(tmp_path / "tests" / "local")
+        "engine",
+        "def test_it(): pass\n",
+        "-vv",
+        "-pno:randomly",
+        str(tmp_path / "tests" / "api"),
+        str(tmp_path / "tests" / "local"),
     )
 
     order = [line.split("/")[1] for line in answer.stdout.split("\n") if " PASSED" in line]
