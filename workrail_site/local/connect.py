@@ -1,23 +1,27 @@
 """`./workrail connect CLIENT`: prints how a client is told of a server, or writes it, and tries whether the server answers."""
 
 import argparse
+import http.client
 import json
 import os
 import sys
 import tempfile
+import tomllib
 import urllib.error
 import urllib.request
 from pathlib import Path
 
-from teams_app.engine.client_kit import KEY_VARIABLE, ClientName, Setup, merged, setup_for
+from teams_app.engine.client_kit import KEY_VARIABLE, NAME, ClientName, Setup, merged, setup_for
 from workrail_site.local.claim import current_holder
 from workrail_site.local.places import Places
 from workrail_site.local.problems import SetupProblem
 from workrail_site.local.screen import MCP_PATH
 from workrail_site.local.venvs import Environment
+from workrail_site.mcp.stdio.command import read_address
 
 _DEFAULT_URL = "http://127.0.0.1:8000"
 _TRY_SECONDS = 10
+_BY_HAND = "paste what is printed by hand"
 _PROJECT_FILES = (".cursor/", ".vscode/")
 
 
@@ -43,7 +47,9 @@ def run(arguments: list[str], *, places: Places, environment: Environment) -> in
 def _read(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./workrail connect", description=__doc__)
     parser.add_argument("client", choices=[name.value for name in ClientName])
-    parser.add_argument("--url", help="the address of a dialect (default: the rail of a running `up`)")
+    parser.add_argument(
+        "--url", type=read_address, help="the address of a dialect (default: the rail of a running `up`)"
+    )
     parser.add_argument("--write", action="store_true", help="write the client's file; what else stands in it is kept")
     parser.add_argument("--file", type=Path, help="the file to write, where it is not the usual one")
     parser.epilog = f"The agent key comes from the environment: {KEY_VARIABLE}=wr_key_…"
@@ -70,15 +76,33 @@ def _path_of(setup: Setup, named: Path | None) -> Path:
 
 
 def _write(setup: Setup, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    before = path.read_text() if path.exists() else ""
-    if path.suffix == ".toml":
-        if setup.text.splitlines()[0] in before:
-            raise SetupProblem(f"{path} has a server of that name already.", next_move="edit it by hand")
-        after = f"{before.rstrip()}\n\n{setup.text}\n".lstrip()
-    else:
-        after = json.dumps(merged(_json_of(before, path), json.loads(setup.text)), indent=2) + "\n"
-    _put(path, after)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        before = path.read_text("utf-8-sig") if path.exists() else ""
+        _put(path, _with_toml(before, setup, path) if path.suffix == ".toml" else _with_json(before, setup, path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SetupProblem(f"{path} cannot be read or written: {error}", next_move=_BY_HAND) from error
+
+
+def _with_toml(before: str, setup: Setup, path: Path) -> str:
+    try:
+        servers = tomllib.loads(before).get("mcp_servers", {})
+    except tomllib.TOMLDecodeError as error:
+        raise SetupProblem(f"{path} is not TOML, and stays as it is: {error}", next_move=_BY_HAND) from error
+    if not isinstance(servers, dict) or NAME in servers:
+        raise SetupProblem(f"{path} has a server of that name already.", next_move="edit it by hand")
+    return f"{before.rstrip()}\n\n{setup.text}\n".lstrip()
+
+
+def _with_json(before: str, setup: Setup, path: Path) -> str:
+    ours = json.loads(setup.text)
+    try:
+        held = json.loads(before) if before.strip() else {}
+    except ValueError:
+        held = None
+    if not isinstance(held, dict) or not all(isinstance(held.get(name) or {}, dict) for name in ours):
+        raise SetupProblem(f"{path} is not JSON with servers by their names, and stays as it is.", next_move=_BY_HAND)
+    return json.dumps(merged(held, ours), indent=2) + "\n"
 
 
 def _put(path: Path, text: str) -> None:
@@ -95,16 +119,11 @@ def _put(path: Path, text: str) -> None:
         raise
 
 
-def _json_of(text: str, path: Path) -> dict[str, object]:
-    try:
-        held = json.loads(text) if text.strip() else {}
-    except ValueError:
-        held = None
-    if not isinstance(held, dict):
-        raise SetupProblem(
-            f"{path} is not a JSON object, and stays as it is.", next_move="paste what is printed by hand"
-        )
-    return held
+class _Stays(urllib.request.HTTPRedirectHandler):
+    """The key goes to the address that was named, and nowhere else."""
+
+    def redirect_request(self, *_how: object) -> None:
+        return None
 
 
 def _try(url: str, key: str) -> int:
@@ -117,14 +136,15 @@ def _try(url: str, key: str) -> int:
     }
     request = urllib.request.Request(url, data=body, headers=headers, method="POST")
     try:
-        with urllib.request.urlopen(request, timeout=_TRY_SECONDS) as response:
+        with urllib.request.build_opener(_Stays).open(request, timeout=_TRY_SECONDS) as response:
             told = json.load(response)
     except urllib.error.HTTPError as error:
-        return _failed(url, f"answered {error.code}: {error.read(300).decode(errors='replace')}")
-    except (OSError, ValueError) as error:
-        return _failed(url, f"does not answer: {error}")
-    if "result" not in told:
-        return _failed(url, f"answered {told}")
+        where = error.headers.get("Location", "")
+        return _failed(url, f"answered {error.code}: {where or error.read(300).decode(errors='replace')}")
+    except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
+        return _failed(url, f"does not answer as a server of MCP: {type(error).__name__}: {error!s:.300}")
+    if not isinstance(told, dict) or "result" not in told:
+        return _failed(url, f"answered {told!r:.300}")
     print(f"# Tried: {url} answers to this key.")
     return 0
 

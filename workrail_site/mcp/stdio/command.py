@@ -22,7 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group(required=True)
     where.add_argument("--dialect", choices=sorted(INTRODUCTIONS), help="serve this dialect from the local database")
     where.add_argument(
-        "--url", type=_address, help="pass everything on to a server, for example https://rails.example.com/mcp/rail"
+        "--url",
+        type=read_address,
+        help="pass everything on to a server, for example https://rails.example.com/mcp/rail",
     )
     parser.add_argument(
         "--reply", choices=[BOTH, TEXT], default=BOTH, help="text: leave the JSON form of replies out (default: both)"
@@ -30,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"The agent key comes from the environment: {KEY_VARIABLE}=wr_key_…"
 
 
-def _address(text: str) -> str:
+def read_address(text: str) -> str:
     try:
         parts = urlsplit(text)
         is_one = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
