@@ -51,6 +51,11 @@ def told(data):
     return _MOMENT.sub("", re.sub(r'"bundleId":"[^"]+"', "", named))
 
 
+def ids_in(data):
+    """Of all that is made anew where ids are taken: sessions, runs, nodes, attempts, events, questions and holders."""
+    return set(re.findall(rb"(?:sess|run|node|attempt|evt|cp|hold)_[a-z2-7]{26}", data))
+
+
 @dataclass(kw_only=True)
 class Forged:
     """What a bundle is made of, to be changed and signed again."""

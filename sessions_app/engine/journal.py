@@ -305,7 +305,9 @@ class Journal:
     def trace(self, notes: tuple[Note, ...]) -> None:
         entries = _trace_entries(notes)
         if self.place.has_children:
-            entries.insert(0, {"kind": "detected_non_tip_advance", "summary": f"{self.node} already has a successor."})
+            entries.insert(
+                0, {"kind": "detected_non_tip_advance", "summary": "The acknowledged node had a successor already."}
+            )
         if entries:
             said = entries[:MAX_TRACE_ENTRIES]
             data = {"traceId": f"trace_{self.attempt}", "attemptId": self.attempt, "entries": said}

@@ -21,7 +21,7 @@ from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError, NotFoundError
 from teams_app.models import AuditEntry
 from tests import handover_cast, logs, run_cast, trigger_play
-from tests.bundle_play import Forged, examine, export, take_in, told
+from tests.bundle_play import Forged, examine, export, ids_in, take_in, told
 from tests.checkpoint_cast import answer, at_question
 from tests.emptying import empty_tables
 from tests.engine_play import NEVER_STOP
@@ -39,12 +39,14 @@ def desk():
 
 @pytest.fixture
 def half_done(desk):
-    """Gaps, notes, artifacts, a bookmark, an observation, two runs, and a step that waits."""
+    """Gaps, notes, artifacts, a bookmark, an observation, two runs, one with a fork, and a step that waits."""
     value = begin(desk, step("first-step"), step("next-step"), preferences=NEVER_STOP)
     again = run_cast.start(
         desk, session_id=session_id(value), observations={ObservationKey.GIT_BRANCH: "main"}, preferences=NEVER_STOP
     ).value
     bookmark(desk.agent, again, artifacts=[{"kind": "own.b", "n": 1.5}])
+    advanced(desk.agent, value)
+    advanced(desk.agent, run_cast.rehydrate(desk.agent, value).value, "A branch of its own.")
     return advanced(desk.agent, again, "", artifacts=[{"kind": "own.a", "text": "é"}])
 
 
@@ -65,7 +67,9 @@ def there_and_back(desk, session):
     done = take_in(desk.person, data)
     assert done.renamed
     assert_sound(done)
-    assert told(export(desk.person, done.session_ids[0])) == told(data)
+    again = export(desk.person, done.session_ids[0])
+    assert told(again) == told(data)
+    assert ids_in(again) & ids_in(data) == set()
     return done
 
 
