@@ -4,13 +4,16 @@ import contextlib
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from django.db import connection
 
 from sessions_app.models import CheckpointRequest
-from sessions_app.services.people import checkpoints
+from sessions_app.services.people import checkpoints, stops
+from teams_app.engine.actors import Scope
 from tests import checkpoint_cast
+from tests.cast import issue
 from tests.checkpoint_cast import asking, publish_folder
 from tests.mcp.conftest import agent_of, running_site
 from workrail_site.mcp.messages import RpcError, request_of
@@ -100,8 +103,9 @@ def client(request, desk, open_site, settings):
     wire = agent_of(open_site, desk.owner)
     with contextlib.ExitStack() as stack:
 
-        def make(dialect, version):
-            made = Lines(dialect, wire.key, version) if request.param == "lines" else Http(dialect, wire, version)
+        def make(dialect, version, key=""):
+            agent = replace(wire, key=key or wire.key)
+            made = Lines(dialect, agent.key, version) if request.param == "lines" else Http(dialect, agent, version)
             stack.callback(made.close)
             return Caller(made)
 
@@ -336,3 +340,50 @@ def test_after_answers_that_are_none_the_right_one_still_counts(dialect, client,
     assert again.get("resultType") != "input_required"
     row = CheckpointRequest.objects.get()
     assert (row.option_id, row.door, row.answered_as) == ("yes", "client_form", "relayed")
+
+
+def filled_in(key, answer="yes"):
+    return {key: {"action": "accept", "content": {"answer": answer}}}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_form_answers_for_whoever_may_drive_and_sees_the_run(dialect, client, desk):
+    """A key that only reads, and a key of another team, bring the answer to what somebody else was asked."""
+    call = client(dialect, MODERN)
+    tool, arguments = led_to(dialect, call, desk)
+    (key,) = call(tool, **arguments)["inputRequests"]
+    strangers = replace(desk.owner, team_id=desk.stranger.team_id)
+
+    for owner, scopes in ((desk.owner, {Scope.RUNS_READ, Scope.WORKFLOWS_READ}), (strangers, frozenset(Scope))):
+        other = client(dialect, MODERN, key=issue(owner, scopes=frozenset(scopes)).text)
+        told = other(tool, responses=filled_in(key), **arguments)
+        assert told.get("isError"), told
+        assert CheckpointRequest.objects.get().state == "open"
+
+
+@pytest.mark.parametrize("stop", [stops.pause_run, stops.cancel_run])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_form_that_comes_after_a_person_has_stopped_the_run_answers_nothing(dialect, client, desk, stop):
+    call = client(dialect, MODERN)
+    tool, arguments = led_to(dialect, call, desk)
+    (key,) = call(tool, **arguments)["inputRequests"]
+    row = CheckpointRequest.objects.get()
+    stop(actor=desk.person, run_id=row.run_id, reason="Wait.", now=checkpoint_cast.SOON, entropy=os.urandom)
+
+    for responses in (filled_in(key), None):
+        assert call(tool, responses=responses, **arguments).get("resultType") != "input_required"
+    assert CheckpointRequest.objects.get().option_id == ""
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_form_that_comes_after_a_persons_answer_changes_nothing(dialect, client, desk):
+    call = client(dialect, MODERN)
+    tool, arguments = led_to(dialect, call, desk)
+    (key,) = call(tool, **arguments)["inputRequests"]
+    answer_as_a_person(desk, "no")
+
+    told = call(tool, responses=filled_in(key), **arguments)
+
+    assert told.get("resultType") != "input_required"
+    row = CheckpointRequest.objects.get()
+    assert (row.option_id, row.answered_as) == ("no", "human")
