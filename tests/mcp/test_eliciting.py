@@ -10,6 +10,8 @@ from sessions_app.services.people import checkpoints
 from tests import checkpoint_cast, run_cast
 from tests.cast import issue
 from tests.checkpoint_cast import asking, publish_folder
+from tests.run_cast import published
+from tests.step_documents import step
 from workrail_site.mcp.messages import RpcError, request_of
 from workrail_site.mcp.stdio.serving import ServedDialect
 from workrail_site.mcp.stdio.talks import DialectTalk
@@ -203,3 +205,46 @@ def test_an_answer_of_a_person_on_one_branch_lets_that_branch_go_on(desk, talk):
     assert len({request["params"]["url"] for each in asked for request in each.values()}) == 2
     assert goes_on["structuredContent"]["pending"]["stepId"] == "work"
     assert waits["resultType"] == "input_required"
+
+
+def before_approval(desk, talk, capabilities, output):
+    published(desk, step("build", requireConfirmation={"kind": "human_approval"}), step("after"))
+    first = call(talk, "start_workflow", {"workflowId": "team.sample"}, capabilities)["structuredContent"]
+    return {"stateToken": first["stateToken"], "ackToken": first["ackToken"], "output": output}
+
+
+def test_work_that_waits_for_an_approval_is_an_address_and_goes_on_when_it_is_given(desk, talk):
+    arguments = before_approval(desk, talk, BOTH, {"notesMarkdown": "Did it."})
+
+    ((key, request),) = call(talk, "continue_workflow", arguments, BOTH)["inputRequests"].items()
+    claimed = call(talk, "continue_workflow", arguments, BOTH, inputResponses=accepted(key, answer="approve"))
+    row = CheckpointRequest.objects.get()
+    checkpoint_cast.answer(desk.person, row, row.options[0]["id"])
+    told = call(talk, "continue_workflow", arguments, BOTH, inputResponses=accepted(key))
+
+    assert request["params"]["mode"] == "url"
+    assert claimed["structuredContent"]["kind"] == "blocked"
+    assert row.state == "open"
+    assert told["structuredContent"]["pending"]["stepId"] == "after"
+
+
+def test_before_that_revision_an_approval_is_an_error_that_names_it(desk, talk):
+    greet(talk, "2025-11-25", BOTH)
+    arguments = before_approval(desk, talk, None, {"notesMarkdown": "Did it."})
+
+    with pytest.raises(RpcError) as asked:
+        call(talk, "continue_workflow", arguments)
+    row = CheckpointRequest.objects.get()
+    checkpoint_cast.answer(desk.person, row, row.options[0]["id"])
+    told = call(talk, "continue_workflow", arguments)
+
+    assert asked.value.code == -32042
+    assert told["structuredContent"]["pending"]["stepId"] == "after"
+
+
+def test_what_the_agent_can_mend_itself_is_told_before_anybody_is_asked(desk, talk):
+    arguments = before_approval(desk, talk, BOTH, {})
+
+    told = call(talk, "continue_workflow", arguments, BOTH)
+
+    assert told["structuredContent"]["blockers"][0]["code"] == "MISSING_REQUIRED_NOTES"

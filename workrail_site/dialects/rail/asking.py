@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.checkpoints import CheckpointState
+from sessions_app.engine.state import BlockerCode
 from sessions_app.engine.submissions import Submission
 from sessions_app.selectors.checkpoints import CheckpointValue
 from sessions_app.services.moves import runs
@@ -22,8 +23,7 @@ from workrail_site.mcp.elicited_question import ElicitedQuestion
 
 class RailAsking:
     def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, ElicitedQuestion | None]:  # noqa: ARG002  as every dialect is asked
-        pending = reply.value.get("pending")
-        if not isinstance(pending, dict) or "checkpoint" not in pending or reply.value.get("ackToken") is None:
+        if reply.value.get("ackToken") is None or not _waits(reply.value):
             return reply, None
         found = _question(reply)
         return reply, None if found is None else as_question(found)
@@ -58,6 +58,14 @@ def _acknowledged(reply: ToolReply, submission: Submission, *, asked_by_client: 
         speech=RAIL,
     )
     return ToolReply(text=render_text(told.value, template=told.template), value=told.value)
+
+
+def _waits(value: Mapping[str, Any]) -> bool:
+    """For an answer, or with work that nothing but an approval is missing from."""
+    blockers = value.get("blockers", ())
+    if value.get("waitsForPerson") and blockers:
+        return [blocker["code"] for blocker in blockers] == [BlockerCode.USER_ONLY_DEPENDENCY]
+    return bool((value.get("pending") or {}).get("checkpoint"))
 
 
 def _question(reply: ToolReply) -> CheckpointValue | None:
