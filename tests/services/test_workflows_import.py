@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 
+from teams_app.engine.errors import PreconditionFailedError
 from tests.workflow_cast import FOLDER, NOW, create, document, make_cast, publish
 
 pytestmark = pytest.mark.django_db
@@ -312,6 +313,24 @@ def test_inside_a_namespace_a_bare_name_means_first_what_has_it_there(cast):
     assert SKILL in skills_of(saved)
     assert find_published(actor=cast.bob, workflow_id="shared", beside="own.borrower").workflow_id == "own.shared"
     assert find_published(actor=cast.bob, workflow_id="shared").workflow_id == "else.shared"
+
+
+@pytest.mark.parametrize("then", ["saved", "retired"])
+def test_what_is_not_published_hides_nothing_that_is(cast, then):
+    from workflows_app.selectors.workflows import find_published
+    from workflows_app.services import extensions, publishing
+
+    import_files(cast.bob, named("else.shared"))
+    publish(cast.bob, "else.shared")
+    extensions.set_alias(actor=cast.bob, alias="shared", workflow_id="else.shared", now=NOW)
+    import_files(cast.bob, named("own.shared"))
+    if then == "retired":
+        publish(cast.bob, "own.shared")
+        publishing.retire_workflow(actor=cast.bob, workflow_id="own.shared", now=NOW)
+
+    assert find_published(actor=cast.bob, workflow_id="shared", beside="own.borrower").workflow_id == "else.shared"
+    with pytest.raises(PreconditionFailedError, match="only a published one runs"):
+        find_published(actor=cast.bob, workflow_id="own.shared", beside="own.borrower")
 
 
 LENT = b"id: lent\nversion: 1.0.0\nname: Lent\nsteps: [{kind: technique, technique: cut}]\n"

@@ -1,6 +1,7 @@
 """Everything published that a team can run, as programs: for guides that speak of all workflows at once."""
 
 from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.errors import NotFoundError, PreconditionFailedError
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
 from workflows_app.engine.program import Program, WorkflowKind
 from workflows_app.engine.values import WorkflowState, WorkflowValue
@@ -40,6 +41,14 @@ def read_published(*, actor: Actor, workflow_id: str, beside: str = "") -> Progr
     """What a run of that workflow would be pinned to now. `beside` is the workflow that names it: siblings go first."""
     actor.require(Permission.READ_WORKFLOWS)
     return load_program(find_published(actor=actor, workflow_id=workflow_id, beside=beside).workflow_hash)
+
+
+def find_program(*, actor: Actor, workflow_id: str, beside: str = "") -> Program | None:
+    """The same; none where there is none that runs."""
+    try:
+        return read_published(actor=actor, workflow_id=workflow_id, beside=beside)
+    except (NotFoundError, PreconditionFailedError):
+        return None
 
 
 def published_programs(*, actor: Actor) -> tuple[Program, ...]:

@@ -48,6 +48,9 @@ LEFT JOIN workflows_app_revision r ON r.id = w.published_id
 LEFT JOIN workflows_app_variant v ON v.revision_id = r.id AND v.team_id = $1
 """
 
+# The place of the published revision in a row of it.
+_REVISION_ID = 7
+
 _Row = TypeVar("_Row")
 # What one remembered revision takes, its key included, roundly.
 _REVISION_BYTES = 512
@@ -115,12 +118,14 @@ def find_published(*, actor: Actor, workflow_id: str, beside: str = "") -> Publi
     rehydration asks.
 
     `beside` is the id of the workflow that names this one, when one does: a bare name means first what has that name in
-    its namespace.
+    its namespace. What is not published hides nothing that is.
     """
     actor.require(Permission.READ_WORKFLOWS)
     names = _names(workflow_id, beside)
     rows = prepared_cursor().execute(_READ_PUBLISHED, [actor.team_id, names, workflow_id]).fetchall() if names else []
-    row = _first_named(names, {row[0]: row for row in rows})
+    named = {row[0]: row for row in rows}
+    published = {name: row for name, row in named.items() if row[_REVISION_ID] is not None}
+    row = _first_named(names, published) or _first_named(names, named)
     if row is None:
         raise not_found(actor, workflow_id)
     found_id, state, latest_number, kind, title, version, bundled, revision_id, number, program_id, problems = row

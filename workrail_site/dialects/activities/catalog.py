@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from teams_app.engine.actors import Actor
-from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.references import META, find_resource
 from workflows_app.engine.program import Program
 from workflows_app.engine.values import WorkflowValue
-from workflows_app.selectors.catalog import count_published, list_published, read_published
+from workflows_app.selectors.catalog import count_published, find_program, list_published
 from workrail_site.dialects.activities.resources import body_of
 
 VERSION = "1"
@@ -31,10 +30,7 @@ def universal(actor: Actor, *, beside: str = "") -> Program | None:
     """The workflow whose skills and resources serve all others; a team may have none that can be run, or one in the
     namespace of `beside`, which goes first.
     """
-    try:
-        return read_published(actor=actor, workflow_id=META, beside=beside)
-    except NotFoundError:
-        return None
+    return find_program(actor=actor, workflow_id=META, beside=beside)
 
 
 def bootstrap_text(actor: Actor) -> str:

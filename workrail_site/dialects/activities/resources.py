@@ -8,7 +8,7 @@ from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.documents import read_markdown
 from workflows_app.engine.activities.references import resource_keys, wanted_keys
 from workflows_app.engine.program import Attachment, Program
-from workflows_app.selectors.catalog import read_published
+from workflows_app.selectors.catalog import find_program
 from workflows_app.selectors.programs import load_content
 from workrail_site.mcp.answers import PAGE_BYTES
 
@@ -87,11 +87,8 @@ def _find(actor: Actor, program: Program, reference: str) -> Attachment | None:
 def _published(actor: Actor, program: Program, owner: str, name: str) -> Attachment | None:
     """What the run was not pinned with, since nothing in its workflow refers to it."""
     for beside in (program.id, ""):
-        try:
-            other = read_published(actor=actor, workflow_id=owner, beside=beside)
-        except NotFoundError:
-            continue
-        found = _held(other, other.id, name)
+        other = find_program(actor=actor, workflow_id=owner, beside=beside)
+        found = None if other is None else _held(other, other.id, name)
         if found is not None:
             return found
     return None

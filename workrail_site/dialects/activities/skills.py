@@ -12,7 +12,7 @@ from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Attachment, Family, Parallel, Program, Step, walk_items
 from workflows_app.engine.toon_text import toon_text
-from workflows_app.selectors.catalog import read_published
+from workflows_app.selectors.catalog import find_program
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.catalog import universal
 from workrail_site.dialects.activities.printing import fits
@@ -112,7 +112,7 @@ class Shelf:
     def _programs(self, reference: str) -> Iterable[Program]:
         yield self._program
         owner, slash, _name = reference.partition("/")
-        named = _published(self._actor, owner, beside=self._program.id) if slash else None
+        named = find_program(actor=self._actor, workflow_id=owner, beside=self._program.id) if slash else None
         if named is not None:
             yield named
         if not slash or owner == META:
@@ -133,13 +133,6 @@ def _read(program: Program, found: Attachment) -> ReadSkill:
         resources=tuple(dict.fromkeys(item for item in references if item is not None)),
         owner=found.owner,
     )
-
-
-def _published(actor: Actor, workflow_id: str, *, beside: str) -> Program | None:
-    try:
-        return read_published(actor=actor, workflow_id=workflow_id, beside=beside)
-    except NotFoundError:
-        return None
 
 
 def _step(activity: Activity, step_id: str) -> Step | Parallel:

@@ -1,9 +1,15 @@
 """Skills and resources as the session dialect tells them."""
 
+import re
+
 import pytest
+from django.utils import timezone
 
 from tests.activity_folders import activity, folder, skill, step, workflow
 from tests.checkpoint_cast import publish_folder
+from tests.handover_play import caller, load_library, text_of
+from workflows_app.engine.source import Source, SourceFormat
+from workflows_app.services import workflows
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -163,3 +169,34 @@ def test_what_a_skill_lists_is_what_is_served_where_a_team_has_its_own_meta(desk
             assert {key: served[key] for key in ("id", "version")} == {key: listed[key] for key in ("id", "version")}
     assert call("get_resource", session_token=token, resource_index="meta/05")["resource"]["id"] == "more"
     assert call("get_resource", session_token=token, resource_index="meta/02")["resource"]["id"] == "alone"
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+@pytest.mark.parametrize("bundled", [True, False])
+def test_a_meta_that_is_saved_and_not_published_changes_nothing_for_agents(desk, dialect, bundled):
+    if bundled:
+        load_library()
+    step_with_skill = step("own", skill="session-protocol" if bundled else "team.meta/guided")
+    work = activity("work", steps=[step_with_skill])
+    publish_folder(desk, folder(work, about=workflow(id="team.with", initialActivity="work")), "team.with")
+    call = caller(dialect, desk.agent)
+    before = told_of_skills(call)
+
+    source = Source(format=SourceFormat.ACTIVITY_FOLDER, files=OWN_META)
+    workflows.create_workflow(actor=desk.person, source=source, message="", now=timezone.now())
+
+    assert told_of_skills(call) == before
+
+
+def told_of_skills(call):
+    """What an agent reads of a workflow, and what it is refused, but for its token."""
+    token = call("start_session", workflow_id="team.with", agent_id="me")["session_token"]
+    entered = call("next_activity", session_token=token, activity_id="work")["session_token"]
+    resource = {"resource_id" if "yield_checkpoint" in call.tools else "resource_index": "meta/04"}
+    replies = [
+        call.raw("get_workflow", session_token=token),
+        call.raw("get_skills", session_token=token),
+        call.raw("get_skill", session_token=entered, step_id="own"),
+        call.raw("get_resource", session_token=entered, **resource),
+    ]
+    return [re.sub(r"ses\.v1\.\w+", "", text_of(reply)) for reply in replies]
