@@ -3,15 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any
 
 import orjson
 
-# Beyond this, words are told as other as a whole: the comparison grows with the square. All pairs of words that are looked at
-# for one page are bounded as well.
-MOST_WORDS = 1_500
-MOST_PAIRS = 10_000_000
+from workflows_app.engine.matching import MOST_WORK, BoundedMatcher, Effort
+
 MOST_PATHS = 200
 
 _WORDS = re.compile(r"\s+|\S+")
@@ -47,7 +44,7 @@ def align(one: Sequence[str], other: Sequence[str]) -> list[Pair]:
     pairs: list[Pair] = []
     # What stands there often would be compared with each of its like.
     first, second = list(_numbered(one)), list(_numbered(other))
-    for kind, a, a_end, b, b_end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+    for kind, a, a_end, b, b_end in BoundedMatcher(first, second, effort=Effort()).get_opcodes():
         if kind == "equal":
             pairs += [Pair(one=a + offset, other=b + offset) for offset in range(a_end - a)]
         else:
@@ -66,26 +63,20 @@ def _numbered(keys: Sequence[str]) -> Iterator[tuple[str, int]]:
 class WordComparison:
     """The texts of one page, compared by words as long as the work for all of them lasts."""
 
-    def __init__(self, *, most_pairs: int = MOST_PAIRS) -> None:
-        self._left = most_pairs
+    def __init__(self, *, most_work: int = MOST_WORK) -> None:
+        self._effort = Effort(most_work)
 
     def difference(self, one: str, other: str) -> tuple[list[ComparedPart], list[ComparedPart]]:
+        if one == other:
+            return [ComparedPart(text=one, is_own=False)], [ComparedPart(text=other, is_own=False)]
         first, second = _WORDS.findall(one), _WORDS.findall(other)
-        pairs = len(first) * len(second)
-        if one == other or pairs > self._left or max(len(first), len(second)) > 2 * MOST_WORDS:
-            is_own = one != other
-            return [ComparedPart(text=one, is_own=is_own)], [ComparedPart(text=other, is_own=is_own)]
-        self._left -= pairs
-        return _compared(first, second)
-
-
-def _compared(first: list[str], second: list[str]) -> tuple[list[ComparedPart], list[ComparedPart]]:
-    parts: tuple[list[ComparedPart], list[ComparedPart]] = ([], [])
-    for kind, a, a_end, b, b_end in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
-        for side, words in ((0, first[a:a_end]), (1, second[b:b_end])):
-            if words:
-                parts[side].append(ComparedPart(text="".join(words), is_own=kind != "equal"))
-    return parts
+        matcher = BoundedMatcher(first, second, effort=self._effort, is_between=str.isspace)
+        parts: tuple[list[ComparedPart], list[ComparedPart]] = ([], [])
+        for kind, a, a_end, b, b_end in matcher.get_opcodes():
+            for side, words in ((0, first[a:a_end]), (1, second[b:b_end])):
+                if words:
+                    parts[side].append(ComparedPart(text="".join(words), is_own=kind != "equal"))
+        return parts
 
 
 def path_differences(one: Any, other: Any) -> list[PathDifference]:

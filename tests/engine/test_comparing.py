@@ -1,12 +1,8 @@
 """How two ways through a workflow are laid beside each other."""
 
-import random
-
-import pytest
 from hypothesis import given, strategies as st
 
 from sessions_app.engine.comparing import Pair, WordComparison, align, path_differences
-from tests.flood_play import Work, allowed
 
 
 def test_steps_that_both_have_stand_side_by_side_and_the_rest_alone():
@@ -47,38 +43,8 @@ def test_values_differ_by_their_paths():
     ]
 
 
-def notes_of(seed):
-    chance = random.Random(seed)
-    return " ".join(chance.choice("abcdefgh") for _ in range(1_500))
-
-
-SAME_STEP = ["plan blocked_attempt"] * 5_000
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(
-            lambda words: [words.difference(notes_of(number), notes_of(-number - 1)) for number in range(100)],
-            id="long notes of many steps",
-        ),
-        pytest.param(lambda _: align(SAME_STEP, ["ship step", *SAME_STEP]), id="one step again and again"),
-        pytest.param(
-            lambda words: [words.difference("a " * 1_500, "a " * 1_499 + "b") for _ in range(100)], id="one word"
-        ),
-    ],
-)
-def test_a_page_of_any_texts_costs_no_more_than_its_budget(page):
-    with Work() as plain:
-        WordComparison().difference(notes_of("one"), notes_of("other"))
-    with Work() as work:
-        page(WordComparison())
-
-    assert work.seconds <= allowed(plain=plain.seconds, size=0)
-
-
 def test_what_the_budget_no_longer_bears_is_told_as_a_whole():
-    words = WordComparison(most_pairs=10)
+    words = WordComparison(most_work=5)
 
     assert [part.is_own for part in words.difference("a b", "a c")[0]] == [False, True]
     assert [part.is_own for part in words.difference("a b", "a c")[0]] == [True]

@@ -1,11 +1,11 @@
 """What changed between two revisions: of the source, line by line; of the program, by place in the tree."""
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 import msgspec
 
+from workflows_app.engine.matching import BoundedMatcher, Effort
 from workflows_app.engine.program import Program
 from workflows_app.engine.values import Change, FileDiff, ProgramDiff
 
@@ -13,6 +13,8 @@ MAX_CHANGES = 500
 MAX_VALUE_CHARS = 400
 MAX_FILE_DIFF_CHARS = 65_536
 MAX_DIFFED_LINES = 5_000
+# Lines around a change.
+_AROUND = 3
 
 # A list is compared by these names of its items, where every item has one and no two share it.
 _NAMES = ("id", "name", "slot", "contract", "to")
@@ -22,9 +24,13 @@ def diff_files(*, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tu
     """By path; the one file of a document is the same file under whatever name it came."""
     if len(before) == len(after) == 1:
         before = dict(zip(after, before.values(), strict=True))
-    paths = sorted({*before, *after})
+    paths, effort = sorted({*before, *after}), Effort()
     return tuple(
-        FileDiff(path=path, change=_change_of(before.get(path), after.get(path)), text=_text_diff(path, before, after))
+        FileDiff(
+            path=path,
+            change=_change_of(before.get(path), after.get(path)),
+            text=_text_diff(path, before, after, effort),
+        )
         for path in paths
         if before.get(path) != after.get(path)
     )
@@ -67,17 +73,31 @@ def _change_of(before: bytes | None, after: bytes | None) -> Change:
     return Change.REMOVED if after is None else Change.CHANGED
 
 
-def _text_diff(path: str, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
+def _text_diff(path: str, before: Mapping[str, bytes], after: Mapping[str, bytes], effort: Effort) -> str:
     old, new = _lines(before.get(path, b"")), _lines(after.get(path, b""))
     if old is None or new is None:
         return ""
-    lines = difflib.unified_diff(
-        old,
-        new,
-        fromfile=f"a/{path}" if path in before else "/dev/null",
-        tofile=f"b/{path}" if path in after else "/dev/null",
-    )
-    return _cut("".join(line if line.endswith("\n") else f"{line}\n" for line in lines), MAX_FILE_DIFF_CHARS)
+    said = [
+        f"--- a/{path}" if path in before else "--- /dev/null",
+        f"+++ b/{path}" if path in after else "+++ /dev/null",
+    ]
+    matcher = BoundedMatcher(old, new, effort=effort, passes_by_frequent=True)
+    for group in matcher.get_grouped_opcodes(_AROUND):
+        (_, first, _, first_new, _), (_, _, end, _, end_new) = group[0], group[-1]
+        said.append(f"@@ -{_reach(first, end)} +{_reach(first_new, end_new)} @@")
+        for kind, a, a_end, b, b_end in group:
+            if kind == "equal":
+                said += [f" {line}" for line in old[a:a_end]]
+            else:
+                said += [f"-{line}" for line in old[a:a_end]]
+                said += [f"+{line}" for line in new[b:b_end]]
+    return _cut("".join(line if line.endswith("\n") else f"{line}\n" for line in said), MAX_FILE_DIFF_CHARS)
+
+
+def _reach(start: int, end: int) -> str:
+    """Where lines stand, counted from 1; none stand after the line before them."""
+    count = end - start
+    return f"{start + 1}" if count == 1 else f"{start + (count > 0)},{count}"
 
 
 def _lines(data: bytes) -> list[str] | None:
