@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from sessions_app.engine.checkpoints import APPROVE, Authority
 from sessions_app.engine.state import Snapshot
 from workflows_app.engine import conditions, walker
@@ -84,6 +86,10 @@ class _Run:
             return
         if node.snapshot.position != before.position:
             crossing = _Crossing(program=self.program, before=before, after=node.snapshot)
+            if crossing.is_set_back():
+                # What was at hand is still to be done, and is judged when the run goes on from there.
+                self.states[node.node_id] = replace(node.snapshot, position=before.position)
+                return
             for gate in crossing.gates():
                 if not crossing.is_answered(gate, self.given[node.node_id]):
                     yield Passed(node_id=node.node_id, gate=gate.id)
@@ -101,6 +107,14 @@ class _Crossing:
     program: Program
     before: Snapshot
     after: Snapshot
+
+    def is_set_back(self) -> bool:
+        """To a step of the same activity that stands before the one at hand, which is told of late."""
+        activity, after = self.program.activity(self.before.position.activity), self.after.position
+        at_hand = self.before.position.pending_item
+        if activity is None or not (self._is_same_visit() and at_hand and after.pending_item) or at_hand in after.done:
+            return False
+        return _place(activity, after) < _place(activity, self.before.position)
 
     def gates(self) -> Iterator[Item]:
         """Where people are asked, and which are behind the run now and were not before."""
@@ -141,9 +155,10 @@ class _Crossing:
         return not self._is_same_visit() or self._has_behind(activity, self.after.position, index)
 
     def _has_behind(self, activity: Activity, position: Position, index: int) -> bool:
-        """Something after it in the order of work is done or at hand, or it is done itself."""
+        """Work after it in the order of work is done or at hand, or it is done itself. Questions are answered in any order."""
         at = position.frames[0].loop if position.frames else position.pending_item
-        reached = [place for place, item in enumerate(activity.body) if item.id in {at, *position.done}]
+        done = {item.id for item in activity.body if item.id in position.done and not isinstance(item, Gate)}
+        reached = [place for place, item in enumerate(activity.body) if item.id in {at, *done}]
         return activity.body[index].id in position.done or index < max(reached, default=-1)
 
     def _is_same_visit(self) -> bool:
@@ -151,7 +166,12 @@ class _Crossing:
         return (before.activity, before.visit) == (after.activity, after.visit) and not after.complete
 
     def _is_due(self, activity: Activity, item: Item) -> bool:
-        """Under what was known before and what is known after; what became due or needless on the way is not judged."""
+        """Under what was known before and what is known after; what became due or needless on the way is not judged. The
+        question of a step is due with it.
+        """
+        step = next((each for each in activity.body if isinstance(item, Gate) and each.id == item.step), None)
+        if step is not None and step.id not in self.after.position.done:
+            return self._is_due(activity, step)
         return all(
             walker.is_eligible(program=self.program, activity=activity, item=item, variables=state.variables)
             for state in (self.before, self.after)
@@ -184,6 +204,19 @@ class _Crossing:
             and (isinstance(gate, Gate) or answer.option == APPROVE)
             for answer in given
         )
+
+
+def _place(activity: Activity, position: Position) -> tuple[int, ...]:
+    """Where what is at hand stands in the order of work, by round and place from the outermost body inwards."""
+    body, found = activity.body, list[int]()
+    for loop, frame in zip(walker.loops_at(activity, position.frames), position.frames, strict=True):
+        found += [_index(body, loop.id), frame.iteration]
+        body = loop.body
+    return (*found, _index(body, position.pending_item))
+
+
+def _index(body: tuple[Item, ...], item_id: str) -> int:
+    return next(place for place, item in enumerate(body) if item.id == item_id)
 
 
 def _begun_with(activity: Activity, position: Position) -> Iterator[Loop]:

@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from sessions_app.engine.projections import project
 from sessions_app.models import Run, WorkSession
@@ -9,6 +10,8 @@ from sessions_app.selectors.gates_passed import REASON, gates_passed
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.selectors.stored_sessions import read_stored
 from tests import logs, run_cast
+from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step, workflow
+from tests.checkpoint_cast import answer, publish_folder
 from tests.gate_kinds import KINDS, Kind
 from tests.gate_play import (
     APPROVAL,
@@ -18,8 +21,10 @@ from tests.gate_play import (
     hand_next,
     nav_start,
     nav_step,
+    only_run,
     open_floor,
     person_answers,
+    questions,
     rail_ack,
     rail_at_gate,
     rail_read,
@@ -152,4 +157,68 @@ def test_what_a_person_refused_or_sent_back_is_not_named(floor):
     person_answers(floor, "reject", reason="Never.")
 
     assert Run.objects.get().status == "rejected"
+    assert findings() == []
+
+
+NEVER_DUE = {"var": "never", "equals": True}
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_telling_of_a_step_before_an_approval_is_not_going_past_it(floor, dialect):
+    steps = [notes_free("maybe", runCondition=NEVER_DUE), notes_free("gated", requireConfirmation=APPROVAL)]
+    published(floor.desk, *steps, workflow_id=GUARDED)
+
+    waiting = hand_next(floor, dialect, hand_in(floor, dialect, GUARDED, "main"), "workflow-end", "maybe", "gated")
+
+    assert waiting["status"] == "waiting"
+    assert findings() == []
+    person_answers(floor, "approve")
+    assert findings() == []
+
+
+def humans(*names, **more):
+    return [checkpoint(name, authority="human", **more) for name in names]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_people_may_answer_the_questions_of_an_activity_in_any_order(floor, order):
+    names = ("first", "second", "third")
+    plan = activity(
+        "plan", checkpoints=humans(*names), steps=[activity_step(f"do-{name}", checkpoint=name) for name in names]
+    )
+    publish_folder(floor.desk, folder(plan, about=workflow(id=GUARDED, initialActivity="plan")), GUARDED)
+    token = hand_in(floor, "session", GUARDED, "plan")
+    floor.read_it()
+    asked = {row.checkpoint_id: row for row in questions()}
+    for place in order:
+        answer(floor.desk.person, asked[names[place]], "yes", now=timezone.now())
+        assert findings() == []
+
+    told = hand_next(floor, "session", token, "workflow-end", *(f"do-{name}" for name in names))
+
+    assert told["status"] == "completed"
+    assert findings() == []
+
+
+def led_by_rail(floor):
+    value = rail_start(floor, GUARDED)
+    while not value["isComplete"]:
+        value = rail_ack(floor, value)
+
+
+def led_by_hand(floor):
+    nav_step(floor, nav_step(floor, nav_start(floor, GUARDED)["state"], "before")["state"], "after")
+
+
+@pytest.mark.parametrize("walk", [led_by_rail, led_by_hand])
+def test_the_question_of_a_step_whose_condition_does_not_hold_is_not_missed(floor, walk):
+    asking = activity_step("asking", checkpoint="agreed", condition=equals("never", value=True))
+    plan = activity(
+        "plan", checkpoints=humans("agreed"), steps=[activity_step("before"), asking, activity_step("after")]
+    )
+    publish_folder(floor.desk, folder(plan, about=workflow(id=GUARDED, initialActivity="plan")), GUARDED)
+
+    walk(floor)
+
+    assert only_run().status == "complete"
     assert findings() == []

@@ -24,6 +24,9 @@ class Effort:
 class BoundedMatcher(SequenceMatcher[str]):
     """Beyond the effort, what is not yet compared is told as other. What `is_between` is shared only beside what is shared."""
 
+    # Where each element of `other` stands, as the base keeps it.
+    b2j: dict[str, list[int]]
+
     def __init__(
         self,
         one: Sequence[str],
