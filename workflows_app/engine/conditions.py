@@ -52,12 +52,10 @@ def lookup(path: tuple[str, ...], *, variables: Variables) -> Any:
     whole = variables.get(".".join(path), MISSING)
     if whole is not MISSING:
         return whole
-    value: Any = variables
-    for segment in path:
+    value = variables.get(path[0], MISSING) if path else MISSING
+    for segment in path[1:]:
         value = _member(value, segment)
-        if value is MISSING:
-            return MISSING
-    return MISSING if value is variables else value
+    return value
 
 
 def evaluate(condition: Condition | None, *, variables: Variables, mode: ConditionMode) -> bool:

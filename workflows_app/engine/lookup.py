@@ -41,7 +41,7 @@ def find_next(*, program: Program, completed: Sequence[str], context: Mapping[st
         finished = _finished(walk.position, done)
         if finished is None:
             return _ahead(program, walk.position, variables)
-        walk, variables = _past(program, finished, variables)
+        walk = _past(program, finished, variables)
     return Ahead(scope=variables, failure=walk.failure)
 
 
@@ -76,10 +76,11 @@ def _finished(position: Position, done: frozenset[str]) -> Position | None:
     return position if position.pending in done else None
 
 
-def _past(program: Program, position: Position, variables: dict[str, Any]) -> tuple[Walk, dict[str, Any]]:
+def _past(program: Program, position: Position, variables: dict[str, Any]) -> Walk:
+    """What is set on the way is put among the variables: a copy for each step would cost as much as all of them."""
     item = walker.item_at(program, position)
     effect = _effect(program, position, item, variables)
-    variables = {**variables, **effect.set_variable}
+    variables |= effect.set_variable
     position = walker.skip(position, effect.skip_activities)
     if isinstance(item, Step):
         variables |= walker.set_by(program=program, actions=item.actions, variables=variables)
@@ -89,7 +90,8 @@ def _past(program: Program, position: Position, variables: dict[str, Any]) -> tu
         )
     else:
         walk = walker.complete_pending(program=program, position=position, variables=variables)
-    return walk, {**variables, **walk.assigned}
+    variables |= walk.assigned
+    return walk
 
 
 def _effect(program: Program, position: Position, item: Work | None, variables: Mapping[str, Any]) -> Effect:

@@ -1,8 +1,11 @@
 """What two sequences share, for no more work than is allowed: for some it would take the cube of their length to find all of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from difflib import Match, SequenceMatcher
 from itertools import accumulate
+from typing import TypeVar
+
+_Part = TypeVar("_Part", bound=Hashable)
 
 # So many pairs of places for what one answer compares: a fraction of a second.
 MOST_WORK = 2_000_000
@@ -21,19 +24,19 @@ class Effort:
         return True
 
 
-class BoundedMatcher(SequenceMatcher[str]):
+class BoundedMatcher(SequenceMatcher[_Part]):
     """Beyond the effort, what is not yet compared is told as other. What `is_between` is shared only beside what is shared."""
 
     # Where each element of `other` stands, as the base keeps it.
-    b2j: dict[str, list[int]]
+    b2j: dict[_Part, list[int]]
 
     def __init__(
         self,
-        one: Sequence[str],
-        other: Sequence[str],
+        one: Sequence[_Part],
+        other: Sequence[_Part],
         *,
         effort: Effort,
-        is_between: Callable[[str], bool] | None = None,
+        is_between: Callable[[_Part], bool] | None = None,
         passes_by_frequent: bool = False,
     ) -> None:
         super().__init__(is_between, one, other, autojunk=passes_by_frequent)

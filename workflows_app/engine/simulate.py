@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, islice
 from typing import Any
 
 from workflows_app.engine import walker
@@ -11,6 +12,7 @@ from workflows_app.engine.program import Activity, Checkpoint, Effect, Gate, Loo
 from workflows_app.engine.walks import LOOP_CONTROL_KIND, Failure, Note, Position, Walk
 
 DEFAULT_MAX_STEPS = 500
+MOST_WRONG = 10
 _ANSWER: Mapping[str, type] = {"context": dict, "artifacts": list, "option": str}
 _ANSWER_WORDS = {"context": "an object of variables", "artifacts": "a list", "option": "the id of an option"}
 
@@ -72,13 +74,16 @@ def simulate(
 
 
 def wrong_answers(*, program: Program, answers: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the answers say that the workflow does not have: items, rounds, options, or words that are no part of an answer."""
+    """What the answers say that the workflow does not have: items, rounds, options, or words that are no part of an answer.
+    The first `MOST_WRONG` of it.
+    """
     options, rounds = _options(program), _rounds(program)
-    return tuple(
+    wrong = (
         said
         for key, answer in answers.items()
-        for said in (*_wrong_rounds(key, rounds), *_wrong_answer(key, answer, options))
+        for said in chain(_wrong_rounds(key, rounds), _wrong_answer(key, answer, options))
     )
+    return tuple(islice(wrong, MOST_WRONG))
 
 
 def _wrong_rounds(key: str, rounds: frozenset[str]) -> Iterator[str]:

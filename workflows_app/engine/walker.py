@@ -5,8 +5,9 @@ turns true later is still done. Inside a loop a cursor moves forward only. Every
 A position is bounded by the size of the program, whatever number of rounds it has seen.
 """
 
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 from msgspec.structs import replace
 
@@ -177,7 +178,7 @@ def loop_variables(*, program: Program, position: Position, variables: Variables
         return {}
     added: dict[str, Any] = {}
     for loop, frame in zip(loops_at(activity, position.frames), position.frames, strict=True):
-        added.update(_round_variables(loop, frame.iteration, {**variables, **added} if added else variables))
+        added.update(_round_variables(loop, frame.iteration, _over(added, variables)))
     return added
 
 
@@ -470,7 +471,7 @@ class _Walker:
             case LoopKind.WHILE | LoopKind.UNTIL | LoopKind.DO_WHILE:
                 if loop.decision_contract:
                     return self._decision(loop, first=iteration == 0)
-                held = self._holds(loop.condition, {**scope, **_round_variables(loop, iteration, scope)})
+                held = self._holds(loop.condition, _over(_round_variables(loop, iteration, scope), scope))
                 return held is not (loop.loops is LoopKind.UNTIL)
             case _:
                 assert_never(loop.loops)
@@ -641,9 +642,8 @@ class _Walker:
         return conditions.evaluate(condition, variables=scope, mode=self.program.conditions)
 
     def _scope(self, position: Position) -> Variables:
-        """As `scope_at`, and a copy only where there is something to add: the variables may be many, and the walk long."""
-        added = loop_variables(program=self.program, position=position, variables=self.variables)
-        return {**self.variables, **added} if added else self.variables
+        """As `scope_at`, and no copy: the variables may be many, and the walk long."""
+        return _over(loop_variables(program=self.program, position=position, variables=self.variables), self.variables)
 
     def _note(
         self, kind: NoteKind, summary: str, *, item: str = "", loop: str = "", iteration: int | None = None
@@ -686,6 +686,11 @@ def _looped_steps(body: tuple[Item, ...]) -> Iterator[Step]:
         if isinstance(item, Loop):
             yield from (inner for inner in item.body if isinstance(inner, Step))
             yield from _looped_steps(item.body)
+
+
+def _over(added: dict[str, Any], variables: Variables) -> Variables:
+    """Both as one, without a copy."""
+    return ChainMap(added, cast("dict[str, Any]", variables)) if added else variables
 
 
 def _round_variables(loop: Loop, iteration: int, scope: Variables) -> dict[str, Any]:

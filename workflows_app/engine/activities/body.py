@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from workflows_app.engine.activities.fragments import FragmentIndex
+from workflows_app.engine.activities.fragments import FragmentIndex, text_length
 from workflows_app.engine.activities.parts import (
     read_actions,
     read_checkpoint,
@@ -170,9 +170,10 @@ class _BodyReader:
             return shape
         home = self._around.home
         fragment = self._around.fragments.checkpoint(reference, home=home)
-        if fragment is not None:
+        findings = shape.findings
+        if fragment is not None and not findings.is_full and findings.repeat(text_length(fragment), file=shape.file):
             return shape.over(fragment)
-        if home or not self._around.fragments.is_kept_here(reference):
+        if fragment is None and (home or not self._around.fragments.is_kept_here(reference)):
             hint = shape.findings.hint(reference, self._around.fragments.checkpoint_names(home=home))
             shape.problem(ProblemCode.UNKNOWN_REF, "ref", f"No fragment {reference[:80]!r} is known.", suggestion=hint)
         # The one mistake is told; that its message and options are missing follows from it.

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER
@@ -156,7 +157,8 @@ def _rule_texts(shape: FolderShape, key: str, fragments: FragmentIndex) -> Itera
         if isinstance(item, str):
             yield item
         elif texts is not None:
-            yield from texts
+            # Each at a time: a fragment may hold as many texts as there are references to it.
+            yield from takewhile(lambda text: shape.findings.repeat(len(text) + 1, file=shape.file), texts)
         elif isinstance(reference, str) and fragments.is_kept_here(reference):
             continue
         elif isinstance(reference, str):

@@ -9,6 +9,9 @@ from workflows_app.engine.source import Strictness
 MAX_PER_SEVERITY = 300
 SHOWN_CHARS = 80
 
+# So much may stand in a program beyond what its files hold: rules of all activities, and fragments that are referred to again.
+MAX_REPEATED_CHARS = 8 * 1024 * 1024
+
 # Comparing names is what costs most in a folder that is wrong throughout: so many are compared, then hints end.
 _MAX_COMPARED = 40_000
 
@@ -19,6 +22,7 @@ class FolderFindings:
         self._problems: list[WorkflowProblem] = []
         self._counts = dict.fromkeys(Severity, 0)
         self._comparisons = _MAX_COMPARED
+        self._repeated = 0
 
     @property
     def loose(self) -> Severity:
@@ -45,6 +49,20 @@ class FolderFindings:
         names = {name for names in known for name in names if len(name) <= SHOWN_CHARS}
         self._comparisons -= len(names) + 1
         return did_you_mean(word[:SHOWN_CHARS], names)
+
+    @property
+    def is_full(self) -> bool:
+        return self._repeated > MAX_REPEATED_CHARS
+
+    def repeat(self, chars: int, *, file: str) -> bool:
+        """Count so many characters that the program repeats; False past the bound, where nothing more is repeated."""
+        was_full = self.is_full
+        self._repeated += chars
+        if self.is_full and not was_full:
+            message = f"With all that it repeats, this is more than {MAX_REPEATED_CHARS} characters."
+            hint = "Refer to rules and checkpoints less often, or make them shorter."
+            self.add(WorkflowProblem(code=ProblemCode.TOO_LARGE, message=message, file=file, suggestion=hint))
+        return not self.is_full
 
     def listed(self) -> tuple[WorkflowProblem, ...]:
         """The problems in their order, and one more for each severity of which there are more than are kept."""

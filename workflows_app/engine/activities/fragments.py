@@ -73,6 +73,15 @@ def fragments_of(document: Mapping[str, Any]) -> Fragments:
     return Fragments(rules=_object(held.get("rules")), checkpoints=_object(held.get("checkpoints")))
 
 
+def text_length(value: Any) -> int:
+    """How many characters stand in a fragment, roundly."""
+    if isinstance(value, dict):
+        return sum(len(key) + text_length(each) for key, each in value.items())
+    if isinstance(value, list):
+        return sum(map(text_length, value))
+    return len(value) if isinstance(value, str) else 1
+
+
 def _texts(value: Any) -> tuple[str, ...] | None:
     if isinstance(value, str):
         return (value,)

@@ -257,6 +257,9 @@ class _Compiler:
         definition = self._definition
         for reference in (*definition.skill_ids, *definition.inherited_skills):
             self._skills.require(reference, at=self._shape, key="skills")
+        for_each = sum(len(text) + 1 for text in (*definition.inherited_rules, *definition.inherited_skills))
+        if not self._findings.repeat(for_each * len(authored), file=self._shape.file):
+            return []
         return [
             read_activity(
                 one.shape,

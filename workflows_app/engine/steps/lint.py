@@ -28,6 +28,8 @@ from workflows_app.engine.steps.scope import Build
 
 # More variables than this are not looked for in the texts.
 MAX_VARIABLES = 500
+# For so many names another one is looked for that was meant.
+_MOST_COMPARED = 20
 # Set by the engine in every run, or before its first step.
 _GIVEN = frozenset({"goal", "currentIteration", "currentItem", "currentIndex"})
 _SAY_IT = "Say in the prompt of the step that finds it out that it is to be set, or correct the name."
@@ -134,10 +136,12 @@ def _report_placeholders(build: Build, program: Program) -> None:
     places: dict[str, tuple[str, StepFindings]] = {}
     for name, path, findings in build.shown:
         places.setdefault(name, (path, findings))
+    known, compared = sorted(decided | set(places) | given), 0
     for name, (path, findings) in islice(places.items(), MAX_VARIABLES):
         if name not in given and name not in decided and name not in told:
             message = f"Nothing speaks of {shown(name)} but the braces that show it, so no agent will ever set it."
-            meant = closest(name, sorted((decided | set(places) | given) - {name}))
+            meant = closest(name, (each for each in known if each != name)) if compared < _MOST_COMPARED else None
+            compared += 1
             findings.warn(
                 ProblemCode.UNDECLARED_VARIABLE, path, message, f"Did you mean {meant!r}?" if meant else _SAY_IT
             )

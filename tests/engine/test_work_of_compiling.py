@@ -1,0 +1,129 @@
+"""Whatever a workflow names, repeats or refers to, and whoever walks it in thought: the work and the program are in proportion."""
+
+import json
+
+import pytest
+
+from tests import step_documents
+from tests.activity_folders import activity, checkpoint, compiled, folder, step, toon, workflow
+from tests.flood_play import Work, allowed
+from workflows_app.engine.activities.findings import MAX_REPEATED_CHARS
+from workflows_app.engine.lookup import find_next
+from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.program import program_bytes
+from workflows_app.engine.simulate import MOST_WRONG, simulate, wrong_answers
+
+TEXTS = ["A rule of some length. " * 40] * 40
+
+
+def steps(count, **fields):
+    return [step_documents.step(f"step-{number}", **fields) for number in range(count)]
+
+
+def braces(count):
+    return " ".join(f"{{{{some_name_{number}}}}}" for number in range(count))
+
+
+DOCUMENTS = {
+    "names in braces": [*steps(1, prompt=braces(400)), step_documents.step("more", prompt=braces(390))],
+    "names in braces of many steps": [
+        step_documents.step(f"step-{at}", prompt=f"{{{{name_{at}}}}} {braces(300)}") for at in range(150)
+    ],
+    "references": steps(40, functionReferences=[f"none_{number}()" for number in range(100)]),
+    "assessments": steps(40, assessmentRefs=[f"none-{number}" for number in range(10)]),
+    "patterns": steps(40, validationCriteria=[{"type": "regex", "pattern": r"[\w\W]{0,999}" * 40, "message": "No."}]),
+    "passages": steps(20, promptBlocks={"constraints": [[{"kind": "ref", "refId": "wr.refs.memory_usage"}] * 50] * 10}),
+}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_a_document_costs_in_proportion_to_its_length(document):
+    data = json.dumps(step_documents.workflow(*DOCUMENTS[document])).encode()
+
+    with Work() as work:
+        step_documents.compiled(data)
+
+    assert work.seconds <= allowed(plain=0, size=len(data))
+
+
+def many(count, **fields):
+    return [activity(f"part-{number}", steps=[step("do")], **fields) for number in range(count)]
+
+
+def about(**fields):
+    return workflow(initialActivity="part-0", **fields)
+
+
+ASKED = checkpoint("asked", message="Shall we? " * 2_000)
+REPEATING = {
+    "a rule fragment that is referred to again": lambda: folder(
+        *many(1), about=about(fragments={"rules": {"long": TEXTS}}, rules={"workflow": [{"ref": "long"}] * 4_000})
+    ),
+    "rules of all activities": lambda: folder(*many(300), about=about(rules={"activity": TEXTS})),
+    "fragments in rules of all activities": lambda: folder(
+        *many(300), about=about(fragments={"rules": {"long": TEXTS}}, rules={"activity": [{"ref": "long"}] * 20})
+    ),
+    "a checkpoint fragment that is referred to again": lambda: folder(
+        activity("part-0", steps=[{"kind": "checkpoint", "id": f"ask-{at}", "ref": "asked"} for at in range(900)]),
+        about=about(fragments={"checkpoints": {"asked": ASKED}}),
+    ),
+}
+
+
+@pytest.mark.parametrize("repeated", REPEATING)
+def test_a_folder_repeats_no_more_than_is_bounded(repeated):
+    files = REPEATING[repeated]()
+    size = sum(map(len, files.values()))
+
+    with Work() as work:
+        compilation = compiled(files)
+
+    assert compilation.program is None
+    assert ProblemCode.TOO_LARGE in {problem.code for problem in compilation.errors}
+    assert work.seconds <= allowed(plain=0.05, size=size)
+
+
+def test_what_is_repeated_within_the_bound_is_in_the_program():
+    files = folder(*many(20), about=about(fragments={"rules": {"long": TEXTS}}, rules={"activity": [{"ref": "long"}]}))
+
+    compilation = compiled(files)
+
+    assert compilation.errors == ()
+    assert len(toon(TEXTS)) * 20 < len(program_bytes(compilation.program)) < MAX_REPEATED_CHARS
+
+
+ROUNDS = {"type": "for", "count": 100, "maxIterations": 100}
+NESTED = step_documents.loop("outer", [step_documents.loop("inn", [step_documents.step("do-it")], **ROUNDS)], **ROUNDS)
+WIDE = {f"n{number}": number for number in range(25_000)}
+DONE = [f"out@{one}/inn@{other}::do-it" for one in range(100) for other in range(100)]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        pytest.param(lambda program: find_next(program=program, completed=DONE, context=WIDE), id="lookup"),
+        pytest.param(lambda program: simulate(program=program, variables=WIDE, answers={}), id="simulate"),
+        pytest.param(
+            lambda program: wrong_answers(program=program, answers={f"du-{at}": {} for at in range(20_000)}),
+            id="answers",
+        ),
+        pytest.param(
+            lambda program: wrong_answers(program=program, answers={"/".join(f"in{at}@1" for at in range(20_000)): {}}),
+            id="rounds of one answer",
+        ),
+    ],
+)
+def test_a_walk_in_thought_costs_in_proportion_to_what_is_told(ask):
+    program = step_documents.program_of(step_documents.workflow(NESTED))
+    size = len(json.dumps([WIDE, DONE]))
+
+    with Work() as work:
+        ask(program)
+
+    assert work.seconds <= allowed(plain=0, size=size)
+
+
+def test_of_many_wrong_answers_the_first_are_told():
+    program = step_documents.program_of(step_documents.workflow(NESTED))
+
+    assert len(wrong_answers(program=program, answers={f"du-{number}": {} for number in range(50)})) == MOST_WRONG
