@@ -65,6 +65,18 @@ def test_a_block_is_a_node_with_the_same_work_pending(mode):
     assert recorded["outcome"]["blockers"][0]["code"] == "MISSING_REQUIRED_NOTES"
 
 
+def test_an_approval_that_only_an_agent_says_is_needed_is_waited_for_by_nobody():
+    """It is a block like any other: no question is asked, and the next try goes on."""
+    play, at = played(NOTED)
+    said = {"detail": "needs_user_approval", "severity": "critical", "summary": "The owner has to agree."}
+
+    stuck = play.advance(at, artifacts=[{"kind": "wr.gaps", "gaps": [said]}])
+
+    assert stuck.blockers == ["USER_ONLY_DEPENDENCY"]
+    assert (stuck.snapshot.work, stuck.snapshot.questions, stuck.snapshot.consecutive_blocks) == (None, (), 1)
+    assert play.advance(stuck).outcome is Outcome.ADVANCED
+
+
 def test_a_hint_is_shown_and_blocks_nothing():
     hinted = steps_program(step("first-step", output={"hints": ["At most ten lines."]}), step("second-step"))
     play, at = played(hinted)
