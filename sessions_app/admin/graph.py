@@ -20,6 +20,7 @@ from sessions_app.selectors.checkpoints import CheckpointValue
 from sessions_app.selectors.evidence import ChildRun
 from sessions_app.selectors.run_graph import Graph, GraphNode
 from teams_app.admin.parts import State
+from teams_app.engine.counting import counted
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.markdown import plain_words
 from teams_app.engine.times import exact_words
@@ -96,6 +97,7 @@ class GraphFacts:
     places: ShownPlaces
     passed: frozenset[UUID]
     children: Mapping[UUID, ChildRun]
+    waits: Mapping[UUID, str]
     actor_id: str
     now: datetime
 
@@ -156,6 +158,7 @@ def facts_of(
         places=places,
         passed=frozenset(main),
         children={child.id: child for child in graph.children},
+        waits=_waits(graph, main),
         actor_id=actor_id,
         now=now,
     )
@@ -165,8 +168,8 @@ def _with_children(graph: Graph) -> list[GraphNode]:
     """A run that was triggered hangs on the node at which this one stood then."""
     found = list(graph.nodes)
     for child in graph.children:
-        at = next((node for node in reversed(graph.nodes) if node.created_at <= child.started_at), None)
-        if at is not None and at.kind is not NodeKind.BOOKMARK:
+        at = _begun_at(graph, child)
+        if at is not None:
             found.append(
                 replace(
                     at,
@@ -182,6 +185,29 @@ def _with_children(graph: Graph) -> list[GraphNode]:
                 )
             )
     return sorted(found, key=lambda node: node.created_at)
+
+
+def _begun_at(graph: Graph, child: ChildRun) -> GraphNode | None:
+    at = next((node for node in reversed(graph.nodes) if node.created_at <= child.started_at), None)
+    return None if at is None or at.kind is NodeKind.BOOKMARK else at
+
+
+def _waits(graph: Graph, main: Mapping[UUID, UUID]) -> dict[UUID, str]:
+    """A step that begins another run and waits for it has a node before, one meanwhile and one afterwards, all with its title."""
+    nodes = {node.id: node for node in graph.nodes}
+    begun: dict[UUID, list[ChildRun]] = {}
+    for child in graph.children:
+        if (found := _begun_at(graph, child)) is not None:
+            begun.setdefault(found.id, []).append(child)
+    said: dict[UUID, str] = {}
+    for id_, children in begun.items():
+        at = nodes[id_]
+        name = f"“{children[0].title}”" if len(children) == 1 else counted(len(children), "run")
+        said[id_] = f"{'Waited' if all(child.completed_at for child in children) else 'Waits'} for {name}"
+        for other, words in ((at.parent_id, "Began"), (main.get(id_), "Goes on after")):
+            if other in nodes and nodes[other].pending_key == at.pending_key:
+                said.setdefault(other, f"{words} {name}")
+    return said
 
 
 def shape_of(node: GraphNode, facts: GraphFacts) -> str:
@@ -355,8 +381,8 @@ def sub_of(node: GraphNode, facts: GraphFacts) -> str:
     parent_mode = facts.modes.get(node.parent_id) if node.parent_id else None
     if parent_mode is not None and parent_mode != node.mode:
         return f"The mode is {states.mode(*node.mode)} from here on"
-    if note:
-        return note
+    if note or node.id in facts.waits:
+        return note or facts.waits[node.id]
     return "" if is_end(node) or node.id in facts.passed else "Not finished"
 
 

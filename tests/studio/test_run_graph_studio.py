@@ -63,6 +63,30 @@ def test_a_run_that_was_triggered_stands_in_the_graph_and_leads_there_and_back(d
     assert f'href="{RUNS}/{run.id}/change/">Triggered by another run' in page_of(doors, child.id)
 
 
+def lines_of(page):
+    """Titles with what stands below them, the newest first."""
+    found = re.findall(
+        r'</span>([^<]*)</a>(?:<span class="sub[^"]*">([^<]*)</span>)?', page.partition('class="graph')[2]
+    )
+    return [(title, sub.strip()) for title, sub in found]
+
+
+def test_the_lines_of_a_step_that_waits_for_a_run_are_told_apart(doors):
+    trigger_play.publish_all(doors.desk)
+    parent = trigger_play.start(doors.desk, ticket="T-1")
+    value = trigger_play.complete(doors.desk, parent["state"], "draft")
+    child = trigger_play.triggered(doors.desk, trigger_play.look(doors.desk, value["state"]))
+    run = Run.objects.get(workflow_id="team.parent").id
+    waiting = lines_of(page_of(doors, run))
+    trigger_play.complete(doors.desk, child["state"], "do", "end")
+    after = lines_of(page_of(doors, run))
+
+    assert ("Check", "Waits for “team.child”") in waiting
+    assert ("Check", "Began “team.child”") in waiting
+    assert ("Check", "Goes on after “team.child”") in after
+    assert [len(set(lines)) for lines in (waiting, after)] == [len(waiting), len(after)]
+
+
 def test_steps_without_notes_that_nobody_asked_for_are_one_line_beside_the_evidence(doors):
     trigger_play.publish_all(doors.desk)
     parent = trigger_play.start(doors.desk, ticket="T-1")

@@ -17,7 +17,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.times import length_words
 from traces_app.engine.calls import TraceCall, TraceOutcome
 from traces_app.engine.drawing import draw, told
-from traces_app.engine.timeline import Lane, label_of
+from traces_app.engine.timeline import Lane
 from traces_app.selectors.traces import calls_between
 from traces_app.services.reading import read_newest_of_run, read_run_timeline
 from workflows_app.selectors.programs import load_program
@@ -76,11 +76,17 @@ def shown_calls(calls: Iterable[TraceCall], places: ShownPlaces) -> list[ShownCa
             call=call,
             url=reverse("admin:traces_app_traceevent_change", args=(call.id,)),
             state=_OUTCOMES[call.outcome],
-            at=places.title(label_of(call)),
+            at=places.title(_step_of(call) or call.activity),
             lasted=f"{call.duration_us / 1000:,.0f} ms" if call.duration_us < 1_000_000 else _seconds(call),
         )
         for call in calls
     ]
+
+
+def _step_of(call: TraceCall) -> str:
+    """Empty between the steps of an activity."""
+    last = call.step_key.rpartition("::")[2]
+    return "" if "@" in last else last
 
 
 def _calls_at(actor: Actor, graph: Graph, node: GraphNode) -> Iterable[TraceCall]:
