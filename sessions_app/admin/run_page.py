@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 from django.http import HttpRequest
@@ -20,7 +21,7 @@ from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, from_text, to_text
 from workflows_app.selectors.programs import load_program
 
-_WIDTH = 640
+_WIDTH, _COLUMNS = 640, 320
 _LONGEST_START = 100_000
 
 
@@ -150,16 +151,24 @@ def spent(graph: Graph, facts: GraphFacts) -> Spent | None:
 
 
 def _bar(lengths: Sequence[tuple[str, float]], total: float) -> list[RunStretch]:
-    """Neighbours of one kind are one stretch; what would be thinner than a pixel is left out."""
-    found: list[RunStretch] = []
-    x = 0.0
+    """In columns. What is thinner than a column waits until its kind has earned one, so that the bar says what the sums say."""
+    earned: dict[str, float] = {}
+    kinds: list[str] = []
+    passed = 0.0
     for kind, seconds in lengths:
-        width = _WIDTH * seconds / total
-        if found and found[-1].kind == kind:
-            found[-1] = RunStretch(kind=kind, x=found[-1].x, width=round(x + width - found[-1].x, 1))
-        elif width >= 1:
-            found.append(RunStretch(kind=kind, x=round(x, 1), width=round(width, 1)))
-        x += width
+        left = seconds
+        while left > 0:
+            taken = min(left, (len(kinds) + 1) * total / _COLUMNS - passed)
+            earned[kind] = earned.get(kind, 0.0) + taken
+            left, passed = left - taken, passed + taken
+            if left > 0 or passed >= total:
+                kinds.append(max(earned, key=earned.__getitem__))
+                earned[kinds[-1]] -= total / _COLUMNS
+    width = _WIDTH / len(kinds)
+    found: list[RunStretch] = []
+    for kind, columns in groupby(kinds):
+        x = found[-1].x + found[-1].width if found else 0.0
+        found.append(RunStretch(kind=kind, x=round(x, 1), width=round(width * len(list(columns)), 1)))
     return found
 
 

@@ -2,6 +2,7 @@
 
 import gzip
 import uuid
+from itertools import pairwise
 
 import pytest
 from django.db import connection
@@ -55,3 +56,28 @@ def test_a_run_of_a_thousand_nodes_is_light_and_costs_what_a_short_one_does(door
     assert len(captured) <= MOST_QUERIES
     assert len(response.content) <= MOST_BYTES
     assert len(gzip.compress(response.content)) <= MOST_COMPRESSED_BYTES
+
+
+def test_the_bar_of_a_long_run_tells_the_same_as_the_words_below_it():
+    from sessions_app.admin.run_page import _WIDTH, _bar
+
+    lengths = [
+        ("none", 40.0) if number % 60 == 0 else ("stop" if number % 4 == 0 else "done", 1.0) for number in range(960)
+    ]
+    total = sum(seconds for _, seconds in lengths)
+    bar = _bar(lengths, total)
+
+    for kind in ("done", "stop", "none"):
+        told = sum(seconds for each, seconds in lengths if each == kind) / total
+        drawn = sum(stretch.width for stretch in bar if stretch.kind == kind) / _WIDTH
+        assert abs(told - drawn) < 0.02, kind
+    assert all(one.x + one.width == pytest.approx(other.x) for one, other in pairwise(bar))
+    assert (bar[0].x, bar[-1].x + bar[-1].width) == (0, pytest.approx(_WIDTH))
+
+
+def test_the_bar_of_a_short_run_has_one_stretch_for_each_part():
+    from sessions_app.admin.run_page import _bar
+
+    bar = _bar([("done", 30.0), ("wait", 10.0), ("done", 20.0), ("done", 4.0)], 64.0)
+
+    assert [(each.kind, round(each.width, -1)) for each in bar] == [("done", 300), ("wait", 100), ("done", 240)]

@@ -96,6 +96,44 @@ def test_a_timeline_is_a_picture_and_a_table(desk, reply, sign_in):
     assert '<td class="c-main">Title of plan</td>' in page
 
 
+def test_a_timeline_of_many_rounds_has_a_line_for_each_step_and_is_light(desk, reply, sign_in):
+    from traces_app.services.writing import Noted
+
+    names = ("Read", "Change", "Test")
+    write(
+        *[
+            on_run(desk, reply, ended_ns=at_ms(NOW, 60_000 * number), noted=Noted(activity=names[number % 3]))
+            for number in range(399)
+        ]
+    )
+
+    page = shown(sign_in(desk.viewer).get(timeline_of(reply)))
+
+    assert re.findall(r'<td class="c-main">(\w+)<span class="sub quiet">([^<]*)<', page) == [
+        (name, "133 times") for name in names
+    ]
+    assert page.count('<g class="t-calls">') > 100
+    assert "Read: 1 call in" in page
+    assert len(page) < 200_000
+
+
+def test_calls_that_would_lie_upon_one_another_are_one_bar(desk, reply, sign_in):
+    from traces_app.services.writing import Noted
+
+    write(
+        on_run(desk, reply, ended_ns=at_ms(NOW)),
+        *[
+            on_run(desk, reply, ended_ns=at_ms(NOW, 5_000_000 + 5 * number), noted=Noted(activity=f"Part {number % 2}"))
+            for number in range(300)
+        ],
+    )
+
+    page = shown(sign_in(desk.viewer).get(timeline_of(reply)))
+
+    assert "Part 0 to Part 1: 300 calls in 1.5 s" in page
+    assert page.count('<g class="t-calls">') == 2
+
+
 def test_nothing_on_the_page_needs_a_looser_policy(desk, reply, sign_in):
     write(on_run(desk, reply))
 

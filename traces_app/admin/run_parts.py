@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.times import length_words
 from traces_app.engine.calls import TraceCall, TraceOutcome
 from traces_app.engine.drawing import draw, told
-from traces_app.engine.timeline import Lane
+from traces_app.engine.timeline import Lane, Span
 from traces_app.selectors.traces import calls_between
 from traces_app.services.reading import read_newest_of_run, read_run_timeline
 from workflows_app.selectors.programs import load_program
@@ -129,18 +130,23 @@ def _titled(lane: Lane, workflow_title: str, places: ShownPlaces) -> Lane:
 
 
 def _rows(lane: Lane) -> list[dict[str, Any]]:
+    """A row for each activity or step, in the order in which they began; the picture shows how they took turns."""
+    found: dict[str, list[Span]] = {}
+    for span in lane.spans:
+        found.setdefault(span.label, []).append(span)
     return [
         {
-            "label": span.label,
-            "started_at": span.started_at,
-            "lasted": told(span.duration),
-            "busy_ms": f"{span.busy_us / 1000:,.0f}",
-            "calls": span.calls,
-            "warnings": span.warnings,
-            "refusals": span.refusals,
-            "failures": span.failures,
+            "label": label,
+            "times": len(spans),
+            "started_at": spans[0].started_at,
+            "lasted": told(sum((span.duration for span in spans), timedelta())),
+            "busy_ms": f"{sum(span.busy_us for span in spans) / 1000:,.0f}",
+            "calls": sum(span.calls for span in spans),
+            "warnings": sum(span.warnings for span in spans),
+            "refusals": sum(span.refusals for span in spans),
+            "failures": sum(span.failures for span in spans),
         }
-        for span in lane.spans
+        for label, spans in found.items()
     ]
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from teams_app.engine.counting import counted
 from traces_app.engine.timeline import Lane, Span, Timeline, TimelineGap
 
 WIDTH = 960
@@ -98,8 +99,38 @@ class _Scale:
 def _bars(scale: _Scale, row: int, lane: Lane) -> Iterator[DrawnBar]:
     for gap in lane.gaps[-_DRAWN_SPANS:]:
         yield _bar(scale, row, gap, DrawnMark.GAP, words=told(gap.duration), title=f"No call for {told(gap.duration)}")
-    for span in lane.spans[-_DRAWN_SPANS:]:
-        yield _bar(scale, row, span, _mark(span), words=span.label, title=_title(span))
+    for spans in _drawn(scale, lane.spans[-_DRAWN_SPANS:]):
+        whole = _whole(spans)
+        yield _bar(scale, row, whole, _mark(whole), words=whole.label, title=_title(whole))
+
+
+def _drawn(scale: _Scale, spans: Sequence[Span]) -> Iterator[list[Span]]:
+    """What would lie upon one another is one bar, as far as it went alike."""
+    together: list[Span] = []
+    for span in spans:
+        is_apart = bool(together) and scale.x(span.started_at) - scale.x(together[0].started_at) >= _THINNEST
+        if together and (is_apart or _mark(span) is not _mark(together[0])):
+            yield together
+            together = []
+        together.append(span)
+    if together:
+        yield together
+
+
+def _whole(spans: Sequence[Span]) -> Span:
+    first, last = spans[0], spans[-1]
+    if first is last:
+        return first
+    return Span(
+        label=first.label if first.label == last.label else f"{first.label} to {last.label}",
+        started_at=first.started_at,
+        ended_at=max(span.ended_at for span in spans),
+        calls=sum(span.calls for span in spans),
+        busy_us=sum(span.busy_us for span in spans),
+        warnings=sum(span.warnings for span in spans),
+        refusals=sum(span.refusals for span in spans),
+        failures=sum(span.failures for span in spans),
+    )
 
 
 def _bar(scale: _Scale, row: int, part: Span | TimelineGap, mark: DrawnMark, *, words: str, title: str) -> DrawnBar:
@@ -126,9 +157,9 @@ def _mark(span: Span) -> DrawnMark:
 
 
 def _title(span: Span) -> str:
-    counted = ((span.warnings, "warnings"), (span.refusals, "refused"), (span.failures, "failed"))
-    rest = "".join(f", {number} {word}" for number, word in counted if number)
-    return f"{span.label or 'No activity'}: {span.calls} calls in {told(span.duration)}{rest}"
+    sums = ((span.warnings, "warnings"), (span.refusals, "refused"), (span.failures, "failed"))
+    rest = "".join(f", {number} {word}" for number, word in sums if number)
+    return f"{span.label or 'No activity'}: {counted(span.calls, 'call')} in {told(span.duration)}{rest}"
 
 
 def _name(row: int, lane: Lane) -> Words:
