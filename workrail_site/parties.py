@@ -5,6 +5,7 @@ It decides whose turn it is, and nothing else. A credential that is not known co
 
 import hashlib
 from collections import OrderedDict
+from ipaddress import IPv6Address, IPv6Network, ip_address
 
 from django.conf import settings
 
@@ -21,7 +22,7 @@ class Parties:
 
     def of(self, scope: Scope) -> str:
         credential = credential_of(scope)
-        return self._teams.get(credential, "") or passing(f"address {address_of(scope)}")
+        return self._teams.get(credential, "") or passing(f"address {place_of(address_of(scope))}")
 
     def learn(self, scope: Scope, actor: object) -> None:
         """`actor` is who was admitted, if anybody was."""
@@ -41,6 +42,20 @@ def address_of(scope: Scope) -> str:
     forwarded = _header(scope, b"x-forwarded-for") if settings.BEHIND_PROXY else ""
     client = scope.get("client") or ("", 0)
     return forwarded.rpartition(",")[2].strip() or str(client[0])
+
+
+def place_of(address: str) -> str:
+    """What counts as one: of IPv6 the network of 64 bits, since whoever has one address of it has them all. Some proxies name a port."""
+    bare = address.removeprefix("[").partition("]")[0] if address.startswith("[") else address
+    if "." in bare and bare.count(":") == 1:
+        bare = bare.partition(":")[0]
+    try:
+        found = ip_address(bare.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, IPv6Address):
+        return str(found.ipv4_mapped or IPv6Network((found, 64), strict=False))
+    return str(found)
 
 
 def credential_of(scope: Scope) -> bytes:

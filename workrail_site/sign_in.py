@@ -16,6 +16,7 @@ from teams_app.engine.errors import RateLimitedError
 from teams_app.engine.names import fold_username
 from teams_app.services.sign_ins import record_refused_sign_in, record_sign_in, record_sign_out
 from workrail_site import throttle
+from workrail_site.parties import place_of
 from workrail_site.refusals import refuse
 
 _SHOWN_CHARACTERS = 100
@@ -77,8 +78,8 @@ def slow_down_guessing(request: HttpRequest, *, account: str) -> HttpResponse | 
     """
     limit = settings.THROTTLE_SIGN_IN_PER_MINUTE
     name = fold_username(account)[:_SHOWN_CHARACTERS]
-    address = address_of(request)
-    limits = {f"{name} {address}": limit, f"from {address}": 5 * limit, f"to {name}": 10 * limit}
+    place = place_asked_from(request)
+    limits = {f"{name} {place}": limit, f"from {place}": 5 * limit, f"to {name}": 10 * limit}
     now = timezone.now()
     try:
         for bucket, most in limits.items():
@@ -92,6 +93,11 @@ def address_of(request: HttpRequest) -> str:
     """The last address is the one that our proxy saw; those before it are the client's to invent."""
     forwarded = request.headers.get("X-Forwarded-For", "") if settings.BEHIND_PROXY else ""
     return (forwarded.rpartition(",")[2].strip() or str(request.META.get("REMOTE_ADDR", "")))[:_SHOWN_CHARACTERS]
+
+
+def place_asked_from(request: HttpRequest) -> str:
+    """What limits count for somebody who is not known."""
+    return place_of(address_of(request))
 
 
 def _tell_of_refusal(request: HttpRequest) -> None:

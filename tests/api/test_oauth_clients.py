@@ -162,6 +162,16 @@ def test_whoever_registers_too_often_is_asked_to_wait(settings, redis_client):
     assert statuses == [201, 201, 429]
 
 
+def test_a_network_registers_as_often_as_one_machine_may(settings, redis_client):
+    settings.THROTTLE_SIGN_IN_PER_MINUTE = 2
+    machines = [Client(REMOTE_ADDR=f"2001:db8:1:2::{number}") for number in range(1, 4)]
+    body = json.dumps({"redirect_uris": [BACK]})
+
+    statuses = [each.post("/oauth/register", body, content_type="application/json").status_code for each in machines]
+
+    assert statuses == [201, 201, 429]
+
+
 def test_a_server_that_hangs_keeps_nobody_waiting_for_long(alice, board, ours, monkeypatch):
     from teams_app.services import outgoing
 

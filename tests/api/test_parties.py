@@ -45,6 +45,42 @@ def test_only_what_our_proxy_saw_is_an_address(settings):
     assert address_of(forwarded) == "198.51.100.9"
 
 
+ONE_PLACE = [
+    [
+        "2001:db8:1:2::1",
+        "2001:db8:1:2:ffff:ffff:ffff:ffff",
+        "2001:DB8:1:2::9",
+        "[2001:db8:1:2::1]:443",
+        "2001:db8:1:2::1%eth0",
+    ],
+    ["198.51.100.9", "::ffff:198.51.100.9", "198.51.100.9:4711"],
+]
+
+
+@pytest.mark.parametrize("addresses", ONE_PLACE)
+def test_whoever_has_one_address_of_a_network_has_them_all(settings, addresses):
+    settings.BEHIND_PROXY = True
+
+    assert len({Parties().of(scope(x_forwarded_for=each)) for each in addresses}) == 1
+
+
+def test_places_are_told_apart(settings):
+    settings.BEHIND_PROXY = True
+    addresses = [
+        "198.51.100.9",
+        "198.51.100.8",
+        "2001:db8:1:2::1",
+        "2001:db8:1:3::1",
+        "",
+        "unknown",
+        "1:2:3",
+        "[",
+        "a:b",
+    ]
+
+    assert len({Parties().of(scope(x_forwarded_for=each)) for each in addresses}) == len(addresses)
+
+
 @pytest.mark.parametrize("cookie", ["", "sessionid", "=;=;", "\x7f=\x7f", "sessionid=" + "x" * 5_000])
 def test_no_cookie_breaks_it(cookie):
     assert Parties().of(scope(cookie=cookie)) == passing("address 192.0.2.7")

@@ -20,7 +20,7 @@ from teams_app.services.outgoing import NotDeliveredError, fetch_json
 from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
 from workrail_site import refusals, throttle
 from workrail_site.oauth import redirects
-from workrail_site.sign_in import address_of
+from workrail_site.sign_in import place_asked_from
 
 _NAME_CHARACTERS = 100
 _MOST_BYTES = 16 * 1024
@@ -73,7 +73,7 @@ def register(request: HttpRequest) -> HttpResponse:
     """Open to anybody, as clients must be able to: what is registered can do nothing until a person agrees."""
     limit = settings.THROTTLE_SIGN_IN_PER_MINUTE
     try:
-        throttle.spend(bucket=f"registers {address_of(request)}", limit=limit, now=timezone.now())
+        throttle.spend(bucket=f"registers {place_asked_from(request)}", limit=limit, now=timezone.now())
     except RateLimitedError as refusal:
         return refusals.problem_response(request=request, error=refusal)
     try:

@@ -13,7 +13,7 @@ from oauth2_provider.views.base import RevokeTokenView, TokenView
 
 from teams_app.engine.errors import RateLimitedError
 from workrail_site import refusals, throttle
-from workrail_site.sign_in import address_of
+from workrail_site.sign_in import place_asked_from
 
 _GRANTS = frozenset({"authorization_code", "refresh_token"})
 # The library keeps what it finds under names of its own on the request, where it keeps what was sent, too. So what is no
@@ -50,7 +50,7 @@ def _fetch(request: HttpRequest) -> HttpResponse:
 def _answered(request: HttpRequest, names: frozenset[str], view: Callable[..., HttpResponse]) -> HttpResponseBase:
     limit = settings.THROTTLE_ACTOR_PER_MINUTE
     try:
-        throttle.spend(bucket=f"tokens {address_of(request)}", limit=limit, now=timezone.now())
+        throttle.spend(bucket=f"tokens {place_asked_from(request)}", limit=limit, now=timezone.now())
     except RateLimitedError as refusal:
         return refusals.problem_response(request=request, error=refusal)
     # All clients are public, and say who they are in the form: a header that proves it would prove nothing.

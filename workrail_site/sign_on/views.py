@@ -24,7 +24,7 @@ from teams_app.engine.names import USERNAME_CHARACTERS
 from teams_app.services.sign_on import link_account
 from workrail_site import throttle
 from workrail_site.refusals import refuse
-from workrail_site.sign_in import address_of, slow_down_guessing
+from workrail_site.sign_in import place_asked_from, slow_down_guessing
 from workrail_site.sign_on.backend import LINKS, PENDING, enter, read_kept, setting_of
 from workrail_site.sign_on.provider import ProviderDownError
 
@@ -142,7 +142,7 @@ def _tried(request: HttpRequest, view: type[Any]) -> HttpResponseBase:
 def _slowed(request: HttpRequest) -> HttpResponse | None:
     limit = 5 * settings.THROTTLE_SIGN_IN_PER_MINUTE
     try:
-        throttle.spend(bucket=f"sign-on from {address_of(request)}", limit=limit, now=timezone.now())
+        throttle.spend(bucket=f"sign-on from {place_asked_from(request)}", limit=limit, now=timezone.now())
     except RateLimitedError as refusal:
         return refuse(request=request, error=refusal)
     return None
