@@ -494,3 +494,24 @@ def test_of_several_that_bring_one_code_or_one_refresh_token_at_once_one_is_serv
 def at_once(call, times=4):
     with ThreadPoolExecutor(times) as threads:
         return list(threads.map(lambda _: call(), range(times)))
+
+
+ASKED_WRONGLY = [{"scope": "admin"}, {"response_type": "token"}, {"resource": None}, {"code_challenge": None}]
+
+
+@pytest.mark.parametrize("wrong", ASKED_WRONGLY, ids=lambda wrong: next(iter(wrong)))
+def test_a_link_sends_nobody_to_a_site_before_they_have_agreed_to_anything(site, house, alice, wrong):
+    """Anybody can register a site, and make a link that leads there by way of ours."""
+    remote, local = Program(site, redirect_uri="https://evil.example/back"), Program(site)
+
+    shown, led = alice.opens(remote.asks(**wrong)), alice.opens(local.asks(**wrong))
+
+    assert (shown.status_code, shown.headers.get("location")) == (400, None)
+    assert "Begin again in that program" in shown.text
+    assert "error" in told(led)
+
+
+def test_who_says_no_is_sent_back_to_the_site(site, house, alice):
+    remote = Program(site, redirect_uri="https://client.example/back")
+
+    assert told(alice.answers(remote.asks(), answer="deny"))["error"] == "access_denied"

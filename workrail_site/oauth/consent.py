@@ -119,6 +119,9 @@ def authorize(request: HttpRequest) -> HttpResponseBase:
     except FatalClientError as error:
         return refuse(request=request, error=_unknown(error))
     except OAuthToolkitError as error:
+        # Anybody can register a site: whoever has agreed to nothing yet is not sent to one by a link of ours.
+        if redirects.is_of_a_site(_goes_to(error)):
+            return refuse(request=request, error=_unknown(error))
         return _send_back(request, error)
     form = _form(request, asked, actor)
     if request.method != "POST":
@@ -190,8 +193,11 @@ def _page(request: HttpRequest, asked: _Asked, form: ConsentForm, actor: Actor |
 
 def _send_back(request: HttpRequest, error: OAuthToolkitError) -> HttpResponseBase:
     """To the client, whose address was checked before."""
-    uri = error.oauthlib_error.in_uri(error.oauthlib_error.redirect_uri or error.redirect_uri)
-    return _redirect(uri, request)
+    return _redirect(error.oauthlib_error.in_uri(_goes_to(error)), request)
+
+
+def _goes_to(error: OAuthToolkitError) -> str:
+    return str(error.oauthlib_error.redirect_uri or error.redirect_uri)
 
 
 def _redirect(uri: str, request: HttpRequest) -> HttpResponse:
@@ -207,7 +213,7 @@ def _signed(uri: str, request: HttpRequest) -> str:
     return urlunsplit(parts._replace(query=urlencode([*query, ("iss", issuer)])))
 
 
-def _unknown(error: FatalClientError) -> WorkrailError:
+def _unknown(error: OAuthToolkitError) -> WorkrailError:
     why = error.oauthlib_error.description or error.oauthlib_error.error
     return InvalidInputError(
         f"The program that sent you here cannot be connected: {why}",

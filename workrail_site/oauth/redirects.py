@@ -33,6 +33,10 @@ def is_allowed(uri: str) -> bool:
             return scheme in EDITORS
 
 
+def is_of_a_site(uri: str) -> bool:
+    return urlsplit(uri).scheme == "https"
+
+
 def place_of(uri: str) -> str:
     """How a person reads it."""
     parts = urlsplit(uri)
