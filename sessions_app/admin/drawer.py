@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 import orjson
 from django.utils.safestring import SafeString
 
-from sessions_app.admin import artifacts, filled_values, graph as drawn, showing, states
+from sessions_app.admin import artifacts, filled_values, graph as drawn, naming, showing, states
 from sessions_app.admin.event_words import reason_words
 from sessions_app.admin.graph import GraphFacts, View
 from sessions_app.engine import prompts
+from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.log import EventKind, NodeKind
 from sessions_app.engine.state import Blocked, Snapshot
 from sessions_app.engine.values import EventValue, OutputValue
@@ -21,6 +23,14 @@ from teams_app.engine.ids import Prefix, from_text, to_text
 from workflows_app.engine.program import Program
 
 _MOST_WHY = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    word: str
+    how: str
+    reason: str
+    at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +54,7 @@ class Drawer:
     blocked: Blocked | None
     gaps: Sequence[showing.ShownGap]
     question_url: str
+    answer: Answer | None
     following: Sequence[tuple[str, str, str]]
     variables: SafeString | None
     events: Sequence[showing.ShownEvent]
@@ -85,9 +96,11 @@ def open_drawer(
         prompt_text=pending.prompt if pending else "",
         notes=[artifacts.shown_notes(each) for each in outputs if artifacts.is_notes(each)],
         outputs=[artifacts.shown_artifact(each) for each in outputs if not artifacts.is_notes(each)],
-        blocked=state.blocked,
+        # What waits for a person is told by its question.
+        blocked=None if node.id in facts.questions else state.blocked,
         gaps=[showing.shown_gap(gap) for gap in graph.gaps if gap.node_id == node.id],
         question_url=showing.checkpoint_url(node.id) if node.id in facts.questions else "",
+        answer=_answer(node, facts),
         following=[_following(child, view, facts) for child in children],
         variables=artifacts.json_html(dict(state.variables)) if state.variables else None,
         events=[showing.shown_event(event, facts.places) for event in events],
@@ -125,6 +138,20 @@ def _why(events: Sequence[EventValue], node: GraphNode, facts: GraphFacts) -> li
 
 def _is_preferred(events: Sequence[EventValue]) -> bool:
     return any(event.kind is EventKind.BRANCH_PREFERRED for event in events)
+
+
+def _answer(node: GraphNode, facts: GraphFacts) -> Answer | None:
+    question = facts.questions.get(node.id)
+    if question is None or question.state is not CheckpointState.ANSWERED:
+        return None
+    state = states.question_state(state=question.state, option_id=question.option_id, is_overdue=False)
+    is_verdict = question.option_id in states.VERDICTS
+    return Answer(
+        word=state.word if is_verdict else naming.option_label(question) or state.word,
+        how=naming.how_answered(question, facts.names.get(question.answered_by, "somebody who has left")),
+        reason=question.reason,
+        at=question.answered_at,
+    )
 
 
 def _following(child: GraphNode, view: View, facts: GraphFacts) -> tuple[str, str, str]:

@@ -1,13 +1,23 @@
 """How things are called on a page. An id is never a title."""
 
 import re
+from typing import assert_never
 
 from sessions_app.admin.states import APPROVE
+from sessions_app.engine.checkpoints import Authority
 from sessions_app.selectors.checkpoints import CheckpointValue
 from sessions_app.selectors.runs import RunName
+from teams_app.engine.actors import BY_TOKEN, Door
 from teams_app.engine.markdown import plain_words
 
 _MOST_CHARACTERS = 160
+_WAYS = {
+    Door.STUDIO.value: " in the Studio",
+    Door.REST.value: " by REST",
+    Door.MCP.value: " by MCP",
+    Door.CLI.value: " on the command line",
+    BY_TOKEN: " by token",
+}
 _SENTENCE = re.compile(r"^(.{3,}?[?!.])(?:\s|$)")
 
 
@@ -37,6 +47,24 @@ def question_name(value: CheckpointValue) -> str:
 
 def option_label(value: CheckpointValue) -> str:
     return next((option.label for option in value.options if option.id == value.option_id), value.option_id)
+
+
+def how_answered(value: CheckpointValue, name: str) -> str:
+    """Who answered, in which right, and by which way."""
+    through = _WAYS.get(value.door, "")
+    match value.answered_as:
+        case Authority.HUMAN:
+            return f"Answered by {name}{through}"
+        case Authority.RELAYED:
+            return f"{name} passed on its user's answer{through}"
+        case Authority.DEFAULT:
+            return (
+                "The workflow's own default" if value.option_id else "Its condition did not hold: nobody had to answer"
+            )
+        case None:
+            return ""
+        case _:
+            assert_never(value.answered_as)
 
 
 def cut(text: str, *, characters: int = _MOST_CHARACTERS) -> str:

@@ -15,7 +15,7 @@ from sessions_app.selectors.checkpoints import CheckpointValue
 from sessions_app.selectors.evidence import Evidence
 from teams_app.admin.pages import Refused
 from teams_app.admin.parts import State
-from teams_app.engine.actors import BY_TOKEN, Actor, Permission
+from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.counting import counted
 from teams_app.engine.ids import Prefix, to_text
 
@@ -160,25 +160,6 @@ def rights(actor: Actor, value: CheckpointValue) -> dict[str, bool]:
     }
 
 
-def how_answered(value: CheckpointValue, name: str) -> str:
-    """Who answered, in which right, and by which way."""
-    by_token = value.door == BY_TOKEN
-    through = " by token" if by_token else f" through {value.door}" if value.door else ""
-    match value.answered_as:
-        case Authority.HUMAN:
-            return f"Answered by {name}{through}"
-        case Authority.RELAYED:
-            return f"{name} passed on its user's answer{through}"
-        case Authority.DEFAULT:
-            return (
-                "The workflow's own default" if value.option_id else "Its condition did not hold: nobody had to answer"
-            )
-        case None:
-            return ""
-        case _:
-            assert_never(value.answered_as)
-
-
 def context_of(
     *,
     actor: Actor,
@@ -229,7 +210,7 @@ def context_of(
         or any(len(option.label) > _SHORT_CHARACTERS for option in value.options),
         "typed": refused.typed if refused else {},
         "claimed_by": claimed_by,
-        "answered": how_answered(value, names.get(value.answered_by, value.answered_by)),
+        "answered": naming.how_answered(value, names.get(value.answered_by, value.answered_by)),
         "chosen": naming.option_label(value),
         "is_open": is_open,
         "is_relayed": value.authority is Authority.RELAYED,

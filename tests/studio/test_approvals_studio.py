@@ -95,3 +95,23 @@ def test_runs_that_differ_in_their_answers_alone_are_compared_by_them(doors):
     assert "none blocked" in page
     for reason in ("On Monday.", "Never on a Friday."):
         assert reason in page
+
+
+def test_the_drawer_of_a_question_says_who_answered_how_and_why(doors):
+    from sessions_app.models import CheckpointRequest, Node
+    from teams_app.engine.ids import Prefix, to_text
+    from tests.run_cast import run_id
+
+    value = asked(doors)
+    node = Node.objects.filter(kind="blocked_attempt").get()
+    drawer = f"/studio/sessions_app/run/{run_id(value)}/change/?node={to_text(Prefix.NODE, node.pk)}"
+    before = content_of(doors.person.client.get(drawer).content.decode())
+    answer(doors, value, "approve", "The suite has run.")
+    after = content_of(doors.person.client.get(drawer).content.decode())
+
+    assert CheckpointRequest.objects.get().pk == node.pk
+    assert "<h3>Question</h3>" in before
+    assert "<h3>Approved <" in after
+    assert f"Answered by {doors.desk.person.name} in the Studio." in after
+    assert "“The suite has run.”" in after
+    assert "USER_ONLY_DEPENDENCY" not in before + after

@@ -142,7 +142,7 @@ def test_a_question_is_answered_on_its_page_and_the_agent_goes_on(doors):
     assert "Is the plan for the roof right?" in page
     assert re.findall(r'type="radio" name="option" value="(\w+)"', page) == ["yes", "no"]
     assert (response.status_code, response["Location"]) == (302, page_of(value))
-    assert f"Answered by {doors.desk.person.name} through studio" in after
+    assert f"Answered by {doors.desk.person.name} in the Studio" in after
     assert re.search(r'<h2 id="q-given">No</h2>', after)
     assert "Not **before** Friday." in after
     assert 'type="radio"' not in after
@@ -270,7 +270,7 @@ def test_a_second_answer_is_told_who_was_first(doors):
     response = doors.owner.client.post(page_of(value, "answer"), fields_of(value, "no"))
 
     assert response.status_code == 400
-    assert f"Answered by {doors.desk.person.name} through studio" in response.content.decode()
+    assert f"Answered by {doors.desk.person.name} in the Studio" in response.content.decode()
 
 
 def test_an_answer_that_an_agent_passed_on_says_so(doors):
@@ -279,7 +279,7 @@ def test_an_answer_that_an_agent_passed_on_says_so(doors):
 
     page = shown(doors.viewer, page_of(value))
 
-    assert "passed on its user&#x27;s answer through mcp" in page
+    assert "passed on its user&#x27;s answer by MCP" in page
 
 
 def test_what_answered_itself_says_so(doors):
