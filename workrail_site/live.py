@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import parse_qs
 from uuid import UUID
 
@@ -32,6 +33,7 @@ _REST = re.compile(r"(/api/v1/(?:runs/[^/]+|checkpoints)/)stream/?")
 _WATCH_PATH = "/studio/watch/"
 _FORWARDED = 200
 _READS = frozenset({"GET", "HEAD"})
+_LET_OUT = frozenset({401, 403, 404})
 # That too many ask at once passes within seconds: whoever wants to watch waits for it, which costs no thread.
 _CROWDED = frozenset({429, 503})
 _SOON_S = 5
@@ -163,9 +165,10 @@ class Live:
         if not is_page and (by_rest is None or scope["method"] not in _READS or self._watch.is_full_for(holder)):
             await self._django(scope, receive, send)
             return
+        search = str(scope["query_string"], "latin-1")
         watching = f"{by_rest[1]}version" if by_rest else _WATCH_PATH + str(scope["path"]).removeprefix(PATH)
         if by_rest:
-            parts = await self._ask(scope, watching, str(scope["query_string"], "latin-1"))
+            parts = await self._ask(scope, watching, search)
         elif scope["method"] != "GET" or self._watch.is_full_for(holder):
             await _turn_away(send)
             return
@@ -202,7 +205,12 @@ class Live:
         try:
             # Also where whoever asked takes nothing of what is sent.
             async with asyncio.timeout(LONGEST_S + HEARTBEAT_S):
-                await _stream(viewer, receive, send, lambda: self._draw(viewer, scope))
+                draw = (
+                    partial(self._asked_again, scope, watching, search)
+                    if by_rest
+                    else partial(self._draw, viewer, scope)
+                )
+                await _stream(viewer, receive, send, draw)
         except TimeoutError:
             return
         finally:
@@ -217,6 +225,11 @@ class Live:
             await asyncio.sleep(AGAIN_S * (1 + holder[0] / 256))
             parts = await self._ask(scope, path, "")
         return parts
+
+    async def _asked_again(self, scope: Scope, path: str, search: str) -> str | None:
+        """A program comes with a key or a token, which may have ended since: None where it is not let in any more."""
+        (start, *_body) = await self._ask(scope, path, search)
+        return None if start["status"] in _LET_OUT else ""
 
     async def _draw(self, viewer: Viewer, scope: Scope) -> str:
         """The parts of the viewer's page as they are now, drawn once for all who see the same; empty where they cannot be sent."""
@@ -313,8 +326,8 @@ async def _start(send: Send) -> None:
     await send({"type": "http.response.body", "body": b"retry: 3000\n\n", "more_body": True})
 
 
-async def _stream(viewer: Viewer, receive: Receive, send: Send, draw: Callable[[], Awaitable[str]]) -> None:
-    """Until the browser leaves, or the time is up."""
+async def _stream(viewer: Viewer, receive: Receive, send: Send, draw: Callable[[], Awaitable[str | None]]) -> None:
+    """Until the browser leaves, the time is up, or `draw` says that whoever looks is out."""
     loop = asyncio.get_running_loop()
     end = loop.time() + (LONGEST_S if viewer.shown is None else LONGEST_DRAWN_S)
     gone = asyncio.ensure_future(_until_gone(receive))
@@ -330,6 +343,8 @@ async def _stream(viewer: Viewer, receive: Receive, send: Send, draw: Callable[[
                 if viewer.is_out:
                     break
                 version, drawn = viewer.version, await draw()
+                if drawn is None:
+                    break
                 told = f"event: parts\ndata: {json.dumps(drawn)}" if drawn else f"event: changed\ndata: {version}"
                 await _send_event(send, f"id: {version}\n{told}\n\n")
             else:

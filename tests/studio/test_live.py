@@ -350,6 +350,43 @@ def test_what_is_drawn_for_several_is_of_none_of_them():
         assert private not in shared
 
 
+STREAM = "/api/v1/runs/run_x/stream"
+
+
+def heard_by_rest(answers):
+    """What a program hears whose credential is answered so, one answer after the other; the last one stands."""
+    moves = iter(range(2, 1_000))
+
+    async def django(scope, receive, send):
+        status = answers.pop(0) if len(answers) > 1 else answers[0]
+        told = {"kind": "session", "watched": str(RUN), "version": "1"}
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": json.dumps(told).encode()})
+
+    async def read(sessions, teams):
+        return {RUN: str(next(moves))}
+
+    async def visit():
+        browser = Browser(enough=8)
+        await Live(django=django, watch=Watch(read=read, tick_s=0))(scope(STREAM), browser.receive, browser.send)
+        return [message.get("body", b"") for message in browser.heard[2:]]
+
+    return asyncio.run(visit())
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_program_that_is_no_longer_let_in_hears_nothing_more(status):
+    """A key that was revoked, a person who left or may no longer read, a run that is gone: at the first thing that moves."""
+    assert heard_by_rest([200, status]) == [b""]
+    told = heard_by_rest([200, 200, status])
+    assert [each.startswith(b"id: ") for each in told] == [True, False]
+
+
+@pytest.mark.parametrize("status", [200, 429, 503])
+def test_a_server_that_is_busy_ends_no_stream_of_a_program(status):
+    assert len([each for each in heard_by_rest([200, status]) if each.startswith(b"id: ")]) > 2
+
+
 @pytest.mark.parametrize("status", [302, 403, 404, 500])
 def test_whoever_may_not_look_is_told_not_to_come_back(status):
     async def visit():
