@@ -426,3 +426,20 @@ def test_a_difference_is_told_by_titles_where_each_id_has_one(cast):
     assert ("Ask", "is new") in told
     orders = [after for (_, what), after in told.items() if what == "the order"]
     assert orders == [", ".join([*(step["title"] for step in others), first["title"]])]
+
+
+def test_a_rule_for_notes_is_told_with_what_it_demands(cast):
+    from workflows_app.admin.words import change_in_words
+
+    first, *others = document()["steps"]
+    rule = {"type": "contains", "value": "Rollback", "message": "Say how it is rolled back."}
+    diff = difference(cast, first | {"validationCriteria": [rule]}, *others)
+    (said,) = [
+        said
+        for said in (change_in_words(each, diff.titles) for each in diff.program)
+        if said.what == "what the notes must hold"
+    ]
+
+    assert said.place == first["title"]
+    assert "Rollback" in said.after
+    assert "{" not in said.after

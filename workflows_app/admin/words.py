@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -206,4 +207,18 @@ def _in_order(value: object, titles: Mapping[str, str]) -> str:
 def _value(value: object) -> str:
     if isinstance(value, dict):
         return str(value.get("title") or value.get("name") or value.get("id") or "")
+    if isinstance(value, str) and value.startswith(("{", "[")):
+        with suppress(orjson.JSONDecodeError):
+            return _flat(orjson.loads(value))
+    return _plain(value)
+
+
+def _flat(value: object) -> str:
+    """A part of a program as one reads it aloud: “kind: and, rules: kind: contains, text: Rollback”."""
+    if isinstance(value, dict):
+        return ", ".join(f"{_ID_CHARACTERS.sub(' ', key)}: {_flat(part)}" for key, part in value.items())
+    return "; ".join(map(_flat, value)) if isinstance(value, list) else _plain(value)
+
+
+def _plain(value: object) -> str:
     return "" if value is None else ("yes" if value is True else "no" if value is False else str(value))

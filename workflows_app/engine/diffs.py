@@ -171,12 +171,12 @@ def _place(path: str, key: str, prefix: str) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Short values as they are; a text is cut, a subtree is named."""
+    """Short values as they are; a text is cut, a subtree is named where it has a name."""
     if isinstance(value, str):
         return _cut(value, MAX_VALUE_CHARS)
     if isinstance(value, dict):
         named = {key: _shown(value[key]) for key in ("kind", "id", "title", "name") if isinstance(value.get(key), str)}
-        return named or _cut(_json(value), MAX_VALUE_CHARS)
+        return named if named.keys() - {"kind"} else _cut(_json(value), MAX_VALUE_CHARS)
     if isinstance(value, list):
         return _cut(_json([_shown(item) for item in value]), MAX_VALUE_CHARS)
     return value
