@@ -1,4 +1,4 @@
-"""Every command that the documents show exists, under the name that they give it."""
+"""Every command that the documents, the pages and the product's own words show exists, under the name that they give it."""
 
 import re
 from pathlib import Path
@@ -7,14 +7,19 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+ROOMS = ("teams_app", "workflows_app", "sessions_app", "traces_app", "workrail_site", "templates")
+SPOKEN = [path for room in ROOMS for ending in ("py", "html") for path in sorted((ROOT / room).rglob(f"*.{ending}"))]
 SHOWN = re.compile(r"(?:\./workrail|manage\.py) +(?P<name>[a-z][a-z_-]*)(?: +(?P<sub>[a-z][a-z_-]*)\b)?")
+# What follows the program where a sentence speaks of it, and Django's own word.
+NO_COMMANDS = {"as", "does", "command", "help"}
 
 
 def shown():
     found = {
         (match["name"], match["sub"])
-        for path in DOCUMENTS
+        for path in (*DOCUMENTS, *SPOKEN)
         for match in SHOWN.finditer(path.read_text(encoding="utf-8"))
+        if match["name"] not in NO_COMMANDS
     }
     return sorted(found, key=str)
 
