@@ -221,7 +221,7 @@ def _tar(data: bytes) -> Iterator[tuple[str, bytes]]:
     if len(data) > _MAX_TAR_BYTES:
         raise RefusedError(ProblemCode.TOO_LARGE, f"The archive has more than {_MAX_TAR_BYTES} bytes.")
     meter = Meter()
-    with tarfile.open(fileobj=io.BytesIO(data), mode="r:", tarinfo=_PlainTarInfo) as archive:
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:", encoding="utf-8", tarinfo=_PlainTarInfo) as archive:
         while (member := archive.next()) is not None:
             meter.count()
             _refuse_tar_member(member)

@@ -93,12 +93,12 @@ def _seconds(work: Callable[[], object]) -> float:
 def _peak_from_here() -> int:
     """Where memory stands; on Linux what was the peak before this is forgotten."""
     if _FORGET.exists():
-        _FORGET.write_text("5")
+        _FORGET.write_text("5", encoding="utf-8")
     return _peak_bytes()
 
 
 def _peak_bytes() -> int:
     if _STATUS.exists():
-        (peak,) = [line for line in _STATUS.read_text().splitlines() if line.startswith("VmHWM:")]
+        (peak,) = [line for line in _STATUS.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM:")]
         return int(peak.split()[1]) * 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

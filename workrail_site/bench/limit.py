@@ -95,7 +95,7 @@ def measure_limit(*, program: str, database: str, clients: Sequence[int], second
     """One figure for each number of clients."""
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "advance.sql"
-        script.write_text(_in_lines(_SCRIPT))
+        script.write_text(_in_lines(_SCRIPT), "utf-8")
         return [_measure(program, database, script, count, seconds) for count in clients]
 
 

@@ -65,7 +65,7 @@ def memory_bytes(pid: int) -> int | None:
 
 
 def _proportional_bytes(pid: int) -> int:
-    lines = (Path("/proc") / str(pid) / "smaps_rollup").read_text().splitlines()
+    lines = (Path("/proc") / str(pid) / "smaps_rollup").read_text("utf-8").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:"))
 
 

@@ -21,11 +21,11 @@ def processes_of(pid: int) -> list[int]:
     """The process and its children, theirs too. Raises OSError where the system does not tell."""
     found = [pid]
     for thread in (_PROC / str(pid) / "task").iterdir():
-        for child in (thread / "children").read_text().split():
+        for child in (thread / "children").read_text("utf-8").split():
             found += processes_of(int(child))
     return found
 
 
 def _ticks(pid: int) -> int:
-    fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    fields = (_PROC / str(pid) / "stat").read_text("utf-8").rpartition(")")[2].split()
     return int(fields[_UTIME]) + int(fields[_STIME])

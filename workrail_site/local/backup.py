@@ -95,7 +95,7 @@ def _write_archive(target: BinaryIO, dump: Path, keys: bytes) -> None:
         "madeAt": datetime.now(tz=UTC).isoformat(timespec="seconds"),
         "sha256": {_DUMP: _sha256(dump)} | ({_KEYS: hashlib.sha256(keys).hexdigest()} if keys else {}),
     }
-    with tarfile.open(fileobj=target, mode="w") as archive:
+    with tarfile.open(fileobj=target, mode="w", encoding="utf-8") as archive:
         _add(archive, _MANIFEST, json.dumps(manifest, indent=2).encode())
         if keys:
             _add(archive, _KEYS, keys)
@@ -122,11 +122,11 @@ def _restore(file: Path, places: Places, environment: Environment, *, replaces: 
 
 def _opened(file: Path, folder: Path) -> _Backup:
     try:
-        with tarfile.open(file, mode="r:") as archive:
+        with tarfile.open(file, mode="r:", encoding="utf-8") as archive:
             for name in (_MANIFEST, _KEYS, _DUMP):
                 with contextlib.suppress(KeyError):
                     archive.extract(archive.getmember(name), folder, filter="data")
-        manifest = json.loads((folder / _MANIFEST).read_text())
+        manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
         wanted = dict(manifest["sha256"])
         if manifest["version"] != _VERSION or _DUMP not in wanted:
             raise _unreadable(file)
@@ -138,7 +138,7 @@ def _opened(file: Path, folder: Path) -> _Backup:
         if not (folder / name).is_file() or _sha256(folder / name) != digest:
             raise SetupProblem(f"{file} is damaged: {name} is not what was written.", next_move="take another copy")
     keys = folder / _KEYS
-    return _Backup(dump=folder / _DUMP, keys=keys.read_text() if _KEYS in wanted else "")
+    return _Backup(dump=folder / _DUMP, keys=keys.read_text("utf-8") if _KEYS in wanted else "")
 
 
 def _unreadable(file: Path) -> SetupProblem:
@@ -151,7 +151,7 @@ def _put_keys(keys: str, places: Places, *, replaces: bool) -> None:
     if not keys or _named_keys():
         return
     if places.keys.exists():
-        if places.keys.read_text() == keys:
+        if places.keys.read_text("utf-8") == keys:
             return
         if not replaces:
             raise SetupProblem(

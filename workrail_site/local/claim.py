@@ -56,7 +56,7 @@ def claimed(path: Path, *, command: str) -> Iterator[Claim]:
 
 def read_holder(path: Path) -> ClaimHolder | None:
     try:
-        return ClaimHolder(**json.loads(path.read_text()))
+        return ClaimHolder(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
@@ -64,7 +64,7 @@ def read_holder(path: Path) -> ClaimHolder | None:
 def current_holder(path: Path) -> ClaimHolder | None:
     """Who holds the lock now; None when nobody does."""
     try:
-        with path.open() as file:
+        with path.open(encoding="utf-8") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except FileNotFoundError:
         return None

@@ -41,7 +41,7 @@ def new_keys() -> LocalKeys:
 
 def read_keys(path: Path) -> LocalKeys:
     try:
-        return LocalKeys(**json.loads(path.read_text()))
+        return LocalKeys(**json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
         raise SetupProblem(
             f"{path} does not hold the keys of this installation ({error}).",

@@ -15,10 +15,10 @@ class FolderMark:
 
     def is_in(self, folder: Path, *, checkout: Path) -> bool:
         mark = folder / self.name
-        return mark.is_file() and mark.read_text() == self._digest(checkout)
+        return mark.is_file() and mark.read_text("utf-8") == self._digest(checkout)
 
     def write(self, folder: Path, *, checkout: Path) -> None:
-        (folder / self.name).write_text(self._digest(checkout))
+        (folder / self.name).write_text(self._digest(checkout), "utf-8")
 
     def remove(self, folder: Path) -> None:
         """Before it is made anew: what ends halfway must not count."""

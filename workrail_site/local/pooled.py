@@ -53,9 +53,11 @@ def start_pool(sockets: Path) -> Child:
     account = server_account()
     folder = sockets / "pool"
     folder.mkdir(mode=0o700)
-    (folder / "users").write_text("".join(f'"{name}" ""\n' for name in (ROLE, APP_ROLE, UPKEEP_ROLE, "postgres")))
+    (folder / "users").write_text(
+        "".join(f'"{name}" ""\n' for name in (ROLE, APP_ROLE, UPKEEP_ROLE, "postgres")), "utf-8"
+    )
     more = "max_prepared_statements = 200" if _keeps_account() else ""
-    (folder / "config").write_text(_CONFIG.format(sockets=sockets, port=PORT, folder=folder, more=more))
+    (folder / "config").write_text(_CONFIG.format(sockets=sockets, port=PORT, folder=folder, more=more), "utf-8")
     for path in (folder, *folder.iterdir()):
         give(account, path)
     command = [_program(), str(folder / "config")]

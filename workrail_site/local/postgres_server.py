@@ -99,7 +99,7 @@ def data_state(data: Path) -> DataState:
 
 def major_of_data(data: Path) -> int | None:
     version = data / "PG_VERSION"
-    return int(version.read_text().split(".")[0]) if data_state(data) is DataState.READY else None
+    return int(version.read_text("utf-8").split(".")[0]) if data_state(data) is DataState.READY else None
 
 
 def refuse_half_initialised(data: Path) -> None:
@@ -215,7 +215,7 @@ def _says_ready(data: Path, pid: int) -> bool:
 
 def _pid_file_lines(data: Path) -> list[str]:
     try:
-        return (data / "postmaster.pid").read_text().splitlines()
+        return (data / "postmaster.pid").read_text("utf-8").splitlines()
     except OSError:
         return []
 

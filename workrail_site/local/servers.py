@@ -86,15 +86,15 @@ def lasting_storage(places: Places) -> Storage:
 
 def _postgres_home(places: Places, account: Account | None) -> Path:
     if places.postgres_pointer.is_file():
-        return Path(places.postgres_pointer.read_text().strip())
+        return Path(places.postgres_pointer.read_text("utf-8").strip())
     if account is None or can_enter(account, places.home):
         return places.home
     for base in _SHARED_DATA:
         if os.access(base, os.W_OK) and can_enter(account, base):
             folder = Path(tempfile.mkdtemp(prefix="workrail-", dir=base))
             folder.chmod(0o711)
-            (folder / "belongs-to").write_text(f"{places.home}\n")
-            places.postgres_pointer.write_text(f"{folder}\n")
+            (folder / "belongs-to").write_text(f"{places.home}\n", "utf-8")
+            places.postgres_pointer.write_text(f"{folder}\n", "utf-8")
             return folder
     raise SetupProblem(
         f"the account {account.name}, under which PostgreSQL runs for root, can reach neither {places.home} nor "

@@ -51,5 +51,5 @@ def run(arguments: list[str], *, places: Places, environment: Environment) -> in
             )
     print(seen.told(), flush=True)
     if options.json is not None:
-        options.json.write_text(json.dumps(seen.as_json(), indent=2) + "\n")
+        options.json.write_text(json.dumps(seen.as_json(), indent=2) + "\n", "utf-8")
     return 1 if seen.findings else 0

@@ -65,7 +65,7 @@ def _sweep(base: Path) -> None:
 
 
 def _is_abandoned(folder: Path) -> bool:
-    with (folder / _LOCK).open() as file:
+    with (folder / _LOCK).open(encoding="utf-8") as file:
         return _can_lock(file)
 
 

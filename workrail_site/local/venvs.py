@@ -87,7 +87,7 @@ def is_satisfied(environment: Environment, lock: Lock) -> bool:
 
 def read_stamp(environment: Environment) -> Stamp | None:
     try:
-        content = json.loads(environment.stamp_path.read_text())
+        content = json.loads(environment.stamp_path.read_text("utf-8"))
         return Stamp(lock=Lock(content["lock"]), digest=content["digest"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -108,7 +108,7 @@ def _version_in(environment: Environment) -> tuple[int, ...]:
 
 
 def _configuration(environment: Environment) -> str:
-    return (environment.folder / "pyvenv.cfg").read_text()
+    return (environment.folder / "pyvenv.cfg").read_text("utf-8")
 
 
 def _answers(python: Path) -> bool:
@@ -130,7 +130,7 @@ def ensure_environment(places: Places, lock: Lock) -> Environment:
 
 @contextlib.contextmanager
 def _one_at_a_time(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -148,10 +148,10 @@ def _install(environment: Environment, wanted: Lock) -> None:
     say(f"preparing {environment.folder} from locks/{lock}.txt (the first time takes a minute or two)")
     environment.stamp_path.unlink(missing_ok=True)
     _make_folder(environment)
-    total = len(re.findall(r"^[a-z0-9]", lock.path(environment.checkout).read_text(), re.MULTILINE))
+    total = len(re.findall(r"^[a-z0-9]", lock.path(environment.checkout).read_text("utf-8"), re.MULTILINE))
     _run_installers(install_commands(environment, lock), total=total)
     digest = _digest(environment, lock)
-    environment.stamp_path.write_text(json.dumps(asdict(Stamp(lock=lock, digest=digest))))
+    environment.stamp_path.write_text(json.dumps(asdict(Stamp(lock=lock, digest=digest))), "utf-8")
     say(f"the environment is ready ({time.monotonic() - started_at:.0f} s)")
 
 

@@ -235,7 +235,7 @@ def _keep_words(site: StormSite, folder: Path) -> None:
     """The last lines of each, for whoever looks for what went wrong."""
     folder.mkdir(parents=True, exist_ok=True)
     for member in site.members.values():
-        (folder / f"{member.name}.log").write_text("\n".join(member.child.tail))
+        (folder / f"{member.name}.log").write_text("\n".join(member.child.tail), "utf-8")
 
 
 def _free_port() -> int:
@@ -246,7 +246,7 @@ def _free_port() -> int:
 
 def _descendants(pid: int) -> list[int]:
     try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()
     except OSError:
         return []
     found = [int(child) for child in children]

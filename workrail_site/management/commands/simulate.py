@@ -48,7 +48,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{seen.histories} histories, {len(seen.findings)} findings")
         self.stdout.write(seen.told())
         if options["json"] is not None:
-            options["json"].write_text(json.dumps(seen.as_json(), indent=2) + "\n")
+            options["json"].write_text(json.dumps(seen.as_json(), indent=2) + "\n", "utf-8")
         self._tell(seen.findings)
 
     def _tell(self, findings: list[History]) -> None:
