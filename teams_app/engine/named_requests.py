@@ -1,6 +1,7 @@
 """What is kept of a request that its caller has named: an id, and what it asked for."""
 
 import hashlib
+import re
 from typing import Any
 from uuid import UUID
 
@@ -14,13 +15,15 @@ CALL_KEY = "workrail/idempotencyKey"
 MAX_KEY_CHARACTERS = 200
 ASKED_BYTES = 32
 _UUID_BYTES = 16
+# U+0000 and half a surrogate pair: no text that can be kept.
+_UNKEPT = re.compile("[\x00\ud800-\udfff]")
 
 
 def read_name(said: object) -> str:
     """Empty for a request without a name."""
-    if not isinstance(said, str) or len(said) > MAX_KEY_CHARACTERS or "\x00" in said:
+    if not isinstance(said, str) or len(said) > MAX_KEY_CHARACTERS or _UNKEPT.search(said):
         raise InvalidInputError(
-            f"The {REQUEST_KEY} is no text, has more than {MAX_KEY_CHARACTERS} characters, or a U+0000.",
+            f"The {REQUEST_KEY} is no text, has more than {MAX_KEY_CHARACTERS} characters, or holds what is no character.",
             suggestion="Send a UUID that you make for this one request.",
         )
     return said

@@ -143,6 +143,34 @@ def test_half_a_character_in_an_argument_is_told_by_the_tool(wire, version, argu
     assert told["result"]["structuredContent"]["code"] == "VALIDATION_ERROR"
 
 
+HALF = "half \ud800"
+BESIDE_THE_ARGUMENTS = {
+    "a name of the call": {"_meta": {"workrail/idempotencyKey": HALF}},
+    "a key of the metadata": {"_meta": {HALF: 1}},
+    "a token of progress": {"_meta": {"progressToken": HALF}},
+    "who the client is": {"_meta": {"io.modelcontextprotocol/clientInfo": {"name": HALF, "version": HALF}}},
+    "an answer of a user": {"inputResponses": {"checkpoint-x": {"action": "accept", "content": {"answer": HALF}}}},
+    "a key of an answer": {"inputResponses": {HALF: {"action": "accept", "content": {HALF: HALF}}}},
+    "the state of a request": {"requestState": HALF},
+}
+
+
+@pytest.mark.parametrize("version", [HANDSHAKE, MODERN, "2025-11-25", None])
+@pytest.mark.parametrize("place", BESIDE_THE_ARGUMENTS)
+def test_half_a_character_beside_the_arguments_is_no_defect_of_ours(wire, version, place):
+    more = BESIDE_THE_ARGUMENTS[place]
+    body = wire.message("tools/call", {"name": "start_workflow", "arguments": {"workflowId": "team.none"}}, version)
+    params = body["params"]
+    params |= more | {"_meta": {**params.get("_meta", {}), **more.get("_meta", {})}}
+    routing = {"Mcp-Method": "tools/call", "Mcp-Name": "start_workflow", "MCP-Protocol-Version": version}
+
+    told = wire.post(json.dumps(body).encode(), **routing)
+
+    assert told.status_code < 500
+    assert "INTERNAL_ERROR" not in told.text
+    assert told.json().get("error", {}).get("code") != -32603
+
+
 @pytest.mark.parametrize("version", [HANDSHAKE, "2024-11-05", None])
 def test_a_greeting_that_lacks_something_is_told_what(wire, version):
     for body in NO_GREETING:

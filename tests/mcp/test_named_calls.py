@@ -61,7 +61,7 @@ def test_without_a_name_each_call_begins_another(called):
 def test_what_is_no_name_is_refused_and_begins_nothing(called):
     before = begun()
     for dialect, tool, arguments, _other in TOOLS:
-        for said in (7, ["a"], {"a": 1}, True, "x" * 201, "a\x00b"):
+        for said in (7, ["a"], {"a": 1}, True, "x" * 201, "a\x00b", "half \ud800"):
             refused = called(dialect, tool, arguments, {CALL_KEY: said})
             assert json.loads(text_of(refused))["code"] == "VALIDATION_ERROR", (tool, said)
     assert begun() == before
