@@ -12,6 +12,7 @@ from workflows_app.engine.lookup import find_next
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import program_bytes
 from workflows_app.engine.simulate import MOST_WRONG, simulate, wrong_answers
+from workflows_app.engine.source import Library
 
 TEXTS = ["A rule of some length. " * 40] * 40
 
@@ -81,6 +82,18 @@ def test_a_folder_repeats_no_more_than_is_bounded(repeated):
     assert compilation.program is None
     assert ProblemCode.TOO_LARGE in {problem.code for problem in compilation.errors}
     assert work.seconds <= allowed(plain=0.05, size=size)
+
+
+@pytest.mark.parametrize(("count", "is_built"), [(4, True), (6, False)])
+def test_activities_are_borrowed_within_the_same_bound(count, is_built):
+    lent = [activity(f"lent-{at}", description="d" * 1_800_000, steps=[step("do")]) for at in range(count)]
+    held = {f"activities/patterns/{at:02}-lent-{at}.toon": toon(value) for at, value in enumerate(lent)}
+    listed = [f"side/{path.removeprefix('activities/')}" for path in held]
+    side = {"workflow.toon": toon(workflow(id="side")), **held}
+
+    compilation = compiled(folder(*many(1), about=about(activities=listed)), library=Library(folders={"side": side}))
+
+    assert (compilation.program is not None) is is_built, compilation.errors
 
 
 def test_what_is_repeated_within_the_bound_is_in_the_program():

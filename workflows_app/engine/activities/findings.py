@@ -9,7 +9,7 @@ from workflows_app.engine.source import Strictness
 MAX_PER_SEVERITY = 300
 SHOWN_CHARS = 80
 
-# So much may stand in a program beyond what its files hold: rules of all activities, and fragments that are referred to again.
+# So much may stand in a program beyond what its files hold: rules of all activities, fragments, and borrowed activities.
 MAX_REPEATED_CHARS = 8 * 1024 * 1024
 
 # Comparing names is what costs most in a folder that is wrong throughout: so many are compared, then hints end.
@@ -60,7 +60,7 @@ class FolderFindings:
         self._repeated += chars
         if self.is_full and not was_full:
             message = f"With all that it repeats, this is more than {MAX_REPEATED_CHARS} characters."
-            hint = "Refer to rules and checkpoints less often, or make them shorter."
+            hint = "Refer to fewer rules, checkpoints and activities, or make them shorter."
             self.add(WorkflowProblem(code=ProblemCode.TOO_LARGE, message=message, file=file, suggestion=hint))
         return not self.is_full
 

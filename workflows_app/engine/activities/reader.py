@@ -226,6 +226,8 @@ class _Compiler:
             return
         if not home and entry.part is FolderPart.ACTIVITY:
             return
+        if home and not self._findings.repeat(len(entry.data), file=self._shape.file):
+            return
         authored = self._from_file(entry, home=home)
         if authored is None or authored.id in found:
             return
