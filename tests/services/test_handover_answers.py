@@ -224,6 +224,31 @@ def test_each_round_of_a_loop_asks_again():
     assert verify_session(held.handle.session_id) == []
 
 
+def test_a_persons_answer_serves_one_round_of_a_loop():
+    desk = make_desk()
+    body = [{"id": "code", "name": "Code", "checkpoint": "agreed"}, step("check")]
+    loop = {"id": "tasks", "name": "Tasks", "type": "forEach", "variable": "task", "over": "task_list", "steps": body}
+    tasks = {"name": "task_list", "type": "array", "defaultValue": ["one", "two"]}
+    files = folder(
+        activity("plan", checkpoints=[question(authority="human")], loops=[loop], transitions=[{"to": "wrap"}]),
+        activity("wrap", steps=[step("tidy")]),
+        about=workflow(id=WORKFLOW, initialActivity="plan", variables=[tasks]),
+    )
+    held = handed(desk, files, dialect=ORCHESTRATOR)
+    at = entered(desk, held.token, "plan", dialect=ORCHESTRATOR)["session_token"]
+    done = ("code", "check", "code", "check")
+
+    for minutes in (1, 2):
+        entered(desk, at, "wrap", *done, dialect=ORCHESTRATOR, refused=CheckpointOpenError, now=LATER)
+        at = yielded(desk, at, now=LATER)["checkpoint_handle"]
+        answer(desk.person, CheckpointRequest.objects.latest("event_index"), now=LATER + timedelta(minutes=minutes))
+
+    on = entered(desk, at, "wrap", *done, dialect=ORCHESTRATOR, now=LATER)
+
+    assert on["activity_id"] == "wrap"
+    assert verify_session(held.handle.session_id) == []
+
+
 def test_a_blocking_checkpoint_that_no_worker_yielded_is_warned_of():
     desk = make_desk()
     at = entered(
@@ -232,6 +257,19 @@ def test_a_blocking_checkpoint_that_no_worker_yielded_is_warned_of():
 
     on = entered(desk, at["session_token"], "build", "draft", "review", dialect=ORCHESTRATOR)
 
+    assert any("'agreed'" in warning and "without being asked" in warning for warning in on["warnings"])
+
+
+def test_beside_people_who_need_not_be_asked_an_agents_question_is_still_only_warned_of():
+    desk = make_desk()
+    signed = question("signed", authority="human", condition=equals("risky", "true"))
+    at = entered(
+        desk, handed(desk, two_activities(question(), signed), dialect=ORCHESTRATOR).token, "plan", dialect=ORCHESTRATOR
+    )
+
+    on = entered(desk, at["session_token"], "build", "draft", "review", dialect=ORCHESTRATOR)
+
+    assert on["activity_id"] == "build"
     assert any("'agreed'" in warning and "without being asked" in warning for warning in on["warnings"])
 
 
