@@ -387,3 +387,41 @@ def test_a_form_that_comes_after_a_persons_answer_changes_nothing(dialect, clien
     assert told.get("resultType") != "input_required"
     row = CheckpointRequest.objects.get()
     assert (row.option_id, row.answered_as) == ("no", "human")
+
+
+@pytest.mark.parametrize("dialect", ["rail", "navigation"])
+def test_a_key_that_drives_and_reads_no_runs_is_asked_all_the_same(dialect, client, desk):
+    scopes = frozenset({Scope.WORKFLOWS_READ, Scope.RUNS_WRITE})
+    call = client(dialect, MODERN, key=issue(desk.owner, scopes=scopes).text)
+    tool, arguments = led_to(dialect, call, desk)
+
+    (key,) = call(tool, **arguments)["inputRequests"]
+    told = call(tool, responses=filled_in(key), **arguments)
+
+    assert is_past_the_question(dialect, told["structuredContent"])
+
+
+@pytest.mark.parametrize("dialect", ["rail", "navigation"])
+def test_such_a_key_may_ask_again_whether_a_person_has_answered(dialect, client, desk):
+    scopes = frozenset({Scope.WORKFLOWS_READ, Scope.RUNS_WRITE})
+    call = client(dialect, MODERN, key=issue(desk.owner, scopes=scopes).text)
+    tool, arguments = led_to(dialect, call, desk, human=True)
+
+    (key,) = call(tool, **arguments)["inputRequests"]
+    waits = call(tool, responses={key: {"action": "accept"}}, **arguments)
+    answer_as_a_person(desk)
+    told = call(tool, responses={key: {"action": "accept"}}, **arguments)
+
+    assert not waits.get("isError"), waits
+    assert is_past_the_question(dialect, told["structuredContent"])
+
+
+def test_such_a_key_is_told_why_an_action_is_refused(client, desk):
+    scopes = frozenset({Scope.WORKFLOWS_READ, Scope.RUNS_WRITE})
+    call = client("navigation", MODERN, key=issue(desk.owner, scopes=scopes).text)
+    tool, arguments = led_to("navigation", call, desk)
+
+    told = call("nav_action", **{**arguments, "step_id": "nothing"})
+
+    assert told["structuredContent"]["error"]["code"] == "STEP_NOT_FOUND"
+    assert tool == "nav_action"

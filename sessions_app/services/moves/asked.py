@@ -6,18 +6,19 @@ from sessions_app.engine.checkpoints import CheckpointState
 from sessions_app.engine.runs import STOPPED, Dialect
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.tokens import TokenKind
-from sessions_app.selectors.checkpoints import CheckpointValue, read_checkpoint
+from sessions_app.selectors.checkpoints import CheckpointValue, told_checkpoint
 from sessions_app.selectors.standings import Standing, read_standing
 from sessions_app.services.moves.acknowledging import standing_work
 from sessions_app.services.moves.moving import point_of
+from sessions_app.services.moves.requests import require_part
 from sessions_app.services.moves.session_tokens import read_held
 from sessions_app.services.store.signing_keys import read_token
-from teams_app.engine.actors import Actor, Permission
+from teams_app.engine.actors import Actor
 
 
 def questions_at_state(*, actor: Actor, state_token: str) -> tuple[CheckpointValue, ...]:
     """Of a run that is led or steered, at the node of the token or where the same work stands by now."""
-    actor.require(Permission.READ_RUNS)
+    require_part(actor=actor)
     token, _ = read_token(kind=TokenKind.STATE, text=state_token)
     at = standing_work(actor=actor, node_id=token.node_id)
     return _questions(actor, at.standing, at.snapshot)
@@ -27,12 +28,13 @@ def question_of_step(*, actor: Actor, state_token: str) -> CheckpointValue | Non
     """The question that a step of a run that is led is, or the one that took its place, and what became of it. None while a person
     has stopped the run.
     """
+    require_part(actor=actor)
     token, _ = read_token(kind=TokenKind.STATE, text=state_token)
     standing = read_standing(team_id=actor.team_id, node_id=token.node_id, nonce=b"")
     asked = None if standing is None or standing.run_status in STOPPED else point_of(standing).snapshot.asked
     if asked is None:
         return None
-    found = read_checkpoint(actor=actor, request_id=UUID(hex=asked.request))
+    found = told_checkpoint(actor=actor, request_id=UUID(hex=asked.request))
     if found.state is not CheckpointState.STALE:
         return found
     now = questions_at_state(actor=actor, state_token=state_token)
@@ -49,4 +51,4 @@ def _questions(actor: Actor, standing: Standing, snapshot: Snapshot) -> tuple[Ch
     """None while a person has stopped the run: an answer would be refused."""
     if standing.run_status in STOPPED:
         return ()
-    return tuple(read_checkpoint(actor=actor, request_id=UUID(hex=each.request)) for each in snapshot.questions)
+    return tuple(told_checkpoint(actor=actor, request_id=UUID(hex=each.request)) for each in snapshot.questions)

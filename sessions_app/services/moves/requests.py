@@ -28,6 +28,12 @@ class Intent(StrEnum):
     REHYDRATE = "rehydrate"
 
 
+def require_part(*, actor: Actor) -> None:
+    """Who drives a run is told how it stands; who only looks has the right to."""
+    if not actor.may(Permission.DRIVE_RUNS):
+        actor.require(Permission.READ_RUNS)
+
+
 def read_change(
     *, preset: Preset | None, autonomy: Autonomy | None, risk_policy: RiskPolicy | None
 ) -> PreferenceChange:

@@ -22,7 +22,7 @@ from sessions_app.selectors.standings import Standing
 from sessions_app.services.moves.acknowledging import after_answer, done_with, fork_warning, same_work, standing_work
 from sessions_app.services.moves.facts import drift_known, facts_after, facts_at
 from sessions_app.services.moves.moving import Entropy, Mover, Point, Use, mover_of, point_of, retired_token
-from sessions_app.services.moves.requests import approves
+from sessions_app.services.moves.requests import approves, require_part
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.store.signing_keys import current_keys, read_token
 from teams_app.engine.actors import Actor, Permission
@@ -58,9 +58,9 @@ def steer_run(
     try:
         return _steered(mover_of(actor, now=now, entropy=entropy), use, command, speech)
     except NothingNewError:
-        return read_situation(actor=actor, state_token=state_token, speech=speech)
+        return tell_situation(actor=actor, state_token=state_token, speech=speech)
     except REFUSALS as error:
-        return read_situation(actor=actor, state_token=state_token, refusal=error, speech=speech)
+        return tell_situation(actor=actor, state_token=state_token, refusal=error, speech=speech)
 
 
 def _steered(mover: Mover, use: Use, command: Steer, speech: Speech[ReplyFacts]) -> Reply:
@@ -76,10 +76,17 @@ def _steered(mover: Mover, use: Use, command: Steer, speech: Speech[ReplyFacts])
     return done_with(mover.actor, use, speech, attempt)
 
 
-def read_situation(
+def read_situation(*, actor: Actor, state_token: str, speech: Speech[ReplyFacts]) -> Reply:
+    """Where a run driven by hand stands. Nothing is written."""
+    actor.require(Permission.READ_RUNS)
+    return tell_situation(actor=actor, state_token=state_token, speech=speech)
+
+
+def tell_situation(
     *, actor: Actor, state_token: str, speech: Speech[ReplyFacts], refusal: WorkrailError | None = None
 ) -> Reply:
-    """Where a run driven by hand stands, or that an action was refused there. Nothing is written."""
+    """The same to whoever drives the run, also that an action was refused there."""
+    require_part(actor=actor)
     at = _looked_at(actor, state_token)
     facts = facts_at(actor, at, speech, entropy=os.urandom)
     return speech.reply(replace(facts, refusal=refusal, awaited=_awaited_by(actor, at.snapshot)))
@@ -100,12 +107,12 @@ def _awaited_by(actor: Actor, snapshot: Snapshot) -> Sequence[AwaitedRun]:
 
 def read_checkpoint(*, actor: Actor, state_token: str) -> Checkpoint | None:
     """The question that waits at a node, if one does."""
+    actor.require(Permission.READ_RUNS)
     at = _looked_at(actor, state_token)
     return landscape.surveyed(program=at.program, snapshot=at.snapshot).checkpoint
 
 
 def _looked_at(actor: Actor, state_token: str) -> Point:
-    actor.require(Permission.READ_RUNS)
     token, _ = read_token(kind=TokenKind.STATE, text=state_token)
     at = standing_work(actor=actor, node_id=token.node_id)
     # What an action would find there, with the ends of runs that it no longer has to wait for.

@@ -49,7 +49,7 @@ class NavigationAsking:
         return reply if _waits(situation.value) else situation
 
     def _situation(self, reply: ToolReply, given: Mapping[str, Any]) -> ToolReply:
-        moved = steered.read_situation(actor=acting(), state_token=_state(reply, given), speech=NAVIGATION)
+        moved = steered.tell_situation(actor=acting(), state_token=_state(reply, given), speech=NAVIGATION)
         return told(moved.value)
 
 
