@@ -38,8 +38,11 @@ def party_of(actor: Actor) -> str:
 
 
 def address_of(scope: Scope) -> str:
-    """The last address that was forwarded is the one that our proxy saw; those before it are the client's to invent."""
-    forwarded = _header(scope, b"x-forwarded-for") if settings.BEHIND_PROXY else ""
+    """The last address that was forwarded is the one that our proxy saw; those before it are the client's to invent. Some proxies
+    add it to the line that came, others in a line of their own.
+    """
+    lines = [value for name, value in scope["headers"] if name == b"x-forwarded-for"] if settings.BEHIND_PROXY else []
+    forwarded = lines[-1].decode("latin-1") if lines else ""
     client = scope.get("client") or ("", 0)
     return forwarded.rpartition(",")[2].strip() or str(client[0])
 

@@ -45,6 +45,13 @@ def test_only_what_our_proxy_saw_is_an_address(settings):
     assert address_of(forwarded) == "198.51.100.9"
 
 
+def test_a_proxy_that_adds_a_line_of_its_own_is_believed_and_not_the_clients(settings):
+    settings.BEHIND_PROXY = True
+    twice = {**scope(), "headers": [(b"x-forwarded-for", b"6.6.6.6"), (b"x-forwarded-for", b"7.7.7.7, 198.51.100.9")]}
+
+    assert address_of(twice) == "198.51.100.9"
+
+
 ONE_PLACE = [
     [
         "2001:db8:1:2::1",
