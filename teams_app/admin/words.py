@@ -1,5 +1,6 @@
 """Roles, scopes and what the audit log says, in the words that people read."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +56,8 @@ DOORS = {
     Door.CLI: "Command line",
     Door.TASK: "By itself",
 }
+_CAMEL = re.compile("(?<=[a-z])(?=[A-Z])")
+_NAME = re.compile("[a-z]+(?:_[a-z]+)+")
 # Verb, and what is said after the name.
 _SENTENCES: dict[str, tuple[str, str]] = {
     "team.created": ("Founded the team", ""),
@@ -184,8 +187,8 @@ def sentence_of(row: AuditEntry, called: str = "") -> Sentence:
 
 
 def details_of(row: AuditEntry) -> list[tuple[str, str]]:
-    shown = [(key.replace("_", " ").replace("Id", ""), _value(value)) for key, value in row.details.items()]
-    return [(key[:1].upper() + key[1:], value) for key, value in shown]
+    shown = [(_CAMEL.sub(" ", key).replace("_", " ").lower(), _value(value)) for key, value in row.details.items()]
+    return [(key.removesuffix(" id").capitalize(), value) for key, value in shown]
 
 
 def is_agent(row: AuditEntry) -> bool:
@@ -217,6 +220,11 @@ def _filled(text: str, details: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
+    """Names of closed sets are words; ids, and what people wrote, stay as they are."""
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "yes" if value else "no"
+    if isinstance(value, str) and _NAME.fullmatch(value) and value.partition("_")[0] not in {*Prefix, "wr"}:
+        return value.replace("_", " ")
     if isinstance(value, list):
         return ", ".join(_value(each) for each in value)
     if isinstance(value, dict):

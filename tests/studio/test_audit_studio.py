@@ -147,3 +147,16 @@ def test_each_action_that_is_audited_has_words():
 
     assert len(by_name) > 40
     assert sorted({*by_name, *stops} - _SENTENCES.keys()) == []
+
+
+def test_details_are_words_and_ids_stay_as_they_are(house, alice):
+    from teams_app.services.audit import record_audit
+
+    key = "key_" + "a" * 26
+    details = {"riskPolicy": "full_auto_never_stop", "session_id": key, "tokensAnswerHuman": True, "name": "my agent"}
+    record_audit(actor=house.alice.actor, action="preferences.changed", target=key, now=NOW, details=details)
+
+    told = dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", text(alice.get(AUDIT))))
+
+    assert told["Risk policy"] == "full auto never stop"
+    assert (told["Session"], told["Tokens answer human"], told["Name"]) == (key, "yes", "my agent")
