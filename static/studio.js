@@ -45,8 +45,29 @@ function fade(toast) {
 
 async function copy(button) {
   const named = button.dataset.copyFrom;
-  await navigator.clipboard.writeText(named ? document.getElementById(named).textContent : button.dataset.copy);
+  const text = named ? document.getElementById(named).textContent : button.dataset.copy;
+  if (navigator.clipboard) await navigator.clipboard.writeText(text);
+  else copySelected(text, button);
   say("Copied");
+}
+
+// Browsers have a clipboard of their own only where a page comes by TLS.
+function copySelected(text, button) {
+  const field = document.createElement("textarea");
+  field.className = "visually-hidden";
+  field.value = text;
+  button.after(field);
+  field.select();
+  document.execCommand("copy");
+  field.remove();
+  button.focus();
+}
+
+// The reason comes first where one is needed and none is written.
+function answer(choice) {
+  const reason = document.getElementById("reason");
+  if ("needsReason" in choice.dataset && !reason.value.trim()) reason.focus();
+  else choice.form.requestSubmit();
 }
 
 function move(by) {
@@ -88,6 +109,11 @@ document.addEventListener("keydown", (event) => {
     form?.requestSubmit(form.querySelector("[data-submit]:not([hidden])") ?? undefined);
     return;
   }
+  if (event.key === "Enter" && event.target.matches(".option input:checked")) {
+    event.preventDefault();
+    answer(event.target);
+    return;
+  }
   if (event.key === "Escape") {
     const menu = document.querySelector("details[open].team, details[open].account, details[open].select-menu, details[open].more-menu");
     if (menu) menu.open = false;
@@ -106,7 +132,11 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "k") move(-1);
   if (event.key === "n") click("[data-next]");
   if (event.key === "c") click("[data-claim]");
-  if (/^[1-9]$/.test(event.key)) document.querySelectorAll(".option input")[event.key - 1]?.click();
+  if (/^[1-9]$/.test(event.key)) {
+    const choice = document.querySelectorAll(".option input")[event.key - 1];
+    choice?.click();
+    choice?.focus();
+  }
 });
 
 for (const toast of document.querySelectorAll(".toasts .toast")) fade(toast);

@@ -145,3 +145,52 @@ def test_a_key_is_made_and_a_run_started_without_a_pointer(live_server):
     assert AgentKey.objects.filter(name="night-agent").exists()
     assert Run.objects.filter(goal="The same again").exists()
     assert complaints == []
+
+
+def test_a_chosen_answer_is_given_by_enter_and_asks_for_its_reason_first(live_server):
+    story = studio_story.tell()
+    row, plain = studio_story.question_of(story.hotfix), studio_story.question_of(story.triage)
+
+    def work(page):
+        page.goto(f"{LISTS}/checkpointrequest/{row.id}/change/")
+        press(page, "2", "Enter")
+        at = page.evaluate("document.activeElement.id")
+        page.keyboard.type("Show the way back.")
+        press(page, "Control+Enter")
+        page.wait_for_selector(".toast, .runs-given")
+        page.goto(f"{LISTS}/checkpointrequest/{plain.id}/change/")
+        press(page, "3", "Enter")
+        page.wait_for_selector(".toast, .runs-given")
+        return at
+
+    at, complaints = browse(live_server.url, studio_story.owner_of(story), work)
+    row.refresh_from_db()
+    plain.refresh_from_db()
+
+    assert at == "reason"
+    assert (row.option_id, row.reason, plain.option_id, complaints) == (
+        "send_back",
+        "Show the way back.",
+        "critical",
+        [],
+    )
+
+
+def test_where_the_browser_has_no_clipboard_it_is_copied_all_the_same(live_server):
+    """As on a server without TLS."""
+    story = studio_story.tell()
+
+    def work(page):
+        page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        page.goto(f"{LISTS}/run/{run_id(story.hotfix)}/change/")
+        page.evaluate(
+            "document.addEventListener('copy', () => { window.copied = getSelection().toString() || document.activeElement.value })"
+        )
+        page.click("[data-copy] >> nth=0")
+        page.wait_for_selector(".toast")
+        return page.inner_text(".toast"), page.evaluate("window.copied")
+
+    (said, copied), complaints = browse(live_server.url, studio_story.owner_of(story), work)
+
+    assert (said, complaints) == ("Copied", [])
+    assert copied.startswith("run_")
