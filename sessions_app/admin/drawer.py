@@ -26,7 +26,7 @@ _MOST_WHY = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class DrawnAnswer:
     word: str
     how: str
     reason: str
@@ -54,7 +54,7 @@ class Drawer:
     blocked: Blocked | None
     gaps: Sequence[showing.ShownGap]
     question_url: str
-    answer: Answer | None
+    answer: DrawnAnswer | None
     following: Sequence[tuple[str, str, str]]
     variables: SafeString | None
     events: Sequence[showing.ShownEvent]
@@ -140,13 +140,13 @@ def _is_preferred(events: Sequence[EventValue]) -> bool:
     return any(event.kind is EventKind.BRANCH_PREFERRED for event in events)
 
 
-def _answer(node: GraphNode, facts: GraphFacts) -> Answer | None:
+def _answer(node: GraphNode, facts: GraphFacts) -> DrawnAnswer | None:
     question = facts.questions.get(node.id)
     if question is None or question.state is not CheckpointState.ANSWERED:
         return None
     state = states.question_state(state=question.state, option_id=question.option_id, is_overdue=False)
     is_verdict = question.option_id in states.VERDICTS
-    return Answer(
+    return DrawnAnswer(
         word=state.word if is_verdict else naming.option_label(question) or state.word,
         how=naming.how_answered(question, facts.names.get(question.answered_by, "somebody who has left")),
         reason=question.reason,
