@@ -2,7 +2,7 @@
 
     .venv/bin/python -m tests.row_proofs check [rail-050 …]    makes the faults again, and sees the tests fail
     .venv/bin/python -m tests.row_proofs find [rail-050 …]     looks for a fault for each row that has none that stands
-    .venv/bin/python -m tests.row_proofs find rail-050=sessions_app/engine/reasons.py:stops_run:waives_people
+    .venv/bin/python -m tests.row_proofs find rail-050=sessions_app/engine/reasons.py:_stops:waives_people
                                                                looks in this function alone, where this is written
 
 A fault is made in the functions that are loaded, so a test of the engine takes milliseconds; a site that is a process of its own
