@@ -43,7 +43,7 @@ def run(*arguments):
 
 def test_what_was_exported_is_verified_and_imported(desk, session, tmp_path):
     file = tmp_path / "session.json.gz"
-    assert "1 sessions" in run("export", session, str(file))
+    assert "1 session with" in run("export", session, str(file))
     assert gzip.decompress(file.read_bytes()).startswith(b'{"bundleId"')
     assert f"Signed by {own_signers()[0]}" in run("verify", str(file), "--signer", own_signers()[0])
     said = run("import", str(file), "--team", to_text(Prefix.TEAM, desk.team_id))
