@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -35,10 +34,6 @@ SELECT (SELECT sum(seq_tup_read + idx_tup_fetch) FROM pg_stat_user_tables),
        (SELECT sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit + idx_blks_read, 0)) FROM pg_statio_user_tables)
 """
 
-_VACUUMS = (
-    "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker' AND datname = current_database()"
-)
-
 
 def needs_its_own():
     """What a connection has counted, or was told, is another's where a pool hands it on."""
@@ -49,19 +44,10 @@ def needs_its_own():
 def rows_and_pages_read(work):
     """What a call reads, as Postgres itself counts it: rows of tables, pages of tables and indexes."""
     needs_its_own()
-    _await_no_vacuum()
     before = _counted(_READ)
     result = work()
     after = _counted(_READ)
     return result, (int(after[0] - before[0]), int(after[1] - before[1]))
-
-
-def _await_no_vacuum():
-    """What the server tidies up meanwhile would be counted as read."""
-    for _ in range(300):
-        if not _connection().execute(_VACUUMS).fetchone()[0]:
-            return
-        time.sleep(0.1)
 
 
 def _counted(query):

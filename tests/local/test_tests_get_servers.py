@@ -20,6 +20,7 @@ def test_both_answer():
     assert os.environ["WORKRAIL_ENV"] == "test"
     with psycopg.connect(os.environ["DATABASE_URL"]) as connection:
         assert connection.execute("SHOW fsync").fetchone() == ("off",)
+        assert connection.execute("SHOW autovacuum").fetchone() == ("off",)
     with redis.Redis.from_url(os.environ["REDIS_URL"]) as client:
         assert client.ping()
 """

@@ -127,7 +127,7 @@ def test_an_advance_costs_the_same_at_event_5000_as_at_event_5(desk):
         old, read = rows_and_pages_read(lambda at=old: advanced(desk.agent, at))
         dear.append(read)
 
-    # The least of each: a vacuum that runs beside one advance is counted with it.
+    # The least of each: what one advance tidies up besides is not what an advance costs.
     rows_then, pages_then = map(min, zip(*cheap, strict=True))
     rows_now, pages_now = map(min, zip(*dear, strict=True))
     # A row that is visited once more while an index is tidied, and an index that is one page higher, are no growth.
