@@ -12,7 +12,7 @@ from django.db import ProgrammingError
 from tests.clusters import eventually
 from workrail_site.bench.compiling import STEPS, compile_report, large_document
 from workrail_site.bench.figures import Figure, best_seconds, table
-from workrail_site.bench.limit import find_pgbench, measure_limit, prepare_limit
+from workrail_site.bench.limit import find_pgbench, measure_limit, prepare_limit, that_fit
 from workrail_site.bench.processor_time import processor_seconds
 
 
@@ -87,6 +87,11 @@ def test_a_run_is_taken_on_by_tokens_by_hand_and_by_activities_and_another_begin
     assert all(ratio > 0 for ratio in ratios)
     assert set(Run.objects.filter(status="complete").values_list("dialect", flat=True)) == {"rail", "navigation"}
     assert set(Run.objects.values_list("dialect", flat=True)) == {"rail", "navigation", "session"}
+
+
+@pytest.mark.django_db
+def test_no_more_clients_are_measured_without_a_door_than_the_database_has_connections_for():
+    assert that_fit([1, 8, 100_000, 32]) == [1, 8, 32]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -84,6 +84,11 @@ WITH s AS (
 )
 SELECT count(*) FROM s;
 """
+# Some are kept for superusers, and some for whoever looks on.
+_FREE = """
+SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int - 5
+  - (SELECT count(*) FROM pg_stat_activity WHERE datname IS NOT NULL)
+"""
 
 
 def prepare_limit() -> None:
@@ -97,6 +102,14 @@ def measure_limit(*, program: str, database: str, clients: Sequence[int], second
         script = Path(folder) / "advance.sql"
         script.write_text(_in_lines(_SCRIPT), "utf-8")
         return [_measure(program, database, script, count, seconds) for count in clients]
+
+
+def that_fit(clients: Sequence[int]) -> list[int]:
+    """Those numbers of clients that may have a connection each, beside the ones that are there."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FREE)
+        (free,) = cursor.fetchone()
+    return [count for count in clients if count <= free]
 
 
 def find_pgbench() -> str | None:

@@ -109,10 +109,16 @@ def _advance(command: Command, options: Options) -> object:
     rest, mcp, *other_doors = doors.RestDoor(), doors.McpDoor(), doors.NavigationDoor(), doors.SessionDoor()
     with _staged() as (set_up, database):
         limit.prepare_limit()
-        found = limit.measure_limit(program=program, database=database, clients=counts, seconds=max(1, int(seconds)))
+        direct = limit.that_fit(counts)
+        if direct != counts:
+            left_out = ", ".join(str(count) for count in counts if count not in direct)
+            command.say(
+                f"pgbench and in process without {left_out} clients: the database has no connection for each of them."
+            )
+        found = limit.measure_limit(program=program, database=database, clients=direct, seconds=max(1, int(seconds)))
         with serving.serving(set_up.actor):
             for walk in (advancing, *others):
-                for count in counts:
+                for count in direct:
                     found.append(service.measure_service(stage=set_up, walk=walk, clients=count, seconds=seconds))
             ratios = [
                 (walk.name, service.ratio_in_turns(stage=set_up, walk=walk, base=advancing, calls=_TURNS))
