@@ -8,6 +8,7 @@ import pytest
 from teams_app.engine.errors import WorkrailError
 from tests.mcp_play import HANDSHAKE, MODERN
 from workrail_site.errors import ERRORS
+from workrail_site.json_rpc import RpcCode
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "x"}}}
 HEADERS = {
@@ -155,6 +156,23 @@ def test_a_message_without_a_session_is_answered_as_the_sdk_does(sdk_server, mes
         assert ours[2]["error"].pop("data")["details"].startswith("params.")
         assert theirs[2]["error"].pop("data") == ""
     assert ours == theirs
+
+
+@pytest.mark.parametrize("refusal", ["RATE_LIMITED", "SERVICE_UNAVAILABLE"])
+def test_a_call_that_was_let_in_and_finds_no_turn_is_told_so(sdk_server, monkeypatch, refusal):
+    from teams_app.engine.errors import RateLimitedError
+    from workrail_site.errors import ServiceUnavailableError
+    from workrail_site.lanes import ThreadLanes
+
+    async def full(*_):
+        raise {kind.code: kind("No turn.") for kind in (RateLimitedError, ServiceUnavailableError)}[refusal]
+
+    monkeypatch.setattr(ThreadLanes, "run", full)
+
+    for status, _, told in both_answers(sdk_server, CALL, HEADERS):
+        assert (status, told["id"]) == (200, CALL["id"])
+        assert told["error"]["code"] == ERRORS[refusal].json_rpc != RpcCode.INTERNAL
+        assert told["error"]["data"]["code"] == refusal
 
 
 def has_no_words(answer):

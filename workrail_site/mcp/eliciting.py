@@ -138,7 +138,7 @@ class Conversation:
         return told
 
     async def _run(self, work: Callable[[], T]) -> T:
-        return await self._workers.run(work, party=party_of(acting()))
+        return await self._workers.answer(work, party=party_of(acting()))
 
     def _told(self, reply: ToolReply) -> dict[str, Any]:
         return result_of(reply, text_only=caller().text_only)

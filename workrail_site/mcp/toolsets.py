@@ -179,7 +179,7 @@ class DialectServer:
                 conversation = Conversation(asking=self.asking, context=context, workers=workers)
                 return await conversation.answer(tool.reply, params)
             work = partial(self.answer, tool, params.arguments or {}, as_faults=not modern)
-            return await workers.run(work, party=party_of(acting()))
+            return await workers.answer(work, party=party_of(acting()))
 
         server: Server[Any] = Server(
             f"workrail-{self.name}",
@@ -204,7 +204,7 @@ class DialectServer:
             if tool is None:
                 raise self._no_such_tool(name)
             name_call(meta)
-            return await workers.run(partial(self._answer_as_bytes, tool, given), party=party_of(acting()))
+            return await workers.answer(partial(self._answer_as_bytes, tool, given), party=party_of(acting()))
 
         return call_tool
 
@@ -267,7 +267,7 @@ def _as_method(
 
     async def handle(context: ServerRequestContext[Any, Any], _params: mcp_types.RequestParams) -> dict[str, Any]:
         given = {name: value for name, value in (context.params or {}).items() if name != "_meta"}
-        reply = await workers.run(partial(reply_or_fault, tool, faults, given), party=party_of(acting()))
+        reply = await workers.answer(partial(reply_or_fault, tool, faults, given), party=party_of(acting()))
         return reply.value
 
     return handle

@@ -9,7 +9,10 @@ from typing import TypeVar
 from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
+from teams_app.engine.errors import RateLimitedError
+from workrail_site.errors import ServiceUnavailableError
 from workrail_site.lanes import ThreadLanes
+from workrail_site.mcp.answers import protocol_error
 
 T = TypeVar("T")
 
@@ -43,6 +46,13 @@ class Workers:
         comes again.
         """
         return await self._lanes.run(party, partial(self._run, work))
+
+    async def answer(self, work: Callable[[], T], *, party: str) -> T:
+        """As `run`, for a request that was let in: that no turn is left for it is told as an error of the protocol."""
+        try:
+            return await self.run(work, party=party)
+        except (RateLimitedError, ServiceUnavailableError) as refusal:
+            raise protocol_error(refusal) from None
 
     def close(self) -> None:
         """Waits for what is under way, then ends the threads and their connections."""
