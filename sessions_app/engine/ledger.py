@@ -25,11 +25,16 @@ class EntryKind(StrEnum):
     DELETED = "deleted"
     # In the ledger of the installation: a team has a ledger from now on.
     TEAM = "team"
+    # Likewise: a team has an audit log, which had this end then.
+    AUDIT = "audit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerLine:
-    """`session_id` is the team's where the ledger is that of the installation."""
+    """`session_id` is the team's where the ledger is that of the installation.
+
+    `reason` says why a session was deleted; of one that was adopted, the digest of what no seal tells of it.
+    """
 
     team_id: UUID
     number: int

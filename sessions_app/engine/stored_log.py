@@ -98,9 +98,8 @@ def _head(keys: SealKeys, session: SessionRow) -> Iterator[LogFinding]:
     state = seals.check_head(
         keys, session.head_seal, session_id=session.session_id, team_id=session.team_id, head=session.head
     )
-    if state is SealState.HOLDS or (state is SealState.MISSING and session.trusted is not None):
-        return
-    yield LogFinding(reason=_OF_STATE[state], message=f"The seal of the head: {state.value}.")
+    if state is not SealState.HOLDS:
+        yield LogFinding(reason=_OF_STATE[state], message=f"The seal of the head: {state.value}.")
 
 
 def _columns(session: SessionRow, event: LogRow, name: str) -> Iterator[LogFinding]:

@@ -1,7 +1,8 @@
 """Checks the ledgers of teams: their chain and seals, that no session is missing, and that none is there unentered."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set as AbstractSet
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -13,11 +14,14 @@ from sessions_app.engine import ledger
 from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, EntryKind, LedgerLine, SealedEntry
 from sessions_app.engine.log import Head
 from sessions_app.models import Ledger, LedgerEntry
-from sessions_app.selectors.integrity import Finding
+from sessions_app.selectors.integrity import Finding, to_its_end
+from teams_app.engine.audit import AuditEnd
 from teams_app.engine.ids import uuid7
 from teams_app.engine.seals import SealState, to_us
+from teams_app.services.audit_chain import audit_digests, chain_heads, unsealed_teams
 
 _ENTRIES_AT_ONCE = 5_000
+_AUDIT_LOGS_AT_ONCE = 1_000
 # The task enters what began within a minute; what is older by so much and not entered is told.
 _ENTERED_WITHIN = timedelta(hours=2)
 
@@ -44,16 +48,54 @@ def verify_ledgers() -> Iterator[Finding]:
     books = {book.team_id: book for book in Ledger.objects.order_by("team_id")}
     entered = set(LedgerEntry.objects.order_by().values_list("team_id", flat=True).distinct())
     for team_id in sorted(books.keys() | entered):
-        yield from _book(team_id, books.get(team_id))
-    known = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.TEAM.value).order_by("number")
-    for team_id in known.values_list("session_id", flat=True):
-        if team_id not in books:
-            yield _finding(team_id, "ledger_gone", "The installation knows a ledger of this team, and it is gone.")
+        yield from to_its_end("its ledger", _book(team_id, books.get(team_id)), team_id=team_id)
+    yield from _known(books.keys() - {INSTALLATION})
+    yield from _audit_logs()
     yield from _missing()
     if INSTALLATION in books:
         yield from _not_entered(books[INSTALLATION])
     elif books:
         yield _finding(INSTALLATION, "ledger_gone", "There are ledgers of teams, and none of the installation.")
+
+
+def _known(books: AbstractSet[UUID]) -> Iterator[Finding]:
+    """The installation knows of the ledgers of teams, and of no others."""
+    entries = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.TEAM.value).order_by()
+    known = set(entries.values_list("session_id", flat=True))
+    for team_id in sorted(known - books):
+        yield _finding(team_id, "ledger_gone", "The installation knows a ledger of this team, and it is gone.")
+    for team_id in sorted(books - known):
+        yield _finding(team_id, "ledger_unknown", "The ledger of the installation does not tell of this one.")
+
+
+def _audit_logs() -> Iterator[Finding]:
+    """Each is the one that it was when it was entered in the ledger of the installation."""
+    entries = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.AUDIT.value).order_by("number")
+    entered = {row.session_id: Head(next_index=row.next_event_index, digest=row.head_digest) for row in entries}
+    heads = chain_heads()
+    for team_id in sorted(set(unsealed_teams()) - entered.keys()) if entered else ():
+        message = "Its audit log has no seals. If a release before wrote it, run ./workrail seal_store --adopt."
+        yield _finding(team_id, "audit_not_entered", message)
+    for portion in _portions(entered):
+        digests = audit_digests({team_id: head.next_index - 1 for team_id, head in portion if head.next_index})
+        for team_id, head in portion:
+            yield from _audit_log(team_id, head, heads.get(team_id), digests.get(team_id))
+
+
+def _portions(entered: Mapping[UUID, Head]) -> Iterator[list[tuple[UUID, Head]]]:
+    waiting = iter(entered.items())
+    while portion := list(islice(waiting, _AUDIT_LOGS_AT_ONCE)):
+        yield portion
+
+
+def _audit_log(team_id: UUID, entered: Head, end: AuditEnd | None, digest: str | None) -> Iterator[Finding]:
+    if end is None:
+        yield _finding(team_id, "audit_head_gone", "The installation knows an audit log of this team, and it is gone.")
+    elif (digest if entered.next_index else end.adopted_digest) != entered.digest:
+        message = (
+            f"The audit log is not the one that the installation's ledger tells of, up to entry {entered.next_index}."
+        )
+        yield _finding(team_id, "audit_not_as_entered", message)
 
 
 def _book(team_id: UUID, book: Ledger | None) -> Iterator[Finding]:

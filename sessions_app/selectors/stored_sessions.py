@@ -80,7 +80,7 @@ _TABLES = {
     "questions": _kept("questions", narrow=_OF_RUNS, then="t.id"),
     "handles": _kept("handles", narrow=_OF_RUNS, then="t.id"),
     "entries": _Table(
-        columns="t.team_id, t.kind, t.next_event_index, t.head_digest",
+        columns="t.team_id, t.kind, t.next_event_index, t.head_digest, t.reason",
         source="sessions_app_ledgerentry t",
         narrow=_OF_TEAM,
         then="t.kind",

@@ -11,7 +11,7 @@ from structlog.contextvars import get_contextvars
 from teams_app.engine import audit
 from teams_app.engine.actors import BY_TOKEN, Actor
 from teams_app.models import AuditEntry, AuditHead
-from teams_app.services.audit_chain import adopted_end, end_of, facts_of
+from teams_app.services.audit_chain import adopted_end, end_of, facts_of, unsealed_teams
 from teams_app.services.ids import new_id
 from teams_app.services.row_scope import within_team
 
@@ -48,6 +48,12 @@ def record_audit(
     # Whoever signs in, or founds a team, is told of in teams that they do not act in.
     with within_team(entry.team_id):
         _chain(entry)
+
+
+def seal_audit_logs() -> None:
+    """What a release before has written is taken for true, as it is. For upkeep, in its transaction."""
+    for team_id in unsealed_teams():
+        _locked(team_id)
 
 
 def _by_token(actor: Actor) -> dict[str, str]:

@@ -52,6 +52,23 @@ def adopted_end(team_id: UUID) -> AuditEnd:
     return AuditEnd(adopted=count, adopted_digest=digest)
 
 
+def audited_teams() -> list[UUID]:
+    """All that have an audit log, or had one."""
+    entered = AuditEntry.objects.order_by().values_list("team_id", flat=True).distinct()
+    return sorted({*AuditHead.objects.order_by().values_list("pk", flat=True), *entered})
+
+
+def unsealed_teams() -> list[UUID]:
+    """Those of whose audit log nothing says where it ends."""
+    heads = AuditHead.objects.order_by().values("pk")
+    found = AuditEntry.objects.exclude(team_id__in=heads).order_by("team_id")
+    return list(found.values_list("team_id", flat=True).distinct())
+
+
+def chain_heads() -> dict[UUID, AuditEnd]:
+    return {head.team_id: end_of(head) for head in AuditHead.objects.order_by("pk")}
+
+
 def audit_ends() -> list[tuple[UUID, int, str]]:
     """Of each team: how many entries its log has, and the digest of the last."""
     return list(AuditHead.objects.order_by("pk").values_list("team_id", "next_number", "digest"))
@@ -65,24 +82,20 @@ def audit_digests(places: Mapping[UUID, int]) -> dict[UUID, str]:
     return dict(AuditEntry.objects.filter(found).order_by().values_list("team_id", "digest"))
 
 
-def verify_audit() -> Iterator[AuditFault]:
-    """Everything wrong with any team's audit log; the transaction is the caller's, and its state of the tables."""
-    heads = {head.team_id: head for head in AuditHead.objects.order_by("pk")}
-    teams = set(AuditEntry.objects.order_by().values_list("team_id", flat=True).distinct())
-    for team_id in sorted(heads.keys() | teams):
-        if team_id in heads:
-            yield from _log(heads[team_id])
-        elif AuditEntry.objects.filter(team_id=team_id, number__isnull=False).exists():
-            message = "The audit log has a chain, and where it ends is gone."
-            yield AuditFault(team_id=team_id, reason="audit_head_gone", message=message)
+def verify_audit(*, team_id: UUID) -> Iterator[AuditFault]:
+    """Everything wrong with a team's audit log; the transaction is the caller's, and its state of the tables."""
+    head = AuditHead.objects.filter(pk=team_id).order_by("pk").first()
+    if head is not None:
+        yield from _log(head)
+    elif AuditEntry.objects.filter(team_id=team_id, number__isnull=False).exists():
+        message = "The audit log has a chain, and where it ends is gone."
+        yield AuditFault(team_id=team_id, reason="audit_head_gone", message=message)
 
 
 def verify_team_audit(*, actor: Actor) -> Iterator[AuditFault]:
     """As `verify_audit`, of the actor's own team."""
     actor.require(Permission.READ_AUDIT)
-    head = AuditHead.objects.filter(pk=actor.team_id).order_by("pk").first()
-    if head is not None:
-        yield from _log(head)
+    yield from verify_audit(team_id=actor.team_id)
 
 
 def count_entries(*, actor: Actor) -> int:
@@ -135,7 +148,8 @@ def _by_number(rows: QuerySet[AuditEntry]) -> Iterator[AuditEntry]:
     """In portions: a log is as long as its team is old."""
     after = -1
     while True:
-        portion = list(rows.filter(number__gt=after).order_by("number")[:_ENTRIES_AT_ONCE])
+        # Django takes `number > -1` of a positive column for true, of an empty one too.
+        portion = list(rows.filter(number__isnull=False, number__gt=after).order_by("number")[:_ENTRIES_AT_ONCE])
         yield from portion
         if len(portion) < _ENTRIES_AT_ONCE:
             return

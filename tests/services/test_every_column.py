@@ -34,6 +34,9 @@ FREE = {
     "CheckpointRequest.announced_at": "Whether a notice went out is kept with the notices.",
     "CheckpointRequest.overdue_told_at": "As announced_at.",
 }
+# What Postgres keeps and Python cannot read.
+BEYOND = ["'infinity'", "'-infinity'", "'0044-03-15 BC'", "'20000-01-01'"]
+DEEP = "(repeat('[', 3000) || repeat(']', 3000))::jsonb"
 OTHER = {
     "uuid": ["gen_random_uuid()"],
     "text": ["{c} || 'x'", "''", "'x'"],
@@ -42,9 +45,9 @@ OTHER = {
     "smallint": ["{c} + 1", "7"],
     "bigint": ["{c} + 1", "7"],
     "boolean": ["NOT {c}", "true"],
-    "timestamp with time zone": ["{c} + interval '90 minutes'", "now()"],
-    "date": ["{c} + 1", "now()::date"],
-    "jsonb": ["'{{\"odd\": 1}}'::jsonb", "'[]'::jsonb", "'null'::jsonb"],
+    "timestamp with time zone": ["{c} + interval '90 minutes'", "now()", *BEYOND],
+    "date": ["{c} + 1", "now()::date", *BEYOND],
+    "jsonb": ["'{{\"odd\": 1}}'::jsonb", "'[]'::jsonb", "'null'::jsonb", DEEP],
     "bytea": ["{c} || 'x'::bytea", "''::bytea"],
 }
 

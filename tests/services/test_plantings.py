@@ -47,12 +47,33 @@ class World:
             record_audit(actor=desk.owner, action=action, target="thing", now=NOW, details={"why": "a test", "n": 1})
         for each in (self.session, self.asked):
             logs.spread(each)
+        self.enter()
+
+    def enter(self):
         ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=3))
 
     def _answered(self):
         value = at_question(self.desk, authority="human")
         answer(self.desk.person, only_row(value), reason="Because the plan is right.")
         return value
+
+
+class AdoptedWorld(World):
+    """The same, as a release before has written it that sealed nothing."""
+
+    def enter(self):
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            for table in GUARDED:
+                cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+            cursor.execute("UPDATE sessions_app_event SET seal = NULL")
+            cursor.execute("UPDATE sessions_app_worksession SET head_seal = ''")
+            cursor.execute("UPDATE teams_app_auditentry SET number = NULL, digest = '', seal = ''")
+            cursor.execute("DELETE FROM teams_app_audithead")
+            for table in GUARDED:
+                cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+        super().enter()
+        record_audit(actor=self.desk.owner, action="thing.done", target="thing", now=NOW, details={})
 
 
 def sql(statement, **parameters):
@@ -63,6 +84,7 @@ def sql(statement, **parameters):
             "packed": world.packed,
             "false": FALSE,
             "team": world.desk.team_id,
+            "stranger": world.desk.stranger.team_id,
         }
         with connection.cursor() as cursor:
             cursor.execute(statement, given | parameters)
@@ -156,6 +178,25 @@ def forged(world):
         )
 
 
+def each(*plants):
+    def plant(world):
+        for one in plants:
+            one(world)
+
+    return plant
+
+
+def later(*plants):
+    """Then the server goes on: it enters what it finds in the ledgers, and somebody does something that the audit log tells."""
+
+    def plant(world):
+        each(*plants)(world)
+        ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=4))
+        record_audit(actor=world.desk.owner, action="thing.made", target="other", now=NOW, details={})
+
+    return plant
+
+
 PACK = "UPDATE sessions_app_event SET {} WHERE session_id = %(packed)s AND index = (SELECT max(index) FROM sessions_app_event WHERE session_id = %(packed)s)"
 EVENT = "UPDATE sessions_app_event SET {} WHERE session_id = %(session)s AND index = 3"
 ATTEMPT = "UPDATE sessions_app_attempt SET {} WHERE session_id = %(session)s"
@@ -168,6 +209,15 @@ ASKED = "UPDATE sessions_app_checkpointrequest SET {} WHERE session_id = %(asked
 HANDLE = "UPDATE sessions_app_handle SET {}"
 AUDIT = "UPDATE teams_app_auditentry SET {} WHERE action = 'thing.changed'"
 LEDGER = "UPDATE sessions_app_ledgerentry SET {} WHERE session_id = %(session)s"
+NO_AUDIT_HEAD = sql("DELETE FROM teams_app_audithead WHERE team_id = %(team)s")
+NO_AUDIT = each(NO_AUDIT_HEAD, sql("DELETE FROM teams_app_auditentry WHERE team_id = %(team)s"))
+UNSEALED_AUDIT = sql(
+    "UPDATE teams_app_auditentry SET number = NULL, digest = '', seal = '', actor_id = 'per_other' WHERE team_id = %(team)s"
+)
+NO_INSTALLATION = each(
+    sql("DELETE FROM sessions_app_ledgerentry WHERE team_id = '00000000-0000-0000-0000-000000000000'"),
+    sql("DELETE FROM sessions_app_ledger WHERE team_id = '00000000-0000-0000-0000-000000000000'"),
+)
 
 PLANTINGS = {
     # What a session is
@@ -250,6 +300,9 @@ PLANTINGS = {
     "another way to a node": (sql(NODE.format("edge_cause = 'non_tip_advance'")), "stale_projection"),
     "another time of a node": (sql(NODE.format("created_at = created_at + interval '1 hour'")), "column_mismatch"),
     "another state of a node": (sql("UPDATE sessions_app_snapshot SET data = convert_to('{}', 'UTF8')"), "digest_mismatch"),
+    "a state is copied into another team": (sql("INSERT INTO sessions_app_snapshot SELECT %(stranger)s, digest, data FROM sessions_app_snapshot WHERE team_id = %(team)s LIMIT 1"), "unreferenced_snapshot"),
+    "a state is copied into a team that is none": (sql("INSERT INTO sessions_app_snapshot SELECT gen_random_uuid(), digest, data FROM sessions_app_snapshot LIMIT 1"), "unreferenced_snapshot"),
+    "a state that nothing refers to has other bytes": (sql("INSERT INTO sessions_app_snapshot VALUES (%(team)s, %(false)s, 'x'::bytea)"), "digest_mismatch"),
     "a state is deleted": (sql("DELETE FROM sessions_app_snapshot"), "missing_row"),
     "another program under the same hash": (
         sql("ALTER TABLE workflows_app_program DROP CONSTRAINT program_named_by_content; UPDATE workflows_app_program SET data = 'x'"),
@@ -286,6 +339,13 @@ PLANTINGS = {
         FROM teams_app_auditentry WHERE action = 'thing.made'"""), "audit_adopted_changed"),
     "where the audit log ends is moved": (sql("UPDATE teams_app_audithead SET next_number = next_number - 1"), "audit_seal"),
     "where the audit log ends is deleted": (sql("DELETE FROM teams_app_audithead"), "audit_head_gone"),
+    "the audit log is removed with where it ends": (NO_AUDIT, "audit_head_gone"),
+    "the audit log is removed, and goes on": (later(NO_AUDIT), "audit_not_as_entered"),
+    "the audit log is made one from before there were seals": (each(NO_AUDIT_HEAD, UNSEALED_AUDIT), "audit_head_gone"),
+    "the audit log is made one from before there were seals, and goes on": (
+        later(NO_AUDIT_HEAD, sql("DELETE FROM teams_app_auditentry WHERE team_id = %(team)s AND action = 'thing.changed'"), UNSEALED_AUDIT),
+        "audit_not_as_entered",
+    ),
     # The ledgers
     "an entry of the ledger is deleted": (sql("DELETE FROM sessions_app_ledgerentry WHERE team_id = %(team)s AND number = (SELECT min(number) FROM sessions_app_ledgerentry WHERE team_id = %(team)s)"), "ledger_gap"),
     "an entry of the ledger tells of another head": (sql(LEDGER.format("head_digest = %(false)s")), "ledger_changed"),
@@ -294,6 +354,12 @@ PLANTINGS = {
     "where a ledger ends is deleted": (sql("DELETE FROM sessions_app_ledger WHERE team_id = %(team)s"), "ledger_gone"),
     "a whole ledger is deleted": (sql("""WITH one AS (DELETE FROM sessions_app_ledger WHERE team_id = %(team)s)
         DELETE FROM sessions_app_ledgerentry WHERE team_id = %(team)s"""), "ledger_gone"),
+    "the ledger of the installation is deleted": (NO_INSTALLATION, "ledger_gone"),
+    "the ledger of the installation is deleted, and begun anew": (later(NO_INSTALLATION), "ledger_unknown"),
+    "a session is forged that a release before might have written, for a new ledger": (
+        later(NO_INSTALLATION, forged, sql("UPDATE sessions_app_worksession SET head_seal = '' WHERE id::text LIKE '0199%%'")),
+        "session_not_entered",
+    ),
 }  # fmt: skip
 GUARDED = ("sessions_app_event", "sessions_app_ledgerentry", "teams_app_auditentry")
 
@@ -331,6 +397,28 @@ def test_every_planting_is_found_and_named():
 
     assert missed == {}
     assert [str(finding) for finding in every_finding()] == []
+
+
+# They change a seal, or a place in a chain, where there is none.
+OF_SEALS = {
+    "the tail is cut off",
+    "the seal of another head",
+    "no seal of a transition",
+    "another actor of a transition",
+    "a seal that is none",
+    "no seal of a pack",
+    "another actor of a pack",
+    "an entry is taken out of the chain",
+}
+
+
+def test_every_planting_is_found_in_what_a_release_before_has_written_once_it_is_adopted():
+    world = AdoptedWorld()
+    assert [str(finding) for finding in every_finding()] == []
+
+    missed = [name for name, (plant, _) in PLANTINGS.items() if name not in OF_SEALS and not found_after(plant, world)]
+
+    assert missed == []
 
 
 # The log alone, by somebody who owns the database: fifty times, anywhere in it.

@@ -17,12 +17,16 @@ from sessions_app.engine import ledger, seals
 from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, EntryKind, LedgerLine
 from sessions_app.engine.log import Head
 from sessions_app.models import Ledger, LedgerEntry, WorkSession
+from sessions_app.selectors.adopted import untold_digests
 from sessions_app.services.store import appends
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor
+from teams_app.engine.audit import AuditEnd
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import uuid7
 from teams_app.engine.seals import SealState, to_us
+from teams_app.services.audit import seal_audit_logs
+from teams_app.services.audit_chain import chain_heads
 from teams_app.services.row_scope import within_team
 
 # Clocks of the machines that begin sessions may differ by so much.
@@ -87,7 +91,8 @@ def enter_sessions(*, actor: Actor, now: datetime, adopt: bool = False, whole: b
     """
     require_system(actor)
     entered = Entered()
-    adopts = adopt or not Ledger.objects.filter(pk=INSTALLATION).exists()
+    # Where any ledger is there, the installation's was: without it, it is not the first run, and nothing is taken for true.
+    adopts = adopt or not Ledger.objects.exists()
     after = UUID(int=0) if adopts or whole else None
     while True:
         with transaction.atomic():
@@ -96,7 +101,7 @@ def enter_sessions(*, actor: Actor, now: datetime, adopt: bool = False, whole: b
             found = _not_entered(_last_known(installation) if after is None else after)
             entered += _enter(found, now=now, adopts=adopts)
             if len(found) < _AT_ONCE:
-                _Book.of_installation(now).close(until=now)
+                _close_installation(now, adopts=adopts)
                 return entered
         after = found[-1].session_id
 
@@ -152,9 +157,28 @@ def _enter_team(team_id: UUID, sessions: Sequence[_Found], *, now: datetime, ado
     if begun or adopted:
         book = _Book.of_team(team_id, now)
         book.enter(EntryKind.BEGUN, [(each.session_id, each.head) for each in begun], now)
-        book.enter(EntryKind.ADOPTED, [(each.session_id, each.head) for each in adopted], now)
+        untold = untold_digests({each.session_id: each.next_index for each in adopted})
+        for each in adopted:
+            book.enter(EntryKind.ADOPTED, [(each.session_id, each.head)], now, reason=untold[each.session_id])
         book.close(until=now)
     return Entered(begun=len(begun), adopted=len(adopted), refused=refused)
+
+
+def _close_installation(now: datetime, *, adopts: bool) -> None:
+    """With the audit logs that are new."""
+    if adopts:
+        seal_audit_logs()
+    book = _Book.of_installation(now)
+    entered = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.AUDIT.value).order_by()
+    known = set(entered.values_list("session_id", flat=True))
+    ends = [(team_id, _audit_end(end)) for team_id, end in chain_heads().items() if team_id not in known]
+    book.enter(EntryKind.AUDIT, ends, now)
+    book.close(until=now)
+
+
+def _audit_end(end: AuditEnd) -> Head:
+    """Of a log in which there is nothing but what was adopted, the digest of that."""
+    return Head(next_index=end.next_number, digest=end.digest if end.next_number else end.adopted_digest)
 
 
 def _sealed_as_they_are(sessions: Sequence[_Found]) -> list[_Found]:

@@ -10,16 +10,16 @@ from uuid import UUID
 
 from django.db import connection
 
-from sessions_app.engine.log import HealthReason
 from sessions_app.models import Run
 from sessions_app.selectors.emptied_columns import emptied_columns
-from sessions_app.selectors.integrity import NOT_TOLD, Finding, judge
+from sessions_app.selectors.integrity import Finding, judge, to_its_end
 from sessions_app.selectors.ledgers import verify_ledgers
-from sessions_app.selectors.reading import one_state
+from sessions_app.selectors.reading import any_moment, one_state
+from sessions_app.selectors.snapshots import unreferenced_snapshots
 from sessions_app.selectors.stored_sessions import SessionTables, stream_stored
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor
-from teams_app.services.audit_chain import verify_audit
+from teams_app.services.audit_chain import audited_teams, verify_audit
 from workflows_app.selectors.programs import unsound_programs
 
 # More of this, and Postgres sorts what it reads without a file.
@@ -63,9 +63,10 @@ def every_finding(
         settings = "SELECT set_config('work_mem', %s, true), set_config('statement_timeout', '0', true)"
         cursor.execute(settings, [_SORTING_MEMORY])
     checked = CheckedStore()
-    for finding in _each(since, checks, checked, progress):
-        checked.findings += 1
-        yield finding
+    with any_moment():
+        for finding in _each(since, checks, checked, progress):
+            checked.findings += 1
+            yield finding
     progress(checked)
 
 
@@ -76,13 +77,15 @@ def _each(
     progress: Callable[[CheckedStore], None],
 ) -> Iterator[Finding]:
     yield from emptied_columns()
-    yield from _to_its_end("the sessions", _sessions(since, checks, checked, progress))
+    yield from to_its_end("the sessions", _sessions(since, checks, checked, progress))
     hashes = Run.objects.order_by().values_list("workflow_hash", flat=True).distinct()
     for workflow_hash, wrong in unsound_programs(hashes).items():
         message = f"The program {workflow_hash}, which runs are pinned to, {wrong}."
         yield Finding(session_id=None, reason="program_unsound", message=message)
-    yield from _to_its_end("the ledgers", verify_ledgers())
-    yield from _to_its_end("the audit log", _audited())
+    if since is None:
+        yield from unreferenced_snapshots()
+    yield from to_its_end("the ledgers", verify_ledgers())
+    yield from _audited()
 
 
 def _sessions(
@@ -94,7 +97,7 @@ def _sessions(
     told = 0
     for stored in stream_stored(since=since):
         for check in (judge, *checks):
-            yield from _to_its_end("the session", check(stored), session_id=stored.session_id)
+            yield from to_its_end("the session", check(stored), session_id=stored.session_id)
         checked.sessions += stored.row is not None
         checked.events += len(stored.events)
         if checked.events >= told + _TOLD_EVERY_EVENTS:
@@ -103,14 +106,10 @@ def _sessions(
 
 
 def _audited() -> Iterator[Finding]:
-    for fault in verify_audit():
+    for team_id in audited_teams():
+        yield from to_its_end("its audit log", _audit_of(team_id), team_id=team_id)
+
+
+def _audit_of(team_id: UUID) -> Iterator[Finding]:
+    for fault in verify_audit(team_id=team_id):
         yield Finding(session_id=None, team_id=fault.team_id, reason=fault.reason, message=fault.message)
-
-
-def _to_its_end(what: str, found: Iterable[Finding], *, session_id: UUID | None = None) -> Iterator[Finding]:
-    """Whoever owns the tables can put into a row what no code of ours expects: that is a finding, and the rest is checked."""
-    try:
-        yield from found
-    except NOT_TOLD as error:
-        message = f"What is stored of {what} cannot be read to its end: {type(error).__name__}: {error}"
-        yield Finding(session_id=session_id, reason=HealthReason.UNREADABLE.value, message=message)
