@@ -3,7 +3,7 @@
 #
 #   docs/clients/check_clients.sh [NAME]      NAME is what the server is called in the clients; workrail if left out
 #
-# The exit status is 1 when a client that is installed does not list it.
+# The exit status is 1 when a client that is installed does not list it, or lists it and does not reach it.
 name=${1:-workrail}
 status=0
 
@@ -14,9 +14,13 @@ check() {
         echo "$client: not installed"
         return
     fi
-    found=$("$@" 2>/dev/null </dev/null | grep -i -- "$name" | head -n 1)
+    # Some write their list where errors go. A folder of that name is not the server.
+    found=$("$@" 2>&1 </dev/null | grep -Ei -- "(^|[^[:alnum:]_/.-])$name([: ]|\$)" | head -n 1)
     if [ -n "$found" ]; then
         echo "$client: $found"
+        if echo "$found" | grep -Eqi -- '- .{0,4}(disabled|disconnected|failed|needs)'; then
+            status=1
+        fi
     else
         echo "$client: does not list $name. ./workrail connect tells how it is told"
         status=1

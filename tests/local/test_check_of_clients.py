@@ -37,6 +37,30 @@ def test_a_client_that_lists_the_server_is_well(home):
     assert "Codex: not installed" in done.stdout
 
 
+def test_a_list_that_is_written_as_errors_counts(home):
+    """Gemini CLI writes it there."""
+    client = home / "bin" / "gemini"
+    client.write_text(
+        '#!/bin/sh\necho "The folder /srv/workrail: trusted" >&2\necho "workrail: there (http) - Connected" >&2\n'
+    )
+    client.chmod(0o755)
+    (home / "listed").write_text("workrail: there - Connected\n")
+
+    done = checked(home)
+
+    assert (done.returncode, "Gemini CLI: workrail: there (http) - Connected" in done.stdout) == (0, True)
+
+
+@pytest.mark.parametrize("state", ["Disabled", "Disconnected", "✗ Failed to connect", "! Needs authentication"])
+def test_a_client_that_lists_it_and_does_not_reach_it_fails_the_check(home, state):
+    (home / "listed").write_text(f"workrail: https://rails.example.com/mcp/rail (HTTP) - {state}\n")
+
+    done = checked(home)
+
+    assert done.returncode == 1
+    assert f"- {state}" in done.stdout
+
+
 def test_a_client_that_does_not_list_it_fails_the_check(home):
     done = checked(home)
 
