@@ -17,6 +17,7 @@ APPEND_ONLY = frozenset({
     "sessions_app_event",
     "sessions_app_attempt",
     "sessions_app_node",
+    "sessions_app_handle",
     "sessions_app_output",
     "sessions_app_snapshot",
     "sessions_app_ledgerentry",

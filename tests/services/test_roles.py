@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.db import ProgrammingError, connection, transaction
 from django.utils import timezone
 
+from sessions_app.engine.tables import TABLES
 from sessions_app.services.moves import runs, sessions
 from sessions_app.services.store.signing_keys import forget_keys
 from sessions_app.services.upkeep import ledger
@@ -89,6 +90,10 @@ def test_history_is_neither_changed_nor_deleted(desk, role, table):
         for statement in forbidden:
             with pytest.raises(ProgrammingError, match=r"permission denied|must be owner"):
                 cursor.execute(statement)
+
+
+def test_no_table_that_the_log_tells_of_is_left_out():
+    assert {table.name for table in TABLES.values()} - APPEND_ONLY - KEPT == set()
 
 
 @pytest.mark.parametrize("role", [APP_ROLE, UPKEEP_ROLE])
@@ -172,6 +177,48 @@ def test_a_session_is_forgotten_only_with_its_entry_in_the_ledger(desk):
 
     assert list(verify_all(actor=SYSTEM)) == []
     assert list(WorkSession.objects.values_list("pk", flat=True)) == [session_id(other)]
+
+
+# What a role may make for itself: tables of a name that a function of the owner reads, and what happens when that changes them.
+SHADOWS = (
+    "CREATE TEMP TABLE sessions_app_ledgerentry (team_id uuid, session_id uuid, kind text)",
+    "INSERT INTO pg_temp.sessions_app_ledgerentry VALUES ('{team}', '{session}', 'deleted')",
+    "CREATE TEMP TABLE sessions_app_run (id uuid, session_id uuid)",
+    "INSERT INTO pg_temp.sessions_app_run VALUES (gen_random_uuid(), '{session}')",
+    "GRANT ALL ON pg_temp.sessions_app_ledgerentry, pg_temp.sessions_app_run TO PUBLIC",
+    """CREATE FUNCTION pg_temp.as_owner() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN EXECUTE 'ALTER TABLE sessions_app_event DISABLE TRIGGER USER'; RETURN OLD; END $$""",
+    """CREATE TRIGGER as_owner BEFORE DELETE ON pg_temp.sessions_app_run
+        FOR EACH ROW EXECUTE FUNCTION pg_temp.as_owner()""",
+)
+
+
+@pytest.mark.parametrize("role", [APP_ROLE, UPKEEP_ROLE])
+def test_no_table_of_a_role_stands_in_for_one_of_the_owner(desk, role):
+    from sessions_app.selectors.standings import birth_date
+
+    value = begin(desk, *plain_steps(3))
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    session = session_id(value)
+    with as_role(role), connection.cursor() as cursor:
+        for statement in SHADOWS:
+            cursor.execute(statement.format(team=desk.team_id, session=session))
+        with pytest.raises(ProgrammingError, match="the ledger does not say"):
+            cursor.execute("SELECT workrail_forget_session(%s, %s)", [session, birth_date(session)])
+
+    assert list(verify_all(actor=SYSTEM)) == []
+
+
+def test_every_function_of_the_owner_reads_no_schema_that_others_write_to():
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT p.oid::regprocedure::text, p.proconfig, current_schema() FROM pg_proc p "
+            "WHERE p.prosecdef AND p.pronamespace = current_schema()::regnamespace"
+        )
+        found = cursor.fetchall()
+
+    assert len(found) >= 6
+    assert [name for name, settings, schema in found if settings != [f"search_path={schema}, pg_temp"]] == []
 
 
 def test_granting_twice_is_granting_once():
