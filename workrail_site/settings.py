@@ -365,21 +365,25 @@ CHECKPOINT_DUE_MS = 1000 * ENVIRONMENT.integer("WORKRAIL_CHECKPOINT_DUE_SECONDS"
 # Notices to teams: where a reader of one signs in, and which hosts may have an address that is not of the Internet
 
 
-def _public_url(url: str) -> str:
+def _address_in(name: str) -> str:
+    url = ENVIRONMENT.text(name)
     parts = urlsplit(url)
     if not url or (
         parts.scheme in {"http", "https"} and parts.netloc and not parts.path.strip("/") and not parts.query
     ):
         return url.rstrip("/")
-    raise BadEnvironmentError("WORKRAIL_PUBLIC_URL is not the address of a server. Write https://rails.example.com.")
+    raise BadEnvironmentError(f"{name} is not the address of a server. Write https://rails.example.com.")
 
 
-PUBLIC_URL = _public_url(ENVIRONMENT.text("WORKRAIL_PUBLIC_URL"))
+# What tokens of OAuth are made for; where it is not named, the address under which a client has come.
+OAUTH_URL = _address_in("WORKRAIL_PUBLIC_URL")
+# What links lead to. `./workrail up` names its own.
+PUBLIC_URL = OAUTH_URL or _address_in("WORKRAIL_LOCAL_URL")
 # Clients of MCP that sign on with OAuth, at addresses of their own. Its library weighs on every process, so it is asked for.
 
 
 def _oauth(*, asked: bool) -> bool:
-    if asked and _PRODUCTION and not PUBLIC_URL:
+    if asked and _PRODUCTION and not OAUTH_URL:
         raise BadEnvironmentError("WORKRAIL_OAUTH needs WORKRAIL_PUBLIC_URL: tokens are made for that address alone.")
     return asked
 

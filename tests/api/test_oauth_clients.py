@@ -67,7 +67,7 @@ def asks(browser, client_id, *, redirect_uri=BACK):
 
 @pytest.fixture(autouse=True)
 def _named(settings):
-    settings.PUBLIC_URL = "http://testserver"
+    settings.OAUTH_URL = "http://testserver"
 
 
 def test_a_client_is_known_by_its_document_and_shown_with_its_address(alice, board, ours):

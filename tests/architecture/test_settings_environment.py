@@ -55,6 +55,18 @@ def test_every_variable_that_is_read_is_documented_and_no_other(start):
     assert start({})["ENVIRONMENT"].names == documented()
 
 
+def test_links_lead_to_the_address_of_up_unless_another_is_named_and_tokens_never_do(start):
+    local, public = (
+        {"WORKRAIL_LOCAL_URL": "http://127.0.0.1:8000"},
+        {"WORKRAIL_PUBLIC_URL": "https://rails.example.com"},
+    )
+
+    here, named = start(local), start(local | public)
+
+    assert (here["PUBLIC_URL"], here["OAUTH_URL"]) == ("http://127.0.0.1:8000", "")
+    assert {named["PUBLIC_URL"], named["OAUTH_URL"]} == {"https://rails.example.com"}
+
+
 def test_the_environment_is_read_in_the_settings_alone():
     """The starter and what it starts come before the settings, and set the environment that these read."""
     reading = re.compile(r"os\.environ(?!\.setdefault\(\"DJANGO_SETTINGS_MODULE\")|os\.getenv")
@@ -133,6 +145,7 @@ def test_production_refuses_to_start_without_what_it_needs(start, name):
         ("WORKRAIL_OIDC_ROLES", '{"developers": {"team_x": "author"}}'),
         ("WORKRAIL_OIDC_ROLES", '{"developers": {"team_aaaaaaaaaaaaaaaaaaaaaaaaaa": "king"}}'),
         ("WORKRAIL_PUBLIC_URL", "rails.example.com"),
+        ("WORKRAIL_LOCAL_URL", "127.0.0.1:8000"),
         ("WORKRAIL_PUBLIC_URL", "https://rails.example.com/studio/"),
     ],
 )

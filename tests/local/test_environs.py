@@ -1,6 +1,11 @@
+from dataclasses import replace
+
+import pytest
+
 from workrail_site.local.environs import allowed_hosts, application_environ, reachable_host
 from workrail_site.local.keys import new_keys
 from workrail_site.local.servers import Addresses, named_addresses
+from workrail_site.local.up import read_options
 
 _ADDRESSES = Addresses(database_url="postgresql:///workrail?host=/s", redis_url="unix:///s/valkey.sock?db=0")
 
@@ -44,6 +49,28 @@ def test_the_site_answers_to_this_machine_and_to_the_address_that_was_asked_for(
 def test_listening_everywhere_does_not_mean_answering_to_every_name():
     assert allowed_hosts({}, host="0.0.0.0") == "localhost,127.0.0.1,[::1]"
     assert reachable_host("0.0.0.0") == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8123"),
+        ("10.0.0.5", "http://10.0.0.5:8123"),
+        ("fd00::5", "http://[fd00::5]:8123"),
+        ("0.0.0.0", ""),
+        ("::", ""),
+    ],
+)
+def test_links_lead_to_the_address_of_up_where_it_is_the_same_for_everybody(host, url):
+    assert read_options(["--host", host, "--port", "8123"]).url_for_everybody == url
+
+
+def test_a_command_beside_up_links_to_it(places):
+    addresses = replace(_ADDRESSES, web_url="http://127.0.0.1:8123")
+
+    environ = application_environ({}, places=places, keys=new_keys(), addresses=addresses)
+
+    assert environ["WORKRAIL_LOCAL_URL"] == "http://127.0.0.1:8123"
 
 
 def test_names_that_are_given_are_kept():

@@ -41,7 +41,9 @@ def _addresses_of_up(holder: ClaimHolder | None, named: Addresses) -> Addresses 
     if holder is None or not holder.database_url:
         return None
     return Addresses(
-        database_url=named.database_url or holder.database_url, redis_url=named.redis_url or holder.redis_url
+        database_url=named.database_url or holder.database_url,
+        redis_url=named.redis_url or holder.redis_url,
+        web_url=holder.url,
     )
 
 

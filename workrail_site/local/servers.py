@@ -29,9 +29,11 @@ _REDIS_URL = "REDIS_URL"
 class Addresses:
     database_url: str
     redis_url: str
+    # Where a browser on this machine finds the web server of `up`, if there is one.
+    web_url: str = ""
 
     def as_environ(self) -> dict[str, str]:
-        return {_DATABASE_URL: self.database_url, _REDIS_URL: self.redis_url}
+        return {_DATABASE_URL: self.database_url, _REDIS_URL: self.redis_url, "WORKRAIL_LOCAL_URL": self.web_url}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

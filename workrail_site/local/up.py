@@ -60,6 +60,11 @@ class Options:
     def url(self) -> str:
         return f"http://{bracketed(reachable_host(self.host))}:{self.port}"
 
+    @property
+    def url_for_everybody(self) -> str:
+        """Empty where the server is reached from elsewhere, by a name that nobody has told it."""
+        return self.url if self.host == reachable_host(self.host) else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Up:
@@ -195,6 +200,7 @@ def _environ(up: _Up, running: Running) -> dict[str, str]:
     environ = application_environ(os.environ, places=up.places, keys=keys, addresses=running.addresses)
     return environ | {
         "WORKRAIL_ALLOWED_HOSTS": allowed_hosts(os.environ, host=up.options.host),
+        "WORKRAIL_LOCAL_URL": up.options.url_for_everybody,
         "WORKRAIL_STATIC_DIR": str(up.places.static_files),
     }
 

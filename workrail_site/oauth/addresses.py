@@ -16,7 +16,7 @@ DEFAULT_DIALECT = "rail"
 
 def base_of(*, scheme: str, host: str) -> str:
     """The address of this server: the one that it was told, or else the one that was asked for, which was checked before."""
-    return settings.PUBLIC_URL or f"{scheme}://{host}"
+    return settings.OAUTH_URL or f"{scheme}://{host}"
 
 
 def is_under(path: str) -> bool:

@@ -58,5 +58,5 @@ def base_of_request(request: HttpRequest) -> str:
 
 
 def _document(content: dict[str, object]) -> HttpResponse:
-    headers = {"Cache-Control": _AN_HOUR if settings.PUBLIC_URL else "no-store", "Access-Control-Allow-Origin": "*"}
+    headers = {"Cache-Control": _AN_HOUR if settings.OAUTH_URL else "no-store", "Access-Control-Allow-Origin": "*"}
     return JsonResponse(content, headers=headers)
