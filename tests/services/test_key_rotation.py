@@ -1,10 +1,13 @@
 """A rotation of the keys never strands an agent at work."""
 
 import os
-from datetime import timedelta
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from io import StringIO
+from uuid import UUID
 
 import pytest
+import time_machine
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
@@ -16,6 +19,7 @@ from tests import run_cast
 from tests.handover_cast import entered, handed
 from tests.key_turns import rotate_long_ago
 from tests.run_cast import advance, begin, plain_steps, rehydrate
+from traces_app.engine.spans import mint_trace_token, read_trace_token
 from workrail_site.dialects.activities.entering import entered as printed
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,6 +51,87 @@ def test_what_was_signed_before_several_rotations_is_good_as_long_as_an_agent_ma
     signing_keys.forget_keys()
     with pytest.raises(TokenBadSignatureError):
         advance(desk.agent, unused)
+
+
+class Process:
+    """One of several that serve: each remembers the keys that it has read."""
+
+    def __init__(self):
+        self.cache = signing_keys._Cache()
+
+    def __enter__(self):
+        self.before, signing_keys._cache = signing_keys._cache, self.cache
+
+    def __exit__(self, *_):
+        signing_keys._cache = self.before
+
+
+def test_a_process_that_read_its_keys_just_before_a_rotation_knows_every_token_of_another(desk):
+    one, other = Process(), Process()
+    with one:
+        value = begin(desk, *plain_steps(4))
+    with other:
+        signing_keys.current_keys()
+    rotate(timezone.now())
+    with one:
+        signing_keys.forget_keys()
+        value = advance(desk.agent, value).value
+        trace = trace_token()
+    with other:
+        assert advance(desk.agent, value).value["kind"] == "ok"
+        assert read_trace_token(keyring=signing_keys.current_keys().ring, text=trace)
+
+
+def trace_token():
+    keyring = signing_keys.current_keys().ring
+    return mint_trace_token(keyring=keyring, run_id=UUID(int=1), since=run_cast.NOW, until=run_cast.NOW)
+
+
+def test_the_next_key_signs_once_every_process_knows_it(desk):
+    begin(desk, *plain_steps(1))
+    rotate(timezone.now())
+    assert signing_keys.current_keys().generation == 0
+
+    rotated(seconds_ago=signing_keys.CACHE_SECONDS * 2)
+    signing_keys.forget_keys()
+    assert signing_keys.current_keys().generation == 1
+
+
+def rotated(*, seconds_ago):
+    from sessions_app.models import TokenKey
+
+    TokenKey.objects.update(created_at=timezone.now() - timedelta(seconds=seconds_ago))
+
+
+def test_the_clock_of_the_machine_that_rotates_does_not_matter(desk):
+    value = begin(desk, *plain_steps(3))
+    for year in (1999, 2099):
+        with time_machine.travel(datetime(year, 1, 1, tzinfo=UTC)):
+            call_command("keys", "rotate", stdout=StringIO())
+    with pytest.raises(CommandError, match="within a day"):
+        call_command("keys", "rotate", stdout=StringIO())
+
+    signing_keys.forget_keys()
+    assert advance(desk.agent, value).value["kind"] == "ok"
+
+
+def test_two_rotations_at_once_are_one_and_a_word_to_the_other(desk):
+    def rotate_by_command(_):
+        from django.db import connections
+
+        try:
+            call_command("keys", "rotate", stdout=StringIO())
+        except CommandError as error:
+            return str(error)
+        finally:
+            connections.close_all()
+        return ""
+
+    with ThreadPoolExecutor(6) as pool:
+        said = list(pool.map(rotate_by_command, range(6)))
+
+    assert said.count("") in {1, 2}
+    assert all("changed" in words for words in said if words)
 
 
 def test_a_third_rotation_within_a_day_is_refused_and_says_why(desk):

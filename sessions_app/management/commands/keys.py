@@ -5,9 +5,8 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 
-from sessions_app.services.store.signing_keys import current_keys, rotate_keys
+from sessions_app.services.store.signing_keys import KNOWN_AFTER, current_keys, moment_of_the_database, rotate_keys
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import PreconditionFailedError
 
@@ -24,10 +23,10 @@ class Command(BaseCommand):
             return
         actor = system_actor(team_id=NO_TEAM, door=Door.CLI)
         try:
-            generation = rotate_keys(actor=actor, now=timezone.now(), entropy=os.urandom)
+            generation = rotate_keys(actor=actor, now=moment_of_the_database(), entropy=os.urandom)
         except PreconditionFailedError as error:
             raise CommandError(f"{error} {error.suggestion}") from error
         self.stdout.write(
-            f"Generation {generation} signs from now on. Tokens that were signed before stay good for "
-            f"{settings.TOKEN_TRUST_DAYS} days."
+            f"Generation {generation} signs as soon as every process knows it, within {2 * KNOWN_AFTER.seconds} seconds. "
+            f"Tokens that were signed before stay good for {settings.TOKEN_TRUST_DAYS} days."
         )

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from time import monotonic
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import DurationField, ExpressionWrapper, F
 from django.db.models.functions import Now
 
@@ -20,8 +20,10 @@ from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import ForbiddenError, PreconditionFailedError
 from workflows_app.selectors.asked import asked
 
-# For so long another process may go on minting with the key before a rotation; that key stays trusted.
+# For so long a process remembers the keys that it has read.
 CACHE_SECONDS = 15.0
+# A new key signs when each process has read it: what any of them mints, all of them know.
+KNOWN_AFTER = timedelta(seconds=2 * CACHE_SECONDS)
 # A token that nobody here has signed makes them be read again, no more often than that.
 _DOUBT_SECONDS = 1.0
 _SALT_BYTES = 32
@@ -65,7 +67,7 @@ def read_token(*, kind: TokenKind, text: str) -> tuple[Token, Keys]:
         return tokens.read(keyring=keys.ring, kind=kind, text=text), keys
     except TokenBadSignatureError:
         latest = _keys_younger_than(_DOUBT_SECONDS)
-        if latest.generation == keys.generation:
+        if latest.ring == keys.ring:
             raise
         return tokens.read(keyring=latest.ring, kind=kind, text=text), latest
 
@@ -98,15 +100,28 @@ def rotate_keys(*, actor: Actor, now: datetime, entropy: Callable[[int], bytes])
             "The signing keys belong to the server, not to a team.",
             suggestion="Run `./workrail keys rotate` on the server.",
         )
-    with transaction.atomic(durable=True):
-        _refuse_haste(now)
-        # The unique generation closes the race: of two rotations at once one fails and has nothing to undo.
-        latest = TokenKey.objects.order_by("-generation").values_list("generation", flat=True).first() or 0
-        row = TokenKey.objects.create(
-            generation=latest + 1, salt=entropy(_SALT_BYTES), created_by=actor.id, created_at=now
-        )
+    try:
+        with transaction.atomic(durable=True):
+            _refuse_haste(now)
+            # The unique generation closes the race: of two rotations at once one fails and has nothing to undo.
+            latest = TokenKey.objects.order_by("-generation").values_list("generation", flat=True).first() or 0
+            row = TokenKey.objects.create(
+                generation=latest + 1, salt=entropy(_SALT_BYTES), created_by=actor.id, created_at=now
+            )
+    except IntegrityError as error:
+        raise PreconditionFailedError(
+            "The keys were changed by somebody else at this moment.", suggestion="`./workrail keys show` tells them."
+        ) from error
     forget_keys()
     return row.generation
+
+
+def moment_of_the_database() -> datetime:
+    """By which the age of a key is told, whatever the clock of the machine says that rotates."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        moment: datetime = cursor.fetchone()[0]
+    return moment
 
 
 def _refuse_haste(now: datetime) -> None:
@@ -132,18 +147,19 @@ def _read_keys() -> Keys:
     rows = read_generations()
     generations = [*((number, salt) for number, salt, _ in rows), (0, b"")]
     trust = timedelta(days=settings.TOKEN_TRUST_DAYS)
-    # Each ended when the next one began. The one before the current stays trusted however long ago that was.
-    trusted = 1 + max(min(1, len(rows)), sum(1 for *_, since in rows if since < trust))
+    signs = next((place for place, (*_, since) in enumerate(rows) if since >= KNOWN_AFTER), len(rows))
+    # Each ended when the next one began. The one before that which signs stays trusted however long ago that was.
+    trusted = 1 + max(min(signs + 1, len(rows)), sum(1 for *_, since in rows if since < trust))
     derived = [_derive(settings.TOKEN_KEY, number, salt) for number, salt in generations]
     # While the server's secret is being changed, what the old one signed stays trusted as well.
     older = settings.TOKEN_KEY_PREVIOUS
     before = [] if older is None else [_derive(older, number, salt) for number, salt in generations]
     ring = Keyring(
-        current=derived[0],
-        previous=(*derived[1:trusted], *before[:trusted]),
+        current=derived[signs],
+        previous=(*derived[:signs], *derived[signs + 1 : trusted], *before[:trusted]),
         retired=(*derived[trusted:], *before[trusted:]),
     )
-    return Keys(generation=generations[0][0], ring=ring)
+    return Keys(generation=generations[signs][0], ring=ring)
 
 
 def _derive(root: bytes, generation: int, salt: bytes) -> bytes:
