@@ -305,3 +305,98 @@ def test_what_an_activity_writes_is_declared_by_it():
 def test_an_unreadable_technique_is_a_warning():
     files = {**EXITS, "techniques/x.md": b"\xff"}
     assert only(compiled(files).problems, ProblemCode.UNREADABLE).file == "techniques/x.md"
+
+
+CHOICE = b"""
+id: judge
+version: 1.0.0
+name: Judge
+steps:
+  - kind: checkpoint
+    id: gate
+    message: Enough?
+    options:
+      - {id: enough, label: Enough}
+      - {id: more, label: More, effect: {exit: again}}
+exits:
+  - {id: done, isDefault: true}
+  - {id: again}
+"""
+DRAFT = b"id: draft\nversion: 1.0.0\nname: Draft\nsteps: [{kind: action, id: write}]\nexits: [{id: done, isDefault: true}]\n"
+GRAPH = b"{draft: {done: judge}, judge: {done: __terminal__, again: draft}}"
+
+
+def judged(graph=GRAPH, choice=CHOICE):
+    about = b"id: team.judged\nversion: 1.0.0\ntitle: Judged\ninitialActivity: draft\ngraph: " + graph
+    return {"workflow.yaml": about, "activities/01-draft.yaml": DRAFT, "activities/02-judge.yaml": choice}
+
+
+def test_an_option_may_choose_an_exit_which_nothing_else_takes():
+    compilation = compiled(judged())
+    assert compilation.problems == ()
+    _, judge = compilation.program.activities
+    (gate,) = judge.checkpoints
+    assert (gate.options[1].effect.transition_to, gate.options[1].effect.extra) == ("draft", {"exit": "again"})
+    assert [(way.to, way.is_default) for way in judge.transitions] == [("__terminal__", True)]
+
+
+def test_an_exit_that_an_option_chooses_and_the_activity_lacks_is_an_error():
+    (problem,) = compiled(judged(choice=CHOICE.replace(b"exit: again", b"exit: agian"))).errors
+    assert (problem.code, problem.file) == (ProblemCode.UNKNOWN_REF, "activities/02-judge.yaml")
+    assert (problem.path, problem.suggestion) == ("steps[0].options[1].effect.exit", "Did you mean 'again'?")
+
+
+@pytest.mark.parametrize("target", [b"[judge, draft]", b"{activity: judge, over: parts}", b"7", b"true"])
+def test_a_graph_that_leads_to_several_activities_ends_no_run_in_silence(target):
+    (problem,) = compiled(judged(b"{draft: {done: " + target + b"}, judge: {done: __terminal__, again: draft}}")).errors
+    assert (problem.code, problem.path) == (ProblemCode.BAD_VALUE, "graph.draft.done")
+    assert "one activity" in problem.suggestion
+
+
+@pytest.mark.parametrize(
+    ("graph", "path", "hint"),
+    [
+        (b"{draft: {doen: judge}, judge: {done: __terminal__, again: draft}}", "graph.draft.doen", "'done'"),
+        (b"{draaft: {done: judge}, judge: {done: __terminal__, again: draft}}", "graph.draaft", "'draft'"),
+        (b"{draft: {done: judge}, judge: {done: __terminal__}}", "graph.judge.again", ""),
+        (b"{draft: judge, judge: {done: __terminal__, again: draft}}", "graph.draft", ""),
+    ],
+)
+def test_what_a_graph_and_the_exits_do_not_share_is_an_error(graph, path, hint):
+    problem = only(
+        [p for p in compiled(judged(graph)).errors if p.path == path], compiled(judged(graph)).errors[0].code
+    )
+    assert problem.file == "workflow.yaml"
+    assert hint in problem.suggestion
+
+
+def test_a_loop_may_say_apart_whether_it_begins_and_whether_it_goes_on():
+    text = BUILD.replace(
+        b"        condition: {type: simple, variable: more", b"        continueWhile: {type: simple, variable: more"
+    )
+    compilation = compiled({"workflow.yaml": WORKFLOW, "activities/01-build.yaml": text})
+    again = compilation.program.activities[0].body[2].body[3]
+    assert isinstance(again.condition, Compare)
+    assert again.run_condition == Truthy(path=("ready",))
+    assert ProblemCode.UNKNOWN_KEY.value not in codes(compilation.problems)
+
+
+def test_a_routine_is_one_error_that_says_what_to_write():
+    routine = b"  - {kind: routine, id: sure, routine: confirm, when: a, with: {path: '{b}'}, outputs: {c: d}}\n"
+    text = b"id: build\nversion: 1.0.0\nname: A\nsteps:\n" + routine
+    (problem,) = [
+        p for p in compiled({"workflow.yaml": WORKFLOW, "activities/01-build.yaml": text}).problems if "steps" in p.path
+    ]
+    assert (problem.path, problem.severity.value) == ("steps[0].kind", "error")
+    assert "Write the steps of" in problem.suggestion
+
+
+def test_a_step_that_names_a_technique_or_acts_needs_no_name_and_no_kind():
+    steps = b"steps:\n  - {id: say, actions: [{action: log, message: Begun}]}\n  - {technique: group::fold}\n"
+    files = {
+        "workflow.yaml": b"id: team.bakery\nversion: 1.0.0\ntitle: Bakery\n",
+        "activities/01-a.yaml": b"id: a\nversion: 1.0.0\nname: A\n" + steps,
+        "techniques/group/fold.md": b"# Fold\n",
+    }
+    assert compiled(files).problems == ()
+    assert [item.id for item in program_of(files).activities[0].body] == ["say", "fold"]

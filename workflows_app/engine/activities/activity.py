@@ -1,12 +1,12 @@
 """One activity of a workflow, from the document of any generation."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from workflows_app.engine.activities.body import Surroundings, read_body
 from workflows_app.engine.activities.definition import read_variables, read_version
+from workflows_app.engine.activities.exits import read_exits
 from workflows_app.engine.activities.parts import (
     read_actions,
     read_artifacts,
@@ -16,20 +16,17 @@ from workflows_app.engine.activities.parts import (
 )
 from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.problems import ProblemCode
-from workflows_app.engine.program import Activity, Transition, Variable
-
-TERMINAL = "__terminal__"
+from workflows_app.engine.program import Activity, Variable
 
 _ESTIMATE = re.compile(r"[0-9]+(?:-[0-9]+)?\s*(?:m|min|h|hr|hours?|d|days?)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inherited:
-    """What the workflow gives to each of its activities. `exits` says where the exits of this one lead."""
+    """What the workflow gives to each of its activities."""
 
     rules: tuple[str, ...] = ()
     skills: tuple[str, ...] = ()
-    exits: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +62,7 @@ def read_activity(
         supporting_skills=tuple(dict.fromkeys((*inherited.skills, *supporting))),
         checkpoints=checkpoints,
         decisions=read_decisions(shape),
-        transitions=(*read_transitions(shape), *_exits(shape, inherited.exits)),
+        transitions=(*read_transitions(shape), *read_exits(shape, around.exits, checkpoints)),
         triggers=read_triggers(shape, own=around.workflow, known=around.workflow_ids),
         entry_actions=read_actions(shape, "entryActions"),
         exit_actions=read_actions(shape, "exitActions"),
@@ -113,23 +110,6 @@ def _variables(shape: FolderShape) -> tuple[tuple[Variable, ...], dict[str, Any]
     reads = declared.texts("reads")
     declared.extra()
     return variables, {"variables": {"reads": list(reads)}} if reads else {}
-
-
-def _exits(shape: FolderShape, targets: Mapping[str, Any]) -> tuple[Transition, ...]:
-    """Newer activities name their exits and leave it to the workflow's graph where these lead; nowhere is the end."""
-    found = []
-    for number, item in enumerate(shape.shapes("exits"), 1):
-        exit_id = item.id(default=f"exit-{number}")
-        target = targets.get(exit_id)
-        found.append(
-            Transition(
-                to=target if isinstance(target, str) and target else TERMINAL,
-                condition=item.condition("condition", "when"),
-                is_default=item.flag("isDefault", default=False),
-                extra={"exit": exit_id, **item.extra()},
-            ),
-        )
-    return tuple(found)
 
 
 def _estimate(shape: FolderShape) -> str:

@@ -13,6 +13,7 @@ from typing import assert_never
 
 import msgspec
 
+from workflows_app.engine.activities.exits import NO_EXITS, Exits
 from workflows_app.engine.activities.fragments import FragmentIndex, text_length
 from workflows_app.engine.activities.parts import (
     read_actions,
@@ -24,7 +25,7 @@ from workflows_app.engine.activities.parts import (
 from workflows_app.engine.activities.prompts import step_prompt
 from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.activities.skills import Skills
-from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.problems import ProblemCode, Severity
 from workflows_app.engine.program import Checkpoint, Condition, Gate, Item, Loop, LoopKind, Step
 
 DEFAULT_MAX_ITERATIONS = 100
@@ -49,6 +50,7 @@ class Surroundings:
     workflow: str
     workflow_ids: frozenset[str] = frozenset()
     home: str = ""
+    exits: Exits = NO_EXITS
 
     def skill_named(self, reference: str) -> str:
         """The name as the program has it, which says the group that a bare name leaves out."""
@@ -83,7 +85,7 @@ class _BodyReader:
         self._numbers: Counter[str] = Counter()
 
     def read(self) -> tuple[tuple[Item, ...], tuple[Checkpoint, ...]]:
-        declared = [_declared(item, number) for number, item in enumerate(self._activity.shapes("checkpoints"), 1)]
+        declared = [self._declared(item, number) for number, item in enumerate(self._activity.shapes("checkpoints"), 1)]
         self._checkpoints = {cp.id: cp for cp in unique_by_id(self._activity, "checkpoints", declared)}
         steps = self._drafts(self._activity)
         loops = [self._loop(item, number, "type") for number, item in enumerate(self._activity.shapes("loops"), 1)]
@@ -98,10 +100,12 @@ class _BodyReader:
         return [self._draft(item, number) for number, item in enumerate(shape.shapes("steps"), 1)]
 
     def _draft(self, shape: FolderShape, number: int) -> _Draft:
+        if shape.raw("kind") == "routine":
+            return self._routine(shape, number)
         kind = shape.choice("kind", list(StepKind), default="")
         if not kind:
             # Which of the newest kinds was meant nobody knows; what that kind would not need is not missed.
-            return self._step(shape, number, inline=shape.has("kind"))
+            return self._step(shape, number, inline=shape.has("kind") or shape.has("technique"))
         match StepKind(kind):
             case StepKind.TECHNIQUE | StepKind.ACTION:
                 return self._step(shape, number, inline=True)
@@ -116,7 +120,7 @@ class _BodyReader:
         use = read_skill_use(shape)
         derived = use.name.rpartition("::")[2].rpartition("/")[2] if inline else ""
         step_id = shape.id(default=derived or f"step-{number}", required=not derived)
-        title = shape.text("name", required=not inline, default=step_id)
+        title = shape.text("name", required=not (inline or shape.has("actions")), default=step_id)
         description, checkpoint = shape.text("description"), shape.text("checkpoint")
         actions, triggers = (
             read_actions(shape, "actions"),
@@ -147,17 +151,30 @@ class _BodyReader:
         )
         return _Draft(item=step, shape=shape, names=checkpoint)
 
+    def _routine(self, shape: FolderShape, number: int) -> _Draft:
+        """Steps that are kept in a file of their own are not read. That is the one mistake; their arguments are none."""
+        for key in ("routine", "with", "outputs"):
+            shape.raw(key)
+        message = "A routine is not read: a run would pass by its steps."
+        hint = f"Write the steps of the routine {str(shape.raw('routine'))[:80]!r} here."
+        shape.problem(ProblemCode.BAD_VALUE, "kind", message, severity=Severity.ERROR, suggestion=hint)
+        return self._step(shape, number, inline=True)
+
     def _summary(self, shape: FolderShape, skill: str) -> str:
         if not skill:
             return ""
         held = self._around.skills.require(skill, at=shape, key="skill", home=self._around.home)
         return "" if held is None else held.attachment.summary
 
+    def _declared(self, shape: FolderShape, number: int) -> Checkpoint:
+        checkpoint_id = shape.id(default=f"checkpoint-{number}")
+        return read_checkpoint(shape, checkpoint_id=checkpoint_id, exits=self._around.exits)
+
     def _gate(self, shape: FolderShape, number: int) -> _Draft:
         # Older files tell the instances of a checkpoint in a loop apart by what follows `#`; here every round is its own.
         shape = self._completed(shape)
         checkpoint_id = shape.id(default=f"checkpoint-{number}", until="#")
-        checkpoint = read_checkpoint(shape, checkpoint_id=checkpoint_id)
+        checkpoint = read_checkpoint(shape, checkpoint_id=checkpoint_id, exits=self._around.exits)
         if checkpoint_id in self._checkpoints:
             checkpoint = msgspec.structs.replace(checkpoint, id=self._renamed(shape, checkpoint_id, self._checkpoints))
         self._checkpoints[checkpoint.id] = checkpoint
@@ -297,10 +314,6 @@ class _BodyReader:
         return unused
 
 
-def _declared(shape: FolderShape, number: int) -> Checkpoint:
-    return read_checkpoint(shape, checkpoint_id=shape.id(default=f"checkpoint-{number}"))
-
-
 def _loops(drafts: list[_Draft]) -> Iterator[_Draft]:
     for draft in drafts:
         if isinstance(draft.item, Loop):
@@ -309,8 +322,12 @@ def _loops(drafts: list[_Draft]) -> Iterator[_Draft]:
 
 
 def _loop_conditions(shape: FolderShape, kind: LoopKind) -> tuple[Condition | None, Condition | None]:
-    """Whether to go on, and whether to begin at all. Over a list, both keys can only mean the latter."""
+    """Whether to go on, and whether to begin at all. Over a list, and beside `continueWhile`, both other keys can only mean
+    the latter.
+    """
     if kind is LoopKind.FOR_EACH:
         return None, shape.condition("condition", "when")
+    if (again := shape.condition("continueWhile")) is not None:
+        return again, shape.condition("condition", "when")
     said, when = shape.condition("condition"), shape.condition("when")
     return (when, None) if said is None else (said, when)

@@ -1,11 +1,12 @@
 """The document that describes a workflow: everything in it but the activities."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
+from workflows_app.engine.activities.exits import Graph, read_graph
 from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER
 from workflows_app.engine.activities.fragments import FragmentIndex
 from workflows_app.engine.activities.shape import FolderShape
@@ -19,7 +20,7 @@ _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """`inherited_*` is what every activity gets besides its own; `listed` are the entries of `activities` as written;
-    `exits` says of each activity where its exits lead.
+    `graph` says of each activity where its exits lead.
     """
 
     id: str
@@ -40,7 +41,7 @@ class Definition:
     initial_activity: str
     activities_folder: str
     listed: tuple[Any, ...]
-    exits: Mapping[str, Mapping[str, Any]]
+    graph: Graph
     extra: dict[str, Any]
 
 
@@ -72,7 +73,7 @@ def read_definition(shape: FolderShape, *, fragments: FragmentIndex) -> Definiti
         initial_activity=shape.text("initialActivity"),
         activities_folder=activities_folder(shape.text("activitiesDir")),
         listed=tuple(listed) if isinstance(listed, list) else (),
-        exits={key: value for key, value in shape.mapping("graph").items() if isinstance(value, dict)},
+        graph=read_graph(shape),
         extra=shape.extra(),
     )
 

@@ -165,12 +165,15 @@ def _steps() -> dict[str, Any]:
         "over": _TEXT,
         "maxIterations": _COUNT,
         "breakCondition": _ref("condition"),
+        "continueWhile": _ref("condition"),
         "steps": _list(_ref("step")),
         "activities": _TEXTS,
     }
     kinds = _one_of(("forEach", "while", "doWhile"))
     return {
-        "plainStep": _closed(work, ["id", "name"]),
+        "plainStep": _either(
+            _closed(work, ["id", "name"]), _closed(work, ["id", "actions"]), _closed(work, ["technique"])
+        ),
         "techniqueStep": _closed({**work, "kind": _one_of(("technique", "action"))}, ["kind"]),
         "checkpointStep": _closed({**_question(), "kind": _one_of(("checkpoint",)), "ref": _TEXT}, ["kind", "id"]),
         "loopStep": _closed({**loop, "kind": _one_of(("loop",)), "loopType": kinds}, ["kind", "id", "loopType"]),
@@ -191,7 +194,7 @@ def _steps() -> dict[str, Any]:
 
 
 def _questions() -> dict[str, Any]:
-    effect = _closed({"setVariable": _OBJECT, "transitionTo": _TEXT, "skipActivities": _TEXTS})
+    effect = _closed({"setVariable": _OBJECT, "transitionTo": _TEXT, "skipActivities": _TEXTS, "exit": _TEXT})
     option = _closed({"id": _TEXT, "label": _TEXT, "description": _TEXT, "effect": effect}, ["id", "label"])
     return {"checkpoint": _closed(_question(), []), "option": option}
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from workflows_app.engine import names
+from workflows_app.engine.activities.exits import Exits, read_effect
 from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import (
@@ -14,7 +15,6 @@ from workflows_app.engine.program import (
     Branch,
     Checkpoint,
     DecisionPoint,
-    Effect,
     Option,
     Transition,
     Trigger,
@@ -22,7 +22,7 @@ from workflows_app.engine.program import (
 
 AUTHORITIES = ("relayed", "human")
 
-_EFFECTS = ("setVariable", "transitionTo", "skipActivities")
+_EFFECTS = ("setVariable", "transitionTo", "skipActivities", "exit")
 _Part = TypeVar("_Part", Option, DecisionPoint, Branch, Artifact, Checkpoint)
 
 
@@ -63,14 +63,16 @@ def read_skill_use(shape: FolderShape) -> SkillUse:
     return SkillUse(name=name, arguments=shape.mapping("skill_args"))
 
 
-def read_checkpoint(shape: FolderShape, *, checkpoint_id: str) -> Checkpoint:
+def read_checkpoint(shape: FolderShape, *, checkpoint_id: str, exits: Exits) -> Checkpoint:
     """A declared checkpoint, or the body of a step that is one: those have no name, and their gate may be a `when` line."""
     authority = shape.choice("authority", AUTHORITIES, default="relayed")
     return Checkpoint(
         id=checkpoint_id,
         name=shape.text("name", default=checkpoint_id),
         message=shape.text("message", required=True, default=checkpoint_id),
-        options=unique_by_id(shape, "options", [_option(item, n) for n, item in enumerate(shape.shapes("options"), 1)]),
+        options=unique_by_id(
+            shape, "options", [_option(item, n, exits) for n, item in enumerate(shape.shapes("options"), 1)]
+        ),
         condition=shape.condition("condition", "when"),
         required=shape.flag("required", default=True),
         blocking=shape.flag("blocking", default=True),
@@ -132,24 +134,15 @@ def _trigger(shape: FolderShape, own: str, known: Collection[str]) -> Trigger:
     )
 
 
-def _option(shape: FolderShape, number: int) -> Option:
+def _option(shape: FolderShape, number: int, exits: Exits) -> Option:
     option_id = shape.id(default=f"option-{number}")
     effect = shape.shape("effect")
     return Option(
         id=option_id,
         label=shape.text("label", required=True, default=option_id),
         description=shape.text("description"),
-        effect=None if effect is None else _effect(effect),
+        effect=None if effect is None else read_effect(effect, exits),
         extra=shape.extra(hints=dict.fromkeys(_EFFECTS, "Write it under `effect`.")),
-    )
-
-
-def _effect(shape: FolderShape) -> Effect:
-    return Effect(
-        set_variable=shape.mapping("setVariable"),
-        transition_to=shape.text("transitionTo"),
-        skip_activities=shape.texts("skipActivities"),
-        extra=shape.extra(),
     )
 
 

@@ -8,6 +8,7 @@ from workflows_app.engine.activities.activity import Inherited, ReadActivity, re
 from workflows_app.engine.activities.body import Surroundings
 from workflows_app.engine.activities.definition import Definition, read_definition
 from workflows_app.engine.activities.documents import Document, as_warning, read_document
+from workflows_app.engine.activities.exits import check_graph, exits_of
 from workflows_app.engine.activities.findings import FolderFindings
 from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER, Folder, FolderEntry, FolderPart, sort_files
 from workflows_app.engine.activities.fragments import FragmentIndex, fragments_of
@@ -259,6 +260,9 @@ class _Compiler:
         definition = self._definition
         for reference in (*definition.skill_ids, *definition.inherited_skills):
             self._skills.require(reference, at=self._shape, key="skills")
+        exits = {one.id: exits_of(one.shape, definition.graph, one.id) for one in authored.values()}
+        if not self._unread:
+            check_graph(self._shape, definition.graph, exits)
         for_each = sum(len(text) + 1 for text in (*definition.inherited_rules, *definition.inherited_skills))
         if not self._findings.repeat(for_each * len(authored), file=self._shape.file):
             return []
@@ -274,11 +278,11 @@ class _Compiler:
                     workflow=definition.id,
                     workflow_ids=self._library.workflow_ids,
                     home=one.home,
+                    exits=exits[one.id],
                 ),
                 inherited=Inherited(
                     rules=definition.inherited_rules,
                     skills=definition.inherited_skills,
-                    exits=definition.exits.get(one.id, {}),
                 ),
                 artifact_prefix=one.artifact_prefix,
             )
