@@ -16,6 +16,7 @@ from tests import checkpoint_cast
 from tests.cast import issue
 from tests.checkpoint_cast import asking, publish_folder
 from tests.mcp.conftest import agent_of, running_site
+from tests.run_cast import notes_free, published
 from workrail_site.mcp.messages import RpcError, request_of
 from workrail_site.mcp.stdio.serving import ServedDialect
 from workrail_site.mcp.stdio.talks import DialectTalk
@@ -156,14 +157,14 @@ def led_to(dialect, client, desk, **fields):
     return "present_checkpoint", {"checkpoint_handle": asked["checkpoint_handle"]}
 
 
-def answer_as_a_person(desk, option_id="yes"):
+def answer_as_a_person(desk, option_id="yes", *, reason=""):
     row = CheckpointRequest.objects.get()
     checkpoints.answer_checkpoint(
         actor=desk.person,
         request_id=row.pk,
         option_id=option_id,
         digest=row.digest,
-        reason="",
+        reason=reason,
         now=checkpoint_cast.SOON,
         entropy=os.urandom,
     )
@@ -373,6 +374,111 @@ def test_a_form_that_comes_after_a_person_has_stopped_the_run_answers_nothing(di
     for responses in (filled_in(key), None):
         assert call(tool, responses=responses, **arguments).get("resultType") != "input_required"
     assert CheckpointRequest.objects.get().option_id == ""
+
+
+@pytest.mark.parametrize("said", [{"action": "accept", "content": {"answer": "yes"}}, {"action": "decline"}])
+@pytest.mark.parametrize("human", [True, False])
+@pytest.mark.parametrize("stop", [stops.pause_run, stops.cancel_run])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_whoever_comes_back_after_a_person_has_stopped_the_run_is_told_so(dialect, client, desk, stop, human, said):
+    call = client(dialect, MODERN)
+    tool, arguments = led_to(dialect, call, desk, human=human)
+    (key,) = call(tool, **arguments)["inputRequests"]
+    row = CheckpointRequest.objects.get()
+    stop(actor=desk.person, run_id=row.run_id, reason="Wait for Zoe.", now=checkpoint_cast.SOON, entropy=os.urandom)
+
+    told = call(tool, responses={key: said}, **arguments)
+
+    assert "Wait for Zoe." in told["content"][0]["text"]
+
+
+@pytest.mark.parametrize("said", [{"action": "decline"}, {"action": "cancel"}, None])
+@pytest.mark.parametrize("human", [True, False])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_nobody_is_asked_or_told_of_a_question_that_a_person_has_answered_meanwhile(dialect, client, desk, human, said):
+    call = client(dialect, MODERN)
+    tool, arguments = led_to(dialect, call, desk, human=human)
+    (key,) = call(tool, **arguments)["inputRequests"]
+    answer_as_a_person(desk)
+
+    told = call(tool, responses=said and {key: said}, **arguments)
+
+    assert told.get("resultType") != "input_required"
+    # The leader of the orchestrator dialect has nothing to show any more.
+    if dialect != "orchestrator":
+        assert is_past_the_question(dialect, told["structuredContent"])
+
+
+def led_to_approval(dialect, call, desk):
+    """The call that hands in what a person has to approve."""
+    steps = (notes_free("one", requireConfirmation={"kind": "human_approval"}), notes_free("two"))
+    workflow = published(desk, *steps, workflow_id="team.steps")
+    if dialect == "rail":
+        first = call.value("start_workflow", workflowId=workflow)
+        return "continue_workflow", {"stateToken": first["stateToken"], "ackToken": first["ackToken"]}
+    if dialect == "navigation":
+        first = call.value("nav_start", workflow_id=workflow)
+        return "nav_action", {"state": first["state"], "action": "complete_step", "step_id": "one"}
+    begun = call.value("start_session", workflow_id=workflow, agent_id="lead")
+    entered = call.value("next_activity", session_token=begun["session_token"], activity_id="main")
+    manifest = [{"step_id": "one", "output": "Built."}, {"step_id": "two", "output": "Tested."}]
+    arguments = {"session_token": entered["session_token"], "activity_id": "end-workflow", "step_manifest": manifest}
+    return "next_activity", arguments
+
+
+def responses_of(asked):
+    """What a client sends with the repeated call: before the newest revision nothing."""
+    return {key: {"action": "accept"} for key in asked.get("inputRequests", ())} or None
+
+
+@pytest.mark.parametrize("version", [MODERN, GREETED])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_same_call_goes_on_when_a_person_has_approved(dialect, client, desk, version):
+    call = client(dialect, version)
+    tool, arguments = led_to_approval(dialect, call, desk)
+    asked = call(tool, **arguments)
+    answer_as_a_person(desk, "approve")
+
+    told = call(tool, responses=responses_of(asked), **arguments)["structuredContent"]
+
+    if dialect in {"session", "orchestrator"}:
+        assert (told["resolved_option"], told["remaining_checkpoints"]) == ("approve", [])
+        assert "next_activity" in told["message"]
+        told = call.value(tool, **{**arguments, "session_token": told["session_token"]})
+        assert told["status"] == "completed"
+    elif dialect == "rail":
+        assert told["pending"]["stepId"] == "two"
+    else:
+        assert told["position"]["step"]["id"] == "two"
+
+
+@pytest.mark.parametrize("version", [MODERN, GREETED])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_same_call_tells_why_a_person_has_sent_the_work_back(dialect, client, desk, version):
+    call = client(dialect, version)
+    tool, arguments = led_to_approval(dialect, call, desk)
+    asked = call(tool, **arguments)
+    answer_as_a_person(desk, "send_back", reason="Zoe wants tests.")
+
+    told = call(tool, responses=responses_of(asked), **arguments)
+
+    assert "Zoe wants tests." in told["content"][0]["text"]
+
+
+@pytest.mark.parametrize("version", [MODERN, GREETED])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_same_call_tells_that_a_person_has_ended_the_run(dialect, client, desk, version):
+    call = client(dialect, version)
+    tool, arguments = led_to_approval(dialect, call, desk)
+    asked = call(tool, **arguments)
+    row = CheckpointRequest.objects.get()
+    stops.cancel_run(
+        actor=desk.person, run_id=row.run_id, reason="Zoe says no.", now=checkpoint_cast.SOON, entropy=os.urandom
+    )
+
+    told = call(tool, responses=responses_of(asked), **arguments)
+
+    assert "Zoe says no." in told["content"][0]["text"]
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -317,3 +317,32 @@ def test_names_are_told_with_the_values_of_the_run(desk):
     assert (inside["position"]["loop"]["name"], required(inside)[0]["name"]) == ("Each bug", "Take one")
     told = steered.read_situation(actor=desk.agent, state_token=inside["state"], speech=NAVIGATION).value
     assert "{{" not in str(told)
+
+
+def told_after_answer(desk, option):
+    """The state from before a person answered what the agent might have answered, with the question of that state."""
+    yes = {"id": "yes", "label": "Yes", "effect": {"setVariable": {"on": True}}}
+    no = {"id": "no", "label": "No", "effect": {"transitionTo": "other"}}
+    asks = activity(steps=[step("look")], checkpoints=[checkpoint("sure", options=[yes, no])])
+    published(desk, asks, activity("other", steps=[step("again")]), initialActivity="work")
+    before = start(desk)
+    answer(desk.person, CheckpointRequest.objects.get(), option)
+    return before
+
+
+@pytest.mark.parametrize(("option", "offered"), [("yes", "look"), ("no", "again")])
+def test_who_holds_the_state_from_before_a_persons_answer_is_shown_what_follows_it(desk, option, offered):
+    before = told_after_answer(desk, option)
+
+    situation = steered.read_situation(actor=desk.agent, state_token=before["state"], speech=NAVIGATION).value
+    refused = act(desk, before, RespondToCheckpoint(checkpoint_id="sure", option_id="yes")).value
+    done = complete(desk, before, offered)
+
+    for told in (situation, refused):
+        assert told["checkpoint"] is None
+        assert [each["step"] for each in required(told)] == [offered]
+        assert told["answered"]["optionId"] == option
+    assert refused["error"]["code"] in {"CHECKPOINT_ALREADY_RESPONDED", "CHECKPOINT_NOT_FOUND"}
+    assert done["success"]
+    assert steered.read_checkpoint(actor=desk.agent, state_token=before["state"]) is None
+    assert_healthy()

@@ -88,11 +88,8 @@ class Conversation:
 
     async def _put(self, question: ElicitedQuestion, reply: ToolReply, given: Mapping[str, Any]) -> Any:
         """To the user, unless a person has answered already."""
-        if question.url:
-            told = await self._run(partial(self._asking.told_again, reply, given, question))
-            if told is not reply:
-                return self._told(told)
-        return self._asked(question) or self._told(reply)
+        told = await self._since(reply, given, question)
+        return (self._asked(question) if told is reply else None) or self._told(told)
 
     def _asked(self, question: ElicitedQuestion) -> mcp_types.InputRequiredResult | None:
         """What the client is to ask; None when it has no way of that kind."""
@@ -115,7 +112,7 @@ class Conversation:
     ) -> ToolReply:
         """A user who declines leaves the question to the conversation, where it stands in the text."""
         if not isinstance(said, mcp_types.ElicitResult) or said.action != "accept":
-            return reply
+            return await self._since(reply, given, question)
         if question.url:
             return await self._answered_by_person(reply, given, question)
         answer = partial(self._asking.answered, reply, given, question, _option_in(question, said.content or {}))
@@ -124,6 +121,10 @@ class Conversation:
         except WorkrailError as refusal:
             await _wait_as_asked(refusal)
         return await self._run(answer)
+
+    async def _since(self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion) -> ToolReply:
+        """The reply, or what has come of the question by now."""
+        return await self._run(partial(self._asking.told_again, reply, given, question))
 
     async def _answered_by_person(
         self, reply: ToolReply, given: Mapping[str, Any], question: ElicitedQuestion

@@ -70,7 +70,7 @@ def same_work(actor: Actor, at: Point) -> tuple[Point, Branching | None]:
 
 
 def standing_work(*, actor: Actor, node_id: UUID) -> Point:
-    """The node, or where the same work stands by now, for whoever only looks."""
+    """The node, where the same work stands by now, or where a person's answer led, for whoever only looks."""
     standing = read_standing(team_id=actor.team_id, node_id=node_id, nonce=b"")
     if standing is None:
         raise unknown_node()
@@ -82,6 +82,9 @@ def standing_work(*, actor: Actor, node_id: UUID) -> Point:
     ):
         # The leaf may have got a successor since it was found: only a node that is read without one is read with its head.
         return standing_work(actor=actor, node_id=leaf.node_id)
+    after = after_answer(actor, at)
+    if after is not None and after.standing.node_id != node_id:
+        return standing_work(actor=actor, node_id=after.standing.node_id)
     return at
 
 

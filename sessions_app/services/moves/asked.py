@@ -9,7 +9,7 @@ from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors.checkpoints import CheckpointValue, told_checkpoint
 from sessions_app.selectors.standings import Standing, read_standing
 from sessions_app.services.moves.acknowledging import standing_work
-from sessions_app.services.moves.moving import point_of
+from sessions_app.services.moves.moving import point_of, refuse_stopped
 from sessions_app.services.moves.requests import require_part
 from sessions_app.services.moves.session_tokens import read_held
 from sessions_app.services.store.signing_keys import read_token
@@ -25,13 +25,16 @@ def questions_at_state(*, actor: Actor, state_token: str) -> tuple[CheckpointVal
 
 
 def question_of_step(*, actor: Actor, state_token: str) -> CheckpointValue | None:
-    """The question that a step of a run that is led is, or the one that took its place, and what became of it. None while a person
-    has stopped the run.
+    """The question that a step of a run that is led is, or the one that took its place, and what became of it. Where a person has
+    stopped the run, that is told instead.
     """
     require_part(actor=actor)
     token, _ = read_token(kind=TokenKind.STATE, text=state_token)
     standing = read_standing(team_id=actor.team_id, node_id=token.node_id, nonce=b"")
-    asked = None if standing is None or standing.run_status in STOPPED else point_of(standing).snapshot.asked
+    if standing is None:
+        return None
+    refuse_stopped(actor, standing)
+    asked = point_of(standing).snapshot.asked
     if asked is None:
         return None
     found = told_checkpoint(actor=actor, request_id=UUID(hex=asked.request))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from sessions_app.engine import stops
 from sessions_app.engine.handover_refusals import CheckpointNotPendingError
 from sessions_app.services.moves.session_tokens import Held
 from teams_app.engine.errors import InvalidInputError, NotFoundError
@@ -90,7 +91,9 @@ def skill_of(held: Held, step_id: str | None) -> ReadSkill:
 
 
 def presented(held: Held, *, warnings: Sequence[str]) -> ToolReply:
-    """The open question; in this dialect there is one at most."""
+    """The open question; in this dialect there is one at most, and none in a run that a person has ended."""
+    if held.snapshot.stop is not None and not held.pending:
+        raise stops.refusal(held.snapshot.stop)
     if held.activity is None or not held.pending:
         raise CheckpointNotPendingError(
             "The session does not have an active checkpoint.",

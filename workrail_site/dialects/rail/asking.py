@@ -23,7 +23,7 @@ from workrail_site.mcp.elicited_question import ElicitedQuestion
 
 class RailAsking:
     def question_in(self, reply: ToolReply, given: Mapping[str, Any]) -> tuple[ToolReply, ElicitedQuestion | None]:  # noqa: ARG002  as every dialect is asked
-        if reply.value.get("ackToken") is None or not _waits(reply.value):
+        if reply.value.get("ackToken") is None or "stopped" in reply.value or not _waits(reply.value):
             return reply, None
         found = _question(reply)
         return reply, None if found is None else as_question(found)
