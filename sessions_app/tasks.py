@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from sessions_app import jobs
 from sessions_app.services.bundles import bundle_jobs
-from sessions_app.services.expiry import collection, expiring
+from sessions_app.services.expiry import collection, ended_teams, expiring
 from sessions_app.services.people import notices
 from sessions_app.services.upkeep import anchors, ledger, tables
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
@@ -76,11 +76,13 @@ def keep_bundle_jobs() -> tuple[int, int]:
 def expire_sessions() -> int:
     """Returns how many sessions were deleted."""
     actor = system_actor(team_id=NO_TEAM, door=Door.TASK)
-    return expiring.expire_sessions(actor=actor, now=timezone.now(), most=_MOST_EXPIRED).deleted
+    now = timezone.now()
+    gone = ended_teams.empty_ended_teams(actor=actor, now=now, most=_MOST_EXPIRED)
+    return gone + expiring.expire_sessions(actor=actor, now=now, most=_MOST_EXPIRED).deleted
 
 
 @shared_task(name=jobs.COLLECT, soft_time_limit=_LONG_SECONDS, time_limit=_LONG_SECONDS + 30)
-def collect_unreferenced() -> tuple[int, int]:
-    """Returns how many snapshots and programs were deleted."""
+def collect_unreferenced() -> tuple[int, int, int]:
+    """Returns how many snapshots, programs and files of workflows were deleted."""
     collected = collection.collect_unreferenced(actor=system_actor(team_id=NO_TEAM, door=Door.TASK))
-    return collected.snapshots, collected.programs
+    return collected.snapshots, collected.programs, collected.files

@@ -63,6 +63,9 @@ class Team(models.Model):
     created_at = models.DateTimeField()
     # Whether a person's token answers questions that ask for a person.
     tokens_answer_human = models.BooleanField(default=False, db_default=False)
+    # From then on nobody acts in it; what it had is gone when it is emptied, and the row stays for its audit log.
+    ended_at = models.DateTimeField(null=True)
+    emptied_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints: ClassVar = [

@@ -97,7 +97,7 @@ def find_team(*, actor: Actor, named: str) -> TeamValue:
     """For the command line, which is of no team: the team with that id or name, or the only one when nothing is named."""
     if actor.kind is not ActorKind.SYSTEM:
         raise ForbiddenError("Only the command line looks through all teams.", suggestion="Read your own team.")
-    rows = list(Team.objects.order_by("name", "id")[:_TEAMS_LOOKED_AT])
+    rows = list(Team.objects.filter(ended_at__isnull=True).order_by("name", "id")[:_TEAMS_LOOKED_AT])
     found = [row for row in rows if named in {"", row.name, to_text(Prefix.TEAM, row.pk)}]
     if len(found) == 1:
         return team_value(found[0])
@@ -106,6 +106,13 @@ def find_team(*, actor: Actor, named: str) -> TeamValue:
         f"{len(found)} teams are called {named!r}." if named else f"There are {len(rows)} teams.",
         suggestion=f"Name one with --team: {shown}." if shown else "Run ./workrail up once: it makes the first team.",
     )
+
+
+def every_team(*, actor: Actor) -> list[TeamValue]:
+    """For the command line: those that have not ended."""
+    if actor.kind is not ActorKind.SYSTEM:
+        raise ForbiddenError("Only the command line looks through all teams.", suggestion="Read your own team.")
+    return [team_value(row) for row in Team.objects.filter(ended_at__isnull=True).order_by("name", "id")]
 
 
 def find_team_of(*, actor: Actor, username: str) -> TeamValue:

@@ -59,6 +59,13 @@ def judged_sessions(*, team_id: UUID, now: datetime) -> Iterator[Judged]:
         after = (page[-1].last_activity_at, page[-1].id)
 
 
+def root_sessions(*, team_id: UUID) -> Iterator[UUID]:
+    """All of a team but those that another one's runs triggered and that go with it."""
+    parent = WorkSession.objects.filter(pk=OuterRef("parent_id"))
+    rows = WorkSession.objects.filter(~Exists(parent), team_id=team_id).order_by("pk")
+    yield from rows.values_list("pk", flat=True).iterator(chunk_size=_AT_A_TIME)
+
+
 def known_of(root: WorkSession) -> Known:
     rows = [root, *_descendants(root)]
     ids = [row.id for row in rows]

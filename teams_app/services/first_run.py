@@ -31,7 +31,7 @@ def prepare_first_run(*, actor: Actor, now: datetime) -> FirstRun:
     # Two starters at once: the table lock lets the second one see the first one's team.
     with connection.cursor() as cursor:
         cursor.execute("LOCK TABLE teams_app_team IN SHARE ROW EXCLUSIVE MODE")
-    first = Team.objects.order_by("id").first()
+    first = Team.objects.filter(ended_at__isnull=True).order_by("id").first()
     if first is not None:
         return FirstRun(created=False, team=first.name, username=_OWNER, password=None, key=None)
     account = people.find_or_create_account(username=_OWNER, now=now)

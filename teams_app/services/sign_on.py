@@ -95,7 +95,7 @@ def _new_account(identity: Identity, wanted: Mapping[UUID, Role], now: datetime)
 
 def _is_team(team_id: UUID) -> bool:
     with within_team(team_id):
-        return Team.objects.filter(pk=team_id).exists()
+        return Team.objects.filter(pk=team_id, ended_at__isnull=True).exists()
 
 
 def _keep_roles(
@@ -105,7 +105,8 @@ def _keep_roles(
     for team_id in sorted(managed):
         with within_team(team_id):
             # The team's row is the lock of all its memberships, as for owners who change them.
-            team = Team.objects.select_for_update(no_key=True).filter(pk=team_id).first()
+            of_team = Team.objects.select_for_update(no_key=True).filter(pk=team_id, ended_at__isnull=True)
+            team = of_team.first()
             if team is None:
                 log.warning("sign_on_names_no_team", team=to_text(Prefix.TEAM, team_id))
                 continue

@@ -270,7 +270,7 @@ def test_snapshots_and_programs_are_collected_when_nothing_refers_to_them(desk):
     kept, gone = begin(desk, *plain_steps(2)), done(desk, workflow_id="team.other")
     imported = take_in(desk.person, export(desk.person, session_id(gone)))
     before = Snapshot.objects.count()
-    assert collection.collect_unreferenced(actor=SYSTEM) == collection.Collected(snapshots=0, programs=0)
+    assert collection.collect_unreferenced(actor=SYSTEM) == collection.Collected(snapshots=0, programs=0, files=0)
     for each in (session_id(gone), *imported.session_ids):
         deletion.delete_session(actor=desk.owner, session_id=each, reason="Asked for", now=NOW)
     collected = collection.collect_unreferenced(actor=SYSTEM)

@@ -380,3 +380,25 @@ def test_a_list_costs_the_same_number_of_queries_however_many_rows_it_has(house,
         play(f"person-{number}", house.team, Role.VIEWER)
 
     assert [queries(path) for path in LISTS] == few
+
+
+def test_an_owner_ends_the_team_by_its_name_and_is_out_of_it(house, alice, bob):
+    path = f"{TEAMS}{house.team.pk}/end/"
+    assert path in text(alice.get(TEAMS))
+    assert path not in text(bob.get(TEAMS))
+    assert "not the name of the team" in text(alice.post(path, {"name": "Another"}))
+    alice.post(f"{TEAMS}found/", {"name": "Second"})
+
+    done = alice.post(path, {"name": house.team.name}, follow=True)
+
+    assert "has ended" in text(done)
+    assert "Second" in text(alice.get("/studio/"))
+    assert alice.get(f"{TEAMS}{house.team.pk}/end/").status_code == 404
+    assert bob.get("/studio/")["Location"].startswith("/studio/login/")
+
+
+def test_whoever_ends_their_only_team_is_told_and_signed_out_of_it(house, alice):
+    done = alice.post(f"{TEAMS}{house.team.pk}/end/", {"name": house.team.name}, follow=True)
+
+    assert done.status_code == 200
+    assert done.request["PATH_INFO"] == "/studio/login/"

@@ -62,7 +62,7 @@ MODELS = {
         "team",
         VIEWER,
         {
-            **dict.fromkeys(["<>/no-webhook", "<>/rename", "<>/tokens-answer", "<>/tokens-do-not-answer"], OWNER),
+            **dict.fromkeys(["<>/end", "<>/no-webhook", "<>/rename", "<>/tokens-answer", "<>/tokens-do-not-answer"], OWNER),
             "<>/webhook": OWNER, "found": OWNER,
         },
     ),

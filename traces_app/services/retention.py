@@ -10,6 +10,7 @@ from django.db import connection, transaction
 
 from teams_app.engine.actors import Actor, ActorKind
 from teams_app.engine.errors import ForbiddenError
+from teams_app.services.endings import ended_teams
 from traces_app.engine.spans import smallest_id
 from traces_app.models import TraceEvent
 
@@ -49,7 +50,15 @@ def keep_traces(*, actor: Actor, now: datetime) -> KeptTraces:
     today = now.astimezone(UTC).date()
     made = tuple(name for name, month in _months_ahead(today) if name not in known and _make(name, month))
     dropped = tuple(name for name in known if _is_over(name, cutoff) and _drop(name))
-    return KeptTraces(made=made, dropped=dropped, deleted_calls=_delete(_id_at(cutoff)))
+    deleted = _delete(_id_at(cutoff)) + sum(map(_forget_team, ended_teams(actor=actor)))
+    return KeptTraces(made=made, dropped=dropped, deleted_calls=deleted)
+
+
+def _forget_team(team_id: UUID) -> int:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('workrail.trace_retention', 'on', true)")
+        count, _ = TraceEvent.objects.filter(team_id=team_id).delete()
+    return count
 
 
 def forget_sessions(*, actor: Actor, session_ids: Sequence[UUID]) -> int:

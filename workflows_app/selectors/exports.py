@@ -1,10 +1,18 @@
 """A revision as a file that can be imported elsewhere: the same revision is always the same bytes."""
 
-from teams_app.engine.actors import Actor
+from teams_app.engine.actors import Actor, Permission
 from workflows_app.engine.packing import pack_zip
 from workflows_app.engine.source import SourceFormat
 from workflows_app.engine.values import ExportedWorkflow
+from workflows_app.models import Workflow
 from workflows_app.selectors.sources import read_source
+
+
+def own_workflows(*, actor: Actor) -> list[str]:
+    """The ids of the team's own, and none of the library."""
+    actor.require(Permission.READ_WORKFLOWS)
+    rows = Workflow.objects.filter(team_id=actor.team_id).order_by("workflow_id")
+    return list(rows.values_list("workflow_id", flat=True))
 
 
 def export_workflow(*, actor: Actor, workflow_id: str, number: int | None = None) -> ExportedWorkflow:

@@ -11,7 +11,15 @@ from teams_app.engine.errors import ForbiddenError
 from workflows_app.engine import canonical
 from workflows_app.engine.program import program_from_bytes
 from workflows_app.engine.source import SourceContent
-from workflows_app.models import Content as ContentRow, Program as ProgramRow, ProgramContent, Revision, Variant
+from workflows_app.models import (
+    Blob,
+    Content as ContentRow,
+    Program as ProgramRow,
+    ProgramContent,
+    Revision,
+    RevisionFile,
+    Variant,
+)
 from workflows_app.selectors.programs import StoredContent
 from workflows_app.services.storing import store_program
 
@@ -58,6 +66,23 @@ def forget_programs(*, actor: Actor, hashes: Sequence[str]) -> list[str]:
     elsewhere = ProgramContent.objects.filter(content_id=OuterRef("pk"))
     ContentRow.objects.filter(~Exists(elsewhere), pk__in=attached).delete()
     return gone
+
+
+def forget_files(*, actor: Actor, most: int) -> list[str]:
+    """Delete files of sources that no revision has; returns their digests. Called inside a transaction."""
+    _require_system(actor)
+    of_revisions = RevisionFile.objects.filter(blob_id=OuterRef("pk"))
+    rows = Blob.objects.select_for_update(of=("self",)).filter(~Exists(of_revisions)).order_by("pk")
+    gone = list(rows.values_list("pk", flat=True)[:most])
+    Blob.objects.filter(pk__in=gone).delete()
+    return gone
+
+
+def claimed_files(*, actor: Actor, digests: Sequence[str]) -> list[str]:
+    """Those of them that a revision has."""
+    _require_system(actor)
+    found = RevisionFile.objects.filter(blob_id__in=digests).order_by("blob_id")
+    return list(found.values_list("blob_id", flat=True).distinct())
 
 
 def _require_system(actor: Actor) -> None:

@@ -1,4 +1,4 @@
-"""Snapshots and programs that nothing refers to any more are deleted, while calls go on.
+"""Snapshots, programs and files of workflows that nothing refers to any more are deleted, while calls go on.
 
 A call that finds a snapshot in its place does not lock it. So what looks unreferenced is deleted first, which makes later
 calls wait for this transaction; then every call that was under way is waited for; and then it is looked at again. What has
@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from sessions_app.services.expiry.deletion import history_may_go
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor
-from workflows_app.services.pinned import forget_programs, unclaimed_programs
+from workflows_app.services.pinned import claimed_files, forget_files, forget_programs, unclaimed_programs
 
 _AT_ONCE = 1000
 _WAITING_SECONDS = 2.0
@@ -50,6 +50,7 @@ class _ReferredError(Exception):
 class Collected:
     snapshots: int
     programs: int
+    files: int
 
 
 def collect_unreferenced(*, actor: Actor) -> Collected:
@@ -60,7 +61,7 @@ def collect_unreferenced(*, actor: Actor) -> Collected:
         if not _deleted(found):
             break
         snapshots += len(found)
-    return Collected(snapshots=snapshots, programs=_collect_programs(actor))
+    return Collected(snapshots=snapshots, programs=_collect_programs(actor), files=_collect_files(actor))
 
 
 def _unreferenced() -> list[tuple[str, str]]:
@@ -93,6 +94,18 @@ def _collect_programs(actor: Actor) -> int:
     except _ReferredError:
         return 0
     return len(forgotten)
+
+
+def _collect_files(actor: Actor) -> int:
+    """As programs: an import that has found one in its place holds it up."""
+    try:
+        with transaction.atomic(durable=True):
+            gone = forget_files(actor=actor, most=_AT_ONCE)
+            _wait_for_calls()
+            _require_none((len(claimed_files(actor=actor, digests=gone)),))
+    except _ReferredError:
+        return 0
+    return len(gone)
 
 
 def _require_none(counted: tuple[int, ...] | None) -> None:
