@@ -40,6 +40,8 @@ from workflows_app.engine.program import Autonomy, RiskPolicy
 from workflows_app.selectors.programs import load_program
 
 _IDS_AT_ONCE = 2000
+# So releases before have called a step that asks.
+_TITLED_BEFORE = "Waits for an answer: "
 _STALE = "stale_projection"
 _MISSING = "missing_row"
 # What reading an event raises that no code of ours has written.
@@ -238,8 +240,9 @@ def _reply(stored: bytes) -> bytes:
 def _is_titled(node: Any, workflow_hash: str) -> bool:
     if not node.pending_key:
         return not node.pending_title
-    known = _titles_of(workflow_hash).get(node.pending_key.rpartition("::")[2])
-    return known is None or node.pending_title in known
+    item = node.pending_key.rpartition("::")[2]
+    known = _titles_of(workflow_hash).get(item)
+    return known is None or node.pending_title in known or node.pending_title == f"{_TITLED_BEFORE}{item}"
 
 
 @lru_cache(maxsize=256)

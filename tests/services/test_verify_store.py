@@ -14,6 +14,7 @@ from sessions_app.services.upkeep.verification import verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError
 from tests import run_cast
+from tests.checkpoint_cast import at_question
 from tests.database_watch import rows_and_pages_read
 from tests.run_cast import NOW, advanced, begin, plain_steps, session_id
 
@@ -240,6 +241,20 @@ def test_what_a_release_before_wrote_is_adopted_once_and_sealed_from_then_on(des
     assert findings() != []
     assert ledger.enter_sessions(actor=SYSTEM, now=NOW, adopt=True).adopted == 1
     assert findings() == []
+
+
+def test_a_question_that_a_release_before_has_titled_is_none_to_wonder_about(desk):
+    from sessions_app.models import Node
+
+    value = at_question(desk, authority="human")
+    node = Node.objects.filter(session_id=session_id(value)).latest("event_index")
+    asked = node.pending_key.rpartition("::")[2]
+    titled = Node.objects.filter(pk=node.pk)
+
+    titled.update(pending_title=f"Waits for an answer: {asked}"[:256])
+    assert findings() == []
+    titled.update(pending_title="Waits for an answer: another")
+    assert len(findings()) == 1
 
 
 def test_a_change_of_what_was_adopted_is_found(desk):
