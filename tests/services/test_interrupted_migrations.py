@@ -1,11 +1,16 @@
 """An upgrade that is killed at any statement goes on when it is run again."""
 
 import ast
+import os
+import subprocess
+import sys
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote, urlencode
 
 import psycopg
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
@@ -50,6 +55,54 @@ def scratch(django_db_blocker):
                 connection.close()
                 connection.settings_dict["NAME"] = settings_before
                 admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@contextmanager
+def killed_before_it_is_recorded():
+    def count(execute, sql, params, many, context):
+        if str(sql).startswith('INSERT INTO "django_migrations"'):
+            raise KilledError
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(count):
+        yield
+
+
+def test_no_migration_is_there_and_not_recorded(scratch):
+    """Django records one whose constraints and indexes come last after it has committed."""
+    left = [key for key in MigrationExecutor(connection).loader.disk_migrations if key[0] in OURS]
+    plan = MigrationExecutor(connection).migration_plan(MigrationLoader(connection).graph.leaf_nodes())
+    assert len(left) > 40
+    for migration, _ in plan:
+        if not migration.atomic:
+            continue
+        with pytest.raises(KilledError), killed_before_it_is_recorded():
+            call_command("migrate", migration.app_label, migration.name, verbosity=0)
+        connection.close()
+        call_command("migrate", migration.app_label, migration.name, verbosity=0)
+    call_command("migrate", verbosity=0)
+    assert MigrationExecutor(connection).migration_plan(MigrationLoader(connection).graph.leaf_nodes()) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_upgrades_at_once_are_one(scratch):
+    environ = os.environ | {"DATABASE_URL": url_of(connection), "DJANGO_SETTINGS_MODULE": "workrail_site.settings"}
+    command = [sys.executable, str(ROOT / "manage.py"), "migrate", "--no-input", "--verbosity", "0"]
+    both = [
+        subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for _ in range(2)
+    ]
+
+    said = [each.communicate(timeout=120)[0] for each in both]
+
+    assert [each.returncode for each in both] == [0, 0], said
+    assert MigrationExecutor(connection).migration_plan(MigrationLoader(connection).graph.leaf_nodes()) == []
+
+
+def url_of(database):
+    settings = database.settings_dict
+    query = urlencode({"host": settings["HOST"]} | ({"port": settings["PORT"]} if settings["PORT"] else {}))
+    return f"postgresql://{quote(settings['USER'])}:{quote(settings['PASSWORD'])}@/{settings['NAME']}?{query}"
 
 
 @contextmanager
