@@ -21,17 +21,15 @@ class WholeExecutor(MigrationExecutor):
     between, it was there and not recorded, and could never be made again.
     """
 
-    def apply_migration(
-        self, state: ProjectState, migration: Migration, fake: bool = False, fake_initial: bool = False
-    ) -> ProjectState:
+    def apply_migration(self, state: ProjectState, migration: Migration, *args: Any, **options: Any) -> ProjectState:
         if not migration.atomic:
-            return super().apply_migration(state, migration, fake, fake_initial)
+            return super().apply_migration(state, migration, *args, **options)
         with transaction.atomic(using=self.connection.alias):
-            return super().apply_migration(state, migration, fake, fake_initial)
+            return super().apply_migration(state, migration, *args, **options)
 
 
 # The command makes one of this name.
-migrate.MigrationExecutor = WholeExecutor  # type: ignore[misc]
+migrate.MigrationExecutor = WholeExecutor  # type: ignore[attr-defined]  # the stubs name the command alone
 
 
 class Command(migrate.Command):
