@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -14,6 +15,8 @@ from teams_app.admin.pages import find_actor
 from teams_app.engine.actors import Door
 from teams_app.engine.errors import RateLimitedError
 from teams_app.engine.names import fold_username
+from teams_app.selectors import find_invitation
+from teams_app.services.row_scope import within_secret
 from teams_app.services.sign_ins import record_refused_sign_in, record_sign_in, record_sign_out
 from workrail_site import throttle
 from workrail_site.parties import place_of
@@ -35,19 +38,30 @@ class SignIn(LoginView):
         return response
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        _tell_of_refusal(self.request)
+        tell_of_refusal(self.request, account=self.request.POST.get("username", ""))
         return super().form_invalid(form)
 
 
 def slowed_down(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """For pages on which a stranger who holds a link types a password."""
+    """For pages on which a stranger who holds a link types a password: that of an account counts for its name, whatever the link."""
 
     @wraps(view)
     def run(request: HttpRequest, link: str) -> HttpResponseBase:
-        refusal = slow_down_guessing(request, account=link) if request.method == "POST" else None
-        return refusal or view(request, link)
+        if request.method != "POST":
+            return view(request, link)
+        name = _guessed_at(link) if request.POST.get("way") == "known" else ""
+        answer = slow_down_guessing(request, account=name or link) or view(request, link)
+        if name and answer.status_code == HTTPStatus.BAD_REQUEST:
+            tell_of_refusal(request, account=name)
+        return answer
 
     return run
+
+
+def _guessed_at(link: str) -> str:
+    with within_secret(link):
+        found = find_invitation(link=link, now=timezone.now())
+    return "" if found is None else found.username
 
 
 def within_limits(view: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,9 +114,9 @@ def place_asked_from(request: HttpRequest) -> str:
     return place_of(address_of(request))
 
 
-def _tell_of_refusal(request: HttpRequest) -> None:
+def tell_of_refusal(request: HttpRequest, *, account: str) -> None:
     """Once a minute for a name, so that nobody fills a team's log by guessing."""
-    name, now = fold_username(request.POST.get("username", "")), timezone.now()
+    name, now = fold_username(account), timezone.now()
     try:
         throttle.spend(bucket=f"told of refusal {name[:_SHOWN_CHARACTERS]}", limit=1, now=now)
     except RateLimitedError:

@@ -190,13 +190,39 @@ def test_all_ways_to_write_a_login_name_share_one_limit(house, client, settings,
     assert 429 in [sign_in(spelling, "10.0.0.1") for _ in range(3)]
 
 
-def test_whoever_guesses_at_a_link_is_slowed_down(house, alice, client, settings):
+def test_whoever_guesses_at_a_link_is_slowed_down(house, alice, settings):
     settings.THROTTLE_SIGN_IN_PER_MINUTE = 2
-    link = invite(alice, "charlie")
+    link, client = invite(alice, "charlie"), elsewhere(13)
 
     told = [client.post(link, {"way": "known", "password": f"guess number {n}"}).status_code for n in range(6)]
 
     assert 429 in told
+
+
+def elsewhere(last):
+    """What a process remembers of an address outlives a test."""
+    from django.test import Client
+
+    return Client(REMOTE_ADDR=f"10.11.12.{last}")
+
+
+def test_new_links_are_no_new_guesses_at_a_password(house, alice, settings):
+    """An owner may invite any name again and again; that is one name to guess at, as at the sign-in."""
+    settings.THROTTLE_SIGN_IN_PER_MINUTE = 2
+    client, guess = elsewhere(14), {"way": "known", "password": "a good guess"}
+    play("gwen", house.other_team, Role.VIEWER)
+
+    told = [client.post(invite(alice, "gwen"), guess).status_code for _ in range(6)]
+
+    assert 429 in told
+    assert audited(house.other_team) == ["person.sign_in_refused"]
+
+
+def test_who_knows_the_password_is_not_told_of_as_one_who_guesses(house, alice):
+    give_password(play("greta", house.other_team, Role.VIEWER))
+
+    assert elsewhere(15).post(invite(alice, "greta"), {"way": "known", "password": GOOD}).status_code == 302
+    assert "person.sign_in_refused" not in audited(house.other_team)
 
 
 def test_an_invitation_is_listed_and_withdrawn(house, alice, client):

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from teams_app.engine.actors import Role
-from tests.cast import audited
+from tests.cast import audited, play
 from tests.openid_provider import CLIENT_ID, CLIENT_SECRET, OpenIdProvider, another_rsa_key, elliptic_key
 
 pytestmark = pytest.mark.django_db
@@ -282,6 +282,17 @@ def test_what_is_linked_already_is_not_linked_to_another_account(house, client, 
 
 def test_linking_begins_at_the_provider(client, provider):
     assert client.get("/studio/sign-on/link/")["Location"] == "/studio/login/"
+
+
+def test_a_wrong_password_at_the_link_is_told_to_the_teams_of_the_account(house, provider):
+    provider.claims = {"preferred_username": "gus"}
+    give_password(play("gus", house.team, Role.VIEWER))
+    browser = Client(REMOTE_ADDR="10.11.12.14")
+    link = go(browser, provider)["Location"]
+
+    assert browser.post(link, {"username": "gus", "password": "a guess"}).status_code == 400
+
+    assert "person.sign_in_refused" in audited(house.team)
 
 
 def test_guessing_at_the_link_is_slowed_down(house, provider, settings):

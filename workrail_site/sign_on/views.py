@@ -24,7 +24,7 @@ from teams_app.engine.names import USERNAME_CHARACTERS
 from teams_app.services.sign_on import link_account
 from workrail_site import throttle
 from workrail_site.refusals import refuse
-from workrail_site.sign_in import place_asked_from, slow_down_guessing
+from workrail_site.sign_in import place_asked_from, slow_down_guessing, tell_of_refusal
 from workrail_site.sign_on.backend import LINKS, PENDING, enter, read_kept, setting_of
 from workrail_site.sign_on.provider import ProviderDownError
 
@@ -98,8 +98,10 @@ def link(request: HttpRequest) -> HttpResponseBase:
         refusal = slow_down_guessing(request, account=request.POST.get("username", ""))
         if refusal is not None:
             return refusal
-        if form.is_valid() and _link(request, form, found):
-            return HttpResponseRedirect(reverse("admin:index"))
+        if form.is_valid():
+            if _link(request, form, found):
+                return HttpResponseRedirect(reverse("admin:index"))
+            tell_of_refusal(request, account=form.cleaned_data["username"])
     shown = {"title": "Link your account", "form": form, "provider": settings.OIDC_NAME, "who": found["username"]}
     return render(request, "studio/sign_on_link.html", shown, status=400 if form.errors else 200)
 
