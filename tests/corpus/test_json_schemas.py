@@ -9,8 +9,10 @@ import pytest
 
 from tests.step_documents import compiled, loop, step, workflow
 from workflows_app.engine.activities.documents import STRUCTURED, read_document
+from workflows_app.engine.compile import compile_source
 from workflows_app.engine.json_schemas import SCHEMAS
-from workflows_app.engine.source import Strictness
+from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.source import Library, Source, SourceFormat, Strictness
 from workflows_app.selectors.bundled import BUNDLED_ROOT
 
 CORPUS = Path(__file__).resolve().parents[2].parent / "shared" / "corpus"
@@ -69,12 +71,83 @@ MISTAKES = {
     "an unknown operator": lambda d: d["steps"][0].update(runCondition={"var": "x", "equal": 1}),
     "a wrong version": lambda d: d.update(version="1"),
     "a mistake in a loop": lambda d: d["steps"][1]["body"][0].update(title=7),
+    "a loop over a list without the list": lambda d: d["steps"][1]["loop"].update(type="forEach"),
+    "a counted loop without the count": lambda d: d["steps"][1]["loop"].pop("count"),
+    "consequences without assessments": lambda d: d["steps"][0].update(
+        assessmentConsequences=[
+            {"when": {"anyEqualsLevel": "low"}, "effect": {"kind": "require_followup", "guidance": "G"}},
+        ],
+    ),
+    "blocks that say nothing": lambda d: d["steps"].append({"id": "no-words", "title": "T", "promptBlocks": {}}),
+    **{
+        f"the condition {json.dumps(wrong)}": lambda d, wrong=wrong: d["steps"][0].update(runCondition=wrong)
+        for wrong in (
+            {"var": "x", "gt": "soon"},
+            {"var": "x", "lte": [1]},
+            {"var": "x", "gte": True},
+            {"var": "x", "contains": None},
+            {"var": "x", "startsWith": []},
+            {"var": "x", "matches": 1},
+            {"var": "x", "in": "abc"},
+            {"var": "x", "exists": "yes"},
+            {"var": "", "equals": 1},
+            {"var": "a..b", "equals": 1},
+            {"var": " . ", "equals": 1},
+            {"equals": 1},
+            {"gt": 1},
+            {"and": {"var": "x"}},
+            {"and": [None]},
+            {"and": [[]]},
+            {"or": ["x"]},
+            {"not": None},
+            {"not": []},
+            {"and": [{"or": [{"not": {"lt": 1}}]}]},
+        )
+    },
+    **{
+        f"the criteria {json.dumps(wrong)}": lambda d, wrong=wrong: d["steps"][0].update(validationCriteria=wrong)
+        for wrong in (
+            [{"type": "contains", "message": "M"}],
+            [{"type": "regex", "message": "M"}],
+            [{"type": "length", "message": "M"}],
+            [{"type": "schema", "message": "M"}],
+            [{"type": "contains", "value": "x"}],
+            {"and": []},
+            {"or": {}},
+            {"not": {}},
+            {"and": [{}]},
+            {"and": [{"type": "contains", "value": "x", "message": "M"}], "message": "M"},
+            {"and": [{"type": "contains", "value": "x", "message": "M"}], "or": []},
+        )
+    },
 }
+TAKEN = [
+    {"var": "x"},
+    {"var": "a.b.length", "gt": "12"},
+    {"var": "x", "lt": -1.5},
+    {"var": "x", "equals": 1, "gt": "not read"},
+    {"var": "x", "contains": 7},
+    {"var": "x", "in": []},
+    {"var": "x", "and": "not read"},
+    {"and": []},
+    {"and": [{}], "or": "not read"},
+    {"not": {"or": [{"var": "x", "notExists": False}]}},
+    {},
+    None,
+]
 
 
 def test_a_document_without_mistakes_fits():
     assert [p.message for p in compiled(GOOD).errors] == []
     assert errors("steps-0.3.0", GOOD) == []
+
+
+@pytest.mark.parametrize("condition", TAKEN, ids=json.dumps)
+def test_a_condition_that_the_compiler_takes_fits(condition):
+    document = copy.deepcopy(GOOD)
+    document["steps"][0]["runCondition"] = condition
+    assert not compiled(document).errors
+    assert errors("steps-0.3.0", document) == []
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
@@ -85,17 +158,76 @@ def test_what_the_compiler_refuses_an_editor_marks(mistake):
     assert errors("steps-0.3.0", document)
 
 
+HOT = {"type": "simple", "variable": "hot", "operator": "==", "value": True}
+ASKING = {"id": "c", "message": "?", "options": [{"id": "a", "label": "A"}]}
+
+
+def in_activity(**fields):
+    return {"id": "a", "version": "1.0.0", "name": "A", **fields}
+
+
+def problems_of(document):
+    about = {"id": "team.oven", "version": "1.0.0", "title": "Oven", "initialActivity": document["id"]}
+    files = {"workflow.yaml": json.dumps(about).encode(), "activities/01-a.yaml": json.dumps(document).encode()}
+    return compile_source(source=Source(format=SourceFormat.ACTIVITY_FOLDER, files=files), library=Library()).problems
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         {"stepps": []},
         {"version": "1"},
+        {"id": ""},
+        {"name": ""},
         {"steps": [{"kind": "technik", "id": "x"}]},
         {"steps": [{"kind": "loop", "id": "x", "loopType": "for", "steps": []}]},
         {"steps": [{"kind": "action", "id": "x", "actions": [{"action": "sett"}]}]},
+        {"steps": [{"id": "x"}]},
+        {"steps": [{"id": "no id", "name": "X"}]},
+        {"steps": [{"id": "x" * 129, "name": "X"}]},
+        {"steps": [{"kind": "action"}]},
+        {"steps": [{"kind": "routine", "id": "x", "routine": "r"}]},
+        {"steps": [{"kind": "checkpoint", "id": "c"}]},
+        {"steps": [{"kind": "checkpoint", "id": "c!", "message": "?", "options": ASKING["options"]}]},
+        {"steps": [{"kind": "action", "id": "x", "when": " "}]},
+        {"steps": [{"kind": "action", "id": "x", "condition": {"type": "and", "conditions": [HOT]}}]},
+        {"steps": [{"kind": "action", "id": "x", "condition": {**HOT, "value": [1]}}]},
+        {"steps": [{"kind": "action", "id": "x", "condition": {**HOT, "variable": ""}}]},
+        {"steps": [{"kind": "action", "id": "x", "condition": {**HOT, "operator": ">", "value": "soon"}}]},
+        {"steps": [{"kind": "action", "id": "x", "condition": {**HOT, "operator": "in", "value": "a"}}]},
+        {"steps": [{"kind": "action", "id": "x", "condition": {"type": "simple", "variable": "v", "operator": "=="}}]},
         {"checkpoints": [{"id": "c", "name": "C", "message": "?", "options": [{"id": "a", "lable": "A"}]}]},
+        {"checkpoints": [{key: value for key, value in ASKING.items() if key != "id"}]},
+        {"checkpoints": [{key: value for key, value in ASKING.items() if key != "message"}]},
+        {"checkpoints": [{**ASKING, "options": [{"id": "a b", "label": "A"}]}]},
+        {"decisions": [{"id": "d", "name": "D", "branches": [{"id": "", "label": "A"}, {"id": "b", "label": "B"}]}]},
         {"transitions": [{"to": "x", "condition": {"type": "simple", "variable": "v", "operator": "="}}]},
+        {"transitions": [{"to": ""}]},
+        {"exits": [{"id": "a/b"}]},
+        {"triggers": [{"workflow": ""}]},
     ],
+    ids=json.dumps,
 )
 def test_mistakes_in_an_activity_are_marked(wrong):
-    assert errors("activity", {"id": "a", "version": "1.0.0", "name": "A", **wrong})
+    document = in_activity(**wrong)
+    assert problems_of(document)
+    assert errors("activity", document)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        dict.fromkeys(("description", "steps", "loops", "rules", "outcome", "required", "skills", "triggers")),
+        {"steps": [{"id": "say", "actions": [{"action": "log", "message": "M", "when": None}]}]},
+        {"steps": [{"kind": "checkpoint", **ASKING, "id": "c#{n}", "name": None, "options": ASKING["options"]}]},
+        {"steps": [{"kind": "action", "id": "x", "condition": {**HOT, "operator": "in", "value": [1]}}]},
+        {"steps": [{"kind": "action", "id": "x", "condition": {**HOT, "operator": "contains", "value": "a"}}]},
+        {"steps": [{"kind": "action", "id": "x", "condition": {**HOT, "operator": ">=", "value": 1}}]},
+        {"exits": [{"id": "done", "when": None, "isDefault": True}]},
+    ],
+    ids=json.dumps,
+)
+def test_what_the_compiler_takes_of_an_activity_in_silence_fits(right):
+    document = in_activity(variables={"writes": [{"name": "hot", "type": "boolean"}]}, **right)
+    assert [p for p in problems_of(document) if p.code not in {ProblemCode.BAD_CONDITION, ProblemCode.WRONG_TYPE}] == []
+    assert errors("activity", document) == []

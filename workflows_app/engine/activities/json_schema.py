@@ -2,10 +2,12 @@
 folder may mix them; what a reader lets pass with a warning, an editor may well mark.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from workflows_app.engine.program import ActionKind, VariableType
+from workflows_app.engine.condition_readers.activities import OPERATORS
+from workflows_app.engine.condition_readers.operands import OPERANDS, VARIABLE_NAME
+from workflows_app.engine.program import ActionKind, Operator, VariableType
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -13,6 +15,10 @@ _TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
 _FLAG: dict[str, Any] = {"type": "boolean"}
 _OBJECT: dict[str, Any] = {"type": "object"}
 _COUNT: dict[str, Any] = {"type": "integer", "minimum": 1}
+# What a key that has to be there says; where it says nothing it is missing.
+_NAME: dict[str, Any] = {"type": "string", "minLength": 1}
+_ID: dict[str, Any] = {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$"}
+_LINE: dict[str, Any] = {"type": "string", "pattern": "\\S"}
 _VERSION: dict[str, Any] = {"type": "string", "pattern": "^[0-9]+\\.[0-9]+\\.[0-9]+$"}
 
 
@@ -35,22 +41,24 @@ def _workflow() -> dict[str, Any]:
     return _closed(
         {
             "$schema": _TEXT,
-            "id": _TEXT,
+            "id": _NAME,
             "version": _VERSION,
-            "title": _TEXT,
+            "title": _NAME,
             "description": _TEXT,
             "author": _TEXT,
             "tags": _TEXTS,
             "rules": _either(_list(_ref("ruleOrReference")), _closed(parted)),
             "fragments": _closed(
-                {"rules": _named(_either(_TEXT, _TEXTS)), "checkpoints": _named(_ref("checkpoint"))},
+                {"rules": _named(_either(_TEXT, _TEXTS)), "checkpoints": _named(_closed(_question()))},
             ),
             "techniques": _closed({"workflow": _TEXTS, "activity": _TEXTS}),
             "skills": _either(_TEXTS, _closed(skills, ["primary"])),
             "variables": _list(_ref("variable")),
             "modes": _list(_ref("mode")),
-            "executionModel": _closed({"roles": _list(_closed({"id": _TEXT, "description": _TEXT}, ["id"]))}),
-            "artifactLocations": _named(_either(_TEXT, _ref("artifactLocation"))),
+            "executionModel": _closed(
+                {"roles": _list(_closed({"id": _ID, "description": _NAME}, ["id", "description"]))}
+            ),
+            "artifactLocations": _named(_either(_NAME, _ref("artifactLocation"))),
             "initialActivity": _TEXT,
             "activitiesDir": _TEXT,
             "activities": _list(_either(_TEXT, _ref("activity"))),
@@ -71,7 +79,7 @@ def _definitions() -> dict[str, Any]:
         "ruleOrReference": _either(_TEXT, _closed({"ref": _TEXT}, ["ref"])),
         "variable": _closed(
             {
-                "name": _TEXT,
+                "name": _NAME,
                 "type": _one_of(VariableType),
                 "description": _TEXT,
                 "defaultValue": {},
@@ -81,9 +89,9 @@ def _definitions() -> dict[str, Any]:
         ),
         "mode": _closed(
             {
-                "id": _TEXT,
-                "name": _TEXT,
-                "activationVariable": _TEXT,
+                "id": _ID,
+                "name": _NAME,
+                "activationVariable": _NAME,
                 "description": _TEXT,
                 "recognition": _TEXTS,
                 "skipActivities": _TEXTS,
@@ -94,15 +102,15 @@ def _definitions() -> dict[str, Any]:
         ),
         "artifact": _closed(
             {
-                "id": _TEXT,
-                "name": _TEXT,
+                "id": _ID,
+                "name": _NAME,
                 "location": _TEXT,
                 "description": _TEXT,
                 "action": _one_of(("create", "update")),
             },
             ["id", "name"],
         ),
-        "artifactLocation": _closed({"path": _TEXT, "description": _TEXT, "gitignored": _FLAG}, ["path"]),
+        "artifactLocation": _closed({"path": _NAME, "description": _TEXT, "gitignored": _FLAG}, ["path"]),
     }
 
 
@@ -111,9 +119,9 @@ def _activity() -> dict[str, Any]:
     return _closed(
         {
             "$schema": _TEXT,
-            "id": _TEXT,
+            "id": _ID,
             "version": _VERSION,
-            "name": _TEXT,
+            "name": _NAME,
             "description": _TEXT,
             "problem": _TEXT,
             "recognition": _TEXTS,
@@ -144,8 +152,8 @@ def _activity() -> dict[str, Any]:
 
 
 def _steps() -> dict[str, Any]:
-    own = {"id": _TEXT, **_gates()}
-    technique = _closed({"name": _TEXT, "inputs": _OBJECT, "outputs": _OBJECT}, ["name"])
+    own = {"id": _ID, **_gates()}
+    technique = _closed({"name": _NAME, "inputs": _OBJECT, "outputs": _OBJECT}, ["name"])
     work = {
         **own,
         "name": _TEXT,
@@ -170,14 +178,25 @@ def _steps() -> dict[str, Any]:
         "activities": _TEXTS,
     }
     kinds = _one_of(("forEach", "while", "doWhile"))
+    # What follows `#` is not part of the id.
+    gate_id = {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}(?:#|$)"}
+    asked = {**_question(), "id": gate_id, "kind": _one_of(("checkpoint",)), "ref": _TEXT}
     return {
         "plainStep": _either(
-            _closed(work, ["id", "name"]), _closed(work, ["id", "actions"]), _closed(work, ["technique"])
+            _closed({**work, "name": _NAME}, ["id", "name"]),
+            _closed(work, ["id", "actions"]),
+            _closed(work, ["technique"]),
         ),
-        "techniqueStep": _closed({**work, "kind": _one_of(("technique", "action"))}, ["kind"]),
-        "checkpointStep": _closed({**_question(), "kind": _one_of(("checkpoint",)), "ref": _TEXT}, ["kind", "id"]),
+        "techniqueStep": {
+            **_closed({**work, "kind": _one_of(("technique", "action"))}, ["kind"]),
+            "anyOf": [{"required": [key]} for key in ("id", "technique", "skill")],
+        },
+        "checkpointStep": _either(
+            _closed({**asked, "message": _NAME}, ["kind", "id", "message"]),
+            _closed({**asked, "ref": _NAME}, ["kind", "id", "ref"]),
+        ),
         "loopStep": _closed({**loop, "kind": _one_of(("loop",)), "loopType": kinds}, ["kind", "id", "loopType"]),
-        "loop": _closed({**loop, "type": kinds}, ["id", "name", "type"]),
+        "loop": _closed({**loop, "name": _NAME, "type": kinds}, ["id", "name", "type"]),
         "action": _closed(
             {
                 "action": _one_of(ActionKind),
@@ -186,7 +205,7 @@ def _steps() -> dict[str, Any]:
                 "description": _TEXT,
                 "value": {},
                 "condition": _ref("condition"),
-                "when": _TEXT,
+                "when": _LINE,
             },
             ["action"],
         ),
@@ -195,13 +214,13 @@ def _steps() -> dict[str, Any]:
 
 def _questions() -> dict[str, Any]:
     effect = _closed({"setVariable": _OBJECT, "transitionTo": _TEXT, "skipActivities": _TEXTS, "exit": _TEXT})
-    option = _closed({"id": _TEXT, "label": _TEXT, "description": _TEXT, "effect": effect}, ["id", "label"])
-    return {"checkpoint": _closed(_question(), []), "option": option}
+    option = _closed({"id": _ID, "label": _NAME, "description": _TEXT, "effect": effect}, ["id", "label"])
+    return {"checkpoint": _closed({**_question(), "message": _NAME}, ["id", "message"]), "option": option}
 
 
 def _question() -> dict[str, Any]:
     return {
-        "id": _TEXT,
+        "id": _ID,
         "name": _TEXT,
         "message": _TEXT,
         "options": {**_list(_ref("option")), "minItems": 1},
@@ -216,37 +235,57 @@ def _question() -> dict[str, Any]:
 
 
 def _ways() -> dict[str, Any]:
-    gate = {"condition": _ref("condition"), "when": _TEXT, "isDefault": _FLAG}
-    branch = _closed({"id": _TEXT, "label": _TEXT, "transitionTo": _TEXT, **gate}, ["id", "label"])
+    gate = {"condition": _ref("condition"), "when": _LINE, "isDefault": _FLAG}
+    branch = _closed({"id": _ID, "label": _NAME, "transitionTo": _TEXT, **gate}, ["id", "label"])
     return {
-        "transition": _closed({"to": _TEXT, **gate}, ["to"]),
-        "exit": _closed({"id": _TEXT, "description": _TEXT, **gate}, ["id"]),
+        "transition": _closed({"to": _NAME, **gate}, ["to"]),
+        "exit": _closed({"id": _ID, "description": _TEXT, **gate}, ["id"]),
         "decision": _closed(
-            {"id": _TEXT, "name": _TEXT, "description": _TEXT, "branches": {**_list(branch), "minItems": 2}},
+            {"id": _ID, "name": _NAME, "description": _TEXT, "branches": {**_list(branch), "minItems": 2}},
             ["id", "name", "branches"],
         ),
-        "trigger": _closed({"workflow": _TEXT, "description": _TEXT, "passContext": _TEXTS}, ["workflow"]),
+        "trigger": _closed({"workflow": _NAME, "description": _TEXT, "passContext": _TEXTS}, ["workflow"]),
     }
 
 
 def _condition() -> dict[str, Any]:
-    operators = ("==", "!=", ">", "<", ">=", "<=", "exists", "notExists")
-    simple = {"type": _one_of(("simple",)), "variable": _TEXT, "operator": _one_of(operators), "value": {}}
-    several = {"type": _one_of(("and", "or")), "conditions": {**_list(_ref("condition")), "minItems": 1}}
+    several = {"type": _one_of(("and", "or")), "conditions": {**_list(_ref("condition")), "minItems": 2}}
+    presence = frozenset({Operator.EXISTS, Operator.NOT_EXISTS})
+    equality = frozenset({Operator.EQUALS, Operator.NOT_EQUALS})
     return _either(
-        _TEXT,
-        _closed(simple, ["type", "variable", "operator"]),
+        _LINE,
+        _simple(presence, {}, ["type", "variable", "operator"]),
+        _simple(equality, {"type": ["string", "number", "boolean", "null"]}),
+        *(_simple(operators, operand) for operators, operand in OPERANDS if operators.isdisjoint(presence)),
         _closed(several, ["type", "conditions"]),
         _closed({"type": _one_of(("not",)), "condition": _ref("condition")}, ["type", "condition"]),
     )
 
 
 def _gates() -> dict[str, Any]:
-    return {"when": _TEXT, "condition": _ref("condition"), "required": _FLAG}
+    return {"when": _LINE, "condition": _ref("condition"), "required": _FLAG}
+
+
+def _simple(
+    operators: Collection[Operator],
+    operand: dict[str, Any],
+    required: Iterable[str] = ("type", "variable", "operator", "value"),
+) -> dict[str, Any]:
+    words = sorted(word for word, operator in OPERATORS.items() if operator in operators)
+    said = {"type": _one_of(("simple",)), "variable": VARIABLE_NAME, "operator": _one_of(words), "value": operand}
+    return {"type": "object", "properties": said, "required": list(required), "additionalProperties": False}
 
 
 def _closed(properties: dict[str, Any], required: Iterable[str] = ()) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    """A key that may be left out may say nothing as well."""
+    needed = list(required)
+    said = {key: value if key in needed or not value else _or_null(value) for key, value in properties.items()}
+    return {"type": "object", "properties": said, "required": needed, "additionalProperties": False}
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    kind = schema.get("type")
+    return {**schema, "type": [kind, "null"]} if isinstance(kind, str) else _either(schema, {"type": "null"})
 
 
 def _named(value: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ MAX_LIST = 500
 MAX_NAME_CHARS = 256
 LENIENT_FLAGS = "i"
 ORDERING = frozenset({Operator.GT, Operator.GTE, Operator.LT, Operator.LTE})
-_TEXTUAL = frozenset({Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH})
+TEXTUAL = frozenset({Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH})
 _NUMERAL = re.compile(r"\s*-?[0-9]{1,15}(?:\.[0-9]{1,15})?\s*", re.ASCII)
 
 
@@ -71,7 +71,7 @@ class Reading:
             return Compare(path=name, operator=operator)
         if operator in ORDERING:
             return self._ordering(name, operator, value, path=path)
-        if operator in _TEXTUAL and not isinstance(value, str | int | float):
+        if operator in TEXTUAL and not isinstance(value, str | int | float):
             return self.error(ProblemCode.WRONG_TYPE, f"{operator.value!r} looks for a text.", path=path)
         if operator is Operator.MATCHES:
             return self._matches(name, value, path=path)

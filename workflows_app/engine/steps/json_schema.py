@@ -2,11 +2,14 @@
 
 from typing import Any
 
+from workflows_app.engine.condition_readers.operands import OPERANDS, VARIABLE_NAME
 from workflows_app.engine.program import ConfirmationKind, Operator
-from workflows_app.engine.steps import schema, shape
+from workflows_app.engine.steps import parts, schema, shape
+from workflows_app.engine.steps.rules import KEYS_OF
 
 _CONDITION: dict[str, Any] = {"$ref": "#/$defs/condition"}
-_LIST = {"type": "array", "items": _CONDITION}
+_INNER: dict[str, Any] = {"$ref": "#/$defs/innerCondition"}
+_CONDITIONS = {"type": "array", "items": _INNER}
 
 
 def steps_schema() -> dict[str, Any]:
@@ -17,20 +20,12 @@ def steps_schema() -> dict[str, Any]:
         **shape.schema_of(schema.WORKFLOW_0_3_0),
         "$defs": {
             **schema.definitions(),
-            "condition": {
-                "type": ["object", "null"],
-                "properties": {
-                    "var": {"type": "string"},
-                    "and": _LIST,
-                    "or": _LIST,
-                    "not": _CONDITION,
-                    **{operator.value: {} for operator in Operator},
-                },
-                "additionalProperties": False,
-            },
+            "condition": {"anyOf": [{"type": "null"}, _INNER]},
+            "innerCondition": _inner_condition(),
             "confirmation": {"anyOf": [{"type": "boolean"}, _CONDITION, _named_confirmation()]},
             "validation": {"anyOf": [{"type": "array", "items": _rules()}, _rules()]},
             "rules": _rules(),
+            "rule": _rule(),
         },
     }
 
@@ -41,14 +36,45 @@ def _named_confirmation() -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": ["kind"], "additionalProperties": False}
 
 
+def _inner_condition() -> dict[str, Any]:
+    """Of several operators in one object the first counts, and nobody looks at the others."""
+    operands = {operator.value: operand for operators, operand in OPERANDS for operator in sorted(operators)}
+    logical = {"and": _CONDITIONS, "or": _CONDITIONS, "not": _INNER}
+    return {
+        "type": "object",
+        "properties": {
+            "var": VARIABLE_NAME,
+            **{word: {} for word in (*logical, *map(str, Operator))},
+        },
+        "additionalProperties": False,
+        "if": {"required": ["var"]},
+        "then": {"if": {"maxProperties": 2}, "then": {"properties": operands}},
+        "else": {
+            "anyOf": [{"maxProperties": 0}, *({"required": [word]} for word in logical)],
+            "if": {"maxProperties": 1},
+            "then": {"properties": logical},
+        },
+    }
+
+
 def _rules() -> dict[str, Any]:
     inner = {"$ref": "#/$defs/rules"}
-    compositions = {
-        "and": {"type": "array", "items": inner},
-        "or": {"type": "array", "items": inner},
-        "not": inner,
-        "condition": _CONDITION,
-        "message": {"type": "string"},
+    several = {"type": "array", "items": inner, "minItems": 1}
+    composed = {
+        "type": "object",
+        "properties": {"and": several, "or": several, "not": inner},
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 1,
     }
-    composed = {"type": "object", "properties": compositions, "additionalProperties": False}
     return {"anyOf": [{"$ref": "#/$defs/rule"}, composed]}
+
+
+def _rule() -> dict[str, Any]:
+    """What each type of rule cannot do without."""
+    needs = {kind: [{"required": [key]} for key in sorted(keys - {"flags"})] for kind, keys in KEYS_OF.items()}
+    typed = [
+        {"if": {"properties": {"type": {"const": kind.value}}}, "then": {"anyOf": needed}}
+        for kind, needed in needs.items()
+    ]
+    return {**shape.schema_of(parts.RULE), "allOf": typed}

@@ -68,7 +68,13 @@ _LOOP_STRAYS = {
 CONDITION_SOURCE = {"anyOf": [schema_of(_artifact_source), schema_of(_variable_source)]}
 
 
-@said_as(schema_of(_loop_keys))
+_NEEDED = [
+    {"if": {"properties": {"type": {"const": kind}}, "required": ["type"]}, "then": {"required": [key]}}
+    for kind, key in _LOOP_NEEDS.items()
+]
+
+
+@said_as({**schema_of(_loop_keys), "allOf": _NEEDED})
 def read_loop(value: Any, path: str, findings: StepFindings) -> Any:
     kind = value.get("type") if isinstance(value, dict) else None
     if isinstance(kind, str) and kind in _LOOP_STRAYS:

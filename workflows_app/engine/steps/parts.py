@@ -110,7 +110,7 @@ def _prompt_value(value: Any, path: str, findings: StepFindings) -> Any:
     return array(_part)(value, path, findings)
 
 
-BLOCKS = record(
+_blocks = record(
     "promptBlocks",
     {
         "goal": _prompt_value,
@@ -120,6 +120,7 @@ BLOCKS = record(
         "verify": array(_prompt_value),
     },
 )
+BLOCKS = shape.said_as({**shape.schema_of(_blocks), "minProperties": 1})(_blocks)
 FRAGMENT = record(
     "A prompt fragment",
     {

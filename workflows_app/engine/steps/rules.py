@@ -13,13 +13,13 @@ from workflows_app.engine.steps.scope import Build, StepScope
 from workflows_app.engine.steps.shape import DROPPED, kind_of
 
 _COMPOSITIONS = ("and", "or", "not")
-_KEYS_OF = {
+KEYS_OF = {
     RuleKind.CONTAINS: frozenset({"value"}),
     RuleKind.REGEX: frozenset({"pattern", "flags"}),
     RuleKind.LENGTH: frozenset({"min", "max"}),
     RuleKind.SCHEMA: frozenset({"schema"}),
 }
-_KIND_KEYS = frozenset[str]().union(*_KEYS_OF.values())
+_KIND_KEYS = frozenset[str]().union(*KEYS_OF.values())
 
 
 def read(build: Build, scope: StepScope, value: Any, path: str, *, prompt: str) -> Validation | None:
@@ -98,13 +98,13 @@ def _rule(build: Build, scope: StepScope, value: dict[str, Any], path: str) -> R
 
 
 def _report_stray_keys(findings: StepFindings, rule: dict[str, Any], kind: RuleKind, path: str) -> None:
-    for key in sorted((_KIND_KEYS - _KEYS_OF[kind]) & rule.keys()):
+    for key in sorted((_KIND_KEYS - KEYS_OF[kind]) & rule.keys()):
         message = f"A rule of type {kind} does not look at `{key}`."
         findings.warn(ProblemCode.IGNORED_FIELD, f"{path}.{key}", message)
 
 
 def _is_complete(findings: StepFindings, rule: dict[str, Any], kind: RuleKind, path: str) -> bool:
-    wanted = sorted(_KEYS_OF[kind] - {"flags"})
+    wanted = sorted(KEYS_OF[kind] - {"flags"})
     complete = any(key in rule for key in wanted)
     if not complete:
         names = " or ".join(f"`{key}`" for key in wanted)

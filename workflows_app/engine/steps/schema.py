@@ -217,7 +217,11 @@ def definitions() -> dict[str, Any]:
     one_prompt = [{"required": [key]} for key in _PROMPTS]
     kinds = {"type": {"enum": ["loop", "parallel"]}}
     return {
-        "standardStep": {**shape.schema_of(_step_keys), "oneOf": one_prompt},
+        "standardStep": {
+            **shape.schema_of(_step_keys),
+            "oneOf": one_prompt,
+            "dependentRequired": {"assessmentConsequences": ["assessmentRefs"]},
+        },
         "loopStep": shape.schema_of(_loop_step),
         "parallelStep": shape.schema_of(_parallel_step),
         "step": {
@@ -230,5 +234,4 @@ def definitions() -> dict[str, Any]:
             "else": {"$ref": "#/$defs/standardStep"},
         },
         "conditionSource": CONDITION_SOURCE,
-        "rule": shape.schema_of(parts.RULE),
     }
