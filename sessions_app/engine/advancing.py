@@ -62,7 +62,7 @@ class _Advancing:
         self.item = walker.item_at(program, snapshot.position)
         self.variables = outputs.merge_context(snapshot.variables, said.submission.context)
         if not said.by_person:
-            settling.refuse_overwritten(snapshot, self.variables)
+            settling.refuse_overwritten(snapshot, self.variables, item=self.item)
         self.preferences = said.preferences.applied_to(snapshot.preferences)
         self.findings = said.findings or obligations.examine(
             program=program,
@@ -83,7 +83,7 @@ class _Advancing:
             return self._blocked(judged)
         walk = self._walk()
         if walk.failure is not None:
-            judged = self._judge(failures.as_reason(walk.failure))
+            judged = self._judge(failures.as_reason(walk.failure, settled=self.snapshot.settled))
             return self._blocked(judged)
         return self._blocked(judged) if judged.waits_for_approval else self._advanced(judged, walk)
 

@@ -1,5 +1,7 @@
 """A walk that cannot go on, as the reason that stops a run or the gap that a run which never stops leaves behind."""
 
+from collections.abc import Collection
+
 from sessions_app.engine.outputs import cut_text
 from sessions_app.engine.reasons import Detail, Gap, GapSeverity, Reason, step_pointer
 from sessions_app.engine.state import MAX_MESSAGE_BYTES, Pointer, PointerKind
@@ -22,12 +24,12 @@ def _pointer(failure: Failure) -> Pointer:
     return step_pointer(failure.item)
 
 
-def as_reason(failure: Failure) -> Reason:
+def as_reason(failure: Failure, *, settled: Collection[str] = ()) -> Reason:
     return Reason(
         detail=_DETAIL[failure.kind],
         pointer=_pointer(failure),
         message=failure.message,
-        fix=remedy(failure),
+        fix=remedy(failure, settled=settled),
         needs_person=failure.needs_person,
     )
 
@@ -43,9 +45,16 @@ def as_gap(failure: Failure) -> Gap:
     )
 
 
-def remedy(failure: Failure) -> str:
+def remedy(failure: Failure, *, settled: Collection[str] = ()) -> str:
+    """`settled` are the variables that an answer has set, and no context changes."""
     if failure.remedy:
         return failure.remedy
+    free = [key for key in failure.keys if key.partition(".")[0] not in settled]
+    if free:
+        return f"Retry with context that sets {', '.join(free)}."
     if failure.keys:
-        return f"Retry with context that sets {', '.join(failure.keys)}."
+        return (
+            f"An answer has set {', '.join(failure.keys)}, and context does not change that. Tell your user: a person ends "
+            "the run, or lets it go on without stopping."
+        )
     return "Show this to the author of the workflow."

@@ -319,7 +319,8 @@ class _Visit:
 
     def _found_out(self, entry: ManifestEntry) -> dict[str, Any]:
         variables = outputs.merge_context(self.snapshot.variables, entry.context)
-        settling.refuse_overwritten(self.snapshot, variables)
+        item = walker.item_at(self.program, self.snapshot.position)
+        settling.refuse_overwritten(self.snapshot, variables, item=item)
         return variables
 
     def _wait(self, entry: ManifestEntry) -> None:

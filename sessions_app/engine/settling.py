@@ -8,7 +8,7 @@ from typing import Any
 from sessions_app.engine.state import Snapshot
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import conditions, demands, walker, walks
-from workflows_app.engine.program import Activity, Gate, Program, Step, walk_items
+from workflows_app.engine.program import ActionKind, Activity, Gate, Program, Step, walk_items
 from workflows_app.engine.walks import Failure, Position
 
 _ABSENT = object()
@@ -26,10 +26,14 @@ def unmet_by(*, program: Program, item: object, variables: Mapping[str, Any]) ->
     return demands.unmet(program=program, actions=item.actions, variables=variables, where=item.id)
 
 
-def refuse_overwritten(snapshot: Snapshot, variables: Mapping[str, Any]) -> None:
-    """`variables` are those with what an agent sends. The same value again overwrites nothing."""
+def refuse_overwritten(snapshot: Snapshot, variables: Mapping[str, Any], *, item: object = None) -> None:
+    """`variables` are those with what an agent sends when it finishes the item. The same value again overwrites nothing, and
+    what a `set` action of the item leaves to the agent is the agent's.
+    """
     changed = [
-        name for name in snapshot.settled if variables.get(name, _ABSENT) != snapshot.variables.get(name, _ABSENT)
+        name
+        for name in snapshot.settled
+        if variables.get(name, _ABSENT) != snapshot.variables.get(name, _ABSENT) and name not in _left_to_agent(item)
     ]
     if changed:
         raise InvalidInputError(
@@ -37,6 +41,11 @@ def refuse_overwritten(snapshot: Snapshot, variables: Mapping[str, Any]) -> None
             suggestion="Leave these keys out of context, and call again with the same tokens.",
             details={"reason": "SET_BY_ANSWER", "keys": changed},
         )
+
+
+def _left_to_agent(item: object) -> set[str]:
+    actions = item.actions if isinstance(item, Step) else ()
+    return {each.target for each in actions if each.action is ActionKind.SET and each.value is None and not each.clears}
 
 
 def settled_after(

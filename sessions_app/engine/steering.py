@@ -315,7 +315,9 @@ class _Hand:
 
     def _written(self, walk: Walk, *, gaps: tuple[Gap, ...] = (), submission: Submission = NOTHING) -> Decision:
         if walk.failure is not None:
-            raise InvalidTransitionError(walk.failure.message, suggestion=failures.remedy(walk.failure))
+            raise InvalidTransitionError(
+                walk.failure.message, suggestion=failures.remedy(walk.failure, settled=self.snapshot.settled)
+            )
         variables = {**self.variables, **walk.assigned}
         after = replace(
             self.snapshot,

@@ -17,6 +17,7 @@ from sessions_app.selectors.standings import read_tip
 from sessions_app.services.moves import handed_over, steered
 from sessions_app.services.moves.session_tokens import read_held
 from teams_app.engine.errors import InvalidInputError
+from tests import run_cast
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
 from tests.hand_play import begun
 from tests.handover_cast import LATER, answered, call, entered, handed, question, two_activities
@@ -122,3 +123,53 @@ def test_the_items_of_a_loop_do_not_overwrite_it():
     assert (told["success"], "An answer has set tasks" in told["message"]) == (False, True)
     after = snapshot_from_bytes(read_tip(team_id=run.team_id, run_id=run.id).snapshot)
     assert after.variables == before.variables
+
+
+REPEATS = [
+    {"id": "again", "label": "Again", "effect": {"setVariable": {"more": "yes"}}},
+    {"id": "enough", "label": "Enough", "effect": {"setVariable": {"more": "no"}}},
+]
+
+
+def in_a_loop_by_answer(desk, *, actions=()):
+    """The reply of a run whose loop goes on by what its user has answered, in the first of two rounds."""
+    turn = step("turn", **({"actions": list(actions)} if actions else {}))
+    loop = {"id": "rounds", "name": "Rounds", "type": "while", "condition": equals("more", "yes"), "maxIterations": 2}
+    files = folder(
+        activity(
+            "plan",
+            checkpoints=[checkpoint("which", options=REPEATS)],
+            steps=[{"id": "ask", "name": "Ask", "checkpoint": "which"}],
+            loops=[{**loop, "steps": [turn]}],
+        ),
+        about=workflow(initialActivity="plan", variables=[{"name": "more", "type": "string", "defaultValue": "no"}]),
+    )
+    publish_folder(desk, files, "team.plan")
+    at = run_cast.advanced(desk.agent, run_cast.start(desk, "team.plan").value, now=NOW)
+    answer = {"kind": "wr.checkpoint_answer", "checkpointId": "which", "optionId": "again"}
+    at = run_cast.advanced(desk.agent, at, artifacts=[answer], now=LATER)
+    assert at["pending"]["stepId"] == "turn"
+    return at
+
+
+def test_what_a_step_leaves_to_the_agent_it_may_change_though_an_answer_has_set_it():
+    desk = make_desk()
+    at = in_a_loop_by_answer(desk, actions=[{"action": "set", "target": "more", "message": "Whether to go on."}])
+
+    done = run_cast.advanced(desk.agent, at, context={"more": "no"}, now=LATER)
+
+    assert done["isComplete"]
+
+
+def test_nobody_is_advised_to_change_what_an_answer_has_set():
+    desk = make_desk()
+    at = in_a_loop_by_answer(desk)
+    at = run_cast.advanced(desk.agent, at, now=LATER)
+
+    blocked = run_cast.advance(desk.agent, at, now=LATER).value
+
+    assert refused_keys(lambda: run_cast.advance(desk.agent, blocked, context={"more": "no"}, now=LATER)) == ["more"]
+    (blocker,) = blocked["blockers"]
+    assert "has run its 2 rounds" in blocker["message"]
+    assert "An answer has set more" in blocker["suggestedFix"]
+    assert "Tell your user" in blocker["suggestedFix"]
