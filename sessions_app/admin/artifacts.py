@@ -18,7 +18,7 @@ from teams_app.engine.markdown import render_markdown
 FOLDED_AT_LINES = 40
 _MOST_JSON_CHARACTERS = 100_000
 _TEXT_FIELDS = ("diff", "patch", "content", "markdown", "text", "body")
-_HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
+_HEADING = re.compile(r"^#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +86,7 @@ def prose(text: str) -> SafeString:
 
 
 def headings_of(text: str) -> list[str]:
-    return [found.strip() for found in _HEADING.findall(text)]
+    return [found.rstrip().rstrip("#").rstrip() for found in _HEADING.findall(text)]
 
 
 def json_html(data: Any) -> SafeString:

@@ -24,7 +24,7 @@ _LONGEST_ADDRESS = 300
 # What makes a list, a quote or a heading of a line stays before the mark; fences, tables and rules have none.
 _LEAD = re.compile(r"\s*(?:(?:[-*+>]|#{1,6}|\d{1,9}[.)])\s+)*")
 _STRUCTURE = re.compile(r"```|~~~|\||[-=_*\s]*$")
-_PIECE = re.compile(f"(<[^>]*>)|{_OPEN}(\\d+){_NAMED}|({_CLOSE})|([^<{_OPEN}{_CLOSE}]+|.)", re.DOTALL)
+_PIECE = re.compile(f"(<[^>]*(?:>|\\Z))|{_OPEN}(\\d+){_NAMED}|({_CLOSE})|([^<{_OPEN}{_CLOSE}]+|.)", re.DOTALL)
 
 
 class MarkedFilling(Filling):

@@ -10,7 +10,7 @@ from workflows_app.engine.program import Gate, Loop, LoopKind, Program, Step, wa
 
 _ITEM_CHARACTERS = 60
 # What is quoted is a title already, and may hold an id of its own.
-_KEY = re.compile(r"“[^”]*”|[\w.@:-]*\w")
+_KEY = re.compile(r"“[^“”]*”|(?<![\w.@:-])(?:[.@:-]*\w+)+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ by the clock: the number of a run's events says how long it is, not how long ago
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +16,7 @@ from sessions_app.engine.outputs import cut_text
 from sessions_app.engine.runs import RunStatus
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, from_text
+from teams_app.engine.normal_forms import normalised
 
 MAX_CANDIDATES = 5
 MAX_TEXT_CHARACTERS = 1000
@@ -34,13 +34,12 @@ _SHORTEST_STEM = 4
 _ENDINGS = ("s", "d", "ed", "ing")
 _WORD = re.compile(r"[^\W_](?:[\w-]*[^\W_])?")
 _SHA = re.compile(r"[0-9a-f]{7,64}")
-_SHA_HAS_BOTH = re.compile(r"[0-9].*[a-f]|[a-f].*[0-9]")
 _TICKET = re.compile(r"\b[A-Za-z][A-Za-z0-9]{1,15}-[0-9]{1,9}\b")
-_WORKFLOW_ID = re.compile(r"\b[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*\b")
+_WORKFLOW_ID = re.compile(r"\b[a-z][a-z0-9_-]{0,127}\.[a-z][a-z0-9_-]*\b")
 _BRANCH = re.compile(r"(?<![\w./:-])[\w.-]+(?:/[\w.-]+)+(?![\w/:])")
 _ID = re.compile(r"\b(?:sess|run)_[a-z2-7]{26}\b")
 _LIKE_AN_ID = re.compile(r"(?:sess|run)_[\w-]+")
-_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S+")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{0,30}://\S+")
 _UNTELLABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _BRANCH_ENDS = "/-_."
 _MOST_CUTS = 6
@@ -217,7 +216,7 @@ class Haystack:
 
 
 def normalise(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).lower()
+    return normalised("NFKC", text).lower()
 
 
 def stem(word: str) -> str:
@@ -273,7 +272,7 @@ def _words_of(text: str) -> list[str]:
 
 def _is_sha(word: str) -> bool:
     """Only with digits and letters: a number is no commit, and neither is a word of the letters a to f."""
-    return _SHA.fullmatch(word) is not None and _SHA_HAS_BOTH.search(word) is not None
+    return _SHA.fullmatch(word) is not None and not word.isdigit() and not word.isalpha()
 
 
 def _ids(prefix: Prefix, texts: Iterable[str]) -> frozenset[UUID]:

@@ -4,6 +4,7 @@ import re
 import unicodedata
 
 from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.normal_forms import normalised
 
 NAME_CHARACTERS = 100
 USERNAME_CHARACTERS = 100
@@ -23,7 +24,10 @@ def is_seen(text: str) -> bool:
 
 def read_name(text: str, *, field: str = "name") -> str:
     """The name without surrounding white space, or a refusal."""
-    name = unicodedata.normalize("NFC", text).strip()
+    # Four characters at most become one.
+    name = text.strip()
+    if len(name) <= 4 * NAME_CHARACTERS:
+        name = normalised("NFC", name).strip()
     if not name:
         raise InvalidInputError(f"{field} is empty.", suggestion=f"Give {field} at least one visible character.")
     if len(name) > NAME_CHARACTERS:
@@ -41,7 +45,7 @@ def read_name(text: str, *, field: str = "name") -> str:
 
 def fold_username(text: str) -> str:
     """One spelling for all ways to write a login name: full-width and other compatible forms, and any case, are the same."""
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).strip()
+    return normalised("NFKC", normalised("NFKC", text).casefold()).strip()
 
 
 def read_username(text: str) -> str:

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 
+from teams_app.engine.normal_forms import normalised
+
 _PARTS = re.compile(r"[._@+-]+")
 _SHORTEST_NAME = 3
 _SHORTEST_PART = 4
@@ -21,5 +23,5 @@ def _telling_parts(name: str) -> list[str]:
 
 def _fold(text: str) -> str:
     """Without accents: `Álice` gives `alice` away as well."""
-    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    apart = normalised("NFKD", normalised("NFKC", text).casefold())
     return "".join(character for character in apart if not unicodedata.combining(character))

@@ -2,7 +2,6 @@
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
@@ -10,6 +9,7 @@ from uuid import UUID
 from teams_app.engine.actors import Role
 from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.names import USERNAME_CHARACTERS, fold_username
+from teams_app.engine.normal_forms import normalised
 
 MAX_CLAIM_CHARACTERS = 256
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9._@+-]+")
@@ -65,5 +65,5 @@ def teams_of(*, group_roles: GroupRoles) -> frozenset[UUID]:
 
 def login_name_of(*, given: str) -> str:
     """The name as a login name, or empty where nothing is left of it."""
-    plain = unicodedata.normalize("NFKD", given).encode("ascii", "ignore").decode()
+    plain = normalised("NFKD", given).encode("ascii", "ignore").decode()
     return _NOT_IN_NAMES.sub("-", fold_username(plain)).strip("._@+-")[:USERNAME_CHARACTERS]

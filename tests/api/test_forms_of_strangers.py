@@ -22,6 +22,10 @@ def flood(size):
         "parts": (MULTIPART, named * (size // len(named))),
         "lines": (MULTIPART, b"--x\r\n" * (size // 5)),
         "fields": ("application/x-www-form-urlencoded", b"a=&" * (size // 3)),
+        "marks on one letter": (
+            "application/x-www-form-urlencoded",
+            b"username=a" + "\u0301\u0316".encode() * (size // 5),
+        ),
     }
 
 

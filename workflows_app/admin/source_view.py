@@ -11,7 +11,7 @@ from workflows_app.engine.problems import WorkflowProblem
 MOST_LINES = 5_000
 
 _JSON = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?|(\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*)')
-_KEY_LINE = re.compile(r"^(\s*(?:- )?)([A-Za-z_$][\w.$-]*(?:\[\d*[^\]]*\])?)(:)(.*)$")
+_KEY_LINE = re.compile(r"^(\s*(?:- )?)([A-Za-z_$][\w.$-]*(?:\[[^\]]*\])?)(:)(.*)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

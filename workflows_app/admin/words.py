@@ -32,7 +32,7 @@ _STATES = {
     WorkflowState.RETIRED: State(shape="cancelled", word="Retired"),
 }
 _FAMILIES = {Family.STEPS: "Steps", Family.ACTIVITIES: "Activities"}
-_PLACE = re.compile(r"\[([^\]]+)\]")
+_PLACE = re.compile(r"\[([^\[\]]+)\]")
 _ID_CHARACTERS = re.compile(r"[_-]+")
 # Names of the program that say more in other words.
 _FIELDS = {

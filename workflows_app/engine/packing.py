@@ -18,7 +18,7 @@ SOURCE_SCHEMA_VERSION = 1
 _DOCUMENT_ENDINGS = (".toon", ".yaml", ".yml")
 _RULES = "rules.toon"
 _ID_LINE = re.compile(rb"^id:[^\r\n]*", re.MULTILINE)
-_COMMENT = re.compile(r"\s+#.*$")
+_COMMENT = re.compile(r"(?<!\s)\s+#.*$")
 _SPACE = re.compile(r"[ \t\r\n]*")
 # The earliest time that a zip can tell: an archive of the same files has the same bytes, whenever it is made.
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)

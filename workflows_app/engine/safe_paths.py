@@ -1,8 +1,8 @@
 """Paths that stay where they are put: relative, with `/`, without `..`, and the same on every system."""
 
 import re
-import unicodedata
 
+from teams_app.engine.normal_forms import normalised
 from workflows_app.engine.problems import ProblemCode, WorkflowProblem
 
 MAX_PATH_CHARS = 512
@@ -33,7 +33,7 @@ def checked_path(path: str) -> str:
         raise RefusedError(
             ProblemCode.PATH_TRAVERSAL, reason, path=path, suggestion="Pack the folder of the workflow by itself."
         )
-    segments = [segment for segment in unicodedata.normalize("NFC", path).split("/") if segment != "."]
+    segments = [segment for segment in normalised("NFC", path).split("/") if segment != "."]
     if not segments:
         raise RefusedError(ProblemCode.PATH_TRAVERSAL, "The path names no file.", path=path)
     if any(len(segment.encode()) > MAX_SEGMENT_BYTES for segment in segments):
@@ -43,7 +43,7 @@ def checked_path(path: str) -> str:
 
 def same_file(path: str) -> str:
     """What two paths have in common that some file system takes for one."""
-    return unicodedata.normalize("NFC", path.casefold())
+    return normalised("NFC", path.casefold())
 
 
 def shown_path(path: str) -> str:

@@ -15,7 +15,7 @@ from workflows_app.engine.source import ContentKind, SourceContent
 
 _CAPABILITY = re.compile(r"^##[ \t]+Capability[ \t]*\n+([^\n#][^\n]*)", re.MULTILINE)
 _RULES = re.compile(r"^##[ \t]+Rules[ \t]*$(.*?)(?=^##?[ \t]|\Z)", re.MULTILINE | re.DOTALL)
-_RULE = re.compile(r"^###[ \t]+([^\n]+?)[ \t]*$(.*?)(?=^###[ \t]|\Z)", re.MULTILINE | re.DOTALL)
+_RULE = re.compile(r"^###[ \t]+(\S[^\n]*)$(.*?)(?=^###[ \t]|\Z)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^()\s#]*resources/[^()\s#]+\.md)(?:#[^()\s]*)?\)")
 _MAX_LINKS = 200
 
@@ -54,7 +54,8 @@ def rules_technique(*, of: HeldDocuments, name: str, rule: str) -> HeldDocuments
     """A technique of nothing but the rules that are called `rule` or begin with it and a hyphen; None without any."""
     section = _RULES.search(of.content.text)
     found = _RULE.findall(section.group(1)) if section else []
-    wanted = [(title, body.strip()) for title, body in found if title == rule or title.startswith(f"{rule}-")]
+    titled = [(title.rstrip(), body.strip()) for title, body in found]
+    wanted = [(title, body) for title, body in titled if title == rule or title.startswith(f"{rule}-")]
     if not wanted:
         return None
     rules = "\n\n".join(f"### {title}\n\n{body}" for title, body in wanted)

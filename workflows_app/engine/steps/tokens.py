@@ -12,7 +12,7 @@ from workflows_app.engine.steps.findings import join, shown
 from workflows_app.engine.steps.scope import Build, StepScope
 
 _OPENING = "{{"
-_TOKEN = re.compile(r"\{\{\s*(wr\.[^{}]*?)\s*\}\}")
+_TOKEN = re.compile(r"\{\{\s*(wr\.[^{}]*)\}\}")
 _UNCLOSED_TOKEN = re.compile(r"\{\{\s*wr\.")
 _BINDING = "wr.bindings."
 # Read by machines: nothing in them is a prompt.
@@ -42,7 +42,7 @@ def _mapped(value: Any, path: str, change: Callable[[str, str], str]) -> Any:
 
 def _filled(build: Build, scope: StepScope, text: str, path: str, at: str) -> str:
     def replacement(found: re.Match[str]) -> str:
-        return _meaning(build, scope, found[1], path, at) or ""
+        return _meaning(build, scope, found[1].rstrip(), path, at) or ""
 
     filled = _TOKEN.sub(replacement, text)
     if _UNCLOSED_TOKEN.search(filled):

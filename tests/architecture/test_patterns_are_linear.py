@@ -1,0 +1,110 @@
+"""No regular expression of ours takes time with the square of a text: whoever writes the text would hold up everyone."""
+
+import ast
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.flood_play import Work
+from tests.pumped_texts import pumped_texts
+
+APPS = ("teams_app", "workflows_app", "sessions_app", "traces_app", "workrail_site")
+# What only whoever runs the server reads with.
+NOT_SERVED = (
+    ".migrations",
+    ".management",
+    ".bench",
+    ".storms",
+    ".demo",
+    ".simulation",
+    ".local",
+    ".settings",
+    ".asgi",
+    ".wsgi",
+)
+SHORT, TIMES = 1_000, 16
+# A text that is longer so many times over takes as much longer, and not the square of it; what takes no time is not judged.
+MOST_TIMES = 5 * TIMES
+WORTH_A_LOOK_SECONDS = 0.0002
+TRIES = 8
+
+
+def modules():
+    for app in APPS:
+        for found in pkgutil.walk_packages(importlib.import_module(app).__path__, f"{app}."):
+            if not any(part in found.name for part in NOT_SERVED):
+                yield importlib.import_module(found.name)
+
+
+def patterns_in(value):
+    if isinstance(value, re.Pattern):
+        yield value
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from patterns_in(each)
+    elif not isinstance(value, type) and isinstance(getattr(value, "pattern", None), re.Pattern):
+        yield value.pattern
+
+
+def asked_of(module):
+    """By the name of a pattern what it is asked."""
+    asked = {}
+    for node in ast.walk(ast.parse(Path(module.__file__).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            asked.setdefault(node.value.id, set()).add(node.attr)
+        # The reader of documents takes what a text has to be as a whole.
+        if isinstance(node, ast.keyword) and node.arg == "pattern" and isinstance(node.value, ast.Name):
+            asked.setdefault(node.value.id, set()).add("fullmatch")
+    return asked
+
+
+def found_patterns():
+    """Each with the ways in which it is asked. Whoever matches begins at one place alone; what is not known searches."""
+    found = {}
+    for module in modules():
+        asked = asked_of(module)
+        for name, value in vars(module).items():
+            for place, pattern in enumerate(patterns_in(value)):
+                ways = asked.get(name, set()) & {"match", "fullmatch"}
+                is_searched = not ways or asked[name] & {"search", "sub", "findall", "finditer", "split"}
+                found[f"{module.__name__}.{name} {place}"] = pattern, ways | ({"search"} if is_searched else set())
+    return found
+
+
+def seconds(pattern, way, text):
+    with Work() as work:
+        if way == "search":
+            for _found in pattern.finditer(text):
+                pass
+        else:
+            getattr(pattern, way)(text)
+    return work.seconds
+
+
+def slow_texts(pattern, ways):
+    shorts = pumped_texts(pattern, size=SHORT, random=Random(7), tries=TRIES)
+    longs = pumped_texts(pattern, size=TIMES * SHORT, random=Random(7), tries=TRIES)
+    for short, long in zip(shorts, longs, strict=True):
+        for way in ways:
+            taken = seconds(pattern, way, short)
+            if taken > WORTH_A_LOOK_SECONDS and seconds(pattern, way, long) > MOST_TIMES * taken:
+                return [(way, short[:40])]
+    return []
+
+
+def test_every_pattern_takes_time_in_proportion_to_the_text():
+    found = found_patterns()
+
+    slow = {name: texts for name, (pattern, ways) in found.items() if (texts := slow_texts(pattern, ways))}
+
+    assert len(found) > 100
+    assert slow == {}
+
+
+@pytest.mark.parametrize("slow", [r"a+b", r"\bsk-(?=[a-z_-]*[0-9])x", r"#[ ]+(.*?)[ ]*$"])
+def test_a_pattern_that_walks_again_and_again_is_found(slow):
+    assert slow_texts(re.compile(slow), {"search"})

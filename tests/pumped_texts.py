@@ -1,0 +1,102 @@
+"""Texts that make a regular expression walk the same way again and again, found in the expression itself."""
+
+from re import _parser as parser
+
+ANY = "a 1-_.\"\\{}[]()<>#:=/'\tZé@|,\n"
+SPACE, WORD, DIGIT = " \n", "a_1", "1"
+CLASSES = {
+    "CATEGORY_SPACE": SPACE,
+    "CATEGORY_WORD": WORD,
+    "CATEGORY_DIGIT": DIGIT,
+    "CATEGORY_NOT_SPACE": "a#",
+    "CATEGORY_NOT_WORD": "- ",
+    "CATEGORY_NOT_DIGIT": "a-",
+}
+REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
+MANY = 1_000
+SPOILS = ("\x01", "!x\n", "x\n")
+
+
+def pumped_texts(pattern, *, size, random, tries):
+    """For each repetition without an end: what leads to it, what it takes `size` characters of, and what it does not take."""
+    tree = list(parser.parse(pattern.pattern, pattern.flags))
+    pieces = list(_sites(tree)) or [([], [], [])]
+    for _ in range(tries):
+        for before, repeated, after in pieces:
+            lead, pump = _sample(before, random), _sample(repeated, random) or random.choice(ANY)
+            next_one = _sample(after, random)[:1]
+            for whole in (pump, lead + pump, lead + pump + next_one):
+                for first in (lead, ""):
+                    for spoil in SPOILS:
+                        text = first + whole * (size // len(whole)) + spoil
+                        yield text.encode("utf-8") if isinstance(pattern.pattern, bytes) else text
+
+
+def _sites(tree):
+    for place, (kind, value) in enumerate(tree):
+        before, after = tree[:place], tree[place + 1 :]
+        for inner, is_repeated in _inside(str(kind), value):
+            if is_repeated:
+                yield before, inner, after
+            for lead, repeated, rest in _sites(inner):
+                yield before + lead, repeated, rest + after
+
+
+def _inside(kind, value):
+    if kind in REPEATS:
+        yield list(value[2]), value[1] >= MANY
+    elif kind == "SUBPATTERN":
+        yield list(value[3]), False
+    elif kind == "ATOMIC_GROUP":
+        yield list(value), False
+    elif kind in ("ASSERT", "ASSERT_NOT"):
+        yield list(value[1]), False
+    elif kind == "BRANCH":
+        yield from ((list(branch), False) for branch in value[1])
+
+
+def _sample(tree, random):
+    return "".join(_sampled(str(kind), value, random) for kind, value in tree)
+
+
+def _sampled(kind, value, random):
+    if kind in REPEATS:
+        least, most, inner = value
+        return "".join(_sample(inner, random) for _ in range(random.randint(least, min(int(most), least + 3))))
+    match kind:
+        case "LITERAL":
+            return chr(value)
+        case "NOT_LITERAL":
+            return random.choice(ANY.replace(chr(value), ""))
+        case "ANY":
+            return random.choice(ANY)
+        case "IN":
+            return _one_of(value, random)
+        case "BRANCH":
+            return _sample(random.choice(value[1]), random)
+        case "SUBPATTERN":
+            return _sample(value[3], random)
+        case "ATOMIC_GROUP":
+            return _sample(value, random)
+        case _:
+            return ""
+
+
+def _one_of(items, random):
+    told = [(str(kind), value) for kind, value in items]
+    known = "".join(_characters(kind, value, random) for kind, value in told)
+    if told[0][0] != "NEGATE":
+        return random.choice(known)
+    return random.choice([character for character in ANY if character not in known] or ["a"])
+
+
+def _characters(kind, value, random):
+    match kind:
+        case "LITERAL":
+            return chr(value)
+        case "RANGE":
+            return chr(random.randint(value[0], min(value[1], value[0] + 30)))
+        case "CATEGORY":
+            return CLASSES[str(value)]
+        case _:
+            return ""
