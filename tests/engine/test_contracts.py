@@ -1,5 +1,6 @@
 import pytest
 
+from tests.flood_play import Work, allowed
 from workflows_app.engine import canonical
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.contracts import BUILT_IN, MAX_ISSUES, check_artifact, check_instance, check_schema, suggest
@@ -346,3 +347,37 @@ def test_a_big_value_gets_its_first_complaint_only():
     schema = {"items": {"anyOf": [{"const": number} for number in range(100)]}}
 
     assert check_instance(schema, list(range(200, 5_000))) == ("[0]: has none of the forms that it may have.",)
+
+
+HEAVY = "([ab]{0,30}a[ab]{0,30}){30}c"
+WITH_PATTERNS = {
+    "a text": ({"type": "string", "pattern": HEAVY}, "ab" * 30_000),
+    "names": ({"patternProperties": {HEAVY: {}}}, {"ab" * 5_000 + str(number): 1 for number in range(6)}),
+    "many texts": ({"items": {"pattern": HEAVY}}, ["ab" * 500] * 60),
+    "one pattern again and again": (
+        {"$defs": {"p": {"pattern": "(?:[ab]?){400}c"}}, "allOf": [{"$ref": "#/$defs/p"}] * 100},
+        "ab" * 30_000,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WITH_PATTERNS)
+def test_patterns_of_a_schema_cost_in_proportion_to_the_value(case):
+    schema, value = WITH_PATTERNS[case]
+    assert check_schema(schema) is None
+
+    with Work() as work:
+        (issue,) = check_instance(schema, value)
+
+    assert "characters at most" in issue
+    assert work.seconds <= allowed(plain=0, size=60_000)
+
+
+def test_a_value_that_is_short_enough_for_its_patterns_is_looked_at():
+    assert check_instance({"type": "string", "pattern": HEAVY}, "ab" * 500 + "c") == ()
+
+
+def test_a_contract_of_ours_takes_the_longest_artifact_that_there_is():
+    for known in BUILT_IN.values():
+        issue = check_artifact(known, {**known.example, "more": "x" * 65_000})
+        assert not any("characters at most" in each for each in issue)

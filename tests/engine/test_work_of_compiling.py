@@ -47,6 +47,25 @@ def test_a_document_costs_in_proportion_to_its_length(document):
     assert work.seconds <= allowed(plain=0, size=len(data))
 
 
+HEAVY = "([ab]{0,30}a[ab]{0,30}){30}c"
+PATTERNS = {
+    "criteria": {"validationCriteria": [{"type": "regex", "pattern": HEAVY, "message": "No."}]},
+    "conditions": {"runCondition": {"var": "text", "matches": HEAVY}},
+    "schemas": {
+        "validationCriteria": [{"type": "schema", "schema": {"items": {"pattern": "(?:a?){100}b"}}, "message": "No."}]
+    },
+}
+
+
+@pytest.mark.parametrize("place", PATTERNS)
+@pytest.mark.parametrize(("count", "is_built"), [(1, True), (6, False)])
+def test_patterns_together_compile_to_so_much(place, count, is_built):
+    compilation = step_documents.compiled(step_documents.workflow(*steps(count, **PATTERNS[place])))
+
+    assert (compilation.program is not None) is is_built, compilation.errors
+    assert ({problem.code for problem in compilation.errors} == {ProblemCode.TOO_LARGE}) is not is_built
+
+
 def many(count, **fields):
     return [activity(f"part-{number}", steps=[step("do")], **fields) for number in range(count)]
 

@@ -5,7 +5,7 @@ run for ever.
 """
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -18,7 +18,7 @@ from workflows_app.engine import canonical
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.contract_catalog import BUILT_IN
 from workflows_app.engine.program import Contract, ContractUse, Parallel, Program, Step
-from workflows_app.engine.schema_safety import UnsafeSchemaError, weigh_safely
+from workflows_app.engine.schema_safety import UnsafeSchemaError, pattern_instructions, weigh_safely
 
 __all__ = ["BUILT_IN", "MAX_ISSUES", "MAX_ISSUE_BYTES", "check_artifact", "check_instance", "check_schema", "suggest"]
 
@@ -28,6 +28,9 @@ MAX_SUGGESTION_BYTES = 1_024
 _CACHED_VALIDATORS = 256
 # Schemas met times values looked at, up to which all complaints are collected.
 _COMPLETE_WORK = 100_000
+# Instructions of patterns times characters that they look at, up to which a value is looked at: in the worst case each takes
+# its time, and nobody else is served meanwhile.
+_PATTERN_WORK = 10_000_000
 _MASK = "the value"
 _PATTERN_BYTES = 1 << 20
 
@@ -46,6 +49,10 @@ def check_instance(schema: Mapping[str, Any], instance: Any) -> tuple[str, ...]:
     """What is wrong with a JSON value, by a schema that `check_schema` let pass."""
     try:
         known = _known_schema(canonical.canonical_bytes(schema))
+        if known.patterns and known.patterns * _characters(instance) > _PATTERN_WORK:
+            return (
+                f"The patterns of the schema look at {_PATTERN_WORK // known.patterns} characters at most; hand in less.",
+            )
         if known.validator.is_valid(instance):
             return ()
         if known.weight * _size(instance) <= _COMPLETE_WORK:
@@ -97,6 +104,7 @@ def suggest(contract: Contract) -> str:
 class _KnownSchema:
     validator: jsonschema_rs.Validator
     weight: int
+    patterns: int
 
 
 @lru_cache(maxsize=_CACHED_VALIDATORS)
@@ -104,23 +112,33 @@ def _known_schema(schema: bytes) -> _KnownSchema:
     document = orjson.loads(schema)
     weight = weigh_safely(document)
     try:
-        return _KnownSchema(validator=_compile(document, mask=_MASK), weight=weight)
+        return _KnownSchema(
+            validator=_compile(document, mask=_MASK), weight=weight, patterns=pattern_instructions(document)
+        )
     except jsonschema_rs.ValidationError as error:
         raise UnsafeSchemaError(error.message) from error
 
 
 def _size(value: Any) -> int:
     """How many values there are in a value, itself among them."""
-    count = 0
+    return sum(1 for _ in _values(value))
+
+
+def _characters(value: Any) -> int:
+    """Of all texts in a value, names too."""
+    texts = (item if isinstance(item, Mapping) else (item,) for item in _values(value))
+    return sum(len(text) for text in itertools.chain.from_iterable(texts) if isinstance(text, str))
+
+
+def _values(value: Any) -> Iterator[Any]:
     waiting = [value]
     while waiting:
         item = waiting.pop()
-        count += 1
+        yield item
         if isinstance(item, Mapping):
             waiting.extend(item.values())
         elif isinstance(item, list | tuple):
             waiting.extend(item)
-    return count
 
 
 def _compile(schema: dict[str, Any], *, mask: str | None) -> jsonschema_rs.Validator:

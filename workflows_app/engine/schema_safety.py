@@ -4,11 +4,12 @@ A validator follows `$ref` for every value it looks at. References that lead bac
 let a few lines cost more time than there is; both are refused before anything is compiled.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote
 
 from workflows_app.engine import canonical
+from workflows_app.engine.patterns import MAX_PROGRAM_INSTRUCTIONS, BadPatternError, compile_pattern
 
 MAX_SCHEMA_BYTES = 65_536
 MAX_DEPTH = 40
@@ -32,24 +33,46 @@ def weigh_safely(schema: dict[str, Any]) -> int:
         raise UnsafeSchemaError(f"The schema is not plain JSON: {error}") from error
     if size > MAX_SCHEMA_BYTES:
         raise UnsafeSchemaError(f"The schema has {size} bytes; at most {MAX_SCHEMA_BYTES} are read.")
-    return _Weigher(schema).weigh(schema)
+    return _Weigher(schema, own=lambda _: 1, most=MAX_WEIGHT).weigh(schema)
+
+
+def pattern_instructions(schema: dict[str, Any]) -> int:
+    """How long the programs are, together, of all patterns that one text can meet, of a schema that may be run here."""
+    return _Weigher(schema, own=_instructions, most=None).weigh(schema)
+
+
+def _instructions(schema: Any) -> int:
+    if not isinstance(schema, dict):
+        return 0
+    named = schema.get("patternProperties")
+    patterns = [schema.get("pattern"), *(named if isinstance(named, dict) else ())]
+    return sum(_program_size(pattern) for pattern in patterns if isinstance(pattern, str))
+
+
+def _program_size(pattern: str) -> int:
+    try:
+        return int(compile_pattern(pattern).main.programsize)
+    except BadPatternError:
+        return MAX_PROGRAM_INSTRUCTIONS
 
 
 class _Weigher:
-    """Counts the schemas that one value can meet, each reference counted as what it refers to."""
+    """Adds up what the schemas that one value can meet weigh by themselves, each reference counted as what it refers to."""
 
-    def __init__(self, root: dict[str, Any]) -> None:
+    def __init__(self, root: dict[str, Any], *, own: Callable[[Any], int], most: int | None) -> None:
         self.root = root
+        self.own = own
+        self.most = most
         self.known: dict[str, int] = {}
         self.open: list[str] = []
 
     def weigh(self, schema: Any, *, depth: int = 0) -> int:
         if depth > 2 * MAX_DEPTH:
             raise UnsafeSchemaError("The references of the schema nest too deep.")
-        weight = 1 + sum(self.weigh(part, depth=depth + 1) for part in _parts(schema))
+        weight = self.own(schema) + sum(self.weigh(part, depth=depth + 1) for part in _parts(schema))
         if isinstance(schema, dict):
             weight += self._reference(schema, depth=depth)
-        if weight > MAX_WEIGHT:
+        if self.most is not None and weight > self.most:
             raise UnsafeSchemaError(f"With its references followed, the schema has more than {MAX_WEIGHT} parts.")
         return weight
 
