@@ -54,10 +54,16 @@ class _Look:
     instead: str = HIDDEN
 
 
-def _key(*begins: str, rest: str = r"[a-z0-9_-]{8,}", before: str = r"\b") -> _Look:
+# What may stand before a key that no word ends: a name, and what a text becomes inside of another, as `\\n` and `%3D`.
+_BEFORE = r"(?:\b|(?<=_)|(?<=\\[bfnrt])|(?<=%[0-9a-f][0-9a-f]))"
+# Much of a made key is digits, and a word has none.
+_MADE = r"(?=[a-z_-]{0,60}[0-9])"
+
+
+def _key(*begins: str, rest: str = r"[a-z0-9_-]{8,}") -> _Look:
     """A key that its issuer made to be recognised."""
     alternatives = "|".join(re.escape(each) for each in begins)
-    return _Look(begins=begins, pattern=re.compile(rf"{before}(?:{alternatives}){rest}", re.IGNORECASE))
+    return _Look(begins=begins, pattern=re.compile(rf"{_BEFORE}(?:{alternatives}){rest}", re.IGNORECASE))
 
 
 # Ours, of which what names the kind is kept, and of what is listed with its beginning the eight characters by which people recognise it.
@@ -74,19 +80,27 @@ _OWN = (
 _KEYS = (
     *_OWN,
     _key("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
-    _key("glpat-", "gldt-", "glrt-", "glptt-"),
-    _key("xoxa-", "xoxb-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xapp-"),
-    _key("hooks.slack.com/services/", rest=r"[a-z0-9/]{8,}"),
+    _key("glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glimt-", "glsoat-", "glagent-", "glft-", "glffct-", "gloas-"),
+    _key("xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xapp-", "xwfp-"),
+    _key("hooks.slack.com/", rest=r"(?:services|workflows|triggers)/[a-z0-9/]{8,}"),
     # OpenAI, Anthropic, Stripe
-    _key("sk-", rest=r"(?=[a-z_-]*[0-9])[a-z0-9_-]{12,}"),
-    _key("sk_live_", "sk_test_", "rk_live_", "rk_test_", "whsec_", rest=r"[a-z0-9_-]{12,}"),
-    _key("akia", "asia", "aroa", "aida", rest=r"[a-z0-9]{12,}"),
+    _key("sk-", rest=rf"{_MADE}[a-z0-9_-]{{12,}}"),
+    _key("sk_live_", "sk_test_", "sk_org_", "rk_live_", "rk_test_", "whsec_", rest=r"[a-z0-9_-]{12,}"),
+    _key("akia", "asia", "abia", "acca", "aroa", "aida", rest=r"[a-z0-9]{12,}"),
     # Google, npm, PyPI, Hugging Face, SendGrid, DigitalOcean, Shopify, Databricks, age
     _key("aiza", rest=r"[a-z0-9_-]{30,}"),
-    _key("ya29.", "pypi-age", rest=r"[a-z0-9_-]{16,}"),
+    _key("ya29.", "gocspx-", "1//0", "pypi-age", rest=r"[a-z0-9_-]{16,}"),
     _key("npm_", "hf_", rest=r"(?=[a-z]*[0-9])[a-z0-9]{20,}"),
     _key("sg.", rest=r"[a-z0-9_-]{16,}\.[a-z0-9_-]{16,}"),
-    _key("dop_v1_", "shpat_", "shpss_", "dapi", rest=r"[a-f0-9]{24,}"),
+    _key("dop_v1_", "dapi", rest=r"[a-f0-9]{24,}"),
+    # Shopify, Atlassian, Vault, Docker, Grafana, Linear, Notion, Groq, xAI, Replicate, Perplexity, Supabase, PlanetScale,
+    # RubyGems, Figma, New Relic, Postman, Sentry, Doppler, Pulumi, Fly
+    _key(
+        *("shpat_", "shpss_", "shpca_", "shppa_", "atatt3x", "hvs.", "hvb.", "dckr_pat_", "glsa_", "lin_api_", "ntn_"),
+        *("sess-", "gsk_", "xai-", "r8_", "pplx-", "sbp_", "pscale_tkn_", "pscale_pw_", "rubygems_", "figd_", "nrak-"),
+        *("pmak-", "sntrys_", "sntryu_", "dp.pt.", "dp.st.", "pul-", "fm2_"),
+        rest=rf"{_MADE}[a-z0-9_.=-]{{20,}}",
+    ),
     _key("age-secret-key-1", rest=r"[a-z0-9]{20,}"),
     _key("eyj", rest=r"[a-z0-9_-]{8,}(?:\.[a-z0-9_-]*)*"),
     _Look(

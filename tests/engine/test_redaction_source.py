@@ -44,6 +44,22 @@ LOOKS = [
     "password=hunter2",
     '{"api_key": "hunter2',
 ]
+# By issuer, as each says of its own keys; what follows the beginning is made up.
+_LONG = "0123456789abcdefghijABCDEFGHIJ0123456789"
+ISSUED = [
+    *(f"{begin}{_LONG}" for begin in ("glcbt-", "glimt-", "glsoat-", "glagent-", "glft-", "glffct-", "gloas-")),
+    *(f"{begin}{_LONG}" for begin in ("xoxc-", "xoxd-", "xwfp-", "GOCSPX-", "1//0")),
+    *(f"https://hooks.slack.com/{kind}/T0000/B0000/abcdefgh" for kind in ("workflows", "triggers")),
+    *(f"{begin}0123456789ABCDEF" for begin in ("ABIA", "ACCA")),
+    *(
+        f"{begin}{_LONG}"
+        for begin in ("sess-", "sk_org_live_", "hvs.", "hvb.", "dckr_pat_", "glsa_", "lin_api_", "ntn_")
+    ),
+    *(f"{begin}{_LONG}" for begin in ("gsk_", "xai-", "r8_", "pplx-", "sbp_", "pscale_tkn_", "rubygems_", "figd_")),
+    *(f"{begin}{_LONG}" for begin in ("NRAK-", "PMAK-", "sntrys_", "dp.pt.", "pul-", "ATATT3x", "shpca_", "fm2_")),
+]
+# Where one text is inside of another, as in JSON that is quoted, in an address, in a name.
+BEFORE = ["", " ", "\\n", "\\t", "token%3D", "%22", "TOKEN_", "=", '"']
 NAMES = ["stateToken", "checkpoint_handle", "API-Key", "sshKey", "Set-Cookie", "pwd", "jwt", "new_passphrase"]
 INNOCENT = ["event", "session", "session_id", "token_count", "monkey", "author", "spin", "path"]
 
@@ -55,6 +71,34 @@ def test_a_secret_looks_the_same_in_the_log_and_in_the_trace(text):
     assert HIDDEN in hidden
     assert Redactor()(None, "info", {"event": text}) == {"event": hidden}
     assert redact_text(text=text, max_characters=200) == hidden
+
+
+@pytest.mark.parametrize(
+    "key", [*ISSUED, "ghp_0123456789abcdef0123", "sk-proj-0123456789abcdef", "AKIA0123456789ABCDEF"]
+)
+def test_a_key_of_any_issuer_is_found_wherever_it_stands(key):
+    for before in BEFORE:
+        hidden = hide_keys(f"Seen: {before}{key}")
+
+        assert HIDDEN in hidden, before
+        assert key[-8:] not in hidden, before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "desk-0123456789abcdef",
+        "task-0123456789abcdef",
+        "pul-request",
+        "sess-ion",
+        "r8_is_a_name",
+        "ntn_of_words",
+        "1//0.5",
+        "dp.pt.x",
+    ],
+)
+def test_what_only_looks_like_the_beginning_of_a_key_stays(text):
+    assert hide_keys(text) == text
 
 
 @pytest.mark.parametrize("name", NAMES)
