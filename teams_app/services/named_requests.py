@@ -21,6 +21,7 @@ from teams_app.engine.actors import Actor, ActorKind
 from teams_app.engine.errors import ForbiddenError, RequestKeyReusedError, RequestUnsettledError, WorkrailError
 from teams_app.engine.named_requests import REQUEST_KEY, request_id_of
 from teams_app.models import NamedRequest
+from teams_app.services import storage
 
 KEPT = timedelta(days=1)
 _NONCE_BYTES = 12
@@ -54,6 +55,7 @@ def keep_answer(*, actor: Actor, name: str, answer: bytes) -> None:
     sealed = seal_answer(answer, key=settings.TOKEN_KEY, name=name, nonce=os.urandom(_NONCE_BYTES))
     with transaction.atomic(durable=True):
         _rows(actor, name).update(answer=sealed)
+    storage.charge(team_id=actor.team_id, stored_bytes=len(sealed))
 
 
 def give_name_back(*, actor: Actor, name: str, error: Exception) -> None:

@@ -6,7 +6,7 @@ write touched would be a queue for all sessions of the team. A task measures the
 
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -27,6 +27,8 @@ _ADDED_AFTER_SECONDS = 30.0
 _READ_AGAIN_SECONDS = 5.0
 _WINDOW_SECONDS = 60.0
 _MOST_TEAMS = 10_000
+# What hangs on a row of a team: that row's table, and the column that names it.
+_HANGING = {"sessions_app_bundlepart": ("sessions_app_bundlejob", "job_id")}
 # A number, a moment or half an id.
 _FIXED_BYTES = 8
 
@@ -82,6 +84,12 @@ def require_room(*, team_id: UUID) -> None:
         )
 
 
+def is_full(*, team_id: UUID) -> bool:
+    """As far as this process knows."""
+    count = _counts.get(team_id)
+    return count is not None and _is_beyond(count.total + count.pending, settings.TEAM_STORAGE_MIB)
+
+
 def charge(*, team_id: UUID, stored_bytes: int) -> None:
     """After a write."""
     now = time.monotonic()
@@ -116,12 +124,9 @@ def measure_storage(*, actor: Actor, now: datetime) -> int:
     """The teams' rows as the tables are. Returns how many teams there are. Only the system measures all teams."""
     actor.require(Permission.MANAGE_TEAM)
     totals: dict[UUID, int] = {}
-    for table in _tables_of_teams():
+    for measuring in _measuring():
         with connection.cursor() as cursor:
-            said = sql.SQL(
-                "SELECT team_id, sum(pg_column_size(t.*)) FROM {} t WHERE team_id IS NOT NULL GROUP BY team_id"
-            )
-            cursor.execute(said.format(sql.Identifier(table)).as_string())
+            cursor.execute(measuring.as_string())
             for team_id, size in cursor.fetchall():
                 totals[team_id] = totals.get(team_id, 0) + int(size)
     rows = [TeamStorage(team_id=team_id, stored_bytes=size, measured_at=now) for team_id, size in totals.items()]
@@ -129,6 +134,16 @@ def measure_storage(*, actor: Actor, now: datetime) -> int:
         rows, update_conflicts=True, unique_fields=["team"], update_fields=["stored_bytes", "measured_at"]
     )
     return len(rows)
+
+
+def _measuring() -> Iterator[sql.Composed]:
+    own = sql.SQL("SELECT team_id, sum(pg_column_size(t.*)) FROM {} t WHERE team_id IS NOT NULL GROUP BY team_id")
+    yield from (own.format(sql.Identifier(table)) for table in _tables_of_teams())
+    hanging = sql.SQL(
+        "SELECT o.team_id, sum(pg_column_size(t.*)) FROM {} t JOIN {} o ON o.id = t.{} GROUP BY o.team_id"
+    )
+    for table, (owner, column) in _HANGING.items():
+        yield hanging.format(sql.Identifier(table), sql.Identifier(owner), sql.Identifier(column))
 
 
 def _tables_of_teams() -> list[str]:

@@ -17,6 +17,7 @@ from sessions_app.services.store.signing_keys import current_keys
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import uuid7
+from teams_app.services import storage
 from teams_app.services.row_scope import within_team
 from traces_app.engine.calls import outcome_of
 from traces_app.engine.facts import CallFacts, agent_name, facts_of, read_warnings
@@ -25,6 +26,8 @@ from workflows_app.engine.program import Family
 from workflows_app.selectors.asked import prepared_cursor
 from workflows_app.selectors.programs import load_program
 
+# Of a team whose storage is full calls are traced on, but not what was said in them.
+_NOT_KEPT = orjson.dumps({"…": "not kept: the storage of the team is full"}).decode()
 _CHANCE_BYTES = 8
 _ORDER_BITS = 12
 _TYPES = {
@@ -108,6 +111,7 @@ def _write_of_team(ordered: Sequence[MadeCall]) -> None:
     places = _Places.of(ordered, facts)
     rows = [_row(call, one, places) for call, one in zip(ordered, facts, strict=True)]
     prepared_cursor().execute(_INSERT, [list(column) for column in zip(*rows, strict=True)])
+    storage.charge(team_id=ordered[0].actor.team_id, stored_bytes=sum(map(storage.size_of, rows)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +195,9 @@ def _row(call: MadeCall, facts: CallFacts, places: _Places) -> tuple[Any, ...]:
         outcome_of(error_code=call.error_code).value,
         call.error_code,
         orjson.dumps(list(facts.warnings)).decode(),
-        orjson.dumps(redact_arguments(arguments=call.arguments)).decode(),
+        _NOT_KEPT
+        if storage.is_full(team_id=actor.team_id)
+        else orjson.dumps(redact_arguments(arguments=call.arguments)).decode(),
         call.request_id[:64],
     )
 

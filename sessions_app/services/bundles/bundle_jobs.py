@@ -23,15 +23,18 @@ from sessions_app.selectors.sessions import read_session
 from sessions_app.services.bundles.files import ImportedBundle, Progress, export_session, import_bundle, open_bundle
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, TokenGrant, TokenScope, system_actor
-from teams_app.engine.errors import WorkrailError
+from teams_app.engine.errors import RateLimitedError, WorkrailError, retry_after
 from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.services import storage
 from teams_app.services.ids import new_id
 
 KEPT = timedelta(days=1)
 # A worker that has said nothing for so long is gone.
 SILENCE = timedelta(minutes=5)
 PART_BYTES = 1024 * 1024
+# Of one team, archives left out, until they expire.
+MOST_KEPT = 2_000
 _TO_ASK_AGAIN = timedelta(minutes=1)
 
 
@@ -50,9 +53,10 @@ def ask_to_export(*, actor: Actor, session_id: UUID, now: datetime) -> BundleJob
 def ask_to_import(*, actor: Actor, pieces: Iterable[bytes], now: datetime, max_bytes: int) -> BundleJobValue:
     """The file is kept as it is sent; whether it is a bundle is found out by the worker."""
     actor.require(Permission.PUBLISH_WORKFLOWS)
+    storage.require_room(team_id=actor.team_id)
     with transaction.atomic(durable=True):
         row = _new_job(actor, BundleJobKind.IMPORT, now, session_id=None)
-        store = FileParts(job_id=row.pk)
+        store = FileParts(job_id=row.pk, team_id=row.team_id)
         for piece in pieces:
             store.write(piece)
             if store.size_bytes > max_bytes:
@@ -124,6 +128,7 @@ def forget_expired(*, actor: Actor, now: datetime) -> int:
 
 
 def _new_job(actor: Actor, kind: BundleJobKind, now: datetime, *, session_id: UUID | None) -> BundleJob:
+    _require_few(actor, now)
     row = BundleJob.objects.create(
         id=new_id(now=now),
         team_id=actor.team_id,
@@ -144,11 +149,24 @@ def _new_job(actor: Actor, kind: BundleJobKind, now: datetime, *, session_id: UU
     return row
 
 
+def _require_few(actor: Actor, now: datetime) -> None:
+    # Of some at once each may be let in: beyond the limit are as many as there are threads.
+    kept = BundleJob.objects.filter(team_id=actor.team_id, expires_at__gt=now)
+    last_of_them = kept.exclude(kind=BundleJobKind.ARCHIVE.value).order_by("-expires_at")[MOST_KEPT - 1 :].first()
+    if last_of_them is not None:
+        raise RateLimitedError(
+            f"Your team has asked for {MOST_KEPT} exports and imports within a day.",
+            suggestion="Go on when the first of them have expired, or use the command line: ./workrail export.",
+            details={"limitKept": MOST_KEPT},
+            retry=retry_after(ms=int((last_of_them.expires_at - now).total_seconds() * 1000)),
+        )
+
+
 def _export(row: BundleJob, now: datetime, fail: FailPoint) -> None:
     # Whether they might was asked when they asked; the worker reads for the team.
     reader = system_actor(team_id=row.team_id, door=Door.TASK)
     BundlePart.objects.filter(job_id=row.pk).delete()
-    store = FileParts(job_id=row.pk)
+    store = FileParts(job_id=row.pk, team_id=row.team_id)
     if row.session_id is None:
         raise _LostError
     with gzip.GzipFile(filename="", fileobj=cast("BinaryIO", store), mode="wb", mtime=0) as archive:
@@ -240,8 +258,9 @@ def _token_of(row: BundleJob) -> TokenGrant | None:
 class FileParts:
     """A file that is written into rows of `PART_BYTES`."""
 
-    def __init__(self, *, job_id: UUID) -> None:
+    def __init__(self, *, job_id: UUID, team_id: UUID) -> None:
         self._job_id = job_id
+        self._team_id = team_id
         self._waiting = bytearray()
         self._index = 0
         self.size_bytes = 0
@@ -262,5 +281,6 @@ class FileParts:
 
     def _flush(self, length: int) -> None:
         BundlePart.objects.create(job_id=self._job_id, index=self._index, data=bytes(self._waiting[:length]))
+        storage.charge(team_id=self._team_id, stored_bytes=length)
         del self._waiting[:length]
         self._index += 1

@@ -46,6 +46,7 @@ from sessions_app.services.upkeep.ledger import enter_imported
 from sessions_app.services.upkeep.tables import ensure_partition
 from teams_app.engine.actors import NO_TEAM, Actor, Door, Permission, system_actor
 from teams_app.engine.ids import Prefix, to_text, uuid7
+from teams_app.services import storage
 from teams_app.services.audit import record_audit
 from workflows_app.selectors.programs import attached_contents, program_bytes
 
@@ -167,6 +168,7 @@ def import_bundle(
     to; so it takes the right to publish.
     """
     actor.require(Permission.PUBLISH_WORKFLOWS)
+    storage.require_room(team_id=actor.team_id)
     examined = verify_bundle(source=source, max_bytes=max_bytes)
     check_signer(examined)
     writing = _Writing(
@@ -231,6 +233,7 @@ class _Writing:
             enter_imported(actor=self.actor, session_ids=imported.session_ids, now=self.now)
             if self.finish is not None:
                 self.finish(imported)
+        storage.charge(team_id=self.actor.team_id, stored_bytes=self.source.tell())
         return imported
 
     def _imported(self, renaming: Renaming | None) -> ImportedBundle:

@@ -151,7 +151,7 @@ def _archive(root: WorkSession, now: datetime, fail: FailPoint) -> None:
         touched_at=now,
         expires_at=now + KEPT,
     )
-    store = FileParts(job_id=job.pk)
+    store = FileParts(job_id=job.pk, team_id=root.team_id)
     with gzip.GzipFile(filename="", fileobj=cast("BinaryIO", store), mode="wb", mtime=0) as archive:
         done = export_session(actor=reader, session_id=root.pk, write=archive.write, now=now)
     store.close()
