@@ -59,7 +59,8 @@ LEFT JOIN (
 ORDER BY n.event_index, n.id
 """
 
-# A node that was made last has no successor, so the newest node of a branch is its newest leaf.
+# A node that was made last has no successor, so the newest node of a branch is its newest leaf. Successors are looked up by node:
+# joined, one look at all nodes of the installation may seem cheaper than as many as a node has branches.
 _BELOW = """
 WITH RECURSIVE below AS (
   SELECT n.id, n.parent_id, n.kind, n.pending_key, n.pending_title, n.snapshot_digest, n.event_index
@@ -67,8 +68,9 @@ WITH RECURSIVE below AS (
   WHERE n.parent_id = %(node)s AND n.team_id = %(team)s AND n.kind <> 'checkpoint'
   UNION ALL
   SELECT c.id, c.parent_id, c.kind, c.pending_key, c.pending_title, c.snapshot_digest, c.event_index
-  FROM sessions_app_node c JOIN below b ON c.parent_id = b.id
-  WHERE c.kind <> 'checkpoint'
+  FROM below b CROSS JOIN LATERAL (
+    SELECT * FROM sessions_app_node c WHERE c.parent_id = b.id AND c.kind <> 'checkpoint' OFFSET 0
+  ) c
 ), leaf AS (
   SELECT * FROM below ORDER BY event_index DESC LIMIT 1
 )"""
@@ -79,8 +81,9 @@ WITH RECURSIVE branch AS (
   FROM sessions_app_node n WHERE n.id = %(node)s AND n.team_id = %(team)s
   UNION ALL
   SELECT c.id, c.kind, c.pending_key, c.event_index, c.created_at
-  FROM sessions_app_node c JOIN branch b ON c.parent_id = b.id
-  WHERE c.kind <> 'checkpoint'
+  FROM branch b CROSS JOIN LATERAL (
+    SELECT * FROM sessions_app_node c WHERE c.parent_id = b.id AND c.kind <> 'checkpoint' OFFSET 0
+  ) c
 )
 SELECT b.id, b.kind, b.pending_key, b.created_at, s.data
 FROM (SELECT * FROM branch ORDER BY event_index DESC LIMIT 1) b

@@ -37,8 +37,10 @@ WITH RECURSIVE waiting AS (
   SELECT n.id, n.pending_key, n.event_index FROM sessions_app_node n WHERE n.id = $1 AND n.team_id = $2
   UNION ALL
   SELECT c.id, c.pending_key, c.event_index
-  FROM sessions_app_node c JOIN waiting w ON c.parent_id = w.id AND c.pending_key = w.pending_key
-  WHERE c.kind <> 'checkpoint'
+  FROM waiting w CROSS JOIN LATERAL (
+    SELECT * FROM sessions_app_node c
+    WHERE c.parent_id = w.id AND c.pending_key = w.pending_key AND c.kind <> 'checkpoint' OFFSET 0
+  ) c
 )
 """
 _WAITING = f"{_STAYING} SELECT id FROM waiting ORDER BY event_index DESC LIMIT 1"  # noqa: S608  two constants

@@ -10,6 +10,8 @@ from django.db import connection
 
 from sessions_app.engine.resume import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
+from sessions_app.engine.tokens import TokenKind
+from sessions_app.selectors.branches import newest_leaf
 from sessions_app.selectors.checkpoints import Wanted, count_open, list_checkpoints
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.selectors.records import list_events, list_nodes, list_outputs
@@ -17,6 +19,7 @@ from sessions_app.selectors.runs import RunFilters, list_runs, read_run, read_tr
 from sessions_app.selectors.sessions import SessionFilters, list_sessions, read_session
 from sessions_app.services.moves import sessions
 from sessions_app.services.moves.resume import resume_sessions
+from sessions_app.services.store.signing_keys import read_token
 from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.pages import PageRequest
 from tests import run_cast
@@ -24,6 +27,7 @@ from tests.as_web import as_web, grant
 from tests.crowd import fill
 from tests.database_watch import rows_and_pages_read
 from tests.run_cast import NOW, advance, advanced, bookmark, notes_free, rehydrate, run_id, session_id
+from tests.store_copies import write_copies
 from workrail_site.dialects.rail.replies import RAIL
 
 # A search sets its transaction to read only, which Postgres allows only at the outermost.
@@ -206,3 +210,35 @@ def test_no_call_of_the_hot_path_reads_more_among_20000_sessions(desk):
 @pytest.mark.slow
 def test_nor_among_100000(desk):
     assert too_many(desk, 100_000) == {}
+
+
+def test_a_node_with_hundreds_of_branches_is_read_without_the_nodes_of_others():
+    """As the planner sees it that has counted them: it may take one look at all nodes for less than as many looks at an index."""
+    desk = run_cast.make_desk()
+    root = run_cast.begin(desk, *run_cast.plain_steps(60))
+    for _ in range(300):
+        last = advanced(desk.agent, rehydrate(desk.agent, root).value, "")
+    other = run_cast.start(desk).value
+    for _ in range(50):
+        other = advanced(desk.agent, other, "")
+
+    def rows_read():
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+        calls = {
+            "rehydrate": lambda: rehydrate(desk.agent, root),
+            "prefer": lambda: newest_leaf(actor=desk.agent, node_id=node_of(root)),
+            "fork": lambda: advanced(desk.agent, rehydrate(desk.agent, root).value, ""),
+        }
+        return {name: rows_and_pages_read(call)[1][0] for name, call in calls.items()}
+
+    before = rows_read()
+    write_copies(session_id(other), count=150)
+    after = rows_read()
+
+    assert last["pending"]["stepId"] == "step-1"
+    assert {name: rows for name, rows in after.items() if rows > before[name] + 200} == {}
+
+
+def node_of(value):
+    return read_token(kind=TokenKind.STATE, text=value["stateToken"])[0].node_id
