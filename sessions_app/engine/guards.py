@@ -10,10 +10,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from sessions_app.engine import approvals, obligations, ways
+from sessions_app.engine.handover_refusals import StepNotDoneError
 from sessions_app.engine.judging import judge
+from sessions_app.engine.prompts import round_at
 from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import Drive
-from sessions_app.engine.state import Blocker, Snapshot
+from sessions_app.engine.state import Snapshot
 from sessions_app.engine.submissions import NOTHING
 from workflows_app.engine import aiming, conditions, walker
 from workflows_app.engine.people import activity_asks
@@ -41,12 +43,12 @@ def _needs_approval(program: Program, item: Item, variables: Mapping[str, Any]) 
 
 @dataclass(slots=True, kw_only=True)
 class Passage:
-    """From where the run stands to the item that is aimed at, or out of the activity when none is: who is left out, which
-    steps lack what the program demands of them, and which answers of rounds count as used.
+    """From where the run stands to the item that is aimed at, or out of the activity when none is: who is left out, what the
+    program demands of a step and does not get, and which answers of rounds count as used.
     """
 
     left_out: list[str] = field(default_factory=list)
-    lacking: dict[str, tuple[Blocker, ...]] = field(default_factory=dict)
+    lacking: StepNotDoneError | None = None
     gaps: list[Gap] = field(default_factory=list)
     used: dict[str, int] = field(default_factory=dict)
 
@@ -108,8 +110,8 @@ def _demand(found: Passage, program: Program, here: Snapshot, item: Step | Paral
     """What is left out is judged as if nothing had been handed in for it."""
     findings = obligations.examine(program=program, snapshot=here, submission=NOTHING, variables=here.variables)
     judged = judge(program=program, item=item, findings=findings, preferences=here.preferences, drive=Drive.HANDED_OVER)
-    if judged.stops:
-        found.lacking[item.id] = judged.verdict.blockers
+    if judged.stops and found.lacking is None:
+        found.lacking = StepNotDoneError.of(item.id, judged.verdict.blockers, round_at(program, here))
     found.gaps.extend(judged.verdict.gaps)
 
 

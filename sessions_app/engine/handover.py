@@ -46,6 +46,7 @@ from sessions_app.engine.journal import Journal
 from sessions_app.engine.judging import Judgement, judge
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.manifests import ManifestEntry
+from sessions_app.engine.prompts import round_at
 from sessions_app.engine.reasons import Gap, GapSeverity, weigh
 from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Blocked, Blocker, HandedIn, OpenQuestion, Snapshot, Work
@@ -288,7 +289,8 @@ class _Visit:
             drive=Drive.HANDED_OVER,
         )
         if judged.stops:
-            raise StepNotDoneError.of(entry.step_id, judged.verdict.blockers)
+            within = round_at(self.program, self.snapshot)
+            raise StepNotDoneError.of(entry.step_id, judged.verdict.blockers, within)
         self.judged = (entry, self.snapshot, judged)
         return judged
 
@@ -400,8 +402,8 @@ class _Visit:
         self.snapshot = guards.with_used(self.snapshot, passed)
         if passed.left_out and not self.snapshot.preferences.waives_people:
             raise CheckpointOpenError.to_approve(list(dict.fromkeys(passed.left_out)))
-        for step_id, blockers in passed.lacking.items():
-            raise StepNotDoneError.of(step_id, blockers)
+        if passed.lacking is not None:
+            raise passed.lacking
         self.waived.extend(passed.left_out)
         self.passed_by.extend(passed.gaps)
 

@@ -1,7 +1,7 @@
 """What a call on a run that is handed over is refused with. Nothing is written; the run stands as it stood."""
 
-from collections.abc import Sequence
-from typing import ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
 
 from sessions_app.engine.state import Blocker, Snapshot
 from sessions_app.engine.steering_refusals import (
@@ -74,13 +74,19 @@ class StepNotDoneError(WorkrailError):
     code: ClassVar[str] = "STEP_NOT_DONE"
 
     @classmethod
-    def of(cls, step_id: str, blockers: Sequence[Blocker]) -> Self:
+    def of(cls, step_id: str, blockers: Sequence[Blocker], within: Mapping[str, Any] | None) -> Self:
+        """`within` is the round in which it is to be done; the same step may have been done in those before."""
         missing = " ".join(blocker.message for blocker in blockers)
+        where = f" in round {within['round']} of the loop {within['id']!r}" if within else ""
         return cls(
-            f"Step {step_id!r} is not done. {missing}",
+            f"Step {step_id!r} is not done{where}. {missing}",
             suggestion=next((blocker.suggested_fix for blocker in blockers if blocker.suggested_fix), "")
             or "Do what it asks, then tell of it again.",
-            details={"step": step_id, "blockers": [blocker.as_json() for blocker in blockers]},
+            details={
+                "step": step_id,
+                **({"loop": dict(within)} if within else {}),
+                "blockers": [blocker.as_json() for blocker in blockers],
+            },
         )
 
 

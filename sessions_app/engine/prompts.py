@@ -72,14 +72,14 @@ def pending_of(
         case None:
             return None
         case Gate():
-            return replace(_gate(program, snapshot, item, filling_of(scope)), loop=_round(program, snapshot))
+            return replace(_gate(program, snapshot, item, filling_of(scope)), loop=round_at(program, snapshot))
         case Step() | Parallel():
-            return replace(_step(program, snapshot, item, scope, filling_of(scope)), loop=_round(program, snapshot))
+            return replace(_step(program, snapshot, item, scope, filling_of(scope)), loop=round_at(program, snapshot))
         case _:
             assert_never(item)
 
 
-def _round(program: Program, snapshot: Snapshot) -> dict[str, Any] | None:
+def round_at(program: Program, snapshot: Snapshot) -> dict[str, Any] | None:
     """The innermost loop around the pending item: its round, how many there are at most, and what it is about."""
     activity = program.activity(snapshot.position.activity)
     frames = snapshot.position.frames

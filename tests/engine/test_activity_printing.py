@@ -2,8 +2,10 @@
 
 import json
 
+import pytest
+
 from tests import step_documents
-from tests.activity_folders import activity, folder, program_of, step, workflow
+from tests.activity_folders import activity, checkpoint, folder, program_of, step, workflow
 from workflows_app.engine.activity_documents import (
     activity_json,
     instructions_json,
@@ -88,3 +90,45 @@ def test_a_shortened_activity_keeps_every_step_and_the_beginning_of_what_it_says
     assert [item["id"] for item in told["steps"]] == ["do"]
     assert told["loops"][0]["steps"][0]["description"].startswith("Read this with care.")
     assert printed["steps"][0]["description"] == long
+
+
+def newest(*steps):
+    about = b"id: team.oven\nversion: 1.0.0\ntitle: Oven\n"
+    written = {"id": "bake", "version": "1.0.0", "name": "Bake", "steps": list(steps)}
+    program = program_of({"workflow.yaml": about, "activities/01-bake.yaml": json.dumps(written).encode()})
+    return activity_json(program.activities[0])
+
+
+ACT = {"kind": "action", "id": "shape"}
+ASK = {"kind": "checkpoint", "id": "sure", "message": "?", "options": [{"id": "yes", "label": "Yes"}]}
+REPEAT = {
+    "kind": "loop",
+    "id": "batches",
+    "loopType": "forEach",
+    "over": "loaves",
+    "steps": [{"kind": "action", "id": "bake-one"}],
+}
+
+
+def test_what_is_done_after_what_is_told_where_steps_questions_and_loops_alternate():
+    assert newest(REPEAT, ACT)["order"] == ["batches", "shape"]
+    assert newest(ACT, ASK, {**ACT, "id": "sell"})["order"] == ["shape", "sure", "sell"]
+    assert newest(ASK, ACT, REPEAT, {**ASK, "id": "done"})["order"] == ["sure", "shape", "batches", "done"]
+
+
+@pytest.mark.parametrize("steps", [(), (ACT,), (ASK, ACT), (ACT, REPEAT), (ASK, ACT, REPEAT)])
+def test_it_is_not_told_where_questions_come_first_and_loops_last(steps):
+    assert "order" not in newest(*steps)
+
+
+def test_nor_where_a_step_names_its_checkpoint():
+    asks = step("ask", checkpoint="sure")
+    program = program_of(folder(activity(checkpoints=[checkpoint("sure")], steps=[step("do"), asks, step("end")])))
+
+    assert "order" not in activity_json(program.activities[0])
+
+
+def test_a_loop_tells_when_it_is_begun_at_all():
+    (loop,) = newest({**REPEAT, "when": "hot"})["loops"]
+
+    assert loop["runCondition"] == {"type": "simple", "variable": "hot", "operator": "truthy"}

@@ -3,13 +3,15 @@ from datetime import timedelta
 import pytest
 
 from sessions_app.engine.checkpoints import CheckpointTooEarlyError
-from sessions_app.engine.decisions import AnswerMode
+from sessions_app.engine.decisions import AnswerMode, EnterActivity
 from sessions_app.engine.handover_refusals import (
     AutoAdvanceError,
     CheckpointNotPendingError,
     CheckpointOpenError,
     ConditionHoldsError,
+    StepNotDoneError,
 )
+from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.steering_refusals import CheckpointNotFoundError, OptionNotFoundError
 from sessions_app.engine.stops import RunEndedError
@@ -27,6 +29,7 @@ from tests.handover_cast import (
     WORKFLOW,
     answered,
     begun,
+    call,
     entered,
     handed,
     question,
@@ -34,6 +37,7 @@ from tests.handover_cast import (
     yielded,
 )
 from tests.run_cast import make_desk, notes_free, published
+from tests.step_documents import loop
 from tests.workflow_cast import NOW
 from workrail_site.dialects.activities.beginning import refuse_two_tokens
 
@@ -440,3 +444,23 @@ def test_a_session_that_goes_on_takes_no_other_parent():
 
 def set_action(name, value):
     return {"action": "set", "target": name, "value": value}
+
+
+@pytest.mark.parametrize("told", [1, 2])
+def test_a_step_of_a_loop_that_lacks_something_is_told_with_its_round(told):
+    desk = make_desk()
+    rated = {"outputContract": {"contractRef": "wr.contracts.coordinator_signal"}}
+    published(
+        desk, loop("rounds", [notes_free("rate", **rated)], type="forEach", items="ships"), workflow_id="team.steps"
+    )
+    held = begun(desk, workflow_id="team.steps").held
+    at = entered(desk, held.token, "main")
+    signal = {"kind": "wr.coordinator_signal", "signalKind": "progress", "payload": {"summary": "S"}}
+    first = ManifestEntry(step_id="rate", output="Did it.", artifacts=(signal,), context={"ships": ["Zoe", "Ada"]})
+    second = ManifestEntry(step_id="rate", output="Did it.")
+    command = EnterActivity(activity_id="end-workflow", manifest=(first, second)[:told], asks_on_entry=True)
+
+    with pytest.raises(StepNotDoneError, match="in round 2 of the loop 'rounds'") as refused:
+        handed_over.enter_activity(call(desk, at["session_token"]), command)
+
+    assert refused.value.details["loop"] == {"id": "rounds", "round": 2, "atMost": 5, "item": "Ada"}

@@ -5,6 +5,7 @@ it is told in this one.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from typing import Any, assert_never
 
 from workflows_app.engine.budgets import fit_bytes
@@ -88,6 +89,7 @@ def activity_json(activity: Activity) -> dict[str, Any]:
         "checkpoints": [checkpoint_json(checkpoint) for checkpoint in activity.checkpoints],
         "decisions": [_decision(decision) for decision in activity.decisions],
         "loops": [_loop(item) for item in activity.body if isinstance(item, Loop)],
+        "order": _order(activity),
         "transitions": [_transition(transition) for transition in activity.transitions],
         "triggers": [trigger_json(trigger) for trigger in activity.triggers],
         "entryActions": [_action(action) for action in activity.entry_actions],
@@ -101,6 +103,23 @@ def activity_json(activity: Activity) -> dict[str, Any]:
     }
     first = {"id": activity.id, "version": activity.version, "name": activity.title or activity.id}
     return first | _told(said) | {"required": activity.required} | dict(activity.extra)
+
+
+def _order(activity: Activity) -> list[str]:
+    """What is done after what, questions by their checkpoint: where it is not questions, steps with the question that each
+    names, then loops.
+    """
+    first = list(takewhile(lambda item: isinstance(item, Gate) and not item.step, activity.body))
+    steps = [item for item in activity.body if isinstance(item, Step | Parallel)]
+    asked = {item.step: item for item in activity.body if isinstance(item, Gate) and item.step}
+    loops = [item for item in activity.body if isinstance(item, Loop)]
+    read = [*first, *(each for step in steps for each in (step, asked.get(step.id)) if each is not None), *loops]
+    order = [_name(item) for item in activity.body]
+    return [] if order == [_name(item) for item in read] else order
+
+
+def _name(item: Item) -> str:
+    return item.checkpoint if isinstance(item, Gate) else item.id
 
 
 def checkpoint_json(checkpoint: Checkpoint) -> dict[str, Any]:
@@ -260,6 +279,7 @@ def _loop(loop: Loop) -> dict[str, Any]:
         "count": loop.count if isinstance(loop.count, int) else ".".join(loop.count or ()),
         "condition": condition_json(loop.condition),
         "breakCondition": condition_json(loop.break_condition),
+        "runCondition": condition_json(loop.run_condition),
         "activities": list(loop.activities),
     }
     return {
