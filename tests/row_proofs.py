@@ -167,6 +167,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     job = _job()
     if job is None:
         return None
+    _load_dialects()
     test = item.nodeid.partition("[")[0]
     known = set(_told(job))
     if job["act"] == "check":
@@ -181,6 +182,14 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
         _tell(job, test, {"test": test, **_as_proof(fault)})
     item.session._setupstate.teardown_exact(nextitem)
     return True
+
+
+@functools.cache
+def _load_dialects() -> None:
+    """Tools are registered when their modules are loaded: with a fault made then, they would be missing in every test after it."""
+    from workrail_site.mcp.toolsets import all_servers
+
+    all_servers()
 
 
 def _as_proof(fault: Fault) -> dict[str, Any]:
