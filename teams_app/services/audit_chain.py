@@ -119,7 +119,8 @@ def _log(head: AuditHead) -> Iterator[AuditFault]:
         message = f"The seal of where the audit log ends: {state.value}."
         yield AuditFault(team_id=head.team_id, reason="audit_seal", message=message)
     unsealed = AuditEntry.objects.filter(team_id=head.team_id, number__isnull=True)
-    if _adopted(_by_id(unsealed)) != (end.adopted, end.adopted_digest):
+    is_as_it_was = _adopted(_by_id(unsealed)) == (end.adopted, end.adopted_digest)
+    if not is_as_it_was or unsealed.exclude(digest="", seal="").exists():
         message = f"The {end.adopted} entries from before there were seals are not what they were."
         yield AuditFault(team_id=head.team_id, reason="audit_adopted_changed", message=message)
 

@@ -419,6 +419,9 @@ def test_every_planting_is_found_in_what_a_release_before_has_written_once_it_is
     missed = [name for name, (plant, _) in PLANTINGS.items() if name not in OF_SEALS and not found_after(plant, world)]
 
     assert missed == []
+    for column in ("digest", "seal"):
+        unnumbered = sql(f"UPDATE teams_app_auditentry SET {column} = 'x' WHERE number IS NULL")
+        assert {finding.reason for finding in found_after(unnumbered, world)} == {"audit_adopted_changed"}
 
 
 # The log alone, by somebody who owns the database: fifty times, anywhere in it.
