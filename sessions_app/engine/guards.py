@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from sessions_app.engine import approvals, obligations, ways
 from sessions_app.engine.handover_refusals import StepNotDoneError
 from sessions_app.engine.judging import judge
-from sessions_app.engine.prompts import round_at
+from sessions_app.engine.prompts import rounds_at
 from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Snapshot
@@ -111,7 +111,7 @@ def _demand(found: Passage, program: Program, here: Snapshot, item: Step | Paral
     findings = obligations.examine(program=program, snapshot=here, submission=NOTHING, variables=here.variables)
     judged = judge(program=program, item=item, findings=findings, preferences=here.preferences, drive=Drive.HANDED_OVER)
     if judged.stops and found.lacking is None:
-        found.lacking = StepNotDoneError.of(item.id, judged.verdict.blockers, round_at(program, here))
+        found.lacking = StepNotDoneError.of(item.id, judged.verdict.blockers, rounds_at(program, here))
     found.gaps.extend(judged.verdict.gaps)
 
 

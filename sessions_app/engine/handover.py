@@ -46,7 +46,7 @@ from sessions_app.engine.journal import Journal
 from sessions_app.engine.judging import Judgement, judge
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.manifests import ManifestEntry
-from sessions_app.engine.prompts import round_at
+from sessions_app.engine.prompts import rounds_at
 from sessions_app.engine.reasons import Gap, GapSeverity, weigh
 from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Blocked, Blocker, HandedIn, OpenQuestion, Snapshot, Work
@@ -289,7 +289,7 @@ class _Visit:
             drive=Drive.HANDED_OVER,
         )
         if judged.stops:
-            within = round_at(self.program, self.snapshot)
+            within = rounds_at(self.program, self.snapshot)
             raise StepNotDoneError.of(entry.step_id, judged.verdict.blockers, within)
         self.judged = (entry, self.snapshot, judged)
         return judged

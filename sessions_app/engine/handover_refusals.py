@@ -77,9 +77,8 @@ class StepNotDoneError(WorkrailError):
     def of(cls, step_id: str, blockers: Sequence[Blocker], within: Mapping[str, Any] | None) -> Self:
         """`within` is the round in which it is to be done; the same step may have been done in those before."""
         missing = " ".join(blocker.message for blocker in blockers)
-        where = f" in round {within['round']} of the loop {within['id']!r}" if within else ""
         return cls(
-            f"Step {step_id!r} is not done{where}. {missing}",
+            f"Step {step_id!r} is not done{_where(within)}. {missing}",
             suggestion=next((blocker.suggested_fix for blocker in blockers if blocker.suggested_fix), "")
             or "Do what it asks, then tell of it again.",
             details={
@@ -88,6 +87,12 @@ class StepNotDoneError(WorkrailError):
                 "blockers": [blocker.as_json() for blocker in blockers],
             },
         )
+
+
+def _where(within: Mapping[str, Any] | None) -> str:
+    if within is None:
+        return ""
+    return f" in round {within['round']} of the loop {within['id']!r}{_where(within.get('within'))}"
 
 
 class CheckpointNotPendingError(WorkrailError):

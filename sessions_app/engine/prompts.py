@@ -72,14 +72,14 @@ def pending_of(
         case None:
             return None
         case Gate():
-            return replace(_gate(program, snapshot, item, filling_of(scope)), loop=round_at(program, snapshot))
+            return replace(_gate(program, snapshot, item, filling_of(scope)), loop=_round(program, snapshot))
         case Step() | Parallel():
-            return replace(_step(program, snapshot, item, scope, filling_of(scope)), loop=round_at(program, snapshot))
+            return replace(_step(program, snapshot, item, scope, filling_of(scope)), loop=_round(program, snapshot))
         case _:
             assert_never(item)
 
 
-def round_at(program: Program, snapshot: Snapshot) -> dict[str, Any] | None:
+def _round(program: Program, snapshot: Snapshot) -> dict[str, Any] | None:
     """The innermost loop around the pending item: its round, how many there are at most, and what it is about."""
     activity = program.activity(snapshot.position.activity)
     frames = snapshot.position.frames
@@ -93,6 +93,15 @@ def round_at(program: Program, snapshot: Snapshot) -> dict[str, Any] | None:
         return said
     words = item if isinstance(item, str) else canonical.canonical_bytes(item).decode("utf-8")
     return {**said, "item": cut_text(words, max_bytes=_MAX_ITEM_BYTES, marker="…")}
+
+
+def rounds_at(program: Program, snapshot: Snapshot) -> dict[str, Any] | None:
+    """The same, within the rounds around it."""
+    said = _round(program, snapshot)
+    outer: dict[str, Any] = {}
+    for frame in snapshot.position.frames[:-1]:
+        outer = {"within": {"id": frame.loop, "round": frame.iteration + 1, **outer}}
+    return None if said is None else {**said, **outer}
 
 
 def title_of(*, program: Program, snapshot: Snapshot) -> str:

@@ -464,3 +464,21 @@ def test_a_step_of_a_loop_that_lacks_something_is_told_with_its_round(told):
         handed_over.enter_activity(call(desk, at["session_token"]), command)
 
     assert refused.value.details["loop"] == {"id": "rounds", "round": 2, "atMost": 5, "item": "Ada"}
+
+
+def test_the_rounds_around_it_are_told_as_well():
+    desk = make_desk()
+    rated = notes_free("rate", outputContract={"contractRef": "wr.contracts.coordinator_signal"})
+    inner = loop("legs", [rated], type="for", count=1)
+    published(desk, loop("ships-out", [inner], type="for", count=2), workflow_id="team.steps")
+    at = entered(desk, begun(desk, workflow_id="team.steps").held.token, "main")
+    signal = {"kind": "wr.coordinator_signal", "signalKind": "progress", "payload": {"summary": "S"}}
+    first = ManifestEntry(step_id="rate", output="Did it.", artifacts=(signal,))
+    command = EnterActivity(activity_id="end-workflow", manifest=(first,), asks_on_entry=True)
+
+    with pytest.raises(
+        StepNotDoneError, match="in round 1 of the loop 'legs' in round 2 of the loop 'ships-out'"
+    ) as refused:
+        handed_over.enter_activity(call(desk, at["session_token"]), command)
+
+    assert refused.value.details["loop"]["within"] == {"id": "ships-out", "round": 2}
