@@ -52,7 +52,7 @@ from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Blocked, Blocker, HandedIn, OpenQuestion, Snapshot, Work
 from sessions_app.engine.submissions import Submission
 from sessions_app.engine.ways import on_leaving, ways_from
-from teams_app.engine.errors import InvalidInputError
+from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.engine import aiming, walker, walks
 from workflows_app.engine.program import Program
 from workflows_app.engine.walks import Note, Position
@@ -216,6 +216,7 @@ class _Visit:
         self.unlisted: list[ManifestEntry] = []
         self.told_again: list[ManifestEntry] = []
         self.waits = False
+        self.manifest: Sequence[ManifestEntry] = ()
         self.taken = 0
         # Who was not asked, since a person has had the run never stop.
         self.waived: list[str] = []
@@ -228,6 +229,7 @@ class _Visit:
     def take(self, manifest: Sequence[ManifestEntry]) -> tuple[str, ...]:
         """A node for each entry but the last, whose node is that of the next activity. Returns what is to be warned of."""
         before = frozenset(self.snapshot.position.done)
+        self.manifest = manifest
         for number, entry in enumerate(manifest):
             self.taken = number
             aimed = self._aim(entry)
@@ -388,6 +390,13 @@ class _Visit:
             raise CheckpointOpenError.to_enter(guarding, target, leads_to=leads_to)
         self.waived.extend(guarding)
 
+    def _out_of_order(self, refusal: WorkrailError, steps: Sequence[str]) -> WorkrailError:
+        """The refusal, which advises otherwise where the manifest tells of these steps behind what follows them."""
+        to_come = {entry.step_id for entry in self.manifest[self.taken :]}
+        if told := [step_id for step_id in steps if step_id in to_come]:
+            refusal.suggestion = f"You tell of {', '.join(told)} behind what follows. Tell of the steps in the order in which they are done."
+        return refusal
+
     def _pass_to(self, aimed: Position | None) -> None:
         """Whom the way to there leaves out; a person who had the run never stop has waived it."""
         if not self.is_guarded:
@@ -401,9 +410,10 @@ class _Visit:
         )
         self.snapshot = guards.with_used(self.snapshot, passed)
         if passed.left_out and not self.snapshot.preferences.waives_people:
-            raise CheckpointOpenError.to_approve(list(dict.fromkeys(passed.left_out)))
+            left_out = list(dict.fromkeys(passed.left_out))
+            raise self._out_of_order(CheckpointOpenError.to_approve(left_out), left_out)
         if passed.lacking is not None:
-            raise passed.lacking
+            raise self._out_of_order(passed.lacking, [passed.lacking.details["step"]])
         self.waived.extend(passed.left_out)
         self.passed_by.extend(passed.gaps)
 

@@ -44,6 +44,7 @@ from workrail_site.dialects.activities.beginning import refuse_two_tokens
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ORCHESTRATOR = Dialect.ORCHESTRATOR
+CONTRACT = {"outputContract": {"contractRef": "wr.contracts.coordinator_signal"}}
 NEEDED = {"waits": False, "blocking": False, "defaultOption": "yes", "autoAdvanceMs": 10_000}
 
 
@@ -482,3 +483,22 @@ def test_the_rounds_around_it_are_told_as_well():
         handed_over.enter_activity(call(desk, at["session_token"]), command)
 
     assert refused.value.details["loop"]["within"] == {"id": "ships-out", "round": 2}
+
+
+@pytest.mark.parametrize("rated", [{"requireConfirmation": {"kind": "human_approval"}}, CONTRACT])
+def test_what_is_told_behind_what_follows_it_is_told_to_be_out_of_order(rated):
+    desk = make_desk()
+    published(desk, notes_free("rate", **rated), notes_free("sell"), workflow_id="team.steps")
+    at = entered(desk, begun(desk, workflow_id="team.steps").held.token, "main")
+    signal = {"kind": "wr.coordinator_signal", "signalKind": "progress", "payload": {"summary": "S"}}
+    told = (
+        ManifestEntry(step_id="sell", output="Did it."),
+        ManifestEntry(step_id="rate", output="Did it.", artifacts=(signal,)),
+    )
+    command = EnterActivity(activity_id="end-workflow", manifest=told, asks_on_entry=True)
+
+    with pytest.raises((StepNotDoneError, CheckpointOpenError)) as refused:
+        handed_over.enter_activity(call(desk, at["session_token"]), command)
+
+    assert "in the order in which they are done" in refused.value.suggestion
+    assert "rate" in refused.value.suggestion
