@@ -34,7 +34,9 @@ _SHORTEST_STEM = 4
 _ENDINGS = ("s", "d", "ed", "ing")
 _WORD = re.compile(r"[^\W_](?:[\w-]*[^\W_])?")
 _SHA = re.compile(r"[0-9a-f]{7,64}")
-_TICKET = re.compile(r"\b[A-Za-z][A-Za-z0-9]{1,15}-[0-9]{1,9}\b")
+_TICKET = re.compile(r"\b[^\W\d_][^\W_]{1,15}[-_][0-9]{1,9}\b|(?<![\w#])(?:[\w.-]{1,64}/[\w.-]{1,64})?#[0-9]{1,9}\b")
+_LONGEST_TICKET, _MOST_WORDS_OF_A_TICKET = 64, 2
+_AROUND_AN_ID = " \t\n`'\"<>()[]*.,;:"
 _WORKFLOW_ID = re.compile(r"\b[a-z][a-z0-9_-]{0,127}\.[a-z][a-z0-9_-]*\b")
 _BRANCH = re.compile(r"(?<![\w./:-])[\w.-]+(?:/[\w.-]+)+(?![\w/:])")
 _ID = re.compile(r"\b(?:sess|run)_[a-z2-7]{26}\b")
@@ -256,7 +258,7 @@ def read_signals(query: ResumeQuery) -> Signals:
 
 
 def _refuse_no_id(prefix: Prefix, text: str, name: str) -> None:
-    if text.strip() and from_text(prefix, text.strip().lower()) is None:
+    if text.strip() and from_text(prefix, _bare(text)) is None:
         form = f"{prefix.value}_ and 26 letters and digits"
         raise InvalidInputError(
             f"{name} is no id of ours; one is {form}.",
@@ -276,14 +278,22 @@ def _is_sha(word: str) -> bool:
 
 
 def _ids(prefix: Prefix, texts: Iterable[str]) -> frozenset[UUID]:
-    found = (from_text(prefix, text.strip().lower()) for text in texts)
+    found = (from_text(prefix, _bare(text)) for text in texts)
     return frozenset(value for value in found if value is not None)
 
 
+def _bare(text: str) -> str:
+    return text.strip(_AROUND_AN_ID).lower()
+
+
 def _tickets(given: str, text: str) -> Iterable[str]:
-    """As written and in the two cases in which trackers print them: they are looked up by equality."""
-    for ticket in _told([given, *_TICKET.findall(text)]):
-        yield from (ticket, ticket.upper(), ticket.lower())
+    """As written and in the two cases in which trackers print them, with and without a sign before a bare number: they are looked
+    up by equality. What is all that was said, in a word or two, may be a ticket of any form that has a digit.
+    """
+    is_short = len(text.strip()) <= _LONGEST_TICKET and len(text.split()) <= _MOST_WORDS_OF_A_TICKET
+    whole = text.strip() if is_short and any(map(str.isdigit, text)) else ""
+    for ticket in _told([given, whole, *_TICKET.findall(text)]):
+        yield from (ticket, ticket.upper(), ticket.lower(), ticket.removeprefix("#"))
 
 
 def _shas(given: str, text: str) -> Iterable[str]:

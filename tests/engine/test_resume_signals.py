@@ -70,6 +70,35 @@ def test_a_ticket_is_looked_up_in_the_cases_in_which_trackers_print_it():
     assert read_signals(ResumeQuery(text="carry on with Auth-17")).tickets == {"Auth-17", "AUTH-17", "auth-17"}
 
 
+@pytest.mark.parametrize(
+    ("text", "ticket"),
+    [
+        ("KÜST-42", "KÜST-42"),
+        ("go on with küst-42, please", "KÜST-42"),
+        ("#77", "#77"),
+        ("fixes #77.", "77"),
+        ("acme/boats#77", "acme/boats#77"),
+        ("PROJ_12", "PROJ_12"),
+        ("ZD 12345", "ZD 12345"),
+        ("12345", "12345"),
+    ],
+)
+def test_tickets_of_other_trackers_are_looked_up_as_well(text, ticket):
+    assert ticket in read_signals(ResumeQuery(text=text)).tickets
+
+
+@pytest.mark.parametrize("text", ["step 3 of 12", "at src/app.py:12", "harbour", "a" * 100 + "1"])
+def test_what_merely_has_a_number_is_no_ticket(text):
+    assert read_signals(ResumeQuery(text=text)).tickets <= {text, text.upper(), text.lower()}
+
+
+@pytest.mark.parametrize("quoted", ["`{}`", '"{}"', "<{}>", " {}. "])
+def test_an_id_that_is_copied_with_its_quotes_is_the_id(quoted):
+    text = quoted.format(to_text(Prefix.SESSION, RUN))
+
+    assert read_signals(ResumeQuery(session_id=text)).session_ids == {RUN}
+
+
 @pytest.mark.parametrize(("word", "is_commit"), [("1a2b3c4", True), ("1234567", False), ("deadbeef", False)])
 def test_a_word_is_a_commit_only_with_digits_and_letters(word, is_commit):
     signals = read_signals(ResumeQuery(text=f"at {word}"))
