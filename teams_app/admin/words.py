@@ -61,6 +61,8 @@ _NAME = re.compile("[a-z]+(?:_[a-z]+)+")
 # Verb, and what is said after the name.
 _SENTENCES: dict[str, tuple[str, str]] = {
     "team.created": ("Founded the team", ""),
+    "team.ended": ("Ended the team", ""),
+    "team.emptied": ("Deleted what the team had", "sessions: {sessions}"),
     "team.renamed": ("Renamed the team to", "before: {from}"),
     "member.invited": ("Invited", "as {role}"),
     "member.joined": ("Joined the team:", "as {role}, invited by {invited_by}"),

@@ -1,6 +1,6 @@
 """Reads the chains of audit logs, and checks them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -14,6 +14,8 @@ from teams_app.engine.seals import SealState
 from teams_app.models import AuditEntry, AuditHead
 
 _ENTRIES_AT_ONCE = 2_000
+_TEAMS_AT_ONCE = 500
+_SHORT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,20 +84,37 @@ def audit_digests(places: Mapping[UUID, int]) -> dict[UUID, str]:
     return dict(AuditEntry.objects.filter(found).order_by().values_list("team_id", "digest"))
 
 
-def verify_audit(*, team_id: UUID) -> Iterator[AuditFault]:
-    """Everything wrong with a team's audit log; the transaction is the caller's, and its state of the tables."""
-    head = AuditHead.objects.filter(pk=team_id).order_by("pk").first()
-    if head is not None:
-        yield from _log(head)
-    elif AuditEntry.objects.filter(team_id=team_id, number__isnull=False).exists():
-        message = "The audit log has a chain, and where it ends is gone."
-        yield AuditFault(team_id=team_id, reason="audit_head_gone", message=message)
+def verify_audits() -> Iterator[tuple[UUID, Iterator[AuditFault]]]:
+    """Of each team everything wrong with its audit log; the transaction is the caller's, and its state of the tables."""
+    heads = {head.team_id: head for head in AuditHead.objects.order_by("pk")}
+    short = {team_id for team_id, head in heads.items() if head.next_number + head.adopted <= _SHORT}
+    for portion in portions_of(audited_teams(), short=short):
+        logs = _logs_of(portion)
+        for team_id in portion:
+            rows = _rows(team_id) if logs is None else logs.get(team_id, ())
+            yield team_id, _faults(team_id, heads.get(team_id), rows)
+
+
+def portions_of(team_ids: Iterable[UUID], *, short: AbstractSet[UUID]) -> Iterator[list[UUID]]:
+    """Teams of which little is to be read are read together: there may be many of them."""
+    together: list[UUID] = []
+    for team_id in team_ids:
+        if team_id not in short:
+            yield [team_id]
+            continue
+        together.append(team_id)
+        if len(together) == _TEAMS_AT_ONCE:
+            yield together
+            together = []
+    if together:
+        yield together
 
 
 def verify_team_audit(*, actor: Actor) -> Iterator[AuditFault]:
-    """As `verify_audit`, of the actor's own team."""
+    """As `verify_audits`, of the actor's own team."""
     actor.require(Permission.READ_AUDIT)
-    yield from verify_audit(team_id=actor.team_id)
+    head = AuditHead.objects.filter(pk=actor.team_id).order_by("pk").first()
+    yield from _faults(actor.team_id, head, _rows(actor.team_id))
 
 
 def count_entries(*, actor: Actor) -> int:
@@ -105,12 +124,26 @@ def count_entries(*, actor: Actor) -> int:
     return 0 if head is None else head.next_number + head.adopted
 
 
-def _log(head: AuditHead) -> Iterator[AuditFault]:
+def _faults(team_id: UUID, head: AuditHead | None, rows: Iterable[AuditEntry]) -> Iterator[AuditFault]:
+    if head is not None:
+        yield from _log(head, rows)
+    elif any(row.number is not None for row in rows):
+        message = "The audit log has a chain, and where it ends is gone."
+        yield AuditFault(team_id=team_id, reason="audit_head_gone", message=message)
+
+
+def _log(head: AuditHead, rows: Iterable[AuditEntry]) -> Iterator[AuditFault]:
     end = end_of(head)
     number, digest = 0, GENESIS
-    for row in _by_number(AuditEntry.objects.filter(team_id=head.team_id)):
+    adopted, adopted_digest, is_marked = 0, GENESIS, False
+    for row in rows:
+        if row.number is None:
+            adopted_digest = audit.entry_digest(facts_of(row), number=adopted, after=adopted_digest)
+            adopted += 1
+            is_marked = is_marked or row.digest != "" or row.seal != ""
+            continue
         yield from _entry(row, number, digest)
-        number, digest = (row.number or 0) + 1, row.digest
+        number, digest = row.number + 1, row.digest
     if (number, digest) != (end.next_number, end.digest):
         message = f"The audit log ends at entry {number}, and should end at {end.next_number} with {end.digest}."
         yield AuditFault(team_id=head.team_id, reason="audit_truncated", message=message)
@@ -118,9 +151,7 @@ def _log(head: AuditHead) -> Iterator[AuditFault]:
     if state is not SealState.HOLDS:
         message = f"The seal of where the audit log ends: {state.value}."
         yield AuditFault(team_id=head.team_id, reason="audit_seal", message=message)
-    unsealed = AuditEntry.objects.filter(team_id=head.team_id, number__isnull=True)
-    is_as_it_was = _adopted(_by_id(unsealed)) == (end.adopted, end.adopted_digest)
-    if not is_as_it_was or unsealed.exclude(digest="", seal="").exists():
+    if is_marked or (adopted, adopted_digest) != (end.adopted, end.adopted_digest):
         message = f"The {end.adopted} entries from before there were seals are not what they were."
         yield AuditFault(team_id=head.team_id, reason="audit_adopted_changed", message=message)
 
@@ -143,6 +174,26 @@ def _adopted(rows: Iterable[AuditEntry]) -> tuple[int, str]:
         digest = audit.entry_digest(facts_of(row), number=count, after=digest)
         count += 1
     return count, digest
+
+
+def _logs_of(team_ids: Sequence[UUID]) -> dict[UUID, list[AuditEntry]] | None:
+    """Their entries, as `_rows` gives those of one; None where they are read one by one, or cannot be read together."""
+    if len(team_ids) == 1:
+        return None
+    found: dict[UUID, list[AuditEntry]] = {}
+    try:
+        for row in AuditEntry.objects.filter(team_id__in=team_ids).order_by("team_id", "number", "pk"):
+            found.setdefault(row.team_id, []).append(row)
+    except (RecursionError, ValueError):
+        return None
+    return found
+
+
+def _rows(team_id: UUID) -> Iterator[AuditEntry]:
+    """Those of the chain by number, and then those from before it."""
+    rows = AuditEntry.objects.filter(team_id=team_id)
+    yield from _by_number(rows)
+    yield from _by_id(rows.filter(number__isnull=True))
 
 
 def _by_number(rows: QuerySet[AuditEntry]) -> Iterator[AuditEntry]:

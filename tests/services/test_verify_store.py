@@ -1,14 +1,17 @@
 """The whole store is checked on one state of the tables: right while agents work, in time that grows with what is stored."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
 from threading import Event
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, transaction
 
+from sessions_app.services.moves import sessions
 from sessions_app.services.upkeep import ledger
 from sessions_app.services.upkeep.verification import verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
@@ -17,6 +20,7 @@ from tests import run_cast
 from tests.checkpoint_cast import at_question
 from tests.database_watch import rows_and_pages_read
 from tests.run_cast import NOW, advanced, begin, plain_steps, session_id
+from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -201,8 +205,6 @@ def test_two_runs_at_once_enter_each_session_once(desk):
 
 
 def test_a_deletion_that_is_entered_is_none_to_wonder_about(desk):
-    from django.db import transaction
-
     value = begin(desk, *plain_steps(3))
     ledger.enter_sessions(actor=SYSTEM, now=NOW)
 
@@ -305,3 +307,24 @@ def test_270000_events_are_checked_within_a_minute_and_within_little_memory(desk
     assert found == []
     assert took_seconds < 60
     assert grown_mib < 100
+
+
+def test_many_small_teams_are_checked_with_few_statements(desk, django_assert_max_num_queries):
+    from teams_app.models import Team
+    from teams_app.services.audit import record_audit
+    from teams_app.services.ids import new_id
+
+    for number in range(120):
+        team = Team.objects.create(id=new_id(now=NOW), name=f"Team {number}", created_at=NOW)
+        agent = replace(desk.agent, team_id=team.pk)
+        record_in_a_transaction(record_audit, actor=agent, action="team.created", target="x", now=NOW)
+        sessions.start_session(actor=agent, title="", observations={}, now=NOW, entropy=os.urandom, speech=RAIL)
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+
+    with django_assert_max_num_queries(40):
+        assert findings() == []
+
+
+def record_in_a_transaction(record, **entry):
+    with transaction.atomic():
+        record(**entry)

@@ -6,7 +6,6 @@ Agents may work meanwhile: what they write after the first statement is not seen
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from django.db import connection
 
@@ -19,7 +18,7 @@ from sessions_app.selectors.snapshots import unreferenced_snapshots
 from sessions_app.selectors.stored_sessions import SessionTables, stream_stored
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor
-from teams_app.services.audit_chain import audited_teams, verify_audit
+from teams_app.services.audit_chain import AuditFault, verify_audits
 from workflows_app.selectors.programs import unsound_programs
 
 # More of this, and Postgres sorts what it reads without a file.
@@ -106,10 +105,10 @@ def _sessions(
 
 
 def _audited() -> Iterator[Finding]:
-    for team_id in audited_teams():
-        yield from to_its_end("its audit log", _audit_of(team_id), team_id=team_id)
+    for team_id, faults in verify_audits():
+        yield from to_its_end("its audit log", _found_in(faults), team_id=team_id)
 
 
-def _audit_of(team_id: UUID) -> Iterator[Finding]:
-    for fault in verify_audit(team_id=team_id):
+def _found_in(faults: Iterable[AuditFault]) -> Iterator[Finding]:
+    for fault in faults:
         yield Finding(session_id=None, team_id=fault.team_id, reason=fault.reason, message=fault.message)
