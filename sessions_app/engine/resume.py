@@ -35,6 +35,8 @@ _ENDINGS = ("s", "d", "ed", "ing")
 _WORD = re.compile(r"[^\W_](?:[\w-]*[^\W_])?")
 _SHA = re.compile(r"[0-9a-f]{7,64}")
 _TICKET = re.compile(r"\b[^\W\d_][^\W_]{1,15}[-_][0-9]{1,9}\b|(?<![\w#])(?:[\w.-]{1,64}/[\w.-]{1,64})?#[0-9]{1,9}\b")
+# Of trackers that number by year or release: `DATA_2024-118`, `REL-2026.47`.
+_LONG_TICKET = re.compile(r"\b[^\W\d_][^\W_]{1,15}[-_](?:[^\W_]{1,15}[-_.]){1,2}[0-9]{1,9}\b")
 _LONGEST_TICKET, _MOST_WORDS_OF_A_TICKET = 64, 2
 _AROUND_AN_ID = " \t\n`'\"<>()[]*.,;:"
 _WORKFLOW_ID = re.compile(r"\b[a-z][a-z0-9_-]{0,127}\.[a-z][a-z0-9_-]*\b")
@@ -44,6 +46,9 @@ _LIKE_AN_ID = re.compile(r"(?:sess|run)_[\w-]+")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]{0,30}://\S+")
 _UNTELLABLE = re.compile("[\x00-\x1f\x7f\ud800-\udfff]")
 _BRANCH_ENDS = "/-_."
+_BEFORE_A_BRANCH = re.compile(r"refs/heads/|(?:refs/remotes/)?origin/")
+# A name of code, a file or a table: letters, with a sign between them that ends a word elsewhere.
+_NAME_OF_CODE = re.compile(r"[./:@]\w")
 _MOST_CUTS = 6
 _COMPLETE = frozenset({RunStatus.COMPLETE, RunStatus.COMPLETE_WITH_GAPS})
 
@@ -133,7 +138,9 @@ class ResumeQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """A query read: each thing to look for, and where it is looked for. `words` are the telling ones."""
+    """A query read: each thing to look for, and where it is looked for. `words` are the telling ones; `as_written` are they
+    where names of code stand among them, which notes and artifacts are indexed by as a whole.
+    """
 
     session_ids: frozenset[UUID] = frozenset()
     run_ids: frozenset[UUID] = frozenset()
@@ -144,6 +151,7 @@ class Signals:
     repository: str = ""
     words: tuple[str, ...] = ()
     low_signal_words: tuple[str, ...] = ()
+    as_written: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,19 +249,21 @@ def read_signals(query: ResumeQuery) -> Signals:
     """
     _refuse_no_id(Prefix.SESSION, query.session_id, "sessionId")
     _refuse_no_id(Prefix.RUN, query.run_id, "runId")
-    text = _ADDRESS.sub(" ", _UNTELLABLE.sub(" ", query.text[:MAX_TEXT_CHARACTERS]))
-    ids = _ID.findall(text)
+    told = _UNTELLABLE.sub(" ", query.text[:MAX_TEXT_CHARACTERS])
+    text = _ADDRESS.sub(" ", told)
+    ids = _ID.findall(told)
     words = _words_of(text)
     return Signals(
         session_ids=_ids(Prefix.SESSION, [query.session_id, *ids]),
         run_ids=_ids(Prefix.RUN, [query.run_id, *ids]),
-        tickets=frozenset(_tickets(query.ticket, text)),
+        tickets=frozenset(_tickets(query.ticket, told)),
         head_shas=frozenset(_shas(query.git_head_sha, text)),
         branches=frozenset(_branches(query.git_branch, text)),
         workflow_ids=frozenset(_told([query.workflow_id, *_WORKFLOW_ID.findall(text.lower())])),
         repository=_tellable(query.repository),
         words=tuple(word for word in words if word not in LOW_SIGNAL_WORDS and not _is_sha(word)),
         low_signal_words=tuple(word for word in words if word in LOW_SIGNAL_WORDS),
+        as_written=_as_written(text),
     )
 
 
@@ -286,14 +296,34 @@ def _bare(text: str) -> str:
     return text.strip(_AROUND_AN_ID).lower()
 
 
+def _as_written(text: str) -> str:
+    """The telling words with the signs inside of them; empty where there are none."""
+    parts = [part.strip(_AROUND_AN_ID) for part in normalise(_ID.sub(" ", text)).split()]
+    told = [part for part in parts if part and part not in LOW_SIGNAL_WORDS][:MAX_WORDS]
+    return " ".join(told) if any(map(_NAME_OF_CODE.search, told)) else ""
+
+
 def _tickets(given: str, text: str) -> Iterable[str]:
     """As written and in the two cases in which trackers print them, with and without a sign before a bare number: they are looked
     up by equality. What is all that was said, in a word or two, may be a ticket of any form that has a digit.
     """
     is_short = len(text.strip()) <= _LONGEST_TICKET and len(text.split()) <= _MOST_WORDS_OF_A_TICKET
     whole = text.strip() if is_short and any(map(str.isdigit, text)) else ""
-    for ticket in _told([given, whole, *_TICKET.findall(text)]):
+    plain = _ADDRESS.sub(" ", text)
+    named = [*_TICKET.findall(plain), *_LONG_TICKET.findall(plain), *_tickets_in_addresses(f"{given} {text}")]
+    for ticket in _told([given, given.strip(_AROUND_AN_ID), whole, *named]):
         yield from (ticket, ticket.upper(), ticket.lower(), ticket.removeprefix("#"))
+
+
+def _tickets_in_addresses(text: str) -> Iterable[str]:
+    """Where it is a part of the path, or the number at its end, as trackers address them."""
+    for address in _ADDRESS.findall(text):
+        parts = [part for part in re.split("[?#]", address, maxsplit=1)[0].strip(_AROUND_AN_ID).split("/") if part]
+        for part in parts[2:]:
+            if _TICKET.fullmatch(part) or _LONG_TICKET.fullmatch(part):
+                yield part
+        if parts[3:] and parts[-1].isdecimal():
+            yield f"#{parts[-1]}"
 
 
 def _shas(given: str, text: str) -> Iterable[str]:
@@ -304,7 +334,15 @@ def _shas(given: str, text: str) -> Iterable[str]:
 
 
 def _branches(given: str, text: str) -> list[str]:
-    return [branch for branch in _told([given, *_BRANCH.findall(text)]) if branch.lower() not in SHARED_BRANCHES]
+    """As given, and without what git writes before its name."""
+    told = _told([given.strip(_AROUND_AN_ID), *_BRANCH.findall(text)])
+    named = dict.fromkeys(name for branch in told for name in (branch, _own_name(branch)))
+    return [branch for branch in named if _own_name(branch).lower() not in SHARED_BRANCHES]
+
+
+def _own_name(branch: str) -> str:
+    found = _BEFORE_A_BRANCH.match(branch)
+    return branch[found.end() :] if found else branch
 
 
 def _told(values: Iterable[str]) -> list[str]:

@@ -92,7 +92,8 @@ class _Search:
     def best(self) -> tuple[Match, ...]:
         self._look(lookups.by_name(self.signals), enough=Tier.IDENTIFIED)
         if not resume.is_told_by_id(self.matches.values()):
-            self._look_for_words(lookups.whole_choice(self.signals), enough=Tier.NOTED)
+            whole = lookups.whole_choice(self.signals)
+            self._look_for_words(whole, enough=Tier.NOTED, as_written=self.signals.as_written)
             if not self._has_enough(Tier.NOTED):
                 self._look_for_words(lookups.partial_choices(self.signals), enough=Tier.PARTLY)
                 self._look_for_workflows()
@@ -125,11 +126,11 @@ class _Search:
         counted: int = self._rows(lookups.COUNT, most=MAX_COUNTED)[0][0]
         return counted
 
-    def _look_for_words(self, choices: Choices, *, enough: Tier) -> None:
+    def _look_for_words(self, choices: Choices, *, enough: Tier, as_written: str = "") -> None:
         newest = self._look(lookups.among_newest(choices), enough=enough)
         if not self._has_enough(enough):
             rare = frozenset(finds for finds in Finds if not newest.is_enough(finds))
-            self._look(lookups.among_all(choices, finds=rare), enough=enough)
+            self._look(lookups.among_all(choices, finds=rare, as_written=as_written), enough=enough)
 
     def _look(self, chosen: Sequence[Lookup], *, enough: Tier) -> _Hits:
         hits = self._hits(chosen) if chosen else _Hits()

@@ -183,11 +183,12 @@ def among_newest(choices: Choices) -> tuple[Lookup, ...]:
         _windowed(Finds.SESSIONS, "searchedsession", "title", patterns),
         _windowed(Finds.RUNS, "searchedrun", "goal", patterns),
         _windowed(Finds.NOTES, "searchedoutput", "body", patterns),
+        _windowed(Finds.SESSION_NOTES, "searchedoutput", "body", patterns),
     )
 
 
-def among_all(choices: Choices, *, finds: frozenset[Finds]) -> tuple[Lookup, ...]:
-    """The same in all titles, goals and notes, as far as they are asked for."""
+def among_all(choices: Choices, *, finds: frozenset[Finds], as_written: str = "") -> tuple[Lookup, ...]:
+    """The same in all titles, goals and notes, as far as they are asked for; in what was noted also names of code as a whole."""
     patterns = _Patterns(choices)
     lookups: list[Lookup] = []
     if patterns.names:
@@ -195,7 +196,7 @@ def among_all(choices: Choices, *, finds: frozenset[Finds]) -> tuple[Lookup, ...
         lookups.append(_lookup(Finds.RUNS, patterns.condition("UPPER(t.goal)"), patterns.names))
     if choices:
         words = " | ".join(f"({_note_words(words)})" for words in choices)
-        lookups.extend(_by_words(what, words_of, words) for what, words_of in _WRITTEN)
+        lookups.extend(_by_words(what, words_of, words, as_written) for what, words_of in _WRITTEN)
     return tuple(lookup for lookup in lookups if lookup.finds in finds)
 
 
@@ -250,16 +251,17 @@ _WRITTEN = (
 )
 
 
-def _by_words(finds: Finds, words_of: str, note_words: str) -> Lookup:
+def _by_words(finds: Finds, words_of: str, note_words: str, as_written: str) -> Lookup:
     """In what was written in runs, or on sessions outside of any run."""
     of_runs = finds is Finds.NOTES
     row, run = ("o.id, o.run_id", "NOT NULL") if of_runs else ("o.session_id AS id, NULL::uuid AS run_id", "NULL")
     sql = (
         f"SELECT {row}, o.created_at AS at FROM sessions_app_searchedoutput o "
         f"WHERE o.team_id = %(team)s AND o.run_id IS {run} "
-        f"AND {words_of} @@ to_tsquery('simple'::regconfig, %(note_words)s)"
+        f"AND {words_of} @@ (to_tsquery('simple'::regconfig, %(note_words)s) "
+        "|| plainto_tsquery('simple'::regconfig, %(as_written)s))"
     )
-    return Lookup(finds=finds, sql=sql, parameters={"note_words": note_words})
+    return Lookup(finds=finds, sql=sql, parameters={"note_words": note_words, "as_written": as_written})
 
 
 def _note_words(words: Sequence[str]) -> str:
@@ -286,16 +288,18 @@ def _lookup(finds: Finds, where: str, parameters: Mapping[str, Any]) -> Lookup:
 
 
 def _windowed(finds: Finds, table: str, column: str, patterns: _Patterns) -> Lookup:
-    notes = finds is Finds.NOTES
+    notes, of_runs = table == "searchedoutput", finds is Finds.NOTES
+    row = "t.session_id" if finds is Finds.SESSION_NOTES else "t.id"
     at, run_id = ("t.created_at", "t.run_id") if notes else ("t.last_activity_at", "NULL::uuid")
     newest = f"{at} DESC" if notes else f"t.activity_window DESC, {at} DESC"
-    of_runs = " AND t.channel = 'recap'" if notes else ""
+    noted = " AND t.channel = 'recap'" if notes else ""
+    whose = f" AND run_id IS {'NOT NULL' if of_runs else 'NULL'}" if notes else ""
     size = _WINDOW_OF_NOTES if notes else _WINDOW
     sql = (
-        f"SELECT id, run_id, at FROM (SELECT t.id, {run_id} AS run_id, {at} AS at, UPPER(t.{column}) AS letters "
+        f"SELECT id, run_id, at FROM (SELECT {row} AS id, {run_id} AS run_id, {at} AS at, UPPER(t.{column}) AS letters "
         f"FROM sessions_app_{table} t "
-        f"WHERE t.team_id = %(team)s{of_runs} ORDER BY {newest}, t.id LIMIT {size}) newest "
-        f"WHERE {patterns.condition('newest.letters')}{' AND run_id IS NOT NULL' if notes else ''}"
+        f"WHERE t.team_id = %(team)s{noted} ORDER BY {newest}, t.id LIMIT {size}) newest "
+        f"WHERE ({patterns.condition('newest.letters')}){whose}"
     )
     return Lookup(finds=finds, sql=sql, parameters=patterns.names)
 

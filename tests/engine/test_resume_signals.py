@@ -81,10 +81,37 @@ def test_a_ticket_is_looked_up_in_the_cases_in_which_trackers_print_it():
         ("PROJ_12", "PROJ_12"),
         ("ZD 12345", "ZD 12345"),
         ("12345", "12345"),
+        ("go on with DATA_2024-118", "DATA_2024-118"),
+        ("where is rel-2026.47?", "REL-2026.47"),
+        ("SHOP-17-2026", "SHOP-17"),
+        ("https://tracker.example.org/browse/SHOP-17", "SHOP-17"),
+        ("see <https://tracker.example.org/browse/SHOP-17?focus=9#note>, please", "SHOP-17"),
+        ("https://git.example.org/acme/boats/issues/77", "#77"),
+        ("https://git.example.org/acme/boats/-/merge_requests/77/", "77"),
     ],
 )
 def test_tickets_of_other_trackers_are_looked_up_as_well(text, ticket):
     assert ticket in read_signals(ResumeQuery(text=text)).tickets
+
+
+@pytest.mark.parametrize(
+    ("given", "ticket"), [("https://tracker.example.org/browse/SHOP-17", "SHOP-17"), ("`#77`", "77")]
+)
+def test_a_ticket_that_is_given_as_such_is_read_as_one_in_a_text(given, ticket):
+    assert ticket in read_signals(ResumeQuery(ticket=given)).tickets
+
+
+def test_an_id_in_an_address_is_the_id():
+    named = f"https://rails.example.org/admin/x/{to_text(Prefix.SESSION, RUN)}/change/"
+
+    assert read_signals(ResumeQuery(text=f"go on with {named}")).session_ids == {RUN}
+
+
+@pytest.mark.parametrize("given", ["refs/heads/{}", "origin/{}", "refs/remotes/origin/{}", "`{}`"])
+def test_a_branch_is_the_same_by_each_of_its_names_in_git(given):
+    for branch in ("fix/SHOP-17", "korrektur"):
+        assert branch in read_signals(ResumeQuery(git_branch=given.format(branch))).branches
+    assert not read_signals(ResumeQuery(git_branch=given.format("main"))).branches
 
 
 @pytest.mark.parametrize("text", ["step 3 of 12", "at src/app.py:12", "harbour", "a" * 100 + "1"])

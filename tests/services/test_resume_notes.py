@@ -149,6 +149,46 @@ def test_artifacts_of_a_session_without_a_run_are_searched(desk, text):
     assert [each["sessionId"] for each in found] == [begun["session"]["sessionId"]]
 
 
+NAMES_IN_CODE = [
+    "src/parser/lookahead.cpp",
+    "dwh.fact_orders",
+    "settings.theme.dark",
+    "/api/v1/orders/export",
+    "a@b.example",
+]
+
+
+@pytest.mark.parametrize("name", NAMES_IN_CODE)
+def test_names_of_files_and_tables_are_found_as_they_are_written(desk, name):
+    run_cast.published(desk, *plain_steps(3))
+    of_run = run_cast.start(desk).value
+    advance(desk.agent, of_run, "Plain notes.", artifacts=[{"kind": "own.finding", "where": name}])
+    begun = sessions.start_session(
+        actor=desk.agent, title="Notes", observations={}, now=NOW, entropy=os.urandom, speech=RAIL
+    ).value
+    sessions.bookmark_session(
+        actor=desk.agent,
+        session_token=begun["sessionToken"],
+        submission=Submission(artifacts=({"kind": "own.finding", "where": name},)),
+        now=NOW,
+        entropy=os.urandom,
+        speech=RAIL,
+    )
+    run_cast.start(desk)
+
+    found = find(desk, text=f"what about `{name}`?")
+
+    assert [each["runId"] for each in found["candidates"]] == [of_run["session"]["runId"]]
+    assert [each["sessionId"] for each in found["sessions"]] == [begun["session"]["sessionId"]]
+
+
+def test_parts_of_words_are_found_in_the_newest_notes_of_a_session_as_of_a_run(desk, noted):
+    run_cast.published(desk, *plain_steps(2))
+    run_cast.start(desk)
+
+    assert [each["sessionId"] for each in find(desk, text="capacit")["sessions"]] == [noted]
+
+
 def test_an_artifact_of_any_size_is_kept_and_found_by_its_beginning(desk):
     value = begin(desk, *plain_steps(3))
     words = " ".join(f"w{number}" for number in range(20_000))
