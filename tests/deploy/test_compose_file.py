@@ -98,7 +98,7 @@ def test_data_is_in_volumes(compose, services):
 
 
 # What is of a machine, and not of a deployment: the starter's, a developer's, a client's.
-_ELSEWHERE = {"WORKRAIL_HOME", "WORKRAIL_STATIC_DIR", "WORKRAIL_DEBUG", "WORKRAIL_KEY"}
+_ELSEWHERE = {"WORKRAIL_HOME", "WORKRAIL_STATIC_DIR", "WORKRAIL_DEBUG", "WORKRAIL_KEY", "WORKRAIL_LOCAL_URL"}
 
 
 def test_every_documented_setting_is_passed_on(services):

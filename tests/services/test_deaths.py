@@ -7,6 +7,7 @@ there again, the schedule goes on, and what was in the broker is gone.
 import gzip
 import random
 import re
+from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO, StringIO
 from pathlib import Path
@@ -35,13 +36,14 @@ from sessions_app.selectors.standings import read_tip
 from sessions_app.services.bundles import bundle_jobs
 from sessions_app.services.bundles.files import open_bundle, verify_bundle
 from sessions_app.services.expiry import expiring, retention
+from sessions_app.services.expiry.ended_teams import SETTLED, empty_ended_teams, end_team
 from sessions_app.services.people import notices
 from sessions_app.services.upkeep import anchors, ledger
 from sessions_app.services.upkeep.verification import verify_all
 from teams_app import jobs as teams_jobs
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.webhooks import NoticeKind
-from teams_app.models import AuditEntry, NoticeDelivery
+from teams_app.models import AuditEntry, NoticeDelivery, Team
 from teams_app.services import deliveries, webhooks
 from teams_app.services.row_scope import within_team
 from tests import logs, run_cast, trigger_play
@@ -177,6 +179,35 @@ class ExpiryScene(Scene):
         assert AuditEntry.objects.filter(action="session.expired").count() == 2
 
 
+class EndingScene(Scene):
+    """A team has ended; another one stays."""
+
+    marks = frozenset({"deleted", "emptied", "committed"})
+    from_time = NOW + SETTLED
+    marks_ahead = 5
+
+    def arrange(self):
+        elsewhere = replace(self.desk.person, team_id=self.desk.stranger.team_id)
+        other = replace(self.desk, agent=self.desk.stranger, person=elsewhere)
+        self.stays = session_id(begin(other, *plain_steps(2)))
+        for number in range(3):
+            advanced(self.desk.agent, begin(self.desk, *plain_steps(1), workflow_id=f"team.w{number}"))
+        ledger.enter_sessions(actor=SYSTEM, now=NOW)
+        end_team(actor=replace(self.desk.owner, door=Door.STUDIO), name="Alice's team", now=NOW)
+
+    def beat(self, now):
+        return [lambda fail: empty_ended_teams(actor=SYSTEM, now=now, most=9, fail=fail)]
+
+    def is_done(self):
+        return Team.objects.filter(emptied_at__isnull=False).exists()
+
+    def check(self):
+        assert WorkSession.objects.get().pk == self.stays
+        assert LedgerEntry.objects.filter(kind="deleted").count() == 3
+        emptied = AuditEntry.objects.get(action="team.emptied")
+        assert (emptied.team_id, emptied.details["sessions"]) == (self.desk.team_id, 3)
+
+
 class DeliveryScene(Scene):
     """Of every second one the address takes nothing at first."""
 
@@ -291,6 +322,7 @@ SCENES = {
     "export": ExportScene,
     "import": ImportScene,
     "expiry": ExpiryScene,
+    "ending": EndingScene,
     "delivery": DeliveryScene,
     "trigger": TriggerScene,
     "anchor": AnchorScene,
@@ -331,6 +363,7 @@ IN_THE_SUITE = {
     "export": "database",
     "import": "broker",
     "expiry": "database",
+    "ending": "worker",
     "delivery": "broker",
     "trigger": "database",
     "anchor": "worker",

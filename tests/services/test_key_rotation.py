@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from uuid import UUID
@@ -9,9 +10,11 @@ from uuid import UUID
 import pytest
 import time_machine
 from django.core.management import CommandError, call_command
+from django.db import connection, connections
 from django.utils import timezone
 
 from sessions_app.engine.tokens import TokenBadSignatureError
+from sessions_app.models import TokenKey
 from sessions_app.services.store import signing_keys
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import PreconditionFailedError
@@ -117,8 +120,6 @@ def test_the_clock_of_the_machine_that_rotates_does_not_matter(desk):
 
 def test_two_rotations_at_once_are_one_and_a_word_to_the_other(desk):
     def rotate_by_command(_):
-        from django.db import connections
-
         try:
             call_command("keys", "rotate", stdout=StringIO())
         except CommandError as error:
@@ -132,6 +133,35 @@ def test_two_rotations_at_once_are_one_and_a_word_to_the_other(desk):
 
     assert said.count("") in {1, 2}
     assert all("changed" in words for words in said if words)
+
+
+@pytest.mark.parametrize("others", [1, 2])
+@pytest.mark.parametrize("exchange", range(6))
+def test_no_third_rotation_comes_between_two_exchanges_of_another(desk, exchange, others):
+    now = timezone.now()
+    seen = []
+
+    def let_others_rotate(execute, sql, params, many, context):
+        if len(seen) == exchange:
+            seen.append(sql)
+            with ThreadPoolExecutor(1) as pool:
+                for _ in range(others):
+                    pool.submit(rotate_and_leave, now).result()
+        else:
+            seen.append(sql)
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(let_others_rotate), suppress(PreconditionFailedError):
+        rotate(now)
+
+    assert TokenKey.objects.count() <= 2
+
+
+def rotate_and_leave(now):
+    try:
+        rotate(now)
+    finally:
+        connections.close_all()
 
 
 def test_a_third_rotation_within_a_day_is_refused_and_says_why(desk):

@@ -23,6 +23,7 @@ _DATABASE_URL = "DATABASE_URL"
 _OWNER_URL = "DATABASE_OWNER_URL"
 _MAINTENANCE_URL = "DATABASE_MAINTENANCE_URL"
 _REDIS_URL = "REDIS_URL"
+_LOCAL_URL = "WORKRAIL_LOCAL_URL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,8 @@ class Addresses:
     web_url: str = ""
 
     def as_environ(self) -> dict[str, str]:
-        return {_DATABASE_URL: self.database_url, _REDIS_URL: self.redis_url, "WORKRAIL_LOCAL_URL": self.web_url}
+        told = {_DATABASE_URL: self.database_url, _REDIS_URL: self.redis_url}
+        return {**told, _LOCAL_URL: self.web_url} if self.web_url else told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

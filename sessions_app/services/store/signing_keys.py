@@ -102,9 +102,10 @@ def rotate_keys(*, actor: Actor, now: datetime, entropy: Callable[[int], bytes])
         )
     try:
         with transaction.atomic(durable=True):
-            _refuse_haste(now)
-            # The unique generation closes the race: of two rotations at once one fails and has nothing to undo.
+            # The unique generation closes the race: of two rotations at once one fails and has nothing to undo. It is read
+            # before they are counted, so that a rotation between the two reads is counted, or makes this one fail.
             latest = TokenKey.objects.order_by("-generation").values_list("generation", flat=True).first() or 0
+            _refuse_haste(now)
             row = TokenKey.objects.create(
                 generation=latest + 1, salt=entropy(_SALT_BYTES), created_by=actor.id, created_at=now
             )
