@@ -227,11 +227,17 @@ class Kept:
 
 
 def read_kept(value: Any) -> Kept:
-    """The value with keys of others hidden. Raises InvalidInputError for one of ours: it is to be revoked, not hidden."""
+    """The value with keys of others hidden. Raises InvalidInputError for one of ours: it is to be revoked, not hidden;
+    and for what nests deeper than it can be looked at.
+    """
     if not _is_worth_a_look(value):
         return Kept(value=value)
     hidden: list[str] = []
-    return Kept(value=_read(value, "", hidden), hidden=tuple(dict.fromkeys(hidden))[:_MOST_TOLD])
+    try:
+        read = _read(value, "", hidden)
+    except RecursionError:
+        raise _too_deep() from None
+    return Kept(value=read, hidden=tuple(dict.fromkeys(hidden))[:_MOST_TOLD])
 
 
 def _is_worth_a_look(value: Any) -> bool:
@@ -263,6 +269,14 @@ def _text(text: str, path: str, hidden: list[str]) -> str:
     if said != text:
         hidden.append(hide_keys(path.removeprefix("."))[:_SHOWN_CHARACTERS])
     return said
+
+
+def _too_deep() -> InvalidInputError:
+    return InvalidInputError(
+        "What was sent nests too deep to be read. Nothing was done.",
+        suggestion="Send plain values with little nesting, and a file's path instead of its contents.",
+        details={"reason": "too_deep"},
+    )
 
 
 def _own_key(path: str) -> InvalidInputError:

@@ -99,3 +99,28 @@ def test_the_variables_that_decide_are_told_once():
     )
 
     assert deciding_variables(program) == ("risk", "b")
+
+
+def nested_documents():
+    yield "lists", lambda size: "[" * size
+    yield "objects", lambda size: '{"a":' * (size // 5)
+    yield "lists in lists", lambda size: '{"steps": ' + "[0," * (size // 3)
+    yield "a long name around many", lambda size: '{"' + "n" * (size // 2) + '": [' + "0," * (size // 4)
+    yield "long names in each other", lambda size: ('{"' + "n" * 300 + '":') * (size // 305)
+
+
+@pytest.mark.parametrize(("kind", "written"), list(nested_documents()), ids=[kind for kind, _ in nested_documents()])
+def test_places_are_told_in_proportion_to_the_text_however_it_nests(kind, written):
+    told = {size: sum(map(len, lines_of_json(written(size)))) for size in (2_000, 32_000)}
+
+    assert told[32_000] <= 400 * 32_000, kind
+    assert told[32_000] <= 20 * max(told[2_000], 10_000), kind
+
+
+def test_a_place_that_is_too_far_within_is_told_of_the_nearest_around_it():
+    text = '{\n"steps":\n[\n' + "[" * 500 + "]" * 500 + ',\n{"id": 1}]}'
+    lines = lines_of_json(text)
+
+    assert lines["steps[1].id"] == 5
+    assert line_at(lines=lines, path="steps[0]" + "[0]" * 499) == 4
+    assert line_at(lines=lines, path="steps[1]" + ".x" * 100_000) == 5

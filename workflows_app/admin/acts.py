@@ -156,7 +156,7 @@ def _import(order: Order) -> Done:
 def _names(paths: str, names: list[str]) -> list[str]:
     try:
         told = json.loads(paths or "[]")
-    except ValueError:
+    except (ValueError, RecursionError):
         return names
     return (
         told

@@ -107,7 +107,7 @@ def first_of(revision: Revision, files: Mapping[str, bytes]) -> str:
 def _changed(text: str) -> dict[str, str | None]:
     try:
         told = json.loads(text or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         told = None
     if not isinstance(told, dict) or not all(isinstance(each, str | None) for each in told.values()):
         raise InvalidInputError("The other files cannot be read.", suggestion="Load the page again.")

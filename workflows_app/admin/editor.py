@@ -11,6 +11,7 @@ from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.admin import source_view, words
 from workflows_app.admin.drafts import Draft, first_of, source_of
+from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
 from workflows_app.engine.program import Program
 from workflows_app.engine.simulate import SimulatedOutcome, Simulation
 from workflows_app.engine.trial import deciding_variables, questions_of
@@ -18,6 +19,7 @@ from workflows_app.models import Revision, Workflow
 from workflows_app.services.editing import look_at, try_out
 
 _MOST_STOPS = 200
+_MOST_BYTES = 1024 * 1024
 _VARIABLE, _OPTION = "var-", "opt-"
 _OUTCOMES = {
     SimulatedOutcome.COMPLETE: "the end",
@@ -113,7 +115,7 @@ def _rough_stages(draft: Draft) -> list[words.WorkflowStage]:
     """While it does not compile: what the document says of its steps, as far as it can be read."""
     try:
         document = json.loads(draft.text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     steps = document.get("steps") if isinstance(document, dict) else None
     return list(_rough(steps, 0)) if isinstance(steps, list) else []
@@ -188,10 +190,10 @@ def _given_answers(asked: QueryDict) -> dict[str, Any]:
     told: Mapping[str, Any] = {}
     if text:
         try:
-            told = json.loads(text)
-        except ValueError as error:
+            told = loads_strict(text, max_bytes=_MOST_BYTES)
+        except UnreadableJsonError as error:
             raise InvalidInputError(
-                f"The answers are no JSON: {error}.", suggestion='Such as {"step-id": {"context": {}}}.'
+                f"The answers are no JSON: {error.message}", suggestion='Such as {"step-id": {"context": {}}}.'
             ) from error
         if not isinstance(told, dict):
             raise InvalidInputError("The answers are no object.", suggestion='Such as {"step-id": {"context": {}}}.')
@@ -210,8 +212,8 @@ def _part(told: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def _json_or_text(text: str) -> Any:
     try:
-        return json.loads(text)
-    except ValueError:
+        return loads_strict(text, max_bytes=_MOST_BYTES)
+    except UnreadableJsonError:
         return text
 
 

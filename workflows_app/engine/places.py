@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,\n]|[^\s{}\[\]:,"]+')
 _QUOTED = re.compile(r"['`]([^'`\n]{1,80})['`]|\{\{\s*([\w.]{1,80})\s*\}\}")
+# Of a path that is told: whoever nests or names more has each place told of the nearest one around it.
+_PATH_CHARACTERS = 400
 _MEANT = re.compile(r"Did you mean '([^'\n]{1,80})'\?")
 
 
@@ -19,16 +21,18 @@ def lines_of_json(text: str) -> Mapping[str, int]:
 
 @dataclass(slots=True)
 class _PlaceReader:
-    """`path` is of the object or list that is open; `around` are those around it, each with its kind and how far it is."""
+    """`path` is of the object or list that is open, and None where it is longer than is told; `around` are those around it,
+    each with its kind and how far it is.
+    """
 
     lines: dict[str, int] = field(default_factory=dict)
     line: int = 1
-    path: str = ""
+    path: str | None = ""
     key: str = ""
     awaits_key: bool = False
     kind: str = ""
     index: int = 0
-    around: list[tuple[str, str, int]] = field(default_factory=list)
+    around: list[tuple[str, str | None, int]] = field(default_factory=list)
 
     def take(self, piece: str) -> None:
         match piece:
@@ -46,9 +50,7 @@ class _PlaceReader:
                 self._word(piece)
 
     def _open(self, piece: str) -> None:
-        here = self._here()
-        if here:
-            self.lines.setdefault(here, self.line)
+        here = self._tell()
         self.around.append((self.kind, self.path, self.index))
         self.kind, self.path, self.index = piece, here, 0
         self.key, self.awaits_key = "", piece == "{"
@@ -61,11 +63,19 @@ class _PlaceReader:
     def _word(self, piece: str) -> None:
         if self.awaits_key and piece.startswith('"'):
             self.key, self.awaits_key = piece.strip('"'), False
-            self.lines.setdefault(self._here(), self.line)
+            self._tell()
         elif self.kind == "[":
-            self.lines.setdefault(self._here(), self.line)
+            self._tell()
 
-    def _here(self) -> str:
+    def _tell(self) -> str | None:
+        here = self._here()
+        if here:
+            self.lines.setdefault(here, self.line)
+        return here
+
+    def _here(self) -> str | None:
+        if self.path is None or len(self.path) + len(self.key) > _PATH_CHARACTERS:
+            return None
         if self.kind == "[":
             return f"{self.path}[{self.index}]"
         return f"{self.path}.{self.key}" if self.path and self.key else self.path or self.key
@@ -73,6 +83,7 @@ class _PlaceReader:
 
 def line_at(*, lines: Mapping[str, int], path: str) -> int | None:
     """Of the place, or of the nearest one around it that stands in the text."""
+    path = path[: 2 * _PATH_CHARACTERS]
     while path:
         if path in lines:
             return lines[path]

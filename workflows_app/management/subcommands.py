@@ -12,6 +12,7 @@ from django.utils import timezone
 from teams_app import selectors as teams
 from teams_app.engine.actors import NO_TEAM, Actor, Door, system_actor
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
+from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
 from workflows_app.engine.json_schemas import SCHEMAS
 from workflows_app.engine.problems import Severity, WorkflowProblem
 from workflows_app.engine.program import Program, WorkflowKind
@@ -28,6 +29,8 @@ from workflows_app.services.importing import ImportOptions, import_files
 from workflows_app.services.publishing import publish_revision
 
 Options = Mapping[str, Any]
+# Of values and answers that are handed to a walk.
+_MOST_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,8 +243,8 @@ def _variables(given: list[str]) -> dict[str, Any]:
 
 def _json_or_text(value: str) -> Any:
     try:
-        return json.loads(value)
-    except ValueError:
+        return loads_strict(value, max_bytes=_MOST_BYTES)
+    except UnreadableJsonError:
         return value
 
 
@@ -249,7 +252,7 @@ def _answers(path: str | None) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        answers = json.loads(Path(path).read_text("utf-8"))
+        answers = loads_strict(Path(path).read_bytes(), max_bytes=_MOST_BYTES)
     except (OSError, ValueError) as error:
         raise CommandError(f"The answers in {path} cannot be read: {error}") from error
     if isinstance(answers, dict) and all(isinstance(answer, dict) for answer in answers.values()):

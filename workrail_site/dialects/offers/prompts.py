@@ -8,7 +8,7 @@ from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.pages import PageRequest
 from teams_app.engine.redaction import hide_keys
-from workflows_app.engine.canonical import object_of
+from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
 from workflows_app.engine.program import Program, Variable, VariableType, WorkflowKind
 from workflows_app.engine.values import WorkflowState, WorkflowValue
 from workflows_app.selectors.catalog import read_published
@@ -17,6 +17,7 @@ from workrail_site.mcp.cursors import read_cursor, write_cursor
 
 PAGE = 25
 MAX_ARGUMENTS = 20
+_MOST_BYTES = 1024 * 1024
 GOAL = "goal"
 _CURSOR = "prompts"
 # How each dialect begins a run of a workflow, by the name of its tool and of the arguments.
@@ -87,8 +88,8 @@ def _value(variable: Variable, text: str) -> Any:
     if variable.type is VariableType.STRING:
         return text
     try:
-        return json.loads(text, object_pairs_hook=object_of)
-    except ValueError:
+        return loads_strict(text, max_bytes=_MOST_BYTES)
+    except UnreadableJsonError:
         return text
 
 
