@@ -29,8 +29,9 @@ from workflows_app.engine.program import (
     Parallel,
     Program,
     Step,
+    walk_items,
 )
-from workflows_app.engine.walks import Failure
+from workflows_app.engine.walks import LOOP_CONTROL_KIND, Failure
 
 _Titled = TypeVar("_Titled", Activity, Step, Parallel, Loop, Step | Parallel)
 
@@ -203,12 +204,13 @@ class _Survey:
             needs_items = met.loops is LoopKind.FOR_EACH and not isinstance(self._items(met), list)
             failure = None if needs_items else self._turn_failure(met)
             by_word = met.loops in {LoopKind.WHILE, LoopKind.UNTIL} or failure is not None
+            guarded = self._is_guarded(met) or (bool(met.decision_contract) and self._owes(met))
             return replace(
                 land,
                 waiting=Waiting.LOOP,
                 loop=met,
                 may_turn_loop=failure is None,
-                may_leave_loop=by_word and not self._is_guarded(met),
+                may_leave_loop=by_word and not guarded,
                 needs_items=needs_items,
                 turn_failure=failure,
             )
@@ -256,8 +258,10 @@ class _Survey:
     # Loops
 
     def _is_guarded(self, loop: Loop) -> bool:
-        """A loop in which a person is asked is not left on the agent's word while its own test says to go on."""
-        if not self._asks(loop) or loop.decision_contract:
+        """A loop in which a person is asked, or more than words is demanded, is not left on the agent's word while its own test
+        says to go on. One that an artifact decides is, but its first round is gone through, as in a run that is led.
+        """
+        if not self._owes(loop) or loop.decision_contract:
             return False
         match loop.loops:
             case LoopKind.WHILE | LoopKind.DO_WHILE:
@@ -268,6 +272,17 @@ class _Survey:
                 return True
             case _:
                 assert_never(loop.loops)
+
+    def _owes(self, loop: Loop) -> bool:
+        return self._asks(loop) or any(self._demands(item) for item in walk_items(loop.body))
+
+    def _demands(self, item: Item) -> bool:
+        """An artifact or an assessment; by which the agent decides on a loop it says by other words here."""
+        if not isinstance(item, Step | Parallel):
+            return False
+        contract = item.contract and self.program.contracts[item.contract.contract]
+        demands_artifact = contract is not None and contract.artifact_kind != LOOP_CONTROL_KIND
+        return demands_artifact or (isinstance(item, Step) and bool(item.assessments or item.probes is not None))
 
     def _holds_here(self, condition: Condition | None) -> bool:
         return conditions.evaluate(condition, variables=self.scope, mode=self.program.conditions)

@@ -42,6 +42,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 BEHIND = {"after", "make", "again", COMPLETE}
 SAFE, EVIL = "SAFE PLAN", "EVIL PLAN"
 VERDICT = "wr.contracts.review_verdict"
+DECISION = "wr.contracts.loop_control"
 
 
 def assert_held(run=None):
@@ -413,6 +414,45 @@ def test_a_context_that_is_needed_is_needed_by_hand_as_well(floor):
         nav_step(floor, state, "rounds")
         nav_step(floor, state, "after")
 
+    assert_held()
+
+
+DECIDED = {
+    "artifact": {
+        "type": "while",
+        "conditionSource": {"kind": "artifact_contract", "contractRef": DECISION, "loopId": "rounds"},
+    },
+    "while": {"type": "while", "condition": {"var": "over", "not_equals": True}},
+    "until": {"type": "until", "condition": {"var": "over", "equals": True}},
+}
+OWED = {
+    "an approval": {"requireConfirmation": {"kind": "human_approval"}},
+    "an artifact": {"outputContract": {"contractRef": VERDICT}},
+}
+
+
+@pytest.mark.parametrize("owed", OWED)
+@pytest.mark.parametrize("decided", DECIDED)
+def test_a_loop_is_not_left_by_hand_before_a_round_that_a_led_run_goes_through(floor, decided, owed):
+    body = [notes_free("gated", **OWED[owed]), notes_free("decide", outputContract={"contractRef": DECISION})]
+    body = body if decided == "artifact" else body[:1]
+    published(
+        floor.desk,
+        notes_free("before"),
+        loop("rounds", body, **DECIDED[decided]),
+        notes_free("after"),
+        workflow_id=STEPS,
+    )
+    at_loop = nav_step(floor, nav_start(floor)["state"], "before")
+
+    refused = nav_step(floor, at_loop["state"], "rounds")
+
+    assert [each["action"] for each in at_loop["availableActions"]["required"]] == ["advance_loop"]
+    assert at_loop["availableActions"]["optional"] == []
+    assert not refused.get("success")
+    assert_held()
+    begun = nav(floor, at_loop["state"], "advance_loop", loop_id="rounds")
+    assert not nav_step(floor, begun["state"], "rounds").get("success")
     assert_held()
 
 
