@@ -25,6 +25,7 @@ from sessions_app.engine.state import (
 )
 from sessions_app.engine.submissions import Submission
 from workflows_app.engine import contracts, validation, walker
+from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import (
     Capability,
     CapabilityNeed,
@@ -183,6 +184,8 @@ def _outputs(
         issues = validation.check_notes(
             item.validation, notes=submission.notes, variables=variables, mode=program.conditions
         )
+        scope = walker.scope_at(program=program, position=snapshot.position, variables=variables)
+        issues = list(map(Filling(scope).render, issues))
         findings.issues.extend(issues)
         if issues:
             findings.reasons.append(_invalid_notes(item, issues))

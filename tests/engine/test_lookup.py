@@ -155,6 +155,17 @@ def test_what_is_handed_out_side_by_side_is_told_as_in_a_run_that_is_led():
         assert told["step"]["prompt"] == pending_of(program=found, snapshot=led.snapshot).prompt
 
 
+def test_values_stand_in_the_role_and_in_what_is_checked():
+    ask = [{"type": "contains", "value": "Risks:", "message": "Name the risks of {{file}}."}]
+    found = program(workflow(work("one", agentRole="You own {{file}}.", validationCriteria=ask)))
+
+    told = next_json(found, find_next(program=found, completed=[], context={"file": "a.py"}))
+
+    assert told["step"]["agentRole"] == "You own a.py."
+    assert "You own a.py." in told["guidance"]["prompt"]
+    assert all("risks of a.py" in each for each in told["guidance"]["validationCriteria"])
+
+
 @pytest.mark.parametrize(
     "asked", [{"var": "risky", "equals": True}, {"kind": "human_approval", "condition": {"var": "risky"}}]
 )

@@ -2,8 +2,10 @@
 
 import pytest
 
+from sessions_app.engine.obligations import examine
 from sessions_app.engine.prompts import pending_of, title_of
 from sessions_app.engine.state import CapabilityObservation, CapabilityProvenance, CapabilityStatus, Snapshot
+from sessions_app.engine.submissions import Submission
 from tests.engine_play import activities, asking, built, do, played, steps_program
 from tests.step_documents import loop as authored_loop, step
 from tests.walking import IS_ON, activity, loop
@@ -67,6 +69,22 @@ def test_values_of_the_run_stand_in_title_prompt_and_guidance():
     assert (pending.title, pending.prompt) == ("Look at a.py", "Read a.py as [unset: who].")
     assert pending.guidance == ("Only a.py.",)
     assert title_of(program=built(item), snapshot=at_start(built(item), {"file": "a.py"})) == "Look at a.py"
+
+
+def test_values_of_the_run_stand_in_all_that_is_told_of_a_step():
+    ask = [{"type": "contains", "value": "Risks:", "message": "Name the risks of {{file}}."}]
+    named = {"agentRole": "You own {{file}}.", "functionReferences": ["check()"], "validationCriteria": ask}
+    functions = [{"name": "check", "definition": "Runs {{file}}."}]
+    program = steps_program(step("look-once", **named), functionDefinitions=functions)
+
+    snapshot = at_start(program, {"file": "a.py"})
+    pending = pending_of(program=program, snapshot=snapshot)
+    failed = examine(
+        program=program, snapshot=snapshot, submission=Submission(notes="Done."), variables=snapshot.variables
+    )
+
+    told = (pending.agent_role, pending.functions[0].definition, pending.requirements[0], *failed.issues)
+    assert [text for text in told if "a.py" not in text or "{{" in text] == []
 
 
 def test_the_round_of_a_loop_stands_in_its_prompts():

@@ -102,8 +102,10 @@ def _rendered(program: Program, ahead: Ahead, item: Work) -> dict[str, Any]:
         parts.extend(placeholders.render(fragment.text, variables=scope) for fragment in held)
     title = placeholders.render(item.title, variables=scope)
     guidance = [placeholders.render(text, variables=scope) for text in item.guidance]
+    role = placeholders.render(item.agent_role, variables=scope)
     return {
         "title": title,
+        **({"agentRole": role} if role else {}),
         "prompt": "\n\n".join(part for part in parts if part.strip()),
         **({"guidance": guidance} if guidance else {}),
     }
@@ -115,7 +117,7 @@ def _guidance(program: Program, ahead: Ahead, item: Work, step: Mapping[str, Any
     said = {
         "loop": {"id": loop.id, "round": ahead.round, "atMost": loop.max_iterations} if loop else None,
         "modelHint": item.model_tier.value if isinstance(item, Step) and item.model_tier else "",
-        "validationCriteria": list(expected_of(program, item)),
+        "validationCriteria": [placeholders.render(text, variables=ahead.scope) for text in expected_of(program, item)],
     }
     return {
         "prompt": _guiding_prompt(item, step["prompt"], ahead.scope, confirms=confirms),
@@ -134,7 +136,7 @@ def _is_confirmed_now(program: Program, ahead: Ahead, item: Work) -> bool:
 def _guiding_prompt(item: Work, prompt: str, scope: Mapping[str, Any], *, confirms: bool) -> str:
     if isinstance(item, Gate):
         return prompt
-    role = [f"## Agent Role\n{item.agent_role}"] if item.agent_role else []
+    role = [f"## Agent Role\n{placeholders.render(item.agent_role, variables=scope)}"] if item.agent_role else []
     lines = [f"- {placeholders.render(text, variables=scope)}" for text in item.guidance]
     guided = ["## Step Guidance\n" + "\n".join(lines)] if lines else []
     by_person = item.confirmation is not None and item.confirmation.confirms is ConfirmationKind.HUMAN_APPROVAL
