@@ -280,9 +280,10 @@ class _Survey:
         """An artifact or an assessment; by which the agent decides on a loop it says by other words here."""
         if not isinstance(item, Step | Parallel):
             return False
-        contract = item.contract and self.program.contracts[item.contract.contract]
-        demands_artifact = contract is not None and contract.artifact_kind != LOOP_CONTROL_KIND
-        return demands_artifact or (isinstance(item, Step) and bool(item.assessments or item.probes is not None))
+        asked = "" if item.contract is None else self.program.contracts[item.contract.contract].artifact_kind
+        return asked not in {"", LOOP_CONTROL_KIND} or (
+            isinstance(item, Step) and bool(item.assessments or item.probes is not None)
+        )
 
     def _holds_here(self, condition: Condition | None) -> bool:
         return conditions.evaluate(condition, variables=self.scope, mode=self.program.conditions)

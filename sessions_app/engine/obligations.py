@@ -185,7 +185,7 @@ def _outputs(
             item.validation, notes=submission.notes, variables=variables, mode=program.conditions
         )
         scope = walker.scope_at(program=program, position=snapshot.position, variables=variables)
-        issues = list(map(Filling(scope).render, issues))
+        issues = tuple(map(Filling(scope).render, issues))
         findings.issues.extend(issues)
         if issues:
             findings.reasons.append(_invalid_notes(item, issues))

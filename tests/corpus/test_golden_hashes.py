@@ -7,6 +7,13 @@ compiler writes something else for the same source: that is a new `COMPILER_VERS
 import json
 from pathlib import Path
 
+from tests.activity_folders import (
+    activity,
+    folder,
+    program_of as program_of_folder,
+    step as folder_step,
+    workflow as about,
+)
 from tests.step_documents import EVERYTHING, EVERYTHING_LIBRARY, call, compiled, loop, routine, step, workflow
 from workflows_app.engine.compile import compile_source
 from workflows_app.engine.program import COMPILER_VERSION, workflow_hash
@@ -32,6 +39,31 @@ DOCUMENTS = {
     ),
 }
 
+# Ways out, loops and questions in every form that folders have for them.
+_AGAIN = {
+    "kind": "loop",
+    "id": "again",
+    "loopType": "doWhile",
+    "when": "ready",
+    "continueWhile": "!ready",
+    "maxIterations": 3,
+}
+_LEFT = [{"id": "stay", "label": "Stay"}, {"id": "go", "label": "Go", "effect": {"exit": "late"}}]
+_NEWEST = [
+    {"kind": "action", "id": "look", "actions": [{"action": "set", "target": "ready", "value": True}]},
+    {**_AGAIN, "steps": [{"kind": "action", "id": "turn", "actions": []}]},
+    {"kind": "checkpoint", "id": "leave", "message": "Leave {ready}?", "options": _LEFT},
+]
+_GRAPH = {"first": {"late": "second", "done": "__terminal__"}}
+FOLDERS = {
+    "plain folder": folder(),
+    "ways out": folder(
+        activity("first", steps=_NEWEST, exits=[{"id": "late", "when": "!ready"}, {"id": "done", "isDefault": True}]),
+        activity("second", steps=[folder_step("end")], exits=[{"id": "over"}]),
+        about=about(graph=_GRAPH, initialActivity="first", variables=[{"name": "ready", "type": "boolean"}]),
+    ),
+}
+
 
 def test_the_names_are_of_this_compiler():
     assert GOLDEN["compiler"] == COMPILER_VERSION
@@ -40,6 +72,11 @@ def test_the_names_are_of_this_compiler():
 def test_small_documents_keep_their_names():
     found = {name: workflow_hash(compiled(pair[0], library=pair[1]).program) for name, pair in DOCUMENTS.items()}
     assert found == GOLDEN["documents"]
+
+
+def test_small_folders_keep_their_names():
+    found = {name: workflow_hash(program_of_folder(files)) for name, files in FOLDERS.items()}
+    assert found == GOLDEN["folders"]
 
 
 def test_bundled_workflows_keep_their_names():
