@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.admin import display
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -15,7 +15,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from teams_app.admin import acts, token_acts, words
-from teams_app.admin.pages import Act, StudioAdmin, actor_of
+from teams_app.admin.pages import Act, RowPages, StudioAdmin, actor_of
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, to_text
@@ -24,7 +24,7 @@ from teams_app.engine.webhooks import NoticeKind, read_url
 from teams_app.models import Endpoint, NoticeDelivery, Team
 
 
-class TeamAdmin(StudioAdmin):
+class TeamAdmin(RowPages):
     """The settings of the team: one page, for there is one team at a time."""
 
     needs = Permission.READ_TEAM
@@ -60,16 +60,7 @@ class TeamAdmin(StudioAdmin):
         }
         return TemplateResponse(request, "studio/settings.html", page)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
-    ) -> HttpResponse:
-        self.admit(request)
-        if self.get_object(request, object_id) is None:
-            raise Http404
+    def show(self, request: HttpRequest, row: Team) -> HttpResponse:  # noqa: ARG002  there is one
         return HttpResponseRedirect(self.list_url())
 
 

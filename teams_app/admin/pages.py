@@ -5,6 +5,7 @@ other way: a POST makes one call of a service with the signed-in person as the a
 stands on the page in its own words, beside what was typed. docs/studio/building.md says how to write one.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -399,6 +400,26 @@ class StudioAdmin(_AnyModelAdmin):
         }
         status = 400 if form.errors else 200
         return TemplateResponse(request, act.template, shown, status=status)
+
+
+class RowPages(StudioAdmin):
+    """Each row has a page of our own in the place of Django's form."""
+
+    def change_view(
+        self,
+        request: HttpRequest,
+        object_id: str,
+        form_url: str = "",  # noqa: ARG002  Django's signature
+        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
+    ) -> HttpResponse:
+        self.admit(request)
+        row = self.get_object(request, object_id)
+        if row is None:
+            raise Http404
+        return self.show(request, row)
+
+    @abstractmethod
+    def show(self, request: HttpRequest, row: Any) -> HttpResponse: ...
 
 
 def _initial(act: Act, row: Model | None, request: HttpRequest) -> dict[str, Any]:

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db.models import Model, Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from teams_app.admin import acts, words
 from teams_app.admin.connecting import connecting
-from teams_app.admin.pages import Act, ActLink, StudioAdmin, actor_of, offers
+from teams_app.admin.pages import Act, ActLink, RowPages, actor_of, offers
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Actor, Door, Permission, Role, Scope, person_id_of
 from teams_app.engine.ids import Prefix, to_text
@@ -48,7 +48,7 @@ _WHAT = {
 _WHEN = {"1": "today", "7": "last 7 days", "30": "last 30 days"}
 
 
-class MembershipAdmin(StudioAdmin):
+class MembershipAdmin(RowPages):
     needs = Permission.READ_TEAM
     acts: ClassVar[tuple[Act, ...]] = (
         acts.INVITE,
@@ -81,18 +81,9 @@ class MembershipAdmin(StudioAdmin):
         }
         return TemplateResponse(request, "studio/members.html", page)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
-    ) -> HttpResponse:
+    def show(self, request: HttpRequest, row: Membership) -> HttpResponse:  # noqa: ARG002  told by their row in the list
         """A member has no more to show than their row."""
-        self.admit(request)
-        if self.get_object(request, object_id) is None:
-            raise Http404
-        return HttpResponseRedirect(f"{self.list_url()}#{object_id}")
+        return HttpResponseRedirect(f"{self.list_url()}#{row.pk}")
 
     def _shown(self, request: HttpRequest, row: Membership) -> dict[str, Any]:
         actor = actor_of(request)
@@ -126,7 +117,7 @@ class MembershipAdmin(StudioAdmin):
 _MOST_MEMBERS = 500
 
 
-class AgentKeyAdmin(StudioAdmin):
+class AgentKeyAdmin(RowPages):
     needs = Permission.READ_TEAM
     acts: ClassVar[tuple[Act, ...]] = (acts.ISSUE_KEY, acts.ROTATE_KEY, acts.REVOKE_KEY, acts.DISCONNECT)
     list_display = ("name", "prefix", "last_used_at", "expires_at", "revoked_at")
@@ -154,17 +145,7 @@ class AgentKeyAdmin(StudioAdmin):
         }
         return TemplateResponse(request, "studio/agent_keys.html", page)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
-    ) -> HttpResponse:
-        self.admit(request)
-        row = self.get_object(request, object_id)
-        if not isinstance(row, AgentKey):
-            raise Http404
+    def show(self, request: HttpRequest, row: AgentKey) -> HttpResponse:
         page = {
             **self.admin_site.each_context(request),
             "title": row.name,
@@ -212,7 +193,7 @@ class AgentKeyAdmin(StudioAdmin):
         return self.act_url(offered[0], row.pk) if offered else ""
 
 
-class AuditEntryAdmin(StudioAdmin):
+class AuditEntryAdmin(RowPages):
     needs = Permission.READ_AUDIT
     list_display = ("at", "actor_name", "door", "action", "target")
     list_filter = ("door", "actor_kind")
@@ -249,17 +230,7 @@ class AuditEntryAdmin(StudioAdmin):
         }
         return TemplateResponse(request, "studio/audit.html", page)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
-    ) -> HttpResponse:
-        self.admit(request)
-        row = self.get_object(request, object_id)
-        if not isinstance(row, AuditEntry):
-            raise Http404
+    def show(self, request: HttpRequest, row: AuditEntry) -> HttpResponse:
         page = {
             **self.admin_site.each_context(request),
             "title": "One entry",

@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from teams_app import selectors
 from teams_app.admin import token_acts, words
-from teams_app.admin.pages import Act, StudioAdmin, actor_of, offers
+from teams_app.admin.pages import Act, RowPages, actor_of, offers
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Permission, TokenScope, person_id_of
 from teams_app.engine.ids import Prefix, to_text
@@ -21,7 +21,7 @@ from teams_app.models import PersonalToken
 _ROWS = 100
 
 
-class PersonalTokenAdmin(StudioAdmin):
+class PersonalTokenAdmin(RowPages):
     needs = Permission.READ_TEAM
     acts: ClassVar[tuple[Act, ...]] = (token_acts.ISSUE_TOKEN, token_acts.REVOKE_TOKEN)
     list_display = ("name", "prefix", "person", "last_used_at", "expires_at", "revoked_at")
@@ -51,17 +51,7 @@ class PersonalTokenAdmin(StudioAdmin):
         }
         return TemplateResponse(request, "studio/tokens.html", page)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
-    ) -> HttpResponse:
-        self.admit(request)
-        row = self.get_object(request, object_id)
-        if not isinstance(row, PersonalToken):
-            raise Http404
+    def show(self, request: HttpRequest, row: PersonalToken) -> HttpResponse:
         page = {
             **self.admin_site.each_context(request),
             "title": row.name,

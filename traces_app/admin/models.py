@@ -18,7 +18,7 @@ from sessions_app.admin.artifacts import json_html
 from sessions_app.admin.places import ShownPlaces, places_of
 from sessions_app.engine.runs import Dialect
 from sessions_app.selectors.runs import RunName, name_runs
-from teams_app.admin.pages import StudioAdmin, actor_of
+from teams_app.admin.pages import RowPages, actor_of
 from teams_app.admin.parts import State, ago, pill
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, from_text, to_text
@@ -53,7 +53,7 @@ class HowItWent(SimpleListFilter):
                 return queryset
 
 
-class TraceEventAdmin(StudioAdmin):
+class TraceEventAdmin(RowPages):
     needs = Permission.READ_TRACES
     list_display = ("shown_tool", "when", "shown_outcome", "agent", "place", "milliseconds", "run")
     list_filter = (HowItWent, "dialect")
@@ -92,23 +92,12 @@ class TraceEventAdmin(StudioAdmin):
         found.result_list = rows
         return found
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        self.admit(request)
-        row = self.get_object(request, object_id)
-        if not isinstance(row, TraceEvent):
-            raise Http404
+    def show(self, request: HttpRequest, row: TraceEvent) -> HttpResponse:
         page = {
             **self.admin_site.each_context(request),
             **_shown(request, row),
             "title": row.tool,
             "crumbs": [self.list_crumb()],
-            **(extra_context or {}),
         }
         return TemplateResponse(request, "studio/call.html", page)
 

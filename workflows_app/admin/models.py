@@ -4,13 +4,13 @@ from typing import Any, ClassVar
 
 from django.contrib.admin import display
 from django.db.models import Exists, OuterRef, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from teams_app.admin.pages import Act, StudioAdmin, actor_of
+from teams_app.admin.pages import Act, RowPages, StudioAdmin, actor_of
 from teams_app.admin.parts import Crumb, Tab
 from teams_app.engine.actors import Permission
 from teams_app.engine.markdown import render_markdown
@@ -34,22 +34,12 @@ class RevisionAdmin(SharedAdmin):
     list_filter = ("format", "origin")
     search_fields = ("workflow__workflow_id",)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
-    ) -> HttpResponse:
-        self.admit(request)
-        row = self.get_object(request, object_id)
-        if not isinstance(row, Revision):
-            raise Http404
+    def show(self, request: HttpRequest, row: Revision) -> HttpResponse:  # noqa: ARG002  its workflow shows it
         url = reverse("admin:workflows_app_workflow_change", args=(row.workflow_id,))
         return HttpResponseRedirect(f"{url}?revision={row.number}")
 
 
-class ContentAdmin(StudioAdmin):
+class ContentAdmin(RowPages):
     """Content belongs to no team: what is shown is what a program attaches that the team sees."""
 
     needs = Permission.READ_WORKFLOWS
@@ -81,17 +71,7 @@ class ContentAdmin(StudioAdmin):
         }
         return TemplateResponse(request, "studio/contents.html", page)
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,  # noqa: ARG002  as above
-    ) -> HttpResponse:
-        self.admit(request)
-        row = self.get_object(request, object_id)
-        if not isinstance(row, Content):
-            raise Http404
+    def show(self, request: HttpRequest, row: Content) -> HttpResponse:
         found = read_attached(actor=actor_of(request), kind=self._kind, digest=row.digest)
         is_markdown = found is not None and found[0].attachment.format in {"", "markdown", "md"}
         page = {

@@ -6,7 +6,7 @@ from django.contrib.admin import display
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from teams_app.admin.pages import StudioAdmin, actor_of
+from teams_app.admin.pages import RowPages, StudioAdmin, actor_of
 from teams_app.engine.actors import Permission
 from teams_app.engine.counting import counted
 from workflows_app.models import Revision, Workflow
@@ -16,7 +16,7 @@ def of_team_or_bundled(request: HttpRequest) -> Q:
     return Q(team_id=actor_of(request).team_id) | Q(team__isnull=True)
 
 
-class SharedAdmin(StudioAdmin):
+class SharedAdmin(RowPages):
     """Rows of the team, and those of no team, which are the bundled library's."""
 
     needs = Permission.READ_WORKFLOWS

@@ -94,17 +94,7 @@ class WorkflowAdmin(SharedAdmin):
         edit = ActLink(label="Edit", url=_address("edit", row), is_main=True, is_stop=False)
         return [export, *found, *([edit] if acts.is_own(actor_of(request), row) else [])]
 
-    def change_view(
-        self,
-        request: HttpRequest,
-        object_id: str,
-        form_url: str = "",  # noqa: ARG002  Django's signature
-        extra_context: dict[str, Any] | None = None,
-    ) -> HttpResponse:
-        self.admit(request)
-        row = self.get_object(request, object_id)
-        if not isinstance(row, Workflow):
-            raise Http404
+    def show(self, request: HttpRequest, row: Workflow) -> HttpResponse:
         wanted = request.GET.get("tab", "steps")
         number = request.GET.get("revision", "")
         shown = _shown_revision(row, number)
@@ -123,7 +113,6 @@ class WorkflowAdmin(SharedAdmin):
             "parts": self._part(shown, wanted, told.get("seen", {}), as_table=request.GET.get("as") == "table"),
             "views": _views(request),
             **told,
-            **(extra_context or {}),
         }
         return TemplateResponse(request, "studio/workflow.html", page)
 
