@@ -7,12 +7,16 @@ import pytest
 from tests import step_documents
 from tests.activity_folders import activity, checkpoint, compiled, folder, step, toon, workflow
 from tests.flood_play import Work, allowed
+from workflows_app.engine import reading
+from workflows_app.engine.activities import documents
 from workflows_app.engine.activities.findings import MAX_REPEATED_CHARS
+from workflows_app.engine.compile import compile_source
 from workflows_app.engine.lookup import find_next
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import program_bytes
+from workflows_app.engine.reading import Reading
 from workflows_app.engine.simulate import MOST_WRONG, simulate, wrong_answers
-from workflows_app.engine.source import Library
+from workflows_app.engine.source import Library, Source, SourceFormat, Strictness
 
 TEXTS = ["A rule of some length. " * 40] * 40
 
@@ -122,6 +126,89 @@ def test_what_is_repeated_within_the_bound_is_in_the_program():
 
     assert compilation.errors == ()
     assert len(toon(TEXTS)) * 20 < len(program_bytes(compilation.program)) < MAX_REPEATED_CHARS
+
+
+@pytest.fixture
+def decoded(monkeypatch):
+    """The lengths of what is decoded, within bounds that are reached soon."""
+    lengths = []
+    monkeypatch.setattr(reading, "MAX_READ_BYTES", 40_000)
+    monkeypatch.setattr(documents, "MAX_DECODED_AGAIN_CHARS", 20_000)
+
+    def counting(decode):
+        return lambda text, **options: lengths.append(len(text)) or decode(text, **options)
+
+    monkeypatch.setattr(documents, "loads_yaml", counting(documents.loads_yaml))
+    monkeypatch.setattr(documents.toon_format, "loads", counting(documents.toon_format.loads))
+    return lengths
+
+
+LONG = {
+    "toon": lambda at: f"id: r{at}\n" + "k: 1\n" * 500,
+    "yaml": lambda at: f"a{at}: [" + "1," * 1_500 + "1]",
+    "md": lambda at: f"---\na{at}: x\n" + "- b\n" * 700 + "---\n",
+}
+
+
+def dull(count, ending):
+    """Many documents that are long and dull, as a small archive holds them."""
+    return {f"resources/{at:02}-r{at}.{ending}": LONG[ending](at).encode() for at in range(count)}
+
+
+@pytest.mark.parametrize("ending", LONG)
+def test_documents_of_one_folder_are_read_up_to_a_bound(decoded, ending):
+    files = {**folder(), **dull(60, ending)}
+
+    compilation = compiled(files, strictness=Strictness.LEGACY)
+
+    unread = [problem.file for problem in compilation.problems if problem.code is ProblemCode.TOO_LARGE]
+    assert compilation.program is not None, compilation.errors
+    assert unread == sorted(files)[-len(unread) - 1 : -1]
+    assert 0 < len(unread) < 60
+    # What older readers let pass is read twice, and a little again for each further place that is told.
+    assert sum(decoded) <= 2 * reading.MAX_READ_BYTES + documents.MAX_DECODED_AGAIN_CHARS
+
+
+def test_workflows_that_arrive_together_read_what_they_share_once(decoded):
+    skills = {f"skills/{at:02}-s{at}.yaml": f"id: s{at}\nl: [{'1,' * 3_000}1]".encode() for at in range(3)}
+    library = Library(folders={"meta": {"workflow.toon": toon(workflow(id="meta")), **skills}})
+    source, together = Source(format=SourceFormat.ACTIVITY_FOLDER, files=folder()), Reading()
+
+    for _ in range(5):
+        compilation = compile_source(source=source, library=library, reading=together)
+
+    assert [skill.owner for skill in compilation.program.skills] == ["meta"] * 3
+    assert len(decoded) == len({*folder(), *skills, "meta/workflow.toon"})
+
+
+@pytest.mark.parametrize(("count", "is_built"), [(15, True), (17, False)])
+def test_the_folders_that_one_refers_to_are_bounded_together(count, is_built):
+    page = b"x" * (4 * 1024 * 1024 - 4096)
+    folders = {f"side-{at}": {"workflow.toon": toon(workflow(id=f"side-{at}")), "big.txt": page} for at in range(count)}
+    named = [f"side-{at}/help" for at in range(count)]
+
+    compilation = compiled(folder(activity(skills=named, steps=[step("do")])), library=Library(folders=folders))
+
+    assert (compilation.program is not None) is is_built, compilation.errors
+
+
+class Counted(dict):
+    """How often something was looked up in it."""
+
+    reads = 0
+
+    def __getitem__(self, name):
+        self.reads += 1
+        return super().__getitem__(name)
+
+
+def test_a_routine_that_is_called_again_is_read_once():
+    routines = Counted(sample=step_documents.routine(step_documents.step("one")))
+    calls = [step_documents.call(f"call-{number}") for number in range(50)]
+
+    step_documents.program_of(step_documents.workflow(*calls), library=Library(routines=routines))
+
+    assert routines.reads == 1
 
 
 ROUNDS = {"type": "for", "count": 100, "maxIterations": 100}

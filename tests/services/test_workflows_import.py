@@ -399,3 +399,42 @@ def test_a_delegation_is_renamed_with_the_workflow_that_it_starts(cast):
     first = next(saved for saved in done.workflows if saved.workflow.workflow_id == "team.one")
     told = [(p.code, p.path) for p in first.revision.problems if p.code == "unknown_workflow"]
     assert told == [("unknown_workflow", "steps[0].parallelDelegations[1].workflowId")]
+
+
+def test_routines_that_arrive_together_are_read_once(cast, monkeypatch):
+    from workflows_app.engine import reading
+
+    read, ask = [], reading.read_json
+    monkeypatch.setattr(reading, "read_json", lambda *, data: read.append(data) or ask(data=data))
+    routines = {f"{number}.json": as_json(document(f"team.routine-r{number}")) for number in range(6)}
+
+    done = import_files(cast.bob, routines)
+
+    assert len(done.workflows) == 6
+    assert sorted(read) == sorted(routines.values())
+
+
+def bytes_sent(work):
+    """How much is handed to the database."""
+    from django.db import connection
+
+    sizes = []
+
+    def measured(execute, sql, params, many, context):
+        sizes.append(sum(len(value) for value in params or () if isinstance(value, str | bytes)))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(measured):
+        work()
+    return sum(sizes)
+
+
+def test_what_is_stored_already_is_not_sent_again(cast):
+    long = SKILL + b"body: " + b"x" * 300_000 + b"\n"
+    shared = below("shared", SHARED | {"skills/00-planning.toon": long})
+
+    first = bytes_sent(lambda: import_files(cast.bob, shared, rename=True))
+    again = bytes_sent(lambda: import_files(cast.bob, shared | below("borrower", BORROWER), rename=True))
+
+    assert first > len(long)
+    assert again < len(long)

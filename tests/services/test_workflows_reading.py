@@ -6,7 +6,8 @@ from uuid import uuid4
 import pytest
 
 from tests.database_watch import round_trips, rows_and_pages_read
-from tests.workflow_cast import NOW, create, document, make_cast, publish, source_of
+from tests.workflow_cast import FOLDER, NOW, create, document, make_cast, publish, source_of
+from workflows_app.engine.source import Source, SourceFormat
 
 pytestmark = pytest.mark.django_db
 
@@ -443,3 +444,66 @@ def test_a_rule_for_notes_is_told_with_what_it_demands(cast):
     assert said.place == first["title"]
     assert "Rollback" in said.after
     assert "{" not in said.after
+
+
+@pytest.fixture
+def read_files(monkeypatch):
+    """Forgets what was read, and gives the ids of the workflows whose files are read from the database from then on."""
+    from workflows_app.models import Revision
+    from workflows_app.selectors import sources
+
+    read, ask = [], sources._read_files
+
+    def asked(revision_ids):
+        read.extend(Revision.objects.filter(pk__in=revision_ids).values_list("workflow__workflow_id", flat=True))
+        return ask(revision_ids)
+
+    def forget():
+        sources._files.clear()
+        read.clear()
+        return read
+
+    monkeypatch.setattr(sources, "_read_files", asked)
+    return forget
+
+
+def routine_of(name):
+    return document(f"team.routine-{name}", steps=[{"id": "look", "title": "Look", "prompt": "Look closely."}])
+
+
+def test_compiling_steps_reads_the_routines_that_they_call(cast, read_files):
+    for name in ("one", "two", "three"):
+        create(cast.bob, **routine_of(name) | {"workflow_id": f"team.routine-{name}"})
+        publish(cast.bob, f"team.routine-{name}")
+    read = read_files()
+    call = {
+        "id": "called",
+        "title": "Call",
+        "templateCall": {"templateId": "wr.templates.routine.team.two", "args": {}},
+    }
+
+    saved = create(cast.bob, "team.caller", steps=[call])
+
+    assert saved.workflow.error_count == 0
+    assert read == ["team.routine-two"]
+
+
+def test_compiling_a_folder_reads_the_folders_that_it_refers_to(cast, read_files):
+    from workflows_app.services.workflows import create_workflow
+
+    def save(workflow_id, *changes):
+        files = FOLDER | {"workflow.toon": FOLDER["workflow.toon"].replace(b"team.folder", workflow_id.encode())}
+        for path, old, new in changes:
+            files[path] = files[path].replace(old, new)
+        source = Source(format=SourceFormat.ACTIVITY_FOLDER, files=files)
+        return create_workflow(actor=cast.bob, source=source, message="", now=NOW)
+
+    for name in ("one", "two", "three"):
+        save(f"team.{name}")
+        publish(cast.bob, f"team.{name}")
+    read = read_files()
+
+    saved = save("team.borrower", ("activities/01-first.toon", b"primary: planning", b"primary: team.two/planning"))
+
+    assert saved.workflow.error_count == 0
+    assert read == ["team.two"]

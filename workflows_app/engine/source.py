@@ -55,6 +55,7 @@ class Source:
 class Library:
     """All that a workflow may refer to. `routines` are parsed documents by the name behind `wr.templates.routine.`;
     `folders` are other activity workflows by id (`meta` among them); `bindings` choose a routine for an extension slot.
+    `routine_ids` are the ids of the routines where they are known without their documents.
     """
 
     routines: Mapping[str, Any] = field(default_factory=dict)
@@ -62,6 +63,7 @@ class Library:
     contracts: Mapping[str, Contract] = field(default_factory=dict)
     bindings: Mapping[str, str] = field(default_factory=dict)
     workflow_ids: frozenset[str] = frozenset()
+    routine_ids: frozenset[str] | None = None
 
 
 class ContentKind(StrEnum):

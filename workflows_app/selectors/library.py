@@ -1,6 +1,7 @@
 """What a source of the actor's team may refer to, gathered for the compiler."""
 
-from collections.abc import Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -9,15 +10,13 @@ from uuid import UUID
 import msgspec
 
 from teams_app.engine.actors import Actor
-from workflows_app.engine import canonical
 from workflows_app.engine.names import RESERVED_NAMESPACE
 from workflows_app.engine.program import Contract, Family, WorkflowKind
+from workflows_app.engine.reading import Reading, read_json
 from workflows_app.engine.source import Library, Source, SourceFormat
 from workflows_app.models import Alias, Binding, TeamContract, Workflow
-from workflows_app.selectors.sources import files_of_all
+from workflows_app.selectors.sources import files_of
 from workflows_app.selectors.workflows import visible_workflows
-
-MAX_ROUTINE_BYTES = 1024 * 1024
 
 _ROUTINE_PREFIX = "routine-"
 _Files = Mapping[str, bytes]
@@ -37,8 +36,6 @@ def library_for(*, actor: Actor, source_format: SourceFormat, workflow_id: str) 
         for row in rows
         if row.published_id is not None and _is_wanted(row, source_format)
     }
-    files = files_of_all(chosen.values())
-    members = {member_id: files[revision_id] for member_id, revision_id in chosen.items()}
     names = _LibraryNames(within=workflow_id, aliases=_aliases(actor))
     library = Library(
         contracts=_contracts(actor.team_id),
@@ -47,9 +44,11 @@ def library_for(*, actor: Actor, source_format: SourceFormat, workflow_id: str) 
     )
     match source_format:
         case SourceFormat.STEPS_JSON:
-            return replace(library, routines=_routines(members, names))
+            routines = _ReadWhenAsked(_routines(chosen, names), _document_of)
+            return replace(library, routines=routines, routine_ids=frozenset(chosen))
         case SourceFormat.ACTIVITY_FOLDER:
-            return replace(library, folders=names.aliased(members) | members | names.nearby(members))
+            folders = names.aliased(chosen) | chosen | names.nearby(chosen)
+            return replace(library, folders=_ReadWhenAsked(folders, files_of))
 
 
 def with_sources(
@@ -58,9 +57,10 @@ def with_sources(
     *,
     within: str = "",
     places: Mapping[str, Source] = MappingProxyType({}),
+    reading: Reading | None = None,
 ) -> Library:
     """The library as it would be with those sources in it, for workflows that arrive together. `places` are the same by the
-    folders that they lie in, which is how their authors call them.
+    folders that they lie in, which is how their authors call them. `reading` is shared by those that arrive together.
 
     A folder that arrives goes before one that is there: they were written together. A routine never does. The workflow
     `within` knows its siblings in its own namespace by their bare names as well.
@@ -68,12 +68,14 @@ def with_sources(
     near = _LibraryNames(within=within, aliases={})
     sources = {**near.nearby(sources), **sources}
     folders = {key: source.files for key, source in sources.items() if source.format is SourceFormat.ACTIVITY_FOLDER}
-    documents = {key: source.files for key, source in sources.items() if source.format is SourceFormat.STEPS_JSON}
+    steps = {key: source.files for key, source in sources.items() if source.format is SourceFormat.STEPS_JSON}
+    documents = {key: files for key, files in steps.items() if is_routine(key)}
     return replace(
         library,
-        folders={**library.folders, **{name: source.files for name, source in places.items()}, **folders},
-        routines={**_parsed({key: files for key, files in documents.items() if is_routine(key)}), **library.routines},
+        folders=_first_of(folders, {name: source.files for name, source in places.items()}, library.folders),
+        routines=_first_of(library.routines, _parsed(documents, reading or Reading())),
         workflow_ids=library.workflow_ids | frozenset(sources),
+        routine_ids=None if library.routine_ids is None else library.routine_ids | frozenset(documents),
     )
 
 
@@ -88,14 +90,6 @@ def routine_name(workflow_id: str) -> str:
     return bare if not dot or namespace == RESERVED_NAMESPACE else f"{namespace}.{bare}"
 
 
-def parsed_document(files: Mapping[str, bytes]) -> Any | None:
-    data = next(iter(files.values()), b"")
-    try:
-        return canonical.loads_strict(data, max_bytes=MAX_ROUTINE_BYTES)
-    except canonical.UnreadableJsonError:
-        return None
-
-
 def contract_of(definition: bytes) -> Contract:
     return msgspec.json.decode(definition, type=Contract)
 
@@ -108,6 +102,33 @@ def _is_wanted(row: Workflow, source_format: SourceFormat) -> bool:
             return row.family == Family.ACTIVITIES
 
 
+class _ReadWhenAsked(Mapping[str, _Member]):
+    """By name what a published revision holds, which is read when it is asked for: most is not, and all of it may be more
+    than the memory of this process.
+    """
+
+    def __init__(self, revisions: Mapping[str, UUID], read: Callable[[UUID], _Member]) -> None:
+        self._revisions = revisions
+        self._read = read
+
+    def __getitem__(self, name: str) -> _Member:
+        return self._read(self._revisions[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._revisions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._revisions)
+
+    def __len__(self) -> int:
+        return len(self._revisions)
+
+
+def _first_of(*held: Mapping[str, _Member]) -> Mapping[str, _Member]:
+    """What the first of them that knows a name has under it; nothing is read for it."""
+    return ChainMap(*held)  # type: ignore[arg-type]  # its type asks for what can be changed, and nothing here changes it
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LibraryNames:
     """Under which names besides their ids the members of a library are known to the workflow `within`."""
@@ -118,7 +139,7 @@ class _LibraryNames:
     def nearby(self, members: Mapping[str, _Member]) -> dict[str, _Member]:
         return {name: files for member_id, files in members.items() if (name := self._bare(member_id))}
 
-    def aliased(self, members: Mapping[str, _Files]) -> dict[str, _Files]:
+    def aliased(self, members: Mapping[str, _Member]) -> dict[str, _Member]:
         return {alias: members[member_id] for alias, member_id in self.aliases.items() if member_id in members}
 
     def all_of(self, member_ids: list[str]) -> frozenset[str]:
@@ -131,14 +152,23 @@ class _LibraryNames:
         return name if dot and own == namespace != RESERVED_NAMESPACE else ""
 
 
-def _routines(members: Mapping[str, _Files], names: _LibraryNames) -> dict[str, Any]:
+def _routines(members: Mapping[str, UUID], names: _LibraryNames) -> dict[str, UUID]:
     """The bundled ones have their names to themselves."""
-    return _parsed(names.aliased(members)) | _parsed(names.nearby(members)) | _parsed(members)
+    known = (names.aliased(members), names.nearby(members), members)
+    return {routine_name(member_id): revision_id for some in known for member_id, revision_id in some.items()}
 
 
-def _parsed(members: Mapping[str, _Files]) -> dict[str, Any]:
-    documents = {routine_name(member_id): parsed_document(files) for member_id, files in members.items()}
+def _document_of(revision_id: UUID) -> Any | None:
+    return read_json(data=_only(files_of(revision_id)))
+
+
+def _parsed(members: Mapping[str, _Files], reading: Reading) -> dict[str, Any]:
+    documents = {routine_name(member_id): reading.json(data=_only(files)) for member_id, files in members.items()}
     return {name: document for name, document in documents.items() if document is not None}
+
+
+def _only(files: _Files) -> bytes:
+    return next(iter(files.values()), b"")
 
 
 def _aliases(actor: Actor) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Writes what a revision is made of. Rows named by their content are written once, whoever brings them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -126,25 +126,34 @@ def store_program(*, program: Program, workflow_hash: str, contents: Iterable[So
     ProgramRow.objects.bulk_create([row], ignore_conflicts=True)
     # One order for all, so that two writers of the same rows wait for each other and never in a circle.
     unique = {(content.digest, content.kind.value): content for content in contents}
-    ordered = [unique[key] for key in sorted(unique)]
-    if not ordered:
+    wanted = sorted(unique)
+    if not wanted:
         return
-    ContentRow.objects.bulk_create([_content_row(content, now) for content in ordered], ignore_conflicts=True)
-    stored = ContentRow.objects.filter(digest__in=[content.digest for content in ordered]).order_by("digest", "kind")
+    stored = _stored_contents(wanted)
+    missing = [unique[key] for key in wanted if key not in stored]
+    if missing:
+        ContentRow.objects.bulk_create([_content_row(content, now) for content in missing], ignore_conflicts=True)
+        stored = _stored_contents(wanted)
     links = [
-        ProgramContent(id=new_id(now=now), program_id=workflow_hash, content_id=content.pk)
-        for content in stored
-        if (content.digest, content.kind) in unique
+        ProgramContent(id=new_id(now=now), program_id=workflow_hash, content_id=stored[key])
+        for key in wanted
+        if key in stored
     ]
     ProgramContent.objects.bulk_create(links, ignore_conflicts=True)
+
+
+def _stored_contents(keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], UUID]:
+    """The rows that there are, without what they hold: workflows share most of what they borrow, and it may be long."""
+    rows = ContentRow.objects.filter(digest__in=[digest for digest, _kind in keys]).order_by("digest", "kind")
+    return {(digest, kind): row_id for digest, kind, row_id in rows.values_list("digest", "kind", "id")}
 
 
 def _store_files(revision: Revision, files: Iterable[tuple[str, bytes]], now: datetime) -> None:
     by_path = {path: (canonical.digest(data), data) for path, data in files}
     blobs = dict(by_path.values())
-    Blob.objects.bulk_create(
-        [Blob(digest=digest, data=blobs[digest]) for digest in sorted(blobs)], ignore_conflicts=True
-    )
+    stored = set(Blob.objects.filter(digest__in=blobs).values_list("digest", flat=True))
+    missing = [Blob(digest=digest, data=blobs[digest]) for digest in sorted(blobs.keys() - stored)]
+    Blob.objects.bulk_create(missing, ignore_conflicts=True)
     RevisionFile.objects.bulk_create(
         [
             RevisionFile(id=new_id(now=now), revision=revision, path=path, blob_id=digest)

@@ -23,9 +23,9 @@ JSON = ".json"
 MARKDOWN = ".md"
 STRUCTURED = (TOON, *YAML, JSON)
 
-# To find a further place the file is decoded again; more places, or a larger file, would say no more.
+# To find a further place the file is decoded again; more places would say no more.
 _MAX_LENIENT_PLACES = 20
-_MAX_MENDED_CHARS = 256 * 1024
+MAX_DECODED_AGAIN_CHARS = 2 * 1024 * 1024
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^#[ \t]+(.+)$", re.MULTILINE)
 _REASONS = {
@@ -66,6 +66,18 @@ class Markdown:
         return found.group(1).rstrip(" \t#") if found else ""
 
 
+class DecodedAgain:
+    """How much of all files is decoded again, only to tell of further places."""
+
+    def __init__(self) -> None:
+        self._left = MAX_DECODED_AGAIN_CHARS
+
+    def take(self, chars: int) -> bool:
+        """False where so many are too many."""
+        self._left -= chars
+        return self._left >= 0
+
+
 class _UnreadableError(Exception):
     def __init__(self, code: ProblemCode, message: str, line: int | None = None, suggestion: str = "") -> None:
         super().__init__(message)
@@ -75,11 +87,13 @@ class _UnreadableError(Exception):
         self.suggestion = suggestion
 
 
-def read_document(*, data: bytes, file: str, strictness: Strictness) -> tuple[Document | None, Problems]:
-    """A structured document by the ending of its name."""
+def read_document(
+    *, data: bytes, file: str, strictness: Strictness, again: DecodedAgain | None = None
+) -> tuple[Document | None, Problems]:
+    """A structured document by the ending of its name. `again` is shared by files that are read together."""
     try:
         text = _text(data)
-        value, warnings = _value(text, file, strictness)
+        value, warnings = _value(text, file, strictness, again or DecodedAgain())
         digest = canonical.digest(_canonical(value))
     except _UnreadableError as error:
         return None, (_problem(error, file),)
@@ -120,7 +134,7 @@ def _text(data: bytes) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _value(text: str, file: str, strictness: Strictness) -> tuple[Any, Problems]:
+def _value(text: str, file: str, strictness: Strictness, again: DecodedAgain) -> tuple[Any, Problems]:
     ending = suffix_of(file)
     if ending in YAML:
         doubled: list[tuple[str, int | None]] = []
@@ -130,7 +144,7 @@ def _value(text: str, file: str, strictness: Strictness) -> tuple[Any, Problems]
         names: list[str] = []
         value = _json(text, names if strictness is Strictness.LEGACY else None)
         return value, _told_twice([(name, None) for name in names], file)
-    return _toon(text, file, strictness)
+    return _toon(text, file, strictness, again)
 
 
 def _told_twice(doubled: list[tuple[str, int | None]], file: str) -> Problems:
@@ -161,18 +175,18 @@ def _json(text: str, doubled: list[str] | None) -> Any:
         raise _unstorable(error) from error
 
 
-def _toon(text: str, file: str, strictness: Strictness) -> tuple[Any, Problems]:
+def _toon(text: str, file: str, strictness: Strictness, again: DecodedAgain) -> tuple[Any, Problems]:
     try:
         return toon_format.loads(text), ()
     except toon_format.ToonDecodeError as error:
-        refusal = _toon_refusal(error)
         if strictness is Strictness.STRICT:
-            raise refusal from error
+            raise _toon_refusal(error) from error
+        first = error
     try:
         value = toon_format.loads(text, strict=False)
     except toon_format.ToonDecodeError as error:
         raise _toon_refusal(error) from error
-    return value, _lenient_places(text, file)
+    return value, _lenient_places(text, file, first, again)
 
 
 def _toon_refusal(error: toon_format.ToonDecodeError) -> _UnreadableError:
@@ -186,29 +200,35 @@ def _toon_refusal(error: toon_format.ToonDecodeError) -> _UnreadableError:
     return _UnreadableError(ProblemCode.BAD_TOON, f"Not TOON: {error.msg}.", error.line, suggestion)
 
 
-def _lenient_places(text: str, file: str) -> Problems:
+def _lenient_places(text: str, file: str, first: toon_format.ToonDecodeError, again: DecodedAgain) -> Problems:
     """One warning for each place that strict reading refuses: each is mended so that the next one comes to light."""
     warnings: list[WorkflowProblem] = []
     lines = text.split("\n")
-    for _ in range(_MAX_LENIENT_PLACES):
-        try:
-            toon_format.loads("\n".join(lines))
-        except toon_format.ToonDecodeError as error:
-            message = f"Read although it is not strict TOON: {error.msg}."
-            warning = WorkflowProblem(
-                code=ProblemCode.LENIENT_TOON,
-                message=message,
-                severity=Severity.WARNING,
-                file=file,
-                line=error.line,
-                suggestion="Older readers differ in what they make of it; write it strictly.",
-            )
-            warnings.append(warning)
-            if len(text) > _MAX_MENDED_CHARS or not _mend(lines, error):
-                break
-        else:
-            break
+    error: toon_format.ToonDecodeError | None = first
+    while error is not None and len(warnings) < _MAX_LENIENT_PLACES:
+        warnings.append(_lenient_place(error, file))
+        is_mended = _mend(lines, error) and again.take(len(text))
+        error = _refused_place(lines) if is_mended else None
     return tuple(dict.fromkeys(warnings))
+
+
+def _refused_place(lines: list[str]) -> toon_format.ToonDecodeError | None:
+    try:
+        toon_format.loads("\n".join(lines))
+    except toon_format.ToonDecodeError as error:
+        return error
+    return None
+
+
+def _lenient_place(error: toon_format.ToonDecodeError, file: str) -> WorkflowProblem:
+    return WorkflowProblem(
+        code=ProblemCode.LENIENT_TOON,
+        message=f"Read although it is not strict TOON: {error.msg}.",
+        severity=Severity.WARNING,
+        file=file,
+        line=error.line,
+        suggestion="Older readers differ in what they make of it; write it strictly.",
+    )
 
 
 def _mend(lines: list[str], error: toon_format.ToonDecodeError) -> bool:

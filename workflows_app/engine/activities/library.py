@@ -4,25 +4,43 @@ from collections.abc import Mapping
 from typing import Any
 
 from workflows_app.engine.activities.definition import activities_folder
-from workflows_app.engine.activities.documents import read_document
 from workflows_app.engine.activities.folder import Folder, sort_files
 from workflows_app.engine.activities.fragments import Fragments, fragments_of
 from workflows_app.engine.activities.skills import SkillFolder
 from workflows_app.engine.packing import entry_file
+from workflows_app.engine.reading import Reading
 from workflows_app.engine.source import Library, Source, SourceFormat, Strictness
+
+# So much of other folders one workflow refers to.
+MAX_NEIGHBOUR_BYTES = 64 * 1024 * 1024
 
 
 class Neighbours:
-    def __init__(self, *, library: Library, strictness: Strictness) -> None:
+    def __init__(self, *, library: Library, strictness: Strictness, reading: Reading) -> None:
         self._library = library
+        self._reading = reading
         self._strictness = strictness
+        self._left = MAX_NEIGHBOUR_BYTES
+        self._files: dict[str, Mapping[str, bytes] | None] = {}
         self._folders: dict[str, Folder] = {}
         self._shelves: dict[str, SkillFolder] = {}
         self._documents: dict[str, Mapping[str, Any]] = {}
         self._fragments: dict[str, Fragments] = {}
 
+    @property
+    def are_too_large(self) -> bool:
+        return self._left < 0
+
+    def _files_of(self, owner: str) -> Mapping[str, bytes] | None:
+        """None for one that nobody knows, and for whatever is asked when there is too much."""
+        if owner not in self._files:
+            files = None if self.are_too_large else self._library.folders.get(owner)
+            self._left -= sum(map(len, (files or {}).values()))
+            self._files[owner] = files
+        return self._files[owner]
+
     def folder(self, owner: str) -> Folder | None:
-        files = self._library.folders.get(owner)
+        files = self._files_of(owner)
         if files is None:
             return None
         if owner not in self._folders:
@@ -39,11 +57,11 @@ class Neighbours:
         if folder is None:
             return None
         if owner not in self._shelves:
-            self._shelves[owner] = SkillFolder(folder, strictness=self._strictness)
+            self._shelves[owner] = SkillFolder(folder, strictness=self._strictness, reading=self._reading)
         return self._shelves[owner]
 
     def fragments(self, owner: str) -> Fragments | None:
-        if owner not in self._library.folders:
+        if self._files_of(owner) is None:
             return None
         if owner not in self._fragments:
             self._fragments[owner] = fragments_of(self._document(owner))
@@ -52,12 +70,12 @@ class Neighbours:
     def _document(self, owner: str) -> Mapping[str, Any]:
         """What describes the workflow. What is wrong with it is told where that folder is compiled, not here."""
         if owner not in self._documents:
-            self._documents[owner] = self._read(self._library.folders[owner])
+            self._documents[owner] = self._read(self._files_of(owner) or {})
         return self._documents[owner]
 
     def _read(self, files: Mapping[str, bytes]) -> Mapping[str, Any]:
         path = entry_file(Source(format=SourceFormat.ACTIVITY_FOLDER, files=files))
         if path is None:
             return {}
-        document, _ = read_document(data=files[path], file=path, strictness=self._strictness)
+        document, _ = self._reading.document(data=files[path], file=path, strictness=self._strictness)
         return document.value if document is not None and isinstance(document.value, dict) else {}

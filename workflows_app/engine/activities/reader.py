@@ -7,13 +7,13 @@ from workflows_app.engine import names
 from workflows_app.engine.activities.activity import Inherited, ReadActivity, read_activity
 from workflows_app.engine.activities.body import Surroundings
 from workflows_app.engine.activities.definition import Definition, read_definition
-from workflows_app.engine.activities.documents import Document, as_warning, read_document
+from workflows_app.engine.activities.documents import Document, as_warning
 from workflows_app.engine.activities.exits import check_graph, exits_of
 from workflows_app.engine.activities.findings import FolderFindings
 from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER, Folder, FolderEntry, FolderPart, sort_files
 from workflows_app.engine.activities.fragments import FragmentIndex, fragments_of
 from workflows_app.engine.activities.held import HeldDocuments
-from workflows_app.engine.activities.library import Neighbours
+from workflows_app.engine.activities.library import MAX_NEIGHBOUR_BYTES, Neighbours
 from workflows_app.engine.activities.lint import LintPlaces, leads_on, lint
 from workflows_app.engine.activities.references import META, owner_named
 from workflows_app.engine.activities.resources import Resources, read_rules, read_templates
@@ -30,6 +30,7 @@ from workflows_app.engine.program import (
     ProvenanceKind,
     Variable,
 )
+from workflows_app.engine.reading import Reading
 from workflows_app.engine.source import Compilation, Library, Source, SourceContent
 
 
@@ -45,14 +46,16 @@ class _Authored:
     digest: str = ""
 
 
-def compile_folder(*, source: Source, library: Library) -> Compilation:
-    """The program of a workflow folder, or what is wrong with it. Reads any bytes and raises nothing."""
-    findings = FolderFindings(strictness=source.strictness)
-    document = _entry(source, findings)
+def compile_folder(*, source: Source, library: Library, reading: Reading | None = None) -> Compilation:
+    """The program of a workflow folder, or what is wrong with it. Reads any bytes and raises nothing. `reading` is shared
+    by those that arrive together.
+    """
+    findings, reading = FolderFindings(strictness=source.strictness), reading or Reading()
+    document = _entry(source, findings, reading)
     if document is None:
         return Compilation(program=None, workflow_id="", problems=findings.listed())
     shape = FolderShape(document.value, findings=findings, file=document.file)
-    neighbours = Neighbours(library=library, strictness=source.strictness)
+    neighbours = Neighbours(library=library, strictness=source.strictness, reading=reading)
     fragments = FragmentIndex(own=shape.text("id"), held=fragments_of(document.value), of=neighbours.fragments)
     definition = read_definition(shape, fragments=fragments)
     if definition.id:
@@ -68,18 +71,19 @@ def compile_folder(*, source: Source, library: Library) -> Compilation:
         shape=shape,
         definition=definition,
         findings=findings,
+        reading=reading,
     )
     return compiler.compilation()
 
 
-def _entry(source: Source, findings: FolderFindings) -> Document | None:
+def _entry(source: Source, findings: FolderFindings, reading: Reading) -> Document | None:
     """The object that describes the workflow."""
     path = entry_file(source)
     if path is None:
         message = "The folder has no workflow.toon (or workflow.yaml) at its top."
         findings.add(WorkflowProblem(code=ProblemCode.NO_WORKFLOW, message=message))
         return None
-    document, problems = read_document(data=source.files[path], file=path, strictness=source.strictness)
+    document, problems = reading.document(data=source.files[path], file=path, strictness=source.strictness)
     findings.take(problems)
     if document is None:
         return None
@@ -102,8 +106,10 @@ class _Compiler:
         shape: FolderShape,
         definition: Definition,
         findings: FolderFindings,
+        reading: Reading,
     ) -> None:
         self._source = source
+        self._reading = reading
         self._library = library
         self._neighbours = neighbours
         self._fragments = fragments
@@ -116,7 +122,7 @@ class _Compiler:
             entry=shape.file,
             activities_folder=definition.activities_folder,
         )
-        shelf = SkillFolder(self._folder, strictness=source.strictness)
+        shelf = SkillFolder(self._folder, strictness=source.strictness, reading=reading)
         self._skills = Skills(own=shelf, shelf_of=self._neighbours.shelf, findings=findings)
         self._provenance: list[Provenance] = []
         self._unread: set[str] = set()
@@ -137,6 +143,9 @@ class _Compiler:
         # Where a file could not be read, what others say of it is no mistake of theirs.
         if not self._unread:
             self._findings.take(lint(program=program, places=places, workflow_ids=self._library.workflow_ids))
+        if self._neighbours.are_too_large:
+            message = f"The folders that it refers to have more than {MAX_NEIGHBOUR_BYTES} bytes together."
+            self._shape.problem(ProblemCode.TOO_LARGE, "", message, severity=Severity.ERROR)
         broken = self._findings.has_errors
         contents = [held.content for held in (*skills, *resources, *templates)] + ([rules] if rules else [])
         return Compilation(
@@ -185,7 +194,9 @@ class _Compiler:
                 )
 
     def _from_file(self, entry: FolderEntry, *, home: str) -> _Authored | None:
-        document, problems = read_document(data=entry.data, file=entry.file, strictness=self._source.strictness)
+        document, problems = self._reading.document(
+            data=entry.data, file=entry.file, strictness=self._source.strictness
+        )
         self._findings.take(problems)
         if document is None:
             self._unread.add(entry.name)
@@ -298,6 +309,7 @@ class _Compiler:
             folder_of=self._neighbours.folder,
             findings=self._findings,
             strictness=self._source.strictness,
+            reading=self._reading,
         )
         skills = self._skills.close()
         for skill in skills:
@@ -309,11 +321,12 @@ class _Compiler:
         for index, mode in enumerate(self._definition.modes):
             if mode.resource:
                 resources.refer(mode.resource, file=self._shape.file, path=f"modes[{index}].resource")
-        return skills, resources.close(), read_templates(folder=self._folder, findings=self._findings)
+        templates = read_templates(folder=self._folder, findings=self._findings, reading=self._reading)
+        return skills, resources.close(), templates
 
     def _rules(self) -> SourceContent | None:
         """The folder's own rules, else those that meta has for all."""
-        own, problems = read_rules(folder=self._folder, strictness=self._source.strictness)
+        own, problems = read_rules(folder=self._folder, strictness=self._source.strictness, reading=self._reading)
         self._findings.take(
             problem if problem.severity is Severity.WARNING else replace(problem, severity=self._findings.loose)
             for problem in problems
@@ -321,7 +334,7 @@ class _Compiler:
         meta = self._neighbours.folder(META)
         if own is not None or problems or meta is None or self._definition.id == META:
             return own
-        shared, problems = read_rules(folder=meta, strictness=self._source.strictness)
+        shared, problems = read_rules(folder=meta, strictness=self._source.strictness, reading=self._reading)
         self._findings.take(as_warning(problem) for problem in problems)
         if shared is not None:
             self._provenance.append(

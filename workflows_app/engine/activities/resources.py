@@ -7,8 +7,6 @@ from workflows_app.engine.activities.documents import (
     MARKDOWN,
     STRUCTURED,
     as_warning,
-    read_document,
-    read_markdown,
 )
 from workflows_app.engine.activities.findings import FolderFindings
 from workflows_app.engine.activities.folder import Folder, FolderEntry, FolderPart
@@ -16,6 +14,7 @@ from workflows_app.engine.activities.held import HeldDocuments
 from workflows_app.engine.activities.references import resource_candidates, resource_keys, wanted_keys
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Attachment
+from workflows_app.engine.reading import Reading
 from workflows_app.engine.source import ContentKind, SourceContent, Strictness
 
 
@@ -29,11 +28,13 @@ class Resources:
         folder_of: Callable[[str], Folder | None],
         findings: FolderFindings,
         strictness: Strictness,
+        reading: Reading,
     ) -> None:
         self._own = own
         self._folder_of = folder_of
         self._findings = findings
         self._strictness = strictness
+        self._reading = reading
         self._read: dict[str, dict[str, tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]]] = {}
         self._index: dict[str, dict[str, HeldDocuments]] = {}
         self._referred: dict[tuple[str, str], HeldDocuments] = {}
@@ -98,27 +99,31 @@ class Resources:
     def _shelf(self, folder: Folder) -> dict[str, tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]]:
         if folder.owner not in self._read:
             entries = folder.of(FolderPart.RESOURCE)
-            self._read[folder.owner] = {entry.file: _read(entry, folder.owner, self._strictness) for entry in entries}
+            self._read[folder.owner] = {
+                entry.file: _read(entry, folder.owner, self._strictness, self._reading) for entry in entries
+            }
         return self._read[folder.owner]
 
 
-def read_templates(*, folder: Folder, findings: FolderFindings) -> tuple[HeldDocuments, ...]:
+def read_templates(*, folder: Folder, findings: FolderFindings, reading: Reading) -> tuple[HeldDocuments, ...]:
     """Templates are text of any kind, handed out as they are; those in Markdown may name themselves in front matter."""
     found = []
     for entry in folder.of(FolderPart.TEMPLATE):
-        held, problems = _markdown(entry, folder.owner, kind=ContentKind.TEMPLATE)
+        held, problems = _markdown(entry, folder.owner, reading, kind=ContentKind.TEMPLATE)
         findings.take(as_warning(problem) for problem in problems)
         if held is not None:
             found.append(held)
     return tuple(found)
 
 
-def read_rules(*, folder: Folder, strictness: Strictness) -> tuple[SourceContent | None, tuple[WorkflowProblem, ...]]:
+def read_rules(
+    *, folder: Folder, strictness: Strictness, reading: Reading
+) -> tuple[SourceContent | None, tuple[WorkflowProblem, ...]]:
     """The rules for every workflow that the folder of `meta` gives."""
     entry = next(folder.of(FolderPart.RULES), None)
     if entry is None:
         return None, ()
-    document, problems = read_document(data=entry.data, file=entry.file, strictness=strictness)
+    document, problems = reading.document(data=entry.data, file=entry.file, strictness=strictness)
     if document is None:
         return None, problems
     content = SourceContent(kind=ContentKind.RULES, digest=document.digest, text=document.text, document=document.value)
@@ -126,11 +131,11 @@ def read_rules(*, folder: Folder, strictness: Strictness) -> tuple[SourceContent
 
 
 def _read(
-    entry: FolderEntry, owner: str, strictness: Strictness
+    entry: FolderEntry, owner: str, strictness: Strictness, reading: Reading
 ) -> tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]:
     if entry.suffix not in STRUCTURED:
-        return _markdown(entry, owner, kind=ContentKind.RESOURCE)
-    document, problems = read_document(data=entry.data, file=entry.file, strictness=strictness)
+        return _markdown(entry, owner, reading, kind=ContentKind.RESOURCE)
+    document, problems = reading.document(data=entry.data, file=entry.file, strictness=strictness)
     if document is None:
         return None, problems
     meta = document.value if isinstance(document.value, dict) else {}
@@ -141,9 +146,9 @@ def _read(
 
 
 def _markdown(
-    entry: FolderEntry, owner: str, *, kind: ContentKind
+    entry: FolderEntry, owner: str, reading: Reading, *, kind: ContentKind
 ) -> tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]:
-    text, problems = read_markdown(data=entry.data, file=entry.file)
+    text, problems = reading.markdown(data=entry.data, file=entry.file)
     if text is None:
         return None, problems
     content = SourceContent(kind=kind, digest=text.digest, text=text.text)

@@ -1,14 +1,13 @@
 """Skills: documents of a folder, or Markdown techniques; found by name here, in the home of a borrowed activity, or in meta."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from workflows_app.engine.activities.documents import (
     MARKDOWN,
     Document,
     as_warning,
-    read_document,
-    read_markdown,
 )
 from workflows_app.engine.activities.findings import FolderFindings
 from workflows_app.engine.activities.folder import TECHNIQUE_CONTRACT, Folder, FolderEntry, FolderPart, order_of_index
@@ -18,15 +17,17 @@ from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.activities.techniques import read_technique, rules_technique
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Attachment
+from workflows_app.engine.reading import Reading
 from workflows_app.engine.source import ContentKind, SourceContent, Strictness
 
 
 class SkillFolder:
     """The skills of one folder. Each is read once, when it is first asked for."""
 
-    def __init__(self, folder: Folder, *, strictness: Strictness) -> None:
+    def __init__(self, folder: Folder, *, strictness: Strictness, reading: Reading) -> None:
         self.owner = folder.owner
         self._strictness = strictness
+        self._reading = reading
         self._entries: dict[str, FolderEntry] = {}
         self._twins: list[WorkflowProblem] = []
         self._read: dict[str, tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]] = {}
@@ -75,12 +76,13 @@ class SkillFolder:
 
     def _load(self, entry: FolderEntry) -> tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]:
         if entry.suffix == MARKDOWN:
-            text, problems = read_markdown(data=entry.data, file=entry.file)
+            text, problems = self._reading.markdown(data=entry.data, file=entry.file)
             if text is None:
                 return None, problems
             contracts = self._contracts(entry)
-            return read_technique(entry=entry, text=text, owner=self.owner, contracts=contracts), problems
-        document, problems = read_document(data=entry.data, file=entry.file, strictness=self._strictness)
+            read = partial(read_technique, entry=entry, text=text, owner=self.owner, contracts=contracts)
+            return self._reading.once((entry, self.owner, *contracts), read), problems
+        document, problems = self._reading.document(data=entry.data, file=entry.file, strictness=self._strictness)
         if document is None:
             return None, problems
         if not isinstance(document.value, dict):

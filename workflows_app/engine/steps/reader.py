@@ -133,6 +133,8 @@ def _line_of(error: UnreadableJsonError, data: bytes) -> int | None:
 def _routine_ids(library: Library) -> frozenset[str]:
     """The ids that the routines of the library have, and those that their names in template calls stand for."""
     named = {f"{names.RESERVED_NAMESPACE}.{_ROUTINE_NAME}{name}" for name in library.routines}
+    if library.routine_ids is not None:
+        return frozenset(named) | library.routine_ids
     for document in library.routines.values():
         said = document.get("id") if isinstance(document, dict) else None
         if isinstance(said, str):

@@ -84,6 +84,7 @@ class Build:
     used_functions: dict[int, Function] = field(default_factory=dict)
     used_features: set[str] = field(default_factory=set)
     routines: dict[str, dict[str, Any] | None] = field(default_factory=dict)
+    routine_digests: dict[str, str] = field(default_factory=dict)
     items: int = 0
     rules: int = 0
     chars: int = 0

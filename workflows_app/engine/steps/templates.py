@@ -74,7 +74,7 @@ def expand(build: Build, scope: StepScope, raw: dict[str, Any], path: str) -> Ex
         at="",
         kind=ProvenanceKind.ROUTINE,
         source=call["templateId"],
-        digest=canonical.canonical_digest(build.library.routines[name]),
+        digest=build.routine_digests[name],
     )
     findings = scope.findings.inside(place=f"{path}.templateCall", label=_label(name))
     inner = replace(scope, findings=findings, template=origin, prefix=f"{scope.prefix}{raw['id']}.", braces=True)
@@ -106,7 +106,10 @@ def _routine(build: Build, scope: StepScope, name: str, path: str) -> dict[str, 
     """The routine's document, checked once in a compilation."""
     if name not in build.routines:
         findings = scope.findings.inside(place=f"{path}.templateCall", label=_label(name))
-        build.routines[name] = _checked(build.library.routines[name], findings)
+        document = build.library.routines[name]
+        checked = build.routines[name] = _checked(document, findings)
+        if checked is not None:
+            build.routine_digests[name] = canonical.canonical_digest(document)
     return build.routines[name]
 
 
