@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 
+from tests.cast import issue
 from tests.flood_play import Work, allowed
 from workrail_site.request_context import MOST_BYTES_OF_STRANGERS
 
@@ -54,3 +55,30 @@ def test_who_has_signed_in_sends_long_forms(house):
     browser.force_login(house.alice.person)
 
     assert browser.post("/studio/", {"a": "b" * (2 * MOST_BYTES_OF_STRANGERS)}).status_code != 413
+
+
+IMPORT = "/api/v1/workflows/import"
+ARCHIVE = b'--x\r\nContent-Disposition: form-data; name="archive"; filename="a.zip"\r\n\r\n%s\r\n--x--\r\n'
+
+
+def sent(key, body):
+    return Client().post(IMPORT, body, content_type=MULTIPART, headers={"Authorization": f"Bearer {key}"})
+
+
+def test_a_program_sends_long_forms(house):
+    answer = sent(issue(house.alice.actor).text, ARCHIVE % (b"\0" * (2 * MOST_BYTES_OF_STRANGERS)))
+
+    # It was read, and is no archive.
+    assert answer.status_code == 400
+    assert "archive" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("kind", ["parts without a name", "parts", "lines"])
+def test_a_long_form_with_a_key_that_nobody_knows_is_refused_before_it_is_read(kind):
+    body = flood(2_000_000)[kind][1]
+
+    with Work() as work:
+        answer = sent("wr_key_" + "a" * 40, body)
+
+    assert answer.status_code == 401
+    assert work.seconds <= 0.25

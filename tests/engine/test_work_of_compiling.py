@@ -14,7 +14,7 @@ from workflows_app.engine.compile import compile_source
 from workflows_app.engine.lookup import find_next
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import program_bytes
-from workflows_app.engine.reading import Reading
+from workflows_app.engine.reading import SharedReading
 from workflows_app.engine.simulate import MOST_WRONG, simulate, wrong_answers
 from workflows_app.engine.source import Library, Source, SourceFormat, Strictness
 
@@ -172,7 +172,7 @@ def test_documents_of_one_folder_are_read_up_to_a_bound(decoded, ending):
 def test_workflows_that_arrive_together_read_what_they_share_once(decoded):
     skills = {f"skills/{at:02}-s{at}.yaml": f"id: s{at}\nl: [{'1,' * 3_000}1]".encode() for at in range(3)}
     library = Library(folders={"meta": {"workflow.toon": toon(workflow(id="meta")), **skills}})
-    source, together = Source(format=SourceFormat.ACTIVITY_FOLDER, files=folder()), Reading()
+    source, together = Source(format=SourceFormat.ACTIVITY_FOLDER, files=folder()), SharedReading()
 
     for _ in range(5):
         compilation = compile_source(source=source, library=library, reading=together)

@@ -33,7 +33,7 @@ def read_json(*, data: bytes) -> Any | None:
         return None
 
 
-class Reading:
+class SharedReading:
     """Mutable, and alive while workflows are compiled that belong together."""
 
     def __init__(self) -> None:

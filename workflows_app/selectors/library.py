@@ -12,7 +12,7 @@ import msgspec
 from teams_app.engine.actors import Actor
 from workflows_app.engine.names import RESERVED_NAMESPACE
 from workflows_app.engine.program import Contract, Family, WorkflowKind
-from workflows_app.engine.reading import Reading, read_json
+from workflows_app.engine.reading import SharedReading, read_json
 from workflows_app.engine.source import Library, Source, SourceFormat
 from workflows_app.models import Alias, Binding, TeamContract, Workflow
 from workflows_app.selectors.sources import files_of
@@ -57,7 +57,7 @@ def with_sources(
     *,
     within: str = "",
     places: Mapping[str, Source] = MappingProxyType({}),
-    reading: Reading | None = None,
+    reading: SharedReading | None = None,
 ) -> Library:
     """The library as it would be with those sources in it, for workflows that arrive together. `places` are the same by the
     folders that they lie in, which is how their authors call them. `reading` is shared by those that arrive together.
@@ -73,7 +73,7 @@ def with_sources(
     return replace(
         library,
         folders=_first_of(folders, {name: source.files for name, source in places.items()}, library.folders),
-        routines=_first_of(library.routines, _parsed(documents, reading or Reading())),
+        routines=_first_of(library.routines, _parsed(documents, reading or SharedReading())),
         workflow_ids=library.workflow_ids | frozenset(sources),
         routine_ids=None if library.routine_ids is None else library.routine_ids | frozenset(documents),
     )
@@ -162,7 +162,7 @@ def _document_of(revision_id: UUID) -> Any | None:
     return read_json(data=_only(files_of(revision_id)))
 
 
-def _parsed(members: Mapping[str, _Files], reading: Reading) -> dict[str, Any]:
+def _parsed(members: Mapping[str, _Files], reading: SharedReading) -> dict[str, Any]:
     documents = {routine_name(member_id): reading.json(data=_only(files)) for member_id, files in members.items()}
     return {name: document for name, document in documents.items() if document is not None}
 

@@ -13,7 +13,7 @@ from workflows_app.engine.names import check_id, suggested_id
 from workflows_app.engine.packing import authored_id, with_id
 from workflows_app.engine.problems import Severity, WorkflowProblem
 from workflows_app.engine.program import Program, workflow_hash
-from workflows_app.engine.reading import Reading
+from workflows_app.engine.reading import SharedReading
 from workflows_app.engine.source import Library, Origin, Source, SourceContent, StepsSchema
 from workflows_app.selectors.library import library_for, with_sources
 
@@ -46,7 +46,7 @@ def compile_for(
     source: Source,
     siblings: Mapping[str, Source] = MappingProxyType({}),
     places: Mapping[str, Source] = MappingProxyType({}),
-    reading: Reading | None = None,
+    reading: SharedReading | None = None,
 ) -> Compiled:
     """`siblings` are sources that arrive together with this one, by id, `places` the same by their folder, and `reading` is
     what was read of all of them.
@@ -58,7 +58,7 @@ def compile_for(
     return compile_with(source=checked, library=together, reading=reading)
 
 
-def compile_with(*, source: Source, library: Library, reading: Reading | None = None) -> Compiled:
+def compile_with(*, source: Source, library: Library, reading: SharedReading | None = None) -> Compiled:
     done = compile_source(source=source, library=library, reading=reading)
     program = None if done.errors else done.program
     return Compiled(

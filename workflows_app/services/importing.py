@@ -11,7 +11,7 @@ from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine.intake import normalise_paths, unpack
 from workflows_app.engine.names import is_legacy, suggested_id
 from workflows_app.engine.packing import Found, authored_id, by_folder, split_workflows
-from workflows_app.engine.reading import Reading
+from workflows_app.engine.reading import SharedReading
 from workflows_app.engine.source import Origin, Source, Strictness
 from workflows_app.engine.values import ImportedWorkflow, Saved
 from workflows_app.models import Workflow
@@ -84,7 +84,7 @@ class _Arrival:
 
 def _arrivals(actor: Actor, found: tuple[Found, ...], *, rename: bool) -> tuple[_Arrival, ...]:
     """Each compiled with the others at hand: by the ids that they come with, and by those that they get."""
-    reading = Reading()
+    reading = SharedReading()
     named = [_with_own_id(actor, item, reading, rename=rename) for item in found]
     siblings = {source_id: source for old, source in named for source_id in (authored_id(source), old) if source_id}
     if len({authored_id(source) for _, source in named}) < len(named):
@@ -106,7 +106,7 @@ def _arrivals(actor: Actor, found: tuple[Found, ...], *, rename: bool) -> tuple[
     return arrivals
 
 
-def _with_own_id(actor: Actor, item: Found, reading: Reading, *, rename: bool) -> tuple[str, Source]:
+def _with_own_id(actor: Actor, item: Found, reading: SharedReading, *, rename: bool) -> tuple[str, Source]:
     """The id that it had, when it was given another, and the source to save."""
     workflow_id = authored_id(item.source)
     suggested = suggested_id(workflow_id=workflow_id, origin=item.source.origin)

@@ -8,7 +8,7 @@ from workflows_app.engine.activities.folder import Folder, sort_files
 from workflows_app.engine.activities.fragments import Fragments, fragments_of
 from workflows_app.engine.activities.skills import SkillFolder
 from workflows_app.engine.packing import entry_file
-from workflows_app.engine.reading import Reading
+from workflows_app.engine.reading import SharedReading
 from workflows_app.engine.source import Library, Source, SourceFormat, Strictness
 
 # So much of other folders one workflow refers to.
@@ -16,7 +16,7 @@ MAX_NEIGHBOUR_BYTES = 64 * 1024 * 1024
 
 
 class Neighbours:
-    def __init__(self, *, library: Library, strictness: Strictness, reading: Reading) -> None:
+    def __init__(self, *, library: Library, strictness: Strictness, reading: SharedReading) -> None:
         self._library = library
         self._reading = reading
         self._strictness = strictness

@@ -30,7 +30,7 @@ from workflows_app.engine.program import (
     ProvenanceKind,
     Variable,
 )
-from workflows_app.engine.reading import Reading
+from workflows_app.engine.reading import SharedReading
 from workflows_app.engine.source import Compilation, Library, Source, SourceContent
 
 
@@ -46,11 +46,11 @@ class _Authored:
     digest: str = ""
 
 
-def compile_folder(*, source: Source, library: Library, reading: Reading | None = None) -> Compilation:
+def compile_folder(*, source: Source, library: Library, reading: SharedReading | None = None) -> Compilation:
     """The program of a workflow folder, or what is wrong with it. Reads any bytes and raises nothing. `reading` is shared
     by those that arrive together.
     """
-    findings, reading = FolderFindings(strictness=source.strictness), reading or Reading()
+    findings, reading = FolderFindings(strictness=source.strictness), reading or SharedReading()
     document = _entry(source, findings, reading)
     if document is None:
         return Compilation(program=None, workflow_id="", problems=findings.listed())
@@ -76,7 +76,7 @@ def compile_folder(*, source: Source, library: Library, reading: Reading | None 
     return compiler.compilation()
 
 
-def _entry(source: Source, findings: FolderFindings, reading: Reading) -> Document | None:
+def _entry(source: Source, findings: FolderFindings, reading: SharedReading) -> Document | None:
     """The object that describes the workflow."""
     path = entry_file(source)
     if path is None:
@@ -106,7 +106,7 @@ class _Compiler:
         shape: FolderShape,
         definition: Definition,
         findings: FolderFindings,
-        reading: Reading,
+        reading: SharedReading,
     ) -> None:
         self._source = source
         self._reading = reading

@@ -14,7 +14,7 @@ from workflows_app.engine.activities.held import HeldDocuments
 from workflows_app.engine.activities.references import resource_candidates, resource_keys, wanted_keys
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Attachment
-from workflows_app.engine.reading import Reading
+from workflows_app.engine.reading import SharedReading
 from workflows_app.engine.source import ContentKind, SourceContent, Strictness
 
 
@@ -28,7 +28,7 @@ class Resources:
         folder_of: Callable[[str], Folder | None],
         findings: FolderFindings,
         strictness: Strictness,
-        reading: Reading,
+        reading: SharedReading,
     ) -> None:
         self._own = own
         self._folder_of = folder_of
@@ -105,7 +105,7 @@ class Resources:
         return self._read[folder.owner]
 
 
-def read_templates(*, folder: Folder, findings: FolderFindings, reading: Reading) -> tuple[HeldDocuments, ...]:
+def read_templates(*, folder: Folder, findings: FolderFindings, reading: SharedReading) -> tuple[HeldDocuments, ...]:
     """Templates are text of any kind, handed out as they are; those in Markdown may name themselves in front matter."""
     found = []
     for entry in folder.of(FolderPart.TEMPLATE):
@@ -117,7 +117,7 @@ def read_templates(*, folder: Folder, findings: FolderFindings, reading: Reading
 
 
 def read_rules(
-    *, folder: Folder, strictness: Strictness, reading: Reading
+    *, folder: Folder, strictness: Strictness, reading: SharedReading
 ) -> tuple[SourceContent | None, tuple[WorkflowProblem, ...]]:
     """The rules for every workflow that the folder of `meta` gives."""
     entry = next(folder.of(FolderPart.RULES), None)
@@ -131,7 +131,7 @@ def read_rules(
 
 
 def _read(
-    entry: FolderEntry, owner: str, strictness: Strictness, reading: Reading
+    entry: FolderEntry, owner: str, strictness: Strictness, reading: SharedReading
 ) -> tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]:
     if entry.suffix not in STRUCTURED:
         return _markdown(entry, owner, reading, kind=ContentKind.RESOURCE)
@@ -146,7 +146,7 @@ def _read(
 
 
 def _markdown(
-    entry: FolderEntry, owner: str, reading: Reading, *, kind: ContentKind
+    entry: FolderEntry, owner: str, reading: SharedReading, *, kind: ContentKind
 ) -> tuple[HeldDocuments | None, tuple[WorkflowProblem, ...]]:
     text, problems = reading.markdown(data=entry.data, file=entry.file)
     if text is None:

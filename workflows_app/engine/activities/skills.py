@@ -17,14 +17,14 @@ from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.activities.techniques import read_technique, rules_technique
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Attachment
-from workflows_app.engine.reading import Reading
+from workflows_app.engine.reading import SharedReading
 from workflows_app.engine.source import ContentKind, SourceContent, Strictness
 
 
 class SkillFolder:
     """The skills of one folder. Each is read once, when it is first asked for."""
 
-    def __init__(self, folder: Folder, *, strictness: Strictness, reading: Reading) -> None:
+    def __init__(self, folder: Folder, *, strictness: Strictness, reading: SharedReading) -> None:
         self.owner = folder.owner
         self._strictness = strictness
         self._reading = reading
