@@ -228,9 +228,10 @@ class _Writing:
                     "The file was changed while it was read.", suggestion="Import it again when nobody writes to it."
                 )
             imported = self._imported(renaming)
-            self._record(imported)
-            # Now: the task looks for what was born lately, and what was taken in under its own id was not.
+            # Now: the task looks for what was born lately, and what was taken in under its own id was not. Before the audit log, as
+            # whoever deletes does: see `lock_sessions`.
             enter_imported(actor=self.actor, session_ids=imported.session_ids, now=self.now)
+            self._record(imported)
             if self.finish is not None:
                 self.finish(imported)
         storage.charge(team_id=self.actor.team_id, stored_bytes=self.source.tell())

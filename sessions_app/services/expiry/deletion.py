@@ -12,6 +12,7 @@ from django.db import connection, transaction
 
 from sessions_app import jobs
 from sessions_app.engine.bundles import BundleJobKind
+from sessions_app.engine.expiry import Known
 from sessions_app.models import (
     Announcement,
     BundleJob,
@@ -50,11 +51,7 @@ def delete_session(*, actor: Actor, session_id: UUID, reason: str, now: datetime
     person_id_of(actor=actor)
     check_reason(reason)
     with history_may_go():
-        # The lock of its writer: no call adds to what is being deleted.
-        root = team_sessions(actor).select_for_update().filter(pk=session_id).order_by("pk").first()
-        if root is None:
-            raise no_session()
-        known = known_of(root)
+        known = _locked_with_what_it_triggered(actor, session_id)
         if known.held:
             raise PreconditionFailedError(
                 "The session is held.", suggestion="Let it go first, when whoever holds it agrees."
@@ -71,12 +68,19 @@ def delete_session(*, actor: Actor, session_id: UUID, reason: str, now: datetime
     return known.sessions
 
 
+def lock_sessions(session_ids: Sequence[UUID]) -> list[WorkSession]:
+    """Those that are there, locked against their writers: no call adds to what is being deleted.
+
+    Those born last come first, as a run that ends is written before the one that waits for it. Ledgers are locked after them, and
+    the audit log last: whoever takes locks in another order throws others out.
+    """
+    return list(WorkSession.objects.select_for_update().filter(pk__in=session_ids).order_by("-pk"))
+
+
 def forget(*, sessions: Sequence[UUID], reason: str, now: datetime, with_archives: bool) -> None:
     """Inside of `history_may_go`. Twice is once: what is gone is passed over."""
-    for session_id in sessions:
-        row = WorkSession.objects.select_for_update().filter(pk=session_id).order_by("pk").first()
-        if row is not None:
-            _forget(row, reason, now, with_archives=with_archives)
+    for row in lock_sessions(sessions):
+        _forget(row, reason, now, with_archives=with_archives)
 
 
 def check_reason(reason: str) -> None:
@@ -85,6 +89,16 @@ def check_reason(reason: str) -> None:
             f"A reason is one line of at most {MAX_REASON_CHARACTERS} characters.",
             suggestion="Say why, without telling what is to be forgotten: the ledger and the audit log keep it.",
         )
+
+
+def _locked_with_what_it_triggered(actor: Actor, session_id: UUID) -> Known:
+    seen = team_sessions(actor).filter(pk=session_id).order_by("pk").first()
+    locked = lock_sessions(known_of(seen).sessions) if seen is not None else []
+    root = next((row for row in locked if row.pk == session_id), None)
+    if root is None:
+        raise no_session()
+    # Once more: a run may have begun meanwhile.
+    return known_of(root)
 
 
 def _forget(row: WorkSession, reason: str, now: datetime, *, with_archives: bool) -> None:

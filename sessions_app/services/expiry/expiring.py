@@ -26,7 +26,7 @@ from sessions_app.selectors.bundle_jobs import stored_pieces
 from sessions_app.selectors.expiry import judged_sessions, known_of, rules_of, teams_with_sessions
 from sessions_app.services.bundles.bundle_jobs import KEPT, FileParts
 from sessions_app.services.bundles.files import export_session
-from sessions_app.services.expiry.deletion import forget, history_may_go
+from sessions_app.services.expiry.deletion import forget, history_may_go, lock_sessions
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor, Door, system_actor
 from teams_app.engine.fail_points import FailPoint, go_on
@@ -109,8 +109,7 @@ def _expire(judged: Judged, now: datetime, fail: FailPoint) -> int:
         _archive(root, now, fail)
         fail("archived")
     with history_may_go():
-        locked = list(WorkSession.objects.select_for_update().filter(pk__in=judged.known.sessions).order_by("pk"))
-        row = next((each for each in locked if each.pk == root.pk), None)
+        row = next((each for each in lock_sessions(judged.known.sessions) if each.pk == root.pk), None)
         if row is None:
             return 0
         again = judge(known=known_of(row), rules=rules_of(team_id=row.team_id), now=now)

@@ -1,0 +1,103 @@
+"""Whoever deletes, expires or takes in sessions takes locks in one order, and waits for the others instead of being thrown out."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from sessions_app.engine.expiry import ExpiryRule
+from sessions_app.models import WorkSession
+from sessions_app.services.expiry import deletion, ended_teams, expiring, retention
+from sessions_app.services.upkeep import ledger
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.models import Team
+from tests import run_cast, trigger_play
+from tests.bundle_play import export, take_in
+from tests.run_cast import NOW, begin, plain_steps, session_id
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SYSTEM = system_actor(team_id=NO_TEAM, door=Door.TASK)
+LATE = NOW + timedelta(days=61)
+# A run that ends is written before the one that waits for it, and what a call did is told by the audit log last of all.
+ORDER = ("sessions_app_worksession", "sessions_app_ledger", "teams_app_audithead")
+_LOCKED = re.compile(rf'FROM "({"|".join(ORDER)})".* FOR UPDATE')
+
+
+@pytest.fixture
+def desk():
+    return run_cast.make_desk()
+
+
+def with_a_child(desk):
+    """A session whose run triggered another one."""
+    trigger_play.publish_all(desk)
+    parent = trigger_play.start(desk)
+    trigger_play.triggered(desk, parent)
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    return WorkSession.objects.get(parent_id__isnull=True).id
+
+
+def deletes(desk):
+    found = with_a_child(desk)
+    return lambda: deletion.delete_session(actor=desk.owner, session_id=found, reason="Asked for it.", now=NOW)
+
+
+def expires(desk):
+    with_a_child(desk)
+    rule = ExpiryRule(idle_days=60, archives=False)
+    retention.set_retention(actor=desk.owner, workflow_id="", rule=rule, now=NOW)
+    for days in (58, 59):
+        expiring.expire_sessions(actor=SYSTEM, now=NOW + timedelta(days=days), most=10)
+    return lambda: expiring.expire_sessions(actor=SYSTEM, now=LATE + timedelta(days=20), most=10)
+
+
+def takes_in(desk):
+    bundle = export(desk.owner, session_id(begin(desk, *plain_steps(2))))
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    return lambda: take_in(desk.owner, bundle)
+
+
+def empties(desk):
+    with_a_child(desk)
+    ended_teams.end_team(actor=desk.owner, name=Team.objects.get(pk=desk.team_id).name, now=NOW)
+    return lambda: ended_teams.empty_ended_teams(actor=SYSTEM, now=LATE, most=10)
+
+
+def locks_of(captured):
+    """The tables by transaction."""
+    taken = [[]]
+    for query in captured.captured_queries:
+        if re.match(r"(BEGIN|COMMIT|ROLLBACK)", query["sql"]):
+            taken.append([])
+        if found := _LOCKED.search(query["sql"]):
+            taken[-1].append((found[1], query["sql"]))
+    return [each for each in taken if each]
+
+
+@pytest.mark.parametrize("begun", [deletes, expires, takes_in, empties])
+def test_locks_are_taken_in_one_order(desk, begun):
+    act = begun(desk)
+    before = WorkSession.objects.count()
+    with CaptureQueriesContext(connection) as captured:
+        act()
+
+    assert WorkSession.objects.count() != before
+    for taken in locks_of(captured):
+        places = [ORDER.index(table) for table, _ in taken]
+        assert places == sorted(places), [table for table, _ in taken]
+
+
+@pytest.mark.parametrize("begun", [deletes, expires])
+def test_a_session_is_locked_after_those_that_its_runs_triggered(desk, begun):
+    act = begun(desk)
+    ids = [str(each.hex) for each in WorkSession.objects.order_by("-pk").values_list("pk", flat=True)]
+    with CaptureQueriesContext(connection) as captured:
+        act()
+
+    (first, *_), *_ = locks_of(captured)
+    assert len(ids) == 2
+    assert all(each in first[1].replace("-", "") for each in ids)
+    assert '"id" DESC FOR UPDATE' in first[1]
