@@ -180,3 +180,55 @@ def test_a_worker_that_was_thought_dead_writes_nothing_after_another_has_taken_o
     bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=asked.id, now=NOW, fail=slow)
     assert WorkSession.objects.count() == 2
     assert read_bundle_job(actor=desk.person, job_id=asked.id).state is BundleJobState.DONE
+
+
+def asked_to_run(monkeypatch):
+    asked = []
+    monkeypatch.setattr(bundle_jobs.jobs, "ask_to_run_bundle_job", lambda *, job_id: asked.append(job_id))
+    return asked
+
+
+def test_jobs_of_one_team_are_done_one_at_a_time(desk, value, monkeypatch):
+    asked = asked_to_run(monkeypatch)
+    other = run_cast.make_desk()
+    elsewhere = advanced(other.agent, begin(other, *plain_steps(2)))
+    mine = [bundle_jobs.ask_to_export(actor=desk.viewer, session_id=session_id(value), now=NOW) for _ in range(3)]
+    theirs = bundle_jobs.ask_to_export(actor=other.viewer, session_id=session_id(elsewhere), now=NOW)
+    seen = []
+
+    def run(job, fail=lambda _place: None):
+        return bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=job.id, now=NOW, fail=fail)
+
+    def meanwhile(_place):
+        seen.append((run(mine[1]), run(mine[2]), run(theirs)))
+
+    asked.clear()
+    assert run(mine[0], meanwhile) is BundleJobState.DONE
+    assert set(seen) == {(BundleJobState.WAITING, BundleJobState.WAITING, BundleJobState.DONE)}
+    assert asked == [mine[1].id]
+
+
+def test_of_each_team_the_first_lost_job_is_asked_for_again(desk, value, monkeypatch):
+    asked = asked_to_run(monkeypatch)
+    mine = [bundle_jobs.ask_to_export(actor=desk.viewer, session_id=session_id(value), now=NOW) for _ in range(3)]
+    asked.clear()
+
+    assert bundle_jobs.ask_again(actor=SYSTEM, now=NOW + timedelta(minutes=2)) == 1
+    assert asked == [mine[0].id]
+
+
+def test_a_long_job_that_goes_on_is_not_thought_dead(desk, value, monkeypatch):
+    asked_to_run(monkeypatch)
+    job = bundle_jobs.ask_to_export(actor=desk.viewer, session_id=session_id(value), now=NOW)
+    clock, seen = iter(range(0, 100_000, 200)), []
+    monkeypatch.setattr(bundle_jobs.time, "monotonic", lambda: next(clock))
+
+    def meanwhile(place):
+        if place == "written":
+            late = NOW + SILENCE + timedelta(seconds=60)
+            seen.append(bundle_jobs._claim(job.id, late))
+
+    monkeypatch.setattr("sessions_app.services.bundles.files._EVENTS_BETWEEN_WORD", 1)
+    done = bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=job.id, now=NOW, fail=meanwhile)
+
+    assert (done, seen) == (BundleJobState.DONE, [False])

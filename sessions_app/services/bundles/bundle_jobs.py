@@ -6,12 +6,13 @@ done once, however often it is tried; an export writes its file anew.
 
 import gzip
 import tempfile
+import time
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import BinaryIO, cast
 from uuid import UUID, uuid4
 
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet
 
 from sessions_app import jobs
@@ -36,6 +37,8 @@ PART_BYTES = 1024 * 1024
 # Of one team, archives left out, until they expire.
 MOST_KEPT = 2_000
 _TO_ASK_AGAIN = timedelta(minutes=1)
+# The name of the lock under which a team's next job is chosen.
+_TURNS = 27_018
 
 
 class _LostError(Exception):
@@ -72,19 +75,49 @@ def ask_to_import(*, actor: Actor, pieces: Iterable[bytes], now: datetime, max_b
 
 
 def run_bundle_job(*, actor: Actor, job_id: UUID, now: datetime, fail: FailPoint = go_on) -> BundleJobState:
-    """Safe to be called twice and by several workers at once: one of them has the job."""
+    """Safe to be called twice and by several workers at once: one of them has the job. One job of a team is done at a time:
+    those of the others, and what happens by the clock, have the other threads.
+    """
     require_system(actor)
-    attempt_id = uuid4()
-    unclaimed = Q(state=BundleJobState.WAITING.value) | Q(
-        state=BundleJobState.RUNNING.value, touched_at__lt=now - SILENCE
-    )
-    # The count is the claim: of several workers one gets a row.
-    taken = BundleJob.objects.filter(unclaimed, pk=job_id).update(
-        state=BundleJobState.RUNNING.value, attempt_id=attempt_id, touched_at=now
-    )
+    taken = _claim(job_id, now)
     row = BundleJob.objects.filter(pk=job_id).order_by("pk").first()
     if row is None or not taken:
         return BundleJobState(row.state) if row else BundleJobState.FAILED
+    state = _done(row, now, fail)
+    if state is not BundleJobState.RUNNING:
+        _ask_for_next_of(row.team_id)
+    return state
+
+
+def _claim(job_id: UUID, now: datetime) -> bool:
+    """Whether this worker has the job. The count is the claim: of several workers one gets a row."""
+    unclaimed = Q(state=BundleJobState.WAITING.value) | Q(
+        state=BundleJobState.RUNNING.value, touched_at__lt=now - SILENCE
+    )
+    asked = BundleJob.objects.filter(unclaimed, pk=job_id)
+    with transaction.atomic():
+        team_id = asked.values_list("team_id", flat=True).first()
+        if team_id is None:
+            return False
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [_TURNS, str(team_id)])
+        under_way = BundleJob.objects.filter(
+            team_id=team_id, state=BundleJobState.RUNNING.value, touched_at__gte=now - SILENCE
+        )
+        if under_way.exclude(pk=job_id).exists():
+            return False
+        return bool(asked.update(state=BundleJobState.RUNNING.value, attempt_id=uuid4(), touched_at=now))
+
+
+def _ask_for_next_of(team_id: UUID) -> None:
+    waiting = BundleJob.objects.filter(team_id=team_id, state=BundleJobState.WAITING.value).order_by("id")
+    next_id = waiting.values_list("pk", flat=True).first()
+    if next_id is not None:
+        jobs.ask_to_run_bundle_job(job_id=next_id)
+
+
+def _done(row: BundleJob, now: datetime, fail: FailPoint) -> BundleJobState:
+    """What has become of it; RUNNING where another worker has it."""
     try:
         match BundleJobKind(row.kind):
             case BundleJobKind.EXPORT:
@@ -103,14 +136,16 @@ def run_bundle_job(*, actor: Actor, job_id: UUID, now: datetime, fail: FailPoint
 
 
 def ask_again(*, actor: Actor, now: datetime) -> int:
-    """Jobs whose request was lost with the broker, or whose worker is gone, are asked for again; returns how many."""
+    """Jobs whose request was lost with the broker, or whose worker is gone, are asked for again, the first of each team;
+    returns how many.
+    """
     require_system(actor)
     lost = BundleJob.objects.filter(
         Q(state=BundleJobState.WAITING.value, touched_at__lt=now - _TO_ASK_AGAIN)
         | Q(state=BundleJobState.RUNNING.value, touched_at__lt=now - SILENCE),
         finished_at__isnull=True,
     ).exclude(kind=BundleJobKind.ARCHIVE.value)
-    found = list(lost.values_list("pk", flat=True))
+    found = list(lost.order_by("team_id", "id").distinct("team_id").values_list("pk", flat=True))
     with transaction.atomic(durable=True):
         for job_id in found:
             jobs.ask_to_run_bundle_job(job_id=job_id)
@@ -222,10 +257,12 @@ def _finish(row: BundleJob, now: datetime, *, size_bytes: int, result: dict[str,
 
 def _told(row: BundleJob, fail: FailPoint) -> Progress:
     """Says how far it is, and notices that another worker has taken over. Inside of a transaction nobody can read it."""
+    began = time.monotonic()
 
     def tell(done: int, total: int) -> None:
         fail("under way")
-        if not _mine(row).update(done_events=done, total_events=total):
+        touched_at = row.touched_at + timedelta(seconds=time.monotonic() - began)
+        if not _mine(row).update(done_events=done, total_events=total, touched_at=touched_at):
             raise _LostError
 
     return tell
