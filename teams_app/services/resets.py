@@ -57,8 +57,7 @@ def offer_reset(*, actor: Actor, member_id: UUID, now: datetime) -> IssuedReset:
 @transaction.atomic(durable=True)
 def reset_password(*, link: str, password: str, door: Door, now: datetime) -> str:
     """The login name whose password is now this one."""
-    with within_secret(link):
-        row = live_reset(link=link, now=now, lock=True)
+    row = _locked(link, now)
     if row is None:
         raise NotFoundError(
             "This link does not hold: it was used or replaced, or it has expired.",
@@ -70,6 +69,15 @@ def reset_password(*, link: str, password: str, door: Door, now: datetime) -> st
     set_password(person=row.person, password=password, door=door, now=now)
     record_in_teams(person_id=row.person_id, action="password.reset", door=door, now=now)
     return row.person.username
+
+
+def _locked(link: str, now: datetime) -> PasswordReset | None:
+    """Its person first, as whoever sets a password or makes another link does."""
+    with within_secret(link):
+        seen = live_reset(link=link, now=now)
+        if seen is not None:
+            Person.objects.select_for_update(no_key=True).get(pk=seen.person_id)
+        return live_reset(link=link, now=now, lock=True)
 
 
 def _refuse_a_guest(member: Membership) -> None:

@@ -54,5 +54,6 @@ def record_in_teams(
 
 
 def _memberships(person_id: UUID) -> list[Membership]:
+    """In the order of their teams, whichever they joined first: each audit log is locked until the transaction ends."""
     with within_person(person_id):
-        return list(Membership.objects.filter(person_id=person_id).select_related("person").order_by("id"))
+        return list(Membership.objects.filter(person_id=person_id).select_related("person").order_by("team_id"))

@@ -4,17 +4,20 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from sessions_app.engine.expiry import ExpiryRule
 from sessions_app.models import WorkSession
 from sessions_app.services.expiry import deletion, ended_teams, expiring, retention
 from sessions_app.services.upkeep import ledger
-from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.engine.actors import NO_TEAM, Door, Role, system_actor
 from teams_app.models import Team
+from teams_app.services import resets
+from teams_app.services.sign_ins import record_in_teams
 from tests import run_cast, trigger_play
 from tests.bundle_play import export, take_in
+from tests.cast import play
 from tests.run_cast import NOW, begin, plain_steps, session_id
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -101,3 +104,41 @@ def test_a_session_is_locked_after_those_that_its_runs_triggered(desk, begun):
     assert len(ids) == 2
     assert all(each in first[1].replace("-", "") for each in ids)
     assert '"id" DESC FOR UPDATE' in first[1]
+
+
+def of_teams(captured):
+    """The teams whose audit logs were locked, in that order, and the tables of people before them."""
+    found = [re.search(r'FROM "(\w+)".*FOR (?:NO KEY )?UPDATE', query["sql"]) for query in captured.captured_queries]
+    teams = [
+        re.search(r'"team_id" = \'([0-9a-f-]+)\'', each.string)[1] for each in found if each and each[1] == ORDER[2]
+    ]
+    return teams, [each[1] for each in found if each and each[1] != ORDER[2]]
+
+
+def test_audit_logs_of_several_teams_are_locked_in_one_order_whichever_their_people_joined_first(house):
+    for number in range(10):
+        for team in (house.team, house.other_team)[:: 1 if number % 2 else -1]:
+            player = play(f"dora{number}", team, Role.VIEWER)
+
+        with CaptureQueriesContext(connection) as captured:
+            passwords_set(player.person)
+
+        teams, _ = of_teams(captured)
+        assert len(set(teams)) == 2
+        assert teams == sorted(teams)
+
+
+def passwords_set(person):
+    with transaction.atomic():
+        record_in_teams(person_id=person.pk, action="password.changed", door=Door.STUDIO, now=NOW)
+
+
+def test_a_person_is_locked_before_the_link_that_sets_their_password(house):
+    eve = play("eve", house.team, Role.VIEWER)
+    link = resets.offer_reset(actor=house.alice.actor, member_id=eve.membership.pk, now=NOW).link
+
+    with CaptureQueriesContext(connection) as captured:
+        resets.reset_password(link=link, password="a fine long sentence of hers", door=Door.STUDIO, now=NOW)
+
+    _, tables = of_teams(captured)
+    assert tables == ["teams_app_person", "teams_app_passwordreset"]
