@@ -186,6 +186,8 @@ def problems_of(document):
         {"steps": [{"id": "no id", "name": "X"}]},
         {"steps": [{"id": "x" * 129, "name": "X"}]},
         {"steps": [{"kind": "action"}]},
+        {"steps": [{"kind": "action", "id": None}]},
+        {"steps": [{"kind": "technique", "technique": None}]},
         {"steps": [{"kind": "routine", "id": "x", "routine": "r"}]},
         {"steps": [{"kind": "checkpoint", "id": "c"}]},
         {"steps": [{"kind": "checkpoint", "id": "c!", "message": "?", "options": ASKING["options"]}]},

@@ -18,6 +18,7 @@ _COUNT: dict[str, Any] = {"type": "integer", "minimum": 1}
 # What a key that has to be there says; where it says nothing it is missing.
 _NAME: dict[str, Any] = {"type": "string", "minLength": 1}
 _ID: dict[str, Any] = {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$"}
+_SAID: dict[str, Any] = {"not": {"type": "null"}}
 _LINE: dict[str, Any] = {"type": "string", "pattern": "\\S"}
 _VERSION: dict[str, Any] = {"type": "string", "pattern": "^[0-9]+\\.[0-9]+\\.[0-9]+$"}
 
@@ -189,7 +190,7 @@ def _steps() -> dict[str, Any]:
         ),
         "techniqueStep": {
             **_closed({**work, "kind": _one_of(("technique", "action"))}, ["kind"]),
-            "anyOf": [{"required": [key]} for key in ("id", "technique", "skill")],
+            "anyOf": [{"required": [key], "properties": {key: _SAID}} for key in ("id", "technique", "skill")],
         },
         "checkpointStep": _either(
             _closed({**asked, "message": _NAME}, ["kind", "id", "message"]),
