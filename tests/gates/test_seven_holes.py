@@ -456,6 +456,29 @@ def test_a_loop_is_not_left_by_hand_before_a_round_that_a_led_run_goes_through(f
     assert_held()
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_decision_before_a_loop_passes_nobody_by_whom_its_first_round_asks(floor, nested):
+    body = [notes_free("gated", **OWED["an approval"])]
+    body = [loop("inner", body, type="for", count=1)] if nested else body
+    body.append(notes_free("decide", outputContract={"contractRef": DECISION}))
+    published(
+        floor.desk,
+        notes_free("before"),
+        loop("rounds", body, **DECIDED["artifact"]),
+        notes_free("after"),
+        workflow_id=STEPS,
+    )
+    begun = rail_start(floor)
+    for name in ({}, {"loopId": "rounds"}):
+        told = rail_ack(
+            floor, begun, artifacts=[{"kind": "wr.loop_control", "decision": "stop", **name}], notes=f"Did it {name}."
+        )
+        told = rail_ack(floor, told, artifacts=[{"kind": "wr.loop_control", "decision": "stop", **name}])
+        assert told["kind"] == "blocked"
+
+    assert_held()
+
+
 # 5. Too early, and to the wrong question
 
 

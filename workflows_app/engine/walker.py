@@ -470,14 +470,16 @@ class _Walker:
                 return iteration < len(self._items(outside, loop, scope))
             case LoopKind.WHILE | LoopKind.UNTIL | LoopKind.DO_WHILE:
                 if loop.decision_contract:
-                    return self._decision(loop, first=iteration == 0)
+                    asks = iteration == 0 and asks_person(self._activity(outside.activity), loop)
+                    return asks or self._decision(loop, first=iteration == 0)
                 held = self._holds(loop.condition, _over(_round_variables(loop, iteration, scope), scope))
                 return held is not (loop.loops is LoopKind.UNTIL)
             case _:
                 assert_never(loop.loops)
 
     def _decision(self, loop: Loop, *, first: bool) -> bool:
-        """What the step just completed decided for this loop; the last word counts, and none means go on.
+        """What the step just completed decided for this loop; the last word counts, and none means go on. Before a first round
+        in which a person is asked nobody is heard: the agent would pass them by with a word that no step asked for.
 
         Entering a loop anew from within itself, what was said there was said of the rounds before.
         """
