@@ -7,6 +7,7 @@ import zipfile
 import pytest
 from hypothesis import given, strategies as st
 
+from tests.step_documents import compiled, step, workflow
 from workflows_app.engine.packing import authored_id, pack_zip, source_digest, split_workflows, with_id
 from workflows_app.engine.source import Origin, Source, SourceFormat, Strictness
 
@@ -168,8 +169,20 @@ def test_a_digest_names_the_files_and_not_who_brought_them():
         b'id: "acme.alpha"   # the first\n',
     ],
 )
-def test_an_id_is_found_however_yaml_writes_it(data):
-    source = folder(workflow_yaml=data)
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_an_id_is_found_however_yaml_writes_it(data, mark):
+    source = folder(workflow_yaml=mark + data)
 
+    assert authored_id(source) == "acme.alpha"
+    renamed = with_id(source, workflow_id="acme.beta")
+    assert authored_id(renamed) == "acme.beta"
+    assert renamed.files["workflow.yaml"].startswith(mark)
+
+
+def test_a_document_that_begins_with_the_mark_of_windows_is_read_and_renamed():
+    document = workflow(step("only"), id="acme.alpha")
+    source = steps(b"\xef\xbb\xbf" + json.dumps(document).encode())
+
+    assert compiled(source.files["a.json"]).errors == ()
     assert authored_id(source) == "acme.alpha"
     assert authored_id(with_id(source, workflow_id="acme.beta")) == "acme.beta"

@@ -17,7 +17,9 @@ SOURCE_SCHEMA_VERSION = 1
 
 _DOCUMENT_ENDINGS = (".toon", ".yaml", ".yml")
 _RULES = "rules.toon"
-_ID_LINE = re.compile(rb"^id:[^\r\n]*", re.MULTILINE)
+# Windows begins a text with it.
+_MARK = "\ufeff"
+_ID_LINE = re.compile(rb"(?:^|(?<=\A\xef\xbb\xbf))id:[^\r\n]*", re.MULTILINE)
 _COMMENT = re.compile(r"(?<!\s)\s+#.*$")
 _SPACE = re.compile(r"[ \t\r\n]*")
 # The earliest time that a zip can tell: an archive of the same files has the same bytes, whenever it is made.
@@ -102,7 +104,7 @@ def authored_id(source: Source) -> str:
 
 def _is_json(data: bytes, source_format: SourceFormat) -> bool:
     """YAML may be written as JSON is."""
-    return source_format is SourceFormat.STEPS_JSON or data.lstrip().startswith(b"{")
+    return source_format is SourceFormat.STEPS_JSON or data.removeprefix(_MARK.encode()).lstrip().startswith(b"{")
 
 
 def with_id(source: Source, *, workflow_id: str) -> Source | None:
@@ -191,7 +193,7 @@ def _json_id_span(text: str) -> tuple[int, int] | None:
 
 def _json_members(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
     decoder = json.JSONDecoder()
-    at = _skip_space(text, 0)
+    at = _skip_space(text, len(_MARK) if text.startswith(_MARK) else 0)
     if text[at : at + 1] != "{":
         return
     at = _skip_space(text, at + 1)
