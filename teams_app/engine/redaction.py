@@ -94,13 +94,27 @@ _KEYS = (
     _key("sg.", rest=r"[a-z0-9_-]{16,}\.[a-z0-9_-]{16,}"),
     _key("dop_v1_", "dapi", rest=r"[a-f0-9]{24,}"),
     # Shopify, Atlassian, Vault, Docker, Grafana, Linear, Notion, Groq, xAI, Replicate, Perplexity, Supabase, PlanetScale,
-    # RubyGems, Figma, New Relic, Postman, Sentry, Doppler, Pulumi, Fly
+    # RubyGems, Figma, New Relic, Postman, Sentry, Doppler, Pulumi, Fly, NVIDIA, Tavily, LangSmith, Pinecone, E2B, Cerebras,
+    # Together, Weights & Biases, PostHog, Neon, Vercel, Netlify, Cloudflare, DigitalOcean, Heroku, Tailscale, Buildkite,
+    # CircleCI, Snyk, Bitbucket, Square, Contentful, Dynatrace, JFrog, ReadMe, Prefect, Typeform, HubSpot
     _key(
         *("shpat_", "shpss_", "shpca_", "shppa_", "atatt3x", "hvs.", "hvb.", "dckr_pat_", "glsa_", "lin_api_", "ntn_"),
         *("sess-", "gsk_", "xai-", "r8_", "pplx-", "sbp_", "pscale_tkn_", "pscale_pw_", "rubygems_", "figd_", "nrak-"),
-        *("pmak-", "sntrys_", "sntryu_", "dp.pt.", "dp.st.", "pul-", "fm2_"),
+        *("pmak-", "sntrys_", "sntryu_", "dp.pt.", "dp.st.", "pul-", "fm2_", "nvapi-", "tvly-", "lsv2_", "pcsk_"),
+        *("tgp_v1_", "wandb_v1_", "sb_secret_", "dor_v1_", "doo_v1_", "hrku-", "tskey-", "ccipat_", "snyk_uat."),
+        *("snyk_sat.", "atbb", "sq0atp-", "sq0csp-", "cfpat-", "dt0c01.", "cmvmdgtu", "rdme_", "pat-na1-", "pat-eu1-"),
         rest=rf"{_MADE}[a-z0-9_.=-]{{20,}}",
     ),
+    # What begins as names in code may: no key of these has a joint.
+    _key(
+        *("phx_", "pnu_", "tfp_", "vcp_", "nfp_", "cfut_", "napi_", "csk-", "bkua_", "e2b_"),
+        rest=r"(?=[a-z]{0,60}[0-9])[a-z0-9]{20,}",
+    ),
+    # ElevenLabs; Telegram, Azure and Terraform, whose keys do not begin with what tells them
+    _key("sk_", rest=r"[a-f0-9]{40,}"),
+    _Look(begins=(":aa",), pattern=re.compile(r"[0-9]{8,10}:aa[a-z0-9_-]{32,}", re.IGNORECASE)),
+    _Look(begins=("7q~", "8q~"), pattern=re.compile(r"[a-z0-9_.~-]{3}[78]q~[a-z0-9_.~-]{31,}", re.IGNORECASE)),
+    _Look(begins=(".atlasv1.",), pattern=re.compile(r"[a-z0-9]{14}\.atlasv1\.[a-z0-9_=-]{60,}", re.IGNORECASE)),
     _key("age-secret-key-1", rest=r"[a-z0-9]{20,}"),
     _key("eyj", rest=r"[a-z0-9_-]{8,}(?:\.[a-z0-9_-]*)*"),
     _Look(

@@ -56,6 +56,42 @@ ISSUED = [
         for begin in ("sess-", "sk_org_live_", "hvs.", "hvb.", "dckr_pat_", "glsa_", "lin_api_", "ntn_")
     ),
     *(f"{begin}{_LONG}" for begin in ("gsk_", "xai-", "r8_", "pplx-", "sbp_", "pscale_tkn_", "rubygems_", "figd_")),
+    *(
+        f"{begin}{_LONG}"
+        for begin in (
+            *(
+                "nvapi-",
+                "tvly-",
+                "lsv2_pt_",
+                "pcsk_",
+                "e2b_",
+                "csk-",
+                "tgp_v1_",
+                "wandb_v1_",
+                "phx_",
+                "napi_",
+                "sb_secret_",
+            ),
+            *(
+                "vcp_",
+                "nfp_",
+                "cfut_",
+                "dor_v1_",
+                "doo_v1_",
+                "HRKU-",
+                "tskey-auth-",
+                "bkua_",
+                "CCIPAT_",
+                "snyk_uat.",
+                "ATBB",
+            ),
+            *("sq0atp-", "CFPAT-", "dt0c01.", "cmVmdGtu", "rdme_", "pnu_", "tfp_", "pat-na1-"),
+        )
+    ),
+    "sk_" + "0123456789abcdef" * 3,
+    "0123456789:AA" + _LONG[:33],
+    "a1B8Q~" + _LONG[:34],
+    "0123456789abcd.atlasv1." + _LONG * 2,
     *(f"{begin}{_LONG}" for begin in ("NRAK-", "PMAK-", "sntrys_", "dp.pt.", "pul-", "ATATT3x", "shpca_", "fm2_")),
 ]
 # Where one text is inside of another, as in JSON that is quoted, in an address, in a name.
