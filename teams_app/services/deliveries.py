@@ -158,9 +158,10 @@ def _send(taken: _Taken, now: datetime, clock: Clock, fail: FailPoint) -> bool:
     fail("sent")
     now = clock()
     with transaction.atomic(durable=True):
-        _mine(taken).update(state=DeliveryState.DELIVERED.value, delivered_at=now, next_try_at=None, failure="")
+        # The address first, as whoever removes it does, with what was sent there.
         same = Endpoint.objects.filter(pk=endpoint.pk, set_at=endpoint.set_at)
         same.update(delivered_at=now, failed_at=None, failure="", failing_since=None)
+        _mine(taken).update(state=DeliveryState.DELIVERED.value, delivered_at=now, next_try_at=None, failure="")
     return True
 
 
@@ -168,11 +169,11 @@ def _failed(taken: _Taken, failure: str, now: datetime) -> None:
     wait = WAITS[taken.tries - 1] if taken.tries <= len(WAITS) else None
     state = DeliveryState.GIVEN_UP if wait is None else DeliveryState.WAITING
     with transaction.atomic(durable=True):
-        _mine(taken).update(state=state.value, next_try_at=None if wait is None else now + wait, failure=failure)
-        _postpone(taken.endpoint, now)
         same = Endpoint.objects.filter(pk=taken.endpoint.pk, set_at=taken.endpoint.set_at)
         same.filter(failing_since__isnull=True).update(failing_since=now)
         same.update(failed_at=now, failure=failure)
+        _mine(taken).update(state=state.value, next_try_at=None if wait is None else now + wait, failure=failure)
+        _postpone(taken.endpoint, now)
         off = same.filter(failing_since__lte=now - SWITCHED_OFF_AFTER, switched_off_at__isnull=True)
         # The count is the lock: of several workers one tells of it.
         if off.update(switched_off_at=now):

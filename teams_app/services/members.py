@@ -55,7 +55,9 @@ def _lock_member(actor: Actor, member_id: UUID) -> Membership:
     # The team's row is the lock of all its memberships: two owners who demote each other take turns, and the second
     # one finds that it is the last.
     Team.objects.select_for_update(no_key=True).get(pk=actor.team_id)
-    row = Membership.objects.select_related("person").filter(team_id=actor.team_id, pk=member_id).first()
+    # And the row itself, which whoever it is of holds while they do something that the audit log is told of.
+    held = Membership.objects.select_for_update(of=("self",)).select_related("person")
+    row = held.filter(team_id=actor.team_id, pk=member_id).order_by("pk").first()
     if row is None:
         raise NotFoundError("There is no such member.", suggestion="List the members of your team.")
     return row

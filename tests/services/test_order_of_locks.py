@@ -1,5 +1,6 @@
 """Whoever deletes, expires or takes in sessions takes locks in one order, and waits for the others instead of being thrown out."""
 
+import json
 import re
 from datetime import timedelta
 
@@ -12,13 +13,19 @@ from sessions_app.models import WorkSession
 from sessions_app.services.expiry import deletion, ended_teams, expiring, retention
 from sessions_app.services.upkeep import ledger
 from teams_app.engine.actors import NO_TEAM, Door, Role, system_actor
+from teams_app.engine.webhooks import NoticeKind
 from teams_app.models import Team
-from teams_app.services import resets
+from teams_app.services import deliveries, resets, webhooks
+from teams_app.services.members import remove_member
+from teams_app.services.outgoing import NotDeliveredError
 from teams_app.services.sign_ins import record_in_teams
 from tests import run_cast, trigger_play
 from tests.bundle_play import export, take_in
 from tests.cast import play
 from tests.run_cast import NOW, begin, plain_steps, session_id
+from tests.workflow_cast import document
+from workflows_app.models import Workflow
+from workflows_app.services.importing import ImportOptions, import_files
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -142,3 +149,64 @@ def test_a_person_is_locked_before_the_link_that_sets_their_password(house):
 
     _, tables = of_teams(captured)
     assert tables == ["teams_app_person", "teams_app_passwordreset"]
+
+
+def locked_or_changed(captured):
+    """The tables of whose rows one was locked or changed, each where it came first."""
+    said = [
+        re.search(r'FROM "(\w+)".*FOR (?:NO KEY )?UPDATE|UPDATE "(\w+)"|DELETE FROM "(\w+)"', query["sql"])
+        for query in captured.captured_queries
+    ]
+    return list(dict.fromkeys(next(filter(None, each.groups())) for each in said if each))
+
+
+def test_a_membership_is_locked_before_the_audit_log_is_told_of_its_end(house):
+    eve = play("eve", house.team, Role.VIEWER)
+
+    with CaptureQueriesContext(connection) as captured:
+        remove_member(actor=house.alice.actor, member_id=eve.membership.pk, now=NOW)
+
+    tables = locked_or_changed(captured)
+    assert tables.index("teams_app_membership") < tables.index("teams_app_audithead")
+
+
+def test_workflows_of_one_import_are_locked_before_the_audit_log_is_told_of_the_first(house):
+    def imported(name):
+        documents = {f"{each}.json": document(f"team.{each}", name=name) for each in ("one", "two", "three")}
+        files = {path: json.dumps(each).encode() for path, each in documents.items()}
+        import_files(actor=house.alice.actor, files=files, options=ImportOptions(), now=NOW)
+
+    imported("Before")
+    with CaptureQueriesContext(connection) as captured:
+        imported("After")
+
+    found = [re.search(r'FROM "(workflows_app_workflow|teams_app_audithead)".*FOR', each["sql"]) for each in captured]
+    first, *_ = [each for each in found if each]
+    ids = list(Workflow.objects.filter(team_id=house.team.pk).values_list("workflow_id", flat=True))
+    assert len(ids) == 3
+    assert all(f"'{each}'" in first.string for each in ids)
+
+
+@pytest.mark.parametrize("answers", [True, False])
+def test_an_address_is_locked_before_what_is_sent_there(house, settings, monkeypatch, answers):
+    def post(**_asked):
+        if not answers:
+            raise NotDeliveredError("It said 500.")
+
+    settings.PUBLIC_URL = "https://workrail.example"
+    monkeypatch.setattr(deliveries, "post_json", post)
+    webhooks.set_webhook(actor=house.alice.actor, url="https://board.example/x", now=NOW)
+    of_team = system_actor(team_id=house.team.pk, door=Door.TASK)
+    asked = {"notice_id": house.team.pk, "kind": NoticeKind.CHECKPOINT_ASKED, "body": {"text": "Asked."}}
+    settings.CELERY_TASK_ALWAYS_EAGER = False
+    with transaction.atomic():
+        assert deliveries.queue_notice(actor=of_team, now=NOW, **asked) == 1
+
+    with CaptureQueriesContext(connection) as captured:
+        assert deliveries.deliver_due(actor=SYSTEM, clock=lambda: NOW) == answers
+
+    places = {}
+    for place, query in enumerate(captured.captured_queries):
+        if found := re.match(r'UPDATE "(teams_app_endpoint|teams_app_noticedelivery)" SET "(?!tries)', query["sql"]):
+            places.setdefault(found[1], place)
+    assert list(places) == ["teams_app_endpoint", "teams_app_noticedelivery"]

@@ -1,6 +1,6 @@
 """Workflows that come from outside: read whole, checked whole, then saved as drafts in one transaction or not at all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -67,6 +67,7 @@ def _import(actor: Actor, files: Mapping[str, bytes], options: ImportOptions, no
     arrivals = _arrivals(actor, split.workflows, rename=options.rename)
     try:
         with transaction.atomic(durable=True):
+            _lock(actor, arrivals)
             saved = tuple(_save(actor, arrival, options.message, now) for arrival in arrivals)
     except IntegrityError as error:
         # Two imports of the same new id at once: the unique constraint lets one in.
@@ -74,6 +75,13 @@ def _import(actor: Actor, files: Mapping[str, bytes], options: ImportOptions, no
             raise taken(", ".join(arrival.compiled.workflow_id for arrival in arrivals)) from error
         raise
     return ImportedWorkflow(workflows=saved, ignored=split.ignored)
+
+
+def _lock(actor: Actor, arrivals: Sequence["_Arrival"]) -> None:
+    """All that are there already, before the audit log is told of the first: whoever revises one of them locks it before that."""
+    ids = [arrival.compiled.workflow_id for arrival in arrivals]
+    rows = Workflow.objects.select_for_update(no_key=True).filter(team_id=actor.team_id, workflow_id__in=ids)
+    list(rows.order_by("pk").values_list("pk", flat=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
