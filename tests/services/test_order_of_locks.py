@@ -207,6 +207,6 @@ def test_an_address_is_locked_before_what_is_sent_there(house, settings, monkeyp
 
     places = {}
     for place, query in enumerate(captured.captured_queries):
-        if found := re.match(r'UPDATE "(teams_app_endpoint|teams_app_noticedelivery)" SET "(?!tries)', query["sql"]):
+        if found := re.search(r'UPDATE "(teams_app_endpoint|teams_app_noticedelivery)" SET "(?!tries)', query["sql"]):
             places.setdefault(found[1], place)
     assert list(places) == ["teams_app_endpoint", "teams_app_noticedelivery"]
