@@ -399,6 +399,7 @@ class SessionReplyAnswer(Shape, frozen=True):
     session_token: str
     next_call: NextCallAnswer
     preferences: PreferencesAnswer | msgspec.UnsetType = msgspec.UNSET
+    recorded_before: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class CandidateAnswer(Shape, frozen=True):

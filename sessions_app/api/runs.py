@@ -5,7 +5,6 @@ import re
 from uuid import UUID
 
 import msgspec
-import orjson
 from rest_framework.views import APIView
 
 from sessions_app.api.answers import (
@@ -33,12 +32,11 @@ from sessions_app.api.bodies import (
     StopBody,
     TreeQuery,
 )
-from sessions_app.engine.submissions import Submission
 from sessions_app.selectors import nodes, records, runs as runs_read
 from sessions_app.selectors.runs import RunFilters
 from sessions_app.services.moves import runs
 from sessions_app.services.moves.beginning import start_run
-from sessions_app.services.moves.speech import Reply, beside, house_speech
+from sessions_app.services.moves.speech import bytes_with, house_speech
 from sessions_app.services.people import gaps, naming, preferring, stops
 from teams_app.api.endpoints import Call, operation, read_id
 from teams_app.engine.errors import NotFoundError
@@ -97,7 +95,7 @@ class ContinuationView(APIView):
             entropy=os.urandom,
             speech=house_speech(),
         )
-        return _replied(reply, body.submission())
+        return msgspec.Raw(bytes_with(reply, body.submission()))
 
 
 class RehydrationView(APIView):
@@ -121,7 +119,7 @@ class BookmarkView(APIView):
             entropy=os.urandom,
             speech=house_speech(),
         )
-        return _replied(reply, body.submission())
+        return msgspec.Raw(bytes_with(reply, body.submission()))
 
 
 class RunView(APIView):
@@ -244,12 +242,6 @@ class PreferredBranchView(APIView):
             now=call.now,
             entropy=os.urandom,
         )
-
-
-def _replied(reply: Reply, submission: Submission) -> msgspec.Raw:
-    """As it was recorded, with a word on content that was not."""
-    more = beside(reply, submission)
-    return msgspec.Raw(orjson.dumps({**reply.value, **more}) if more else reply.data)
 
 
 def _run(text: str) -> UUID:

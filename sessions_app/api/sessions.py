@@ -34,7 +34,7 @@ from sessions_app.selectors import (
 from sessions_app.selectors.runs import RunFilters
 from sessions_app.selectors.sessions import SessionFilters
 from sessions_app.services.moves import resume, sessions
-from sessions_app.services.moves.speech import house_speech
+from sessions_app.services.moves.speech import bytes_with, house_speech
 from sessions_app.services.people import naming, preferences
 from teams_app.api.endpoints import Call, Download, operation, read_id
 from teams_app.engine.errors import NotFoundError
@@ -78,15 +78,16 @@ class SessionsView(APIView):
 class SessionNotesView(APIView):
     @operation(summary="Record notes on a session without a run", answer=SessionReplyAnswer)
     def post(self, *, call: Call, body: SessionNoteBody) -> msgspec.Raw:
+        submission = body.submission()
         reply = sessions.bookmark_session(
             actor=call.actor,
             session_token=body.session_token,
-            submission=body.submission(),
+            submission=submission,
             now=call.now,
             entropy=os.urandom,
             speech=house_speech(),
         )
-        return msgspec.Raw(reply.data)
+        return msgspec.Raw(bytes_with(reply, submission))
 
 
 class ResumeView(APIView):

@@ -75,10 +75,16 @@ class SessionStanding:
 
 
 # Of a use that was answered before, which is a reply read and not made: what was kept of it is read with it.
-_RECORDED = """a.reply, a.reply_template, a.keys_generation, a.to_node_id,
+def _recorded_with(outputs: str) -> str:
+    return f"""a.reply, a.reply_template, a.keys_generation, a.to_node_id,
        CASE WHEN a.node_id IS NOT NULL THEN
            (SELECT array_agg(ARRAY[o.channel::text, o.body]) FROM sessions_app_output o
-            WHERE o.team_id = a.team_id AND o.to_node_id = a.to_node_id) END"""
+            WHERE o.team_id = a.team_id AND {outputs}) END"""  # noqa: S608  constants only
+
+
+_RECORDED = _recorded_with("o.to_node_id = a.to_node_id")
+# What was noted on a session is at no node; its rows are named by the use of the token.
+_NOTED = _recorded_with("o.id = ANY($4::uuid[])")
 _RECORDED_COUNT = 5
 
 # The snapshot is looked up by both halves of its key, whatever the planner believes of the table: joined, it may be filtered
@@ -117,7 +123,7 @@ FROM sessions_app_attempt a WHERE a.node_id = $1 AND a.nonce = $2 AND a.team_id 
 
 _READ_SESSION = f"""
 SELECT s.title, s.parent_id, s.next_event_index, s.head_digest, s.autonomy, s.risk_policy, s.waived_by,
-       s.git_branch, s.git_head_sha, s.repository, s.ticket, {_RECORDED}
+       s.git_branch, s.git_head_sha, s.repository, s.ticket, {_NOTED}
 FROM sessions_app_worksession s
 LEFT JOIN sessions_app_attempt a ON a.node_id = s.id AND a.nonce = $2
 WHERE s.id = $1 AND s.team_id = $3
@@ -175,8 +181,11 @@ def is_request_known(*, team_id: UUID, node_id: UUID) -> bool:
 
 
 @asked
-def read_session(*, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> SessionStanding | None:
-    row = prepared_cursor().execute(_READ_SESSION, [session_id, nonce, team_id]).fetchone()
+def read_session(
+    *, team_id: UUID, session_id: UUID, nonce: bytes = b"", noted: Sequence[UUID] = ()
+) -> SessionStanding | None:
+    """`noted` are the rows that this use of a token wrote, if it was used."""
+    row = prepared_cursor().execute(_READ_SESSION, [session_id, nonce, team_id, list(noted)]).fetchone()
     if row is None:
         return None
     return SessionStanding(

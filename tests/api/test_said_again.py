@@ -52,3 +52,15 @@ def test_used_tokens_without_content_are_answered_as_before(doors):
     bare = doors.agent.post(f"{V1}/runs/continue", {"stateToken": value["stateToken"], "ackToken": value["ackToken"]})
 
     assert bare.content == first.content
+
+
+def test_notes_on_a_session_with_a_used_token_are_told_as_well(doors):
+    token = doors.agent.post(f"{V1}/sessions", {"title": "Notes"}).json()["sessionToken"]
+
+    first, same, other = (
+        doors.agent.post(f"{V1}/sessions/checkpoint", {"sessionToken": token, "output": {"notesMarkdown": notes}})
+        for notes in ("Seen.", "Seen.", "Something else.")
+    )
+
+    assert same.content == first.content
+    assert "was not recorded" in other.json()["recordedBefore"]

@@ -278,6 +278,18 @@ def test_the_same_tokens_again_are_answered_the_same(wire, begun):
     assert other.value == first.value
 
 
+def test_notes_on_a_session_that_come_with_a_used_token_are_said_not_to_be_recorded(wire):
+    token = wire("start_session", title="Notes").value["sessionToken"]
+    first = wire("checkpoint_workflow", sessionToken=token, output=OUTPUT)
+    again = wire("checkpoint_workflow", sessionToken=token, output=OUTPUT)
+    other = wire("checkpoint_workflow", sessionToken=token, output={"notesMarkdown": "Something else."})
+
+    assert (again.text, again.value) == (first.text, first.value)
+    assert other.text.startswith(first.text)
+    assert "was not recorded" in other.value.pop("recordedBefore")
+    assert other.value == first.value
+
+
 def test_without_an_ack_token_the_step_is_told_again(wire, begun):
     told = wire("continue_workflow", stateToken=begun["stateToken"])
 

@@ -1,6 +1,6 @@
 """Answers from memory all that the moves of runs ask of the tables, as the statements in Postgres would."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -154,7 +154,14 @@ class MemoryStore(Tables):
     def is_request_known(self, *, team_id: UUID, node_id: UUID) -> bool:
         return any(key[0] == node_id and kept.team_id == team_id for key, kept in self.attempts.items())
 
-    def read_session(self, *, team_id: UUID, session_id: UUID, nonce: bytes = b"") -> SessionStanding | None:
+    def read_session(
+        self,
+        *,
+        team_id: UUID,
+        session_id: UUID,
+        nonce: bytes = b"",
+        noted: Sequence[UUID] = (),  # noqa: ARG002  what was kept of a use is told without
+    ) -> SessionStanding | None:
         session = self.sessions.get(session_id)
         if session is None or session.team_id != team_id:
             return None

@@ -13,7 +13,7 @@ from sessions_app.engine.log import EventDraft, Head
 from sessions_app.engine.observations import check_observations, may_come_back, observation_drafts
 from sessions_app.engine.reply_facts import NotedFacts
 from sessions_app.engine.runs import AttemptKind, ObservationKey, OutputChannel
-from sessions_app.engine.submissions import Submission
+from sessions_app.engine.submissions import MAX_ARTIFACTS, Submission
 from sessions_app.engine.tables import KIND_CHARACTERS, OutputRow
 from sessions_app.engine.tokens import NONCE_BYTES, TokenKind
 from sessions_app.selectors import preferences as preference_selectors
@@ -157,7 +157,7 @@ def _outputs(standing: SessionStanding, nonce: bytes, submission: Submission, no
         )
     return [
         OutputRow(
-            id=derive_id("session", standing.session_id.bytes, nonce, str(index).encode()),
+            id=_noted_id(standing.session_id, nonce, index),
             run_id=None,
             node_id=None,
             to_node_id=None,
@@ -178,8 +178,13 @@ def _token(mover: Mover, session_id: UUID) -> str:
     return tokens.mint(keyring=mover.keys.ring, kind=TokenKind.SESSION, node_id=session_id, nonce=nonce)
 
 
+def _noted_id(session_id: UUID, nonce: bytes, index: int) -> UUID:
+    return derive_id("session", session_id.bytes, nonce, str(index).encode())
+
+
 def _session(actor: Actor, session_id: UUID, nonce: bytes = b"") -> SessionStanding:
-    found = read_session(team_id=actor.team_id, session_id=session_id, nonce=nonce)
+    noted = [_noted_id(session_id, nonce, index) for index in range(1 + MAX_ARTIFACTS)] if nonce else []
+    found = read_session(team_id=actor.team_id, session_id=session_id, nonce=nonce, noted=noted)
     if found is None:
         raise NotFoundError("There is no such session.", suggestion="Find the one that is meant, or begin another.")
     return found

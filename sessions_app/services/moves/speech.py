@@ -89,6 +89,12 @@ def beside(reply: Reply, submission: Submission) -> dict[str, str]:
     return {RECORDED_BEFORE: TOLD} if reply.replayed and _differs(reply, submission) else {}
 
 
+def bytes_with(reply: Reply, submission: Submission) -> bytes:
+    """The reply as it was recorded, with a word on content that was not."""
+    more = beside(reply, submission)
+    return orjson.dumps({**reply.value, **more}) if more else reply.data
+
+
 def _differs(reply: Reply, submission: Submission) -> bool:
     """Of notes and of artifacts, each where some were kept then: what was never kept cannot be compared."""
     notes = {body for channel, body in reply.kept if channel == OutputChannel.RECAP}

@@ -215,7 +215,7 @@ def _noted(session_token: str, submission: Submission) -> ToolReply:
         entropy=os.urandom,
         speech=RAIL,
     )
-    return _printed(reply)
+    return _printed(reply, beside(reply, submission))
 
 
 def _which_tokens() -> InvalidInputError:
