@@ -1,6 +1,5 @@
 """WorkRail's JSON workflows, schema 0.0.1 and 0.3.0, read into a program of one activity."""
 
-import codecs
 import re
 from dataclasses import replace
 from enum import StrEnum
@@ -43,6 +42,8 @@ from workflows_app.engine.steps.scope import Build, StepScope
 MAX_SOURCE_BYTES = 1024 * 1024
 ACTIVITY_ID = "main"
 
+# Windows begins a text with it.
+_MARK = "\ufeff".encode()
 _CODES = {
     "too_large": ProblemCode.TOO_LARGE,
     "too_deep": ProblemCode.TOO_DEEP,
@@ -90,7 +91,7 @@ def _document(source: Source, findings: StepFindings) -> tuple[bytes, dict[str, 
         code = ProblemCode.UNKNOWN_FILE if source.files else ProblemCode.NO_WORKFLOW
         findings.error(code, "", f"A step workflow is one JSON file; {len(source.files)} are given.")
         return b"", None
-    data = next(iter(source.files.values())).removeprefix(codecs.BOM_UTF8)
+    data = next(iter(source.files.values())).removeprefix(_MARK)
     try:
         doubled: list[str] | None = [] if source.strictness is Strictness.LEGACY else None
         read = canonical.loads_strict(data, max_bytes=MAX_SOURCE_BYTES, doubled=doubled)
