@@ -47,7 +47,9 @@ log = structlog.get_logger(__name__)
 PARSED_BODY = "workrail.body"
 REFUSED_WITH = "workrail.refused_with"
 HIDDEN_IN = "workrail.hidden_in"
-_KEPT = ("/api/v1/runs", "/api/v1/checkpoints", "/api/v1/sessions", "/api/v1/gaps", "/api/v1/nodes")
+_TOOLS = "/api/v1/dialects/"
+# The source of a workflow, and where notices go: what would not be the same without what looks like a key.
+_AS_WRITTEN = frozenset({"archive", "definition", "example", "files", "schema", "url"})
 
 
 class KeyOrSession(BaseAuthentication):
@@ -110,16 +112,15 @@ class StrictJsonParser(BaseParser):
         body = _read_json(stream.read())
         # As it was sent, for the trace, which hides more than this.
         stream.META[PARSED_BODY] = body
-        kept = read_kept(body)
-        if not is_kept(stream.path):
+        if not isinstance(body, dict) or stream.path.startswith(_TOOLS):
+            # A tool hides by itself, and says so in its reply.
+            read_kept(body)
             return body
+        as_written = {name: body[name] for name in _AS_WRITTEN & body.keys()}
+        read_kept(as_written)
+        kept = read_kept({name: value for name, value in body.items() if name not in as_written})
         stream.META[HIDDEN_IN] = ", ".join(kept.hidden)
-        return kept.value
-
-
-def is_kept(path: str) -> bool:
-    """Whether the words of a body become part of a session's log."""
-    return path.startswith(_KEPT)
+        return {**kept.value, **as_written}
 
 
 class JsonRenderer(BaseRenderer):

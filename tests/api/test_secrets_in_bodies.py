@@ -7,6 +7,7 @@ import pytest
 from tests import run_doors
 from tests.api.test_route_floods import fields_of, filled, routes
 from tests.mcp.test_secrets_in_arguments import OTHERS, OWN, PRIVATE, STRANGE, everything_kept, hexed
+from tests.workflow_cast import document
 
 # A search sets its transaction to read only, which Postgres allows only at the outermost.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -63,3 +64,30 @@ def test_a_key_of_ours_is_refused_in_every_field_that_begins_a_run(doors, own):
         response = doors.owner("POST", "/api/v1/runs", json.dumps(body).encode())
         assert response.status_code in {400, 422}, body
         assert own not in response.content.decode()
+
+
+ONE = OTHERS[0]
+NAMED = {
+    "/api/v1/keys": {"name": f"CI {ONE}", "scopes": ["runs:read"]},
+    "/api/v1/teams": {"name": f"Team {ONE}"},
+    "/api/v1/invitations": {"username": f"x.{ONE}", "role": "viewer"},
+    "/api/v1/workflows": {"definition": document("team.short"), "message": f"Use {ONE}"},
+}
+
+
+@pytest.mark.parametrize("route", NAMED)
+def test_a_name_or_a_message_keeps_no_key_in_clear(doors, route):
+    response = doors.owner.post(route, NAMED[route])
+
+    assert response.status_code in {201, 400}, response.content
+    assert ONE not in response.content.decode()
+    assert ONE not in everything_kept()
+
+
+def test_where_notices_go_is_kept_as_it_is_written(doors, settings):
+    settings.PUBLIC_URL = "https://rails.example.com"
+    address = "https://hooks.slack.com/services/T0000/B0000/abcdefgh"
+
+    doors.owner("PUT", "/api/v1/webhook", {"url": address})
+
+    assert doors.owner.get("/api/v1/webhook").json().get("url") == address
