@@ -9,7 +9,7 @@ import msgspec
 from sessions_app.engine.checkpoints import MAX_REASON_CHARACTERS
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.presets import Preset, read_preferences
-from sessions_app.engine.resume import MAX_TEXT_CHARACTERS, ResumeQuery
+from sessions_app.engine.resume_signals import MAX_TEXT_CHARACTERS, ResumeQuery
 from sessions_app.engine.runs import Dialect, ObservationKey, RunStatus
 from sessions_app.engine.submissions import MAX_ARTIFACTS, Submission, read_submission
 from sessions_app.services.moves.beginning import Beginning

@@ -9,7 +9,8 @@ from uuid import UUID
 from django.db import connection
 
 from sessions_app.engine import resume
-from sessions_app.engine.resume import Match, RunFacts, Signals, Tier
+from sessions_app.engine.resume import Match, RunFacts, Tier
+from sessions_app.engine.resume_signals import Signals
 from sessions_app.engine.runs import RunStatus
 from sessions_app.selectors import resume_lookups as lookups
 from sessions_app.selectors.reading import one_state

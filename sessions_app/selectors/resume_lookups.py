@@ -13,8 +13,8 @@ from enum import StrEnum
 from itertools import combinations
 from typing import Any
 
-from sessions_app.engine import resume
-from sessions_app.engine.resume import Signals
+from sessions_app.engine import resume, resume_signals
+from sessions_app.engine.resume_signals import Signals
 
 MAX_HITS = 1000
 # Of the rows that a lookup found so many are weighed, the newest.
@@ -228,7 +228,7 @@ class _Patterns:
     """Choices of words as patterns of letters. Letters are indexed by threes, so shorter words are passed over."""
 
     def __init__(self, choices: Choices) -> None:
-        stems = [[resume.stem(word) for word in choice] for choice in choices]
+        stems = [[resume_signals.stem(word) for word in choice] for choice in choices]
         long = [[word for word in choice if len(word) >= _SHORTEST_LETTERS] for choice in stems]
         self._choices = [choice for choice in long if choice]
         words = sorted({word for choice in self._choices for word in choice})
@@ -271,7 +271,7 @@ def _note_words(words: Sequence[str]) -> str:
 
 def _note_word(word: str) -> str:
     """One of the spellings. Looking up by the beginning of a word would read every longer word's places to the end."""
-    return f"({' | '.join(map(_quoted, resume.spellings(word)))})"
+    return f"({' | '.join(map(_quoted, resume_signals.spellings(word)))})"
 
 
 def _quoted(word: str) -> str:

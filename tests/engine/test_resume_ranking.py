@@ -6,17 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from sessions_app.engine.resume import (
-    MAX_CANDIDATES,
-    Confidence,
-    ResumeQuery,
-    RunFacts,
-    Tier,
-    Why,
-    match_run,
-    rank,
-    read_signals,
-)
+from sessions_app.engine.resume import MAX_CANDIDATES, Confidence, RunFacts, Tier, Why, match_run, rank
+from sessions_app.engine.resume_signals import ResumeQuery, read_signals
 from sessions_app.engine.runs import RunStatus
 from teams_app.engine.ids import Prefix, to_text
 

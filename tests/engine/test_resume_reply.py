@@ -6,7 +6,8 @@ from uuid import UUID
 import pytest
 
 from sessions_app.engine.reply_facts import Candidate, ResumeFacts
-from sessions_app.engine.resume import MAX_SNIPPET_BYTES, ResumeQuery, RunFacts, match_run, read_signals, snippet_of
+from sessions_app.engine.resume import MAX_SNIPPET_BYTES, RunFacts, match_run, snippet_of
+from sessions_app.engine.resume_signals import ResumeQuery, read_signals
 from sessions_app.engine.runs import RunStatus
 from workrail_site.dialects.rail.resuming import explain, render_text, reply_json
 

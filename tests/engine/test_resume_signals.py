@@ -5,15 +5,8 @@ from uuid import UUID
 import pytest
 from hypothesis import given, strategies as st
 
-from sessions_app.engine.resume import (
-    MAX_WORDS,
-    ResumeQuery,
-    near_branches,
-    read_signals,
-    repository_key,
-    spellings,
-    words_needed,
-)
+from sessions_app.engine.resume import near_branches, repository_key, words_needed
+from sessions_app.engine.resume_signals import MAX_WORDS, ResumeQuery, read_signals, spellings
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.ids import Prefix, to_text
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-from sessions_app.engine.resume import ResumeQuery
+from sessions_app.engine.resume_signals import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.selectors.branches import newest_leaf

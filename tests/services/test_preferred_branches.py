@@ -5,7 +5,7 @@ import os
 import pytest
 
 from sessions_app.engine.checkpoints import CheckpointState
-from sessions_app.engine.resume import ResumeQuery
+from sessions_app.engine.resume_signals import ResumeQuery
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.models import CheckpointRequest, Node, Run
 from sessions_app.services.moves.resume import resume_sessions

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sessions_app.engine.resume import ResumeQuery
+from sessions_app.engine.resume_signals import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.models import Event, Node, Output
 from sessions_app.services.moves import sessions

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 
-from sessions_app.engine.resume import ResumeQuery, read_signals
+from sessions_app.engine.resume_signals import ResumeQuery, read_signals
 from sessions_app.selectors import resume_lookups as lookups
 from sessions_app.selectors.resume_lookups import Finds
 from sessions_app.services.moves.resume import resume_sessions

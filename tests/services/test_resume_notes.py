@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from sessions_app.engine.obligations import Submission
-from sessions_app.engine.resume import ResumeQuery
+from sessions_app.engine.resume_signals import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.services.moves import sessions
 from sessions_app.services.moves.resume import resume_sessions

@@ -19,7 +19,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from sessions_app.engine.resume import ResumeQuery
+from sessions_app.engine.resume_signals import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.selectors.checkpoints import Wanted, list_checkpoints
 from sessions_app.selectors.runs import RunFilters, list_runs

@@ -5,16 +5,8 @@ from collections.abc import Callable, Sequence
 
 from sessions_app.engine import tokens
 from sessions_app.engine.reply_facts import Candidate, NotesCandidate, ResumeFacts
-from sessions_app.engine.resume import (
-    Match,
-    ResumeQuery,
-    Signals,
-    id_in,
-    is_merely_recent,
-    is_told_by_id,
-    read_signals,
-    snippet_of,
-)
+from sessions_app.engine.resume import Match, is_merely_recent, is_told_by_id, snippet_of
+from sessions_app.engine.resume_signals import ResumeQuery, Signals, id_in, read_signals
 from sessions_app.engine.tokens import NONCE_BYTES, Keyring, TokenKind
 from sessions_app.selectors.resume import MAX_COUNTED, BareSession, Resumable, Tip, find_resumable
 from sessions_app.services.store.signing_keys import current_keys

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.presets import read_preferences
-from sessions_app.engine.resume import ResumeQuery
+from sessions_app.engine.resume_signals import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
 from sessions_app.engine.submissions import Submission, read_submission
 from sessions_app.services.moves import runs, sessions
