@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from celery import signature
-from django.db import transaction
+
+from teams_app.jobs import ask_after_commit
 
 ENSURE_PARTITIONS = "sessions_app.tasks.ensure_partitions"
 ANNOUNCE = "sessions_app.tasks.announce"
@@ -17,24 +18,18 @@ FORGET_TRACES = "traces_app.tasks.forget_sessions"
 RUN_BUNDLE_JOB = "sessions_app.tasks.run_bundle_job"
 KEEP_BUNDLE_JOBS = "sessions_app.tasks.keep_bundle_jobs"
 
-# Whoever asks waits for nobody: a broker that does not answer is tried once more, and the schedule makes up for it.
-_PUBLISHING = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1}
-
 
 def ask_to_announce() -> None:
     """What is in the outbox is queued now and not at the next turn of the schedule."""
-    ask = signature(ANNOUNCE, immutable=True)
-    # Robust: the outbox keeps it whether or not the broker can be reached.
-    transaction.on_commit(lambda: ask.apply_async(retry_policy=_PUBLISHING), robust=True)
+    ask_after_commit(ask=signature(ANNOUNCE, immutable=True))
 
 
 def ask_to_run_bundle_job(*, job_id: UUID) -> None:
     """A request that is lost with the broker is made again by the schedule."""
-    ask = signature(RUN_BUNDLE_JOB, args=(str(job_id),), immutable=True)
-    transaction.on_commit(lambda: ask.apply_async(retry_policy=_PUBLISHING), robust=True)
+    ask_after_commit(ask=signature(RUN_BUNDLE_JOB, args=(str(job_id),), immutable=True))
 
 
 def ask_to_forget_traces(*, team_id: UUID, session_ids: Iterable[UUID]) -> None:
     """What is not forgotten now, because no broker answers, goes with the month that it is in."""
-    ask = signature(FORGET_TRACES, args=(str(team_id), [str(each) for each in session_ids]), immutable=True)
-    transaction.on_commit(lambda: ask.apply_async(retry_policy=_PUBLISHING), robust=True)
+    sessions = [str(each) for each in session_ids]
+    ask_after_commit(ask=signature(FORGET_TRACES, args=(str(team_id), sessions), immutable=True))

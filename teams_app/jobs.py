@@ -1,9 +1,14 @@
 """Asks for later work by the name of the task, once the transaction has committed."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
-from celery import signature
+import structlog
+from celery import Signature, signature
 from django.db import transaction
+from kombu.exceptions import OperationalError
+
+log = structlog.get_logger("workrail.tasks")
 
 EXPIRE_KEYS = "teams_app.tasks.expire_keys"
 DELIVER_NOTICES = "teams_app.tasks.deliver_notices"
@@ -19,21 +24,27 @@ _PUBLISHING = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1}
 _LONGEST_WAIT = timedelta(minutes=30)
 
 
+def ask_after_commit(*, ask: Signature, **options: Any) -> None:
+    """Robust: what is asked for waits in a table, whether or not the broker can be reached, and the schedule finds it."""
+    transaction.on_commit(lambda: _ask(ask, options), robust=True)
+
+
+def _ask(ask: Signature, options: dict[str, Any]) -> None:
+    try:
+        ask.apply_async(retry_policy=_PUBLISHING, **options)
+    except OperationalError as error:
+        log.warning("task_left_to_schedule", task=ask.task, error=str(error))
+
+
 def ask_to_expire_keys(*, at: datetime, now: datetime) -> None:
     if at - now > _LONGEST_WAIT:
         return
-    ask = signature(EXPIRE_KEYS, immutable=True)
-    # Robust: the key exists whether or not the broker can be reached, and the schedule makes up for it.
-    transaction.on_commit(lambda: ask.apply_async(eta=at), robust=True)
+    ask_after_commit(ask=signature(EXPIRE_KEYS, immutable=True), eta=at)
 
 
 def ask_to_deliver() -> None:
-    ask = signature(DELIVER_NOTICES, immutable=True)
-    # Robust: the delivery waits in its table whether or not the broker can be reached.
-    transaction.on_commit(lambda: ask.apply_async(retry_policy=_PUBLISHING), robust=True)
+    ask_after_commit(ask=signature(DELIVER_NOTICES, immutable=True))
 
 
 def ask_to_send_mails() -> None:
-    ask = signature(SEND_MAILS, immutable=True)
-    # Robust: as above, the mail waits in its table.
-    transaction.on_commit(lambda: ask.apply_async(retry_policy=_PUBLISHING), robust=True)
+    ask_after_commit(ask=signature(SEND_MAILS, immutable=True))

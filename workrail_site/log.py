@@ -18,6 +18,9 @@ _LEVEL_CHARACTERS = 9
 _EVENT_CHARACTERS = 30
 # What takes lines of its own.
 _LONG = frozenset({"exception", "stack", "exc_info"})
+# Under a name of these Django tells of a request that it refuses. Anybody may send one.
+_REFUSED = "django.security."
+_REFUSED_CHARACTERS = 200
 
 
 class Formatter(structlog.stdlib.ProcessorFormatter):
@@ -45,7 +48,7 @@ def log_settings(*, json_lines: bool, level: str, secrets: tuple[str, ...]) -> d
         "formatters": {
             _FORMATTER: {
                 "()": Formatter,
-                "foreign_pre_chain": _shared(),
+                "foreign_pre_chain": [*_shared(), _told_briefly],
                 "last": _last(json_lines=json_lines, secrets=secrets),
             },
         },
@@ -84,6 +87,14 @@ def _shared() -> list[Processor]:
     ]
 
 
+def _told_briefly(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A refused request says nothing of our code, and quotes what came: it has one line, of its beginning."""
+    if str(event.get("logger")).startswith(_REFUSED):
+        event.pop("exc_info", None)
+        event["event"] = str(event["event"])[:_REFUSED_CHARACTERS]
+    return event
+
+
 def _last(*, json_lines: bool, secrets: tuple[str, ...]) -> list[Processor]:
     """Exceptions become text before the redaction, so that what they quote is redacted too."""
     render: Processor = _json_line if json_lines else _TextLines(colors=sys.stderr.isatty())
@@ -110,11 +121,16 @@ class _TextLines:
         self._colors = colors
 
     def __call__(self, logger: Any, method: str, event: MutableMapping[str, Any]) -> str:
+        event["event"] = _one_line(str(event.get("event", "")))
         if self._colors or not _LONG.isdisjoint(event):
             return self._console(logger, method, event)
         said, level, name = event.pop("event", ""), event.pop("level", ""), event.pop("logger", "")
-        head = f"{event.pop('at', '')} [{level:{_LEVEL_CHARACTERS}}] {said!s:{_EVENT_CHARACTERS}} [{name}]"
+        head = f"{event.pop('at', '')} [{level:{_LEVEL_CHARACTERS}}] {said:{_EVENT_CHARACTERS}} [{name}]"
         return " ".join([head, *(f"{key}={_value(event[key])}" for key in sorted(event))])
+
+
+def _one_line(text: str) -> str:
+    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def _value(value: Any) -> str:

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 import structlog
+from django.core.exceptions import SuspiciousOperation
 
 from workrail_site.log import configure, log_settings
 from workrail_site.request_line import tell_request
@@ -35,6 +36,7 @@ EVENTS = {
     "a long number": {"event": "request", "size": 2**70},
     "a line end": {"event": "request", "path": "/a\nFAKE level=error"},
     "a blank": {"event": "request", "path": "/a b=1"},
+    "an event with a line end": {"event": "request\nFAKE level=error"},
     "a defect": {"event": "unhandled_error", "exception": "Traceback …\nValueError"},
 }
 
@@ -47,12 +49,37 @@ def test_each_event_is_one_line_of_json(line_of, event):
     assert event.items() <= json.loads(line).items()
 
 
-@pytest.mark.parametrize("name", ["plain", "half a character", "a long number", "a line end", "a blank"])
+@pytest.mark.parametrize("name", [name for name in EVENTS if name != "a defect"])
 def test_nobody_writes_a_line_of_the_log_by_a_line_end_of_their_own(line_of, name):
     line = line_of({"level": "info", "at": "2026-11-18T10:00:00Z", **EVENTS[name]}, json_lines=False)
 
     assert line.count("\n") == 1
     assert line.startswith("2026-11-18T10:00:00Z [info     ] request")
+
+
+# Names of loggers that Django makes of what it refuses, and what it quotes of the request.
+REFUSED = {
+    "TooManyFieldsSent": "The number of GET/POST parameters exceeded settings.DATA_UPLOAD_MAX_NUMBER_FIELDS.",
+    "DisallowedHost": "Invalid HTTP_HOST header: 'a b'.",
+    "DisallowedModelAdminToField": f"The field a\x00\nFAKE {'1.' * 3_000} cannot be referenced.",
+}
+
+
+@pytest.mark.parametrize("json_lines", [False, True])
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_django_refuses_of_a_request_is_one_short_line_without_a_traceback(kind, json_lines):
+    made = dict(log_settings(json_lines=json_lines, level="INFO", secrets=())["formatters"]["workrail"])
+    formatter = made.pop("()")(**made)
+    error = SuspiciousOperation(REFUSED[kind])
+    record = logging.LogRecord(f"django.security.{kind}", logging.ERROR, "", 0, REFUSED[kind], (), None)
+    record.exc_info = (type(error), error, None)
+
+    line = formatter.format(record)
+
+    assert "\n" not in line
+    assert "SuspiciousOperation" not in line
+    assert len(line) < 500
+    assert kind in line
 
 
 def test_a_value_with_a_blank_is_told_from_two(line_of):

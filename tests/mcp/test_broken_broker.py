@@ -98,3 +98,22 @@ def test_no_request_waits_for_a_broken_broker(broken_site, transactional_db):
     assert (read.status_code, page.status_code, alive.status_code) == (200, 200, 200)
     assert (ready.status_code, ready.json()["status"], ready.json()["redis"]) == (200, "degraded", "unreachable")
     assert "throttle_without_redis" in broken_site.logged()
+
+
+def test_work_that_cannot_be_asked_for_is_told_in_a_line_each_time(broken_site, transactional_db):
+    from tests.run_cast import make_desk, plain_steps
+
+    desk = make_desk()
+    published(desk, *plain_steps(1))
+    wire = agent_of(broken_site, desk.owner)
+    wire("start_workflow", workflowId="team.sample", goal="Try it")
+    headers = {"Authorization": f"Bearer {wire.key}"}
+    before = len(broken_site.logged())
+    with httpx.Client(base_url=broken_site.url, headers=headers, timeout=PATIENCE_SECONDS) as client:
+        (session,) = client.get("/api/v1/sessions").json()["items"]
+        asked = [client.post(f"/api/v1/sessions/{session['id']}/export").status_code for _ in range(3)]
+
+    logged = broken_site.logged()[before:]
+    assert asked == [202] * 3
+    assert logged.count("task_left_to_schedule") == 3
+    assert "Traceback" not in logged
