@@ -330,6 +330,7 @@ class _Visit:
     def _wait(self, entry: ManifestEntry) -> None:
         """What was told of the step is shown to a person, at a node of its own."""
         self.waits = True
+        self._refuse_unchanged(entry)
         judged = self._judged(entry)
         journal = self._journal(Outcome.BLOCKED, judged.verdict.blockers)
         if entry.context:
@@ -345,6 +346,18 @@ class _Visit:
         self._make(
             journal, replace(waiting, questions=asked), NodeKind.BLOCKED_ATTEMPT, outputs=handed_in, warnings=warnings
         )
+
+    def _refuse_sent_back(self, names: Sequence[str]) -> None:
+        """Whoever would go on past what a person has sent back is told so, and why."""
+        answered = self.snapshot.answered
+        if answered is not None and self.snapshot.was_sent_back and answered.checkpoint in names:
+            raise StepNotDoneError.sent_back(answered)
+
+    def _refuse_unchanged(self, entry: ManifestEntry) -> None:
+        """What was sent back is not asked about as it was."""
+        answered = self.snapshot.answered
+        if answered is not None and answered.content == _handed_in(entry).digest:
+            raise StepNotDoneError.sent_back(answered)
 
     def waiting(self) -> tuple[str, ...]:
         names = ", ".join(question.checkpoint for question in self.snapshot.questions)
@@ -411,6 +424,7 @@ class _Visit:
         self.snapshot = guards.with_used(self.snapshot, passed)
         if passed.left_out and not self.snapshot.preferences.waives_people:
             left_out = list(dict.fromkeys(passed.left_out))
+            self._refuse_sent_back(left_out)
             raise self._out_of_order(CheckpointOpenError.to_approve(left_out), left_out)
         if passed.lacking is not None:
             raise self._out_of_order(passed.lacking, [passed.lacking.details["step"]])

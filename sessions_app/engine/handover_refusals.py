@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
-from sessions_app.engine.state import Blocker, Snapshot
+from sessions_app.engine.state import Answered, Blocker, Snapshot
 from sessions_app.engine.steering_refusals import (
     ActivityNotFoundError,
     InvalidTransitionError,
@@ -86,6 +86,16 @@ class StepNotDoneError(WorkrailError):
                 **({"loop": dict(within)} if within else {}),
                 "blockers": [blocker.as_json() for blocker in blockers],
             },
+        )
+
+    @classmethod
+    def sent_back(cls, answered: Answered) -> Self:
+        """The agent is to do it anew; it waits for nobody."""
+        why = f": {answered.reason}" if answered.reason else ""
+        return cls(
+            f"A signed-in person has sent {answered.checkpoint!r} back{why}",
+            suggestion=f"Work on it again, tell of {answered.checkpoint} anew, and what follows when that is approved.",
+            details={"answered": answered.as_json()},
         )
 
 

@@ -393,6 +393,32 @@ def test_work_that_is_sent_back_is_told_of_again_and_asked_again():
     assert Output.objects.get(pk=last.supersedes_id).body == "Did it. (one)"
 
 
+@pytest.mark.parametrize("dialect", [Dialect.SESSION, ORCHESTRATOR])
+@pytest.mark.parametrize("done", [(), ("two",), ("one",), ("one", "two")])
+def test_an_agent_that_goes_on_as_it_was_told_to_is_told_that_its_work_was_sent_back_and_asks_nobody_anew(
+    dialect, done
+):
+    desk, waiting = waits_for_approval("two", dialect=dialect)
+    answer(desk.person, CheckpointRequest.objects.get(), "send_back", reason="No tests.", now=LATER)
+
+    with pytest.raises(StepNotDoneError, match="sent 'one' back: No tests") as refused:
+        entered(desk, waiting["session_token"], "end-workflow", *done, dialect=dialect, now=LATER)
+
+    assert refused.value.details["answered"] == {
+        "checkpointId": "one",
+        "optionId": "send_back",
+        "label": "Send back",
+        "authority": "human",
+        "reason": "No tests.",
+    }
+    assert "needsPerson" not in refused.value.details
+    assert CheckpointRequest.objects.get().state == "answered"
+    again = entered(
+        desk, waiting["session_token"], "end-workflow", "one", output="With tests.", dialect=dialect, now=LATER
+    )
+    assert again["pending_checkpoints"] == ["one"]
+
+
 def test_work_that_is_rejected_ends_the_run():
     desk, waiting = waits_for_approval()
     answer(desk.person, CheckpointRequest.objects.get(), "reject", reason="Not this way.", now=LATER)
@@ -420,12 +446,13 @@ def test_a_step_that_is_left_out_is_not_passed_by_when_a_person_approves_it(dial
         entered(desk, held.token, "end-workflow", dialect=dialect)
 
 
-def waits_for_approval():
+def waits_for_approval(*following, dialect=Dialect.SESSION):
     desk = make_desk()
-    published(desk, notes_free("one", requireConfirmation={"kind": "human_approval"}), workflow_id="team.steps")
-    held = begun(desk, workflow_id="team.steps").held
-    at = entered(desk, held.token, "main")
-    return desk, entered(desk, at["session_token"], "end-workflow", "one")
+    approved = notes_free("one", requireConfirmation={"kind": "human_approval"})
+    published(desk, approved, *map(notes_free, following), workflow_id="team.steps")
+    held = begun(desk, workflow_id="team.steps", dialect=dialect).held
+    at = entered(desk, held.token, "main", dialect=dialect)
+    return desk, entered(desk, at["session_token"], "end-workflow", "one", dialect=dialect)
 
 
 def test_the_activity_at_hand_is_not_read_again_past_an_open_question():
