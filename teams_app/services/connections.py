@@ -23,6 +23,7 @@ from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.keys import note_use
 from teams_app.services.row_scope import within_connection, within_team
+from teams_app.services.seats import hold_seat
 
 MAX_CONNECTIONS = 50
 # Until the client has fetched its first token.
@@ -53,6 +54,7 @@ def connect_client(*, actor: Actor, client: Client, scopes: frozenset[Scope], no
         )
     # The lock of the person's connections in the team: of two at once the second sees the first.
     Team.objects.select_for_update(no_key=True).get(pk=actor.team_id)
+    hold_seat(actor=actor)
     live = AgentKey.objects.filter(team_id=actor.team_id, person_id=person_id, revoked_at__isnull=True)
     if live.filter(expires_at__gt=now).count() >= MAX_CONNECTIONS:
         raise PreconditionFailedError(

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from teams_app.engine.actors import Actor, Permission, Role, person_id_of
-from teams_app.engine.errors import ForbiddenError, NotFoundError, PreconditionFailedError
+from teams_app.engine.actors import Actor, Permission, Role
+from teams_app.engine.errors import NotFoundError, PreconditionFailedError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.values import MemberValue
 from teams_app.models import Membership, Team
@@ -42,13 +42,6 @@ def remove_member(*, actor: Actor, member_id: UUID, now: datetime) -> None:
     ended = revoke_tokens_of(actor=actor, person_id=row.person_id, now=now)
     _record(actor, "member.removed", row, now, role=row.role, **({"tokens_revoked": str(ended)} if ended else {}))
     row.delete()
-
-
-def hold_seat(*, actor: Actor) -> None:
-    """Inside the transaction of the caller: what a person does at the same moment in this team is done in turns."""
-    held = Membership.objects.select_for_update(no_key=True, of=("self",))
-    if held.filter(team_id=actor.team_id, person_id=person_id_of(actor=actor)).order_by("pk").first() is None:
-        raise ForbiddenError("You are not in this team any more.", suggestion="Ask an owner of the team to invite you.")
 
 
 def _lock_member(actor: Actor, member_id: UUID) -> Membership:

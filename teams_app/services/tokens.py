@@ -37,6 +37,7 @@ from teams_app.selectors import membership_actor, no_token, token_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.row_scope import within_secret, within_team
+from teams_app.services.seats import hold_seat
 
 MAX_LIVE_TOKENS = 50
 LONGEST_LIFE = timedelta(days=366)
@@ -53,6 +54,7 @@ def issue_token(
     _check_terms(actor, scopes, expires_at, now)
     # The lock of the person's tokens in the team: of two at once the second sees the first.
     Team.objects.select_for_update(no_key=True).get(pk=actor.team_id)
+    hold_seat(actor=actor)
     live = PersonalToken.objects.filter(team_id=actor.team_id, person_id=person_id, revoked_at__isnull=True)
     if live.filter(expires_at__gt=now).count() >= MAX_LIVE_TOKENS:
         raise PreconditionFailedError(

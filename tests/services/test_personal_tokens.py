@@ -306,3 +306,28 @@ def test_whoever_signed_in_is_human_and_whoever_came_otherwise_is_not(house):
     assert house.alice.actor.is_human
     assert not replace(house.alice.actor, kind=ActorKind.AGENT_KEY).is_human
     assert not replace(house.alice.actor, kind=ActorKind.SYSTEM).is_human
+
+
+def connect(actor):
+    from teams_app.engine.actors import Scope
+    from teams_app.services.connections import Client, connect_client
+
+    client = Client(client_id="editor", name="Editor", goes_to="http://127.0.0.1/", resource="http://testserver/mcp")
+    return connect_client(actor=actor, client=client, scopes=frozenset({Scope.RUNS_READ}), now=NOW)
+
+
+@pytest.mark.parametrize("way_in", [make, connect])
+@pytest.mark.parametrize("leaves", ["bob", "alice"])
+def test_who_leaves_at_the_moment_makes_no_way_in_that_would_wait_for_their_return(house, way_in, leaves):
+    """`bob` was let in before he left, or was taken out; what he asked for then comes to its turn after that."""
+    from teams_app.models import AgentKey, PersonalToken
+    from teams_app.services.members import remove_member
+
+    bob = house.bob.actor
+    remove_member(actor=getattr(house, leaves).actor, member_id=house.bob.membership.pk, now=NOW)
+
+    with pytest.raises(ForbiddenError, match="not in this team any more"):
+        way_in(bob, **({"scopes": own_scopes(Role.OPERATOR)} if way_in is make else {}))
+
+    assert not PersonalToken.objects.exists()
+    assert not AgentKey.objects.exists()

@@ -13,7 +13,7 @@ from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import is_seen
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
-from teams_app.services.members import hold_seat
+from teams_app.services.seats import hold_seat
 
 MAX_VIEWS = 20
 
