@@ -108,6 +108,11 @@ class Validator(OAuth2Validator):  # type: ignore[misc]  # the library has no ty
         )
         if key_id is None or not prolong_connection(key_id=key_id, until=now + lives, now=now):
             raise errors.InvalidGrantError(request=request)
+        # The connection's row is the lock: of two that bring one refresh token at once the second finds it used.
+        renewed = getattr(request, "refresh_token_instance", None)
+        unused = get_refresh_token_model().objects.filter(revoked__isnull=True)
+        if renewed is not None and not unused.filter(pk=renewed.pk).exists():
+            raise errors.InvalidGrantError(request=request)
         super()._save_bearer_token(token, request, *args, **more)
 
     def _create_refresh_token(self, request: Request, code: str, access_token: Any, previous: Any) -> Any:
