@@ -7,6 +7,7 @@ on now and then. Or somebody does answer, and then the judge of histories says w
 import random
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from sessions_app.models import CheckpointRequest, Node, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
@@ -19,7 +20,20 @@ STEP_IDS = ("before", "gated", "inner", "rounds", "draft", "after", "make", "aga
 ACTIVITIES = ("main", "plan", "build", "redo", "workflow-end", "end-workflow")
 OPTIONS = ("yes", "no", "approve", "send_back", "reject")
 CLAIMS = ({"approved": True}, {"risk": "high"}, {"goal": "x"}, {})
+MODES = (NEVER_STOP, {"preset": "guided"})
 MAX_KEPT = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """What a wanderer says: in order of the work, what there is to be named."""
+
+    steps: tuple[str, ...] = STEP_IDS
+    activities: tuple[str, ...] = ACTIVITIES
+    options: tuple[str, ...] = OPTIONS
+    loops: tuple[str, ...] = ("rounds",)
+    claims: tuple[dict, ...] = CLAIMS
+    modes: tuple[dict, ...] = MODES
 
 
 class Wanderer:
@@ -31,6 +45,7 @@ class Wanderer:
         self.workflows = {kind: KINDS[kind].publish(floor.desk, f"team.{kind}".replace("_", "-")) for kind in PEOPLES}
         publish_child(floor.desk)
         publish_parent(floor.desk, self.workflows[Kind.APPROVAL])
+        self.names = Names()
         self.rails, self.states, self.tokens = [], [], []
         self.steps, self.accepted = 0, Counter()
 
@@ -38,7 +53,7 @@ class Wanderer:
         for _ in range(steps):
             self.steps += 1
             self.floor.clock.shift(self.dice.choice((0.01, 1, READ_SECONDS)))
-            call = self.dice.choice(_CALLS)
+            call = self.dice.choice(self.calls)
             told = call(self)  # nothing where no token is there yet
             if told is not None:
                 self.keep(told)
@@ -65,6 +80,13 @@ class Wanderer:
     def call(self, dialect, tool, **arguments):
         return said(self.floor[dialect].raw(tool, **arguments))
 
+    def early(self):
+        """Artifacts that no step may have asked for yet."""
+        return []
+
+    def told_of(self, step_id):
+        return {"step_id": step_id, "output": "Did it."}
+
     def some_workflow(self):
         return self.dice.choice((*self.workflows.values(), *self.workflows.values(), PARENT, CHILD))
 
@@ -73,7 +95,7 @@ class Wanderer:
     def rail_starts(self):
         if len(self.rails) > 5 and self.dice.random() < 0.7:
             return None
-        preferences = self.dice.choice((None, None, NEVER_STOP, {"preset": "full_auto_stop"}))
+        preferences = self.dice.choice((None, None, *self.names.modes))
         return self.call(
             "rail", "start_workflow", workflowId=self.some_workflow(), goal="Try it", preferences=preferences
         )
@@ -85,8 +107,8 @@ class Wanderer:
         artifacts = [
             {
                 "kind": "wr.checkpoint_answer",
-                "checkpointId": self.dice.choice(STEP_IDS),
-                "optionId": self.dice.choice(OPTIONS),
+                "checkpointId": self.dice.choice(self.names.steps),
+                "optionId": self.dice.choice(self.names.options),
             }
         ]
         return self.call(
@@ -96,10 +118,10 @@ class Wanderer:
             ackToken=value["ackToken"],
             output={
                 "notesMarkdown": self.dice.choice(("SAFE", "EVIL", "")),
-                "artifacts": self.dice.choice(([], artifacts)),
+                "artifacts": self.dice.choice(([], artifacts)) + self.early(),
             },
-            context=self.dice.choice((None, *CLAIMS)),
-            preferences=self.dice.choice((None, None, NEVER_STOP, {"preset": "guided"})),
+            context=self.dice.choice((None, *self.names.claims)),
+            preferences=self.dice.choice((None, None, *self.names.modes)),
         )
 
     def rail_reads(self):
@@ -118,7 +140,7 @@ class Wanderer:
     def hand_starts(self):
         if len(self.states) > 5 and self.dice.random() < 0.7:
             return None
-        variables = self.dice.choice(CLAIMS)
+        variables = self.dice.choice(self.names.claims)
         parent = self.some(self.states)
         if parent and self.dice.random() < 0.3:
             variables = {**variables, "parent_state": parent}
@@ -130,14 +152,14 @@ class Wanderer:
             return None
         action = self.dice.choice(
             (
-                {"action": "complete_step", "step_id": self.dice.choice(STEP_IDS)},
-                {"action": "complete_step", "step_id": self.dice.choice(STEP_IDS)},
-                {"action": "transition", "activity_id": self.dice.choice(ACTIVITIES)},
-                {"action": "advance_loop", "loop_id": "rounds"},
+                {"action": "complete_step", "step_id": self.dice.choice(self.names.steps)},
+                {"action": "complete_step", "step_id": self.dice.choice(self.names.steps)},
+                {"action": "transition", "activity_id": self.dice.choice(self.names.activities)},
+                {"action": "advance_loop", "loop_id": self.dice.choice(self.names.loops)},
                 {
                     "action": "respond_to_checkpoint",
-                    "checkpoint_id": self.dice.choice(STEP_IDS),
-                    "option_id": self.dice.choice(OPTIONS),
+                    "checkpoint_id": self.dice.choice(self.names.steps),
+                    "option_id": self.dice.choice(self.names.options),
                 },
             )
         )
@@ -167,13 +189,14 @@ class Wanderer:
         token = self.some(self.tokens)
         if token is None:
             return None
-        done = self.dice.sample(STEP_IDS, self.dice.randrange(6))
-        manifest = [{"step_id": name, "output": "Did it."} for name in sorted(done, key=STEP_IDS.index)]
+        steps = self.names.steps
+        done = self.dice.sample(steps, self.dice.randrange(min(6, len(steps) + 1)))
+        manifest = [self.told_of(name) for name in sorted(done, key=steps.index)]
         return self.call(
             self.dice.choice(HANDED_OVER),
             "next_activity",
             session_token=token,
-            activity_id=self.dice.choice(ACTIVITIES),
+            activity_id=self.dice.choice(self.names.activities),
             step_manifest=manifest or None,
         )
 
@@ -183,9 +206,9 @@ class Wanderer:
             return None
         dialect = self.dice.choice(HANDED_OVER)
         mode = self.dice.choice(
-            ({"option_id": self.dice.choice(OPTIONS)}, {"auto_advance": True}, {"condition_not_met": True})
+            ({"option_id": self.dice.choice(self.names.options)}, {"auto_advance": True}, {"condition_not_met": True})
         )
-        named = {"checkpoint_id": self.dice.choice(STEP_IDS)} if dialect == "session" else {}
+        named = {"checkpoint_id": self.dice.choice(self.names.steps)} if dialect == "session" else {}
         return self.call(dialect, "respond_checkpoint", session_token=token, **named, **mode)
 
     def worker_yields(self):
@@ -193,7 +216,7 @@ class Wanderer:
         if token is None:
             return None
         return self.call(
-            "orchestrator", "yield_checkpoint", session_token=token, checkpoint_id=self.dice.choice(STEP_IDS)
+            "orchestrator", "yield_checkpoint", session_token=token, checkpoint_id=self.dice.choice(self.names.steps)
         )
 
     def worker_resumes(self):
@@ -233,6 +256,9 @@ _CALLS = (
     Wanderer.worker_yields,
     Wanderer.worker_resumes,
 )
+
+
+Wanderer.calls = _CALLS
 
 
 def behind_people(wanderer) -> Iterator[str]:

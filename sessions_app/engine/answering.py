@@ -165,7 +165,7 @@ def _settled(
     journal = Journal(case.place, asked=question, voice=command.voice)
     journal.advance_recorded(Outcome.ADVANCED, ())
     journal.answered(option.id if option else "", authority=authority)
-    rest = _rest(journal, snapshot, question, leads=bool(effect.transition_to))
+    rest = _rest(journal, case, leads=bool(effect.transition_to))
     position, notes = _passed(case, effect)
     journal.trace(notes)
     after = replace(
@@ -318,15 +318,16 @@ def _dismissed(case: _Case) -> tuple[str, ...]:
     return (f"Checkpoint {question.checkpoint!r} was dismissed on your word: the server knows nothing of {said}.",)
 
 
-def _rest(journal: Journal, snapshot: Snapshot, question: OpenQuestion, *, leads: bool) -> tuple[OpenQuestion, ...]:
-    """What is still to be answered. An option that leads elsewhere makes needless what was asked after it."""
-    place = snapshot.questions.index(question)
-    before, after = snapshot.questions[:place], snapshot.questions[place + 1 :]
+def _rest(journal: Journal, case: _Case, *, leads: bool) -> tuple[OpenQuestion, ...]:
+    """What is still to be answered. An option that leads elsewhere makes needless what is asked after it."""
+    others = tuple(each for each in case.snapshot.questions if each != case.question)
     if not leads:
-        return (*before, *after)
-    for needless in after:
-        journal.withdraw(needless)
-    return before
+        return others
+    order = questions.in_order_of_work(_activity(case.program, case.snapshot))
+    needless = [each for each in others if order.index(each.checkpoint) > order.index(case.question.checkpoint)]
+    for each in needless:
+        journal.withdraw(each)
+    return tuple(each for each in others if each not in needless)
 
 
 def _passed(case: _Case, effect: Effect) -> tuple[Position, tuple[Note, ...]]:

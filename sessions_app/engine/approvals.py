@@ -12,7 +12,6 @@ from workflows_app.engine.program import (
     Confirmation,
     ConfirmationKind,
     Gate,
-    Item,
     Parallel,
     Program,
     Step,
@@ -58,7 +57,7 @@ def asked_of(
     program: Program, snapshot: Snapshot, item: Step | Parallel, *, scope: Mapping[str, Any]
 ) -> ConfirmationKind | None:
     """Who must confirm the pending step: whom it asks itself, or whom a loop asks that begins with it."""
-    asked = [item.confirmation, *_entered_with(program, snapshot, scope)]
+    asked = [item.confirmation, *_entered_with(program, snapshot)]
     holding = [
         confirmation.confirms
         for confirmation in asked
@@ -96,20 +95,15 @@ def needs_approval(step_id: str) -> Reason:
     )
 
 
-def _entered_with(program: Program, snapshot: Snapshot, scope: Mapping[str, Any]) -> Iterator[Confirmation | None]:
-    """The confirmations of the loops whose first round begins with the pending item, innermost first."""
+def _entered_with(program: Program, snapshot: Snapshot) -> Iterator[Confirmation | None]:
+    """The confirmations of the loops in which nothing was done before the pending item, innermost first."""
     activity = program.activity(snapshot.position.activity)
     frames = snapshot.position.frames
     loops = walker.loops_at(activity, frames) if activity else ()
     for loop, frame in zip(reversed(loops), reversed(frames), strict=False):
-        if frame.iteration > 0 or any(_holds(program, inner, scope) for inner in loop.body[: frame.index]):
+        if frame.begun:
             return
         yield loop.confirmation
-
-
-def _holds(program: Program, item: Item, scope: Mapping[str, Any]) -> bool:
-    condition = None if isinstance(item, Gate) else item.run_condition
-    return conditions.evaluate(condition, variables=scope, mode=program.conditions)
 
 
 def _asked_before(snapshot: Snapshot, step_id: str) -> bool:

@@ -122,8 +122,7 @@ class _Crossing:
         if activity is None:
             return
         yield from self._left_pending(activity)
-        if not self._is_led_elsewhere(activity):
-            yield from self._gone_around(activity)
+        yield from self._gone_around(activity, until=self._left_undone_from(activity))
 
     def _left_pending(self, activity: Activity) -> Iterator[Item]:
         """What was pending and is not any more, with the loops that it is the first of."""
@@ -141,9 +140,9 @@ class _Crossing:
         # Set on another step of the round, or of the activity, with this one still to be done.
         return not after.complete and self._is_same_visit() and not after.pending and item.id not in after.done
 
-    def _gone_around(self, activity: Activity) -> Iterator[Item]:
+    def _gone_around(self, activity: Activity, *, until: int) -> Iterator[Item]:
         """Items at the top of the activity that the run was before, and is behind, and at which it never stood."""
-        for index, item in enumerate(activity.body):
+        for index, item in enumerate(activity.body[:until]):
             if isinstance(item, Loop) or item.id == self.before.position.pending_item:
                 continue
             if not self._has_behind(activity, self.before.position, index) and self._is_behind_now(activity, index):
@@ -177,14 +176,24 @@ class _Crossing:
             for state in (self.before, self.after)
         )
 
-    def _is_led_elsewhere(self, activity: Activity) -> bool:
-        """By an option that was chosen: what the activity still held is left undone."""
-        if self.before.led_to:
-            return True
+    def _left_undone_from(self, activity: Activity) -> int:
+        """An option that leads elsewhere leaves undone what stands behind its question at the top of the activity."""
         pending = walker.item_at(self.program, self.before.position)
-        named = pending.checkpoint if isinstance(pending, Gate) else ""
-        options = [option for each in activity.checkpoints if each.id == named for option in each.options]
-        return any(option.effect is not None and option.effect.transition_to for option in options)
+        said = (
+            {key.partition("::")[2].partition("#")[0] for key in self.before.answers} if self.before.led_to else set()
+        )
+        said |= {pending.checkpoint} if isinstance(pending, Gate) else set()
+        leading = {
+            each.id
+            for each in activity.checkpoints
+            if each.id in said and any(option.effect and option.effect.transition_to for option in each.options)
+        }
+        places = (
+            index
+            for index, item in enumerate(activity.body)
+            if any(isinstance(each, Gate) and each.checkpoint in leading for each in walk_items((item,)))
+        )
+        return next(places, len(activity.body))
 
     def _asks_a_person(self, activity: Activity, item: Item, state: Snapshot) -> bool:
         if isinstance(item, Gate):

@@ -54,16 +54,68 @@ class Passage:
 
 
 def passage(*, program: Program, snapshot: Snapshot, position: Position, until: Position | None) -> Passage:
-    """`position` has nothing pending that is still to be done, or what is pending there is passed over as well."""
+    """`position` has nothing pending that is still to be done, or what is pending there is passed over as well. Where an
+    answer leads elsewhere, what stands behind its question is left undone, and what stands before it is not.
+    """
     found = Passage()
     activity = program.activity(position.activity)
-    if activity is None or snapshot.led_to or not demands(activity):
+    if activity is None or not demands(activity):
         return found
+    left_at = led_from(activity=activity, snapshot=snapshot)
+    met = set[str]()
     for at in _ahead(program, snapshot, position):
+        if left_at is not None and _is_reached(activity, at, left_at):
+            break
         if until is not None and (at.pending == until.pending or _place(activity, at) > _place(activity, until)):
             break
+        met.add(at.pending)
         _meet(found, program, activity, snapshot, at)
+    for at in _before_in_rounds(program, snapshot, position, until) if until is not None else ():
+        if at.pending not in met:
+            met.add(at.pending)
+            _meet(found, program, activity, snapshot, at)
     return found
+
+
+def _before_in_rounds(program: Program, snapshot: Snapshot, position: Position, until: Position) -> Iterator[Position]:
+    """What stands before the item in the rounds that it is told of, also where a run which is led would have no such round."""
+    for depth, frame in enumerate(until.frames):
+        outside = until.frames[:depth]
+        here = position.frames[depth] if position.frames[:depth] == outside and depth < len(position.frames) else None
+        is_same = here is not None and (here.loop, here.iteration) == (frame.loop, frame.iteration)
+        entrance = replace(frame, index=here.index if here is not None and is_same else 0)
+        start = replace(until, frames=(*outside, entrance), pending="", pending_item="")
+        for at in _ahead(program, snapshot, start):
+            around = at.frames[depth : depth + 1]
+            if not around or (around[0].loop, around[0].iteration) != (frame.loop, frame.iteration):
+                break
+            if around[0].index >= frame.index:
+                break
+            yield at
+
+
+def led_from(*, activity: Activity, snapshot: Snapshot) -> Gate | None:
+    """The first question of the activity whose answer in this visit leads where the run goes. None when no answer leads
+    anywhere, or only one to a question that has no place in the order of work.
+    """
+    leading = {
+        checkpoint.id
+        for checkpoint in activity.checkpoints
+        for option in checkpoint.options
+        if snapshot.led_to
+        and option.effect is not None
+        and option.effect.transition_to == snapshot.led_to
+        and option.id in _answers(snapshot, checkpoint.id)
+    }
+    items = walk_items(activity.body)
+    return next((item for item in items if isinstance(item, Gate) and item.checkpoint in leading), None)
+
+
+def _is_reached(activity: Activity, at: Position, gate: Gate) -> bool:
+    if at.pending_item == gate.id:
+        return True
+    place = next(index for index, item in enumerate(activity.body) if any(each is gate for each in walk_items((item,))))
+    return _place(activity, at) > place
 
 
 def _place(activity: Activity, position: Position) -> int:
@@ -128,10 +180,15 @@ def _key(snapshot: Snapshot, checkpoint: str) -> str:
     return f"{snapshot.position.activity}@{snapshot.position.visit}::{checkpoint}"
 
 
+def _answers(snapshot: Snapshot, checkpoint: str) -> list[str]:
+    """What was answered in this visit, in each round that asked; empty where a condition dismissed the question."""
+    first = _key(snapshot, checkpoint)
+    return [said for key, said in snapshot.answers.items() if key == first or key.startswith(f"{first}#")]
+
+
 def _given(snapshot: Snapshot, checkpoint: str) -> int:
     """How often it was answered in this visit; a condition that dismissed it counts as well."""
-    first = _key(snapshot, checkpoint)
-    return sum(key == first or key.startswith(f"{first}#") for key in snapshot.answers)
+    return len(_answers(snapshot, checkpoint))
 
 
 def _used(snapshot: Snapshot, checkpoint: str) -> int:

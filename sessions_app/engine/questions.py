@@ -68,6 +68,12 @@ def is_settled(activity: Activity, snapshot: Snapshot, name: str) -> bool:
     return latest_answer(snapshot, name) is not None and not _is_repeated(activity, name)
 
 
+def in_order_of_work(activity: Activity) -> list[str]:
+    """The checkpoints in the order in which the work comes to them; those that it does not come to stand behind."""
+    met = [gate.checkpoint for gate in _gates(activity)]
+    return list(dict.fromkeys((*met, *(checkpoint.id for checkpoint in activity.checkpoints))))
+
+
 def gates_of(activity: Activity, name: str) -> tuple[str, ...]:
     """The items at the top of the activity that stand for the checkpoint."""
     return tuple(item.id for item in activity.body if isinstance(item, Gate) and item.checkpoint == name)

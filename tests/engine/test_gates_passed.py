@@ -104,14 +104,14 @@ def asking_between(*options, condition=None, human=True):
     return activities(main, Activity(id="other", title="Other", body=(do("far"),)))
 
 
-def went(*places, program=None, variables=(), answers=(), **fields):
-    """What is named of a run that stood at these places, one after the other."""
+def went(*places, program=None, variables=(), answers=(), said=None, **fields):
+    """What is named of a run that stood at these places, one after the other; `said` are answers that its state keeps."""
     told = [*variables, *({} for _ in places)]
     nodes = [
         Stood(
             node_id=UUID(int=number + 1),
             parent_id=UUID(int=number) if number else None,
-            snapshot=Snapshot(position=place, variables=told[number], **fields),
+            snapshot=Snapshot(position=place, variables=told[number], answers=said or {}, **fields),
         )
         for number, place in enumerate(places)
     ]
@@ -197,4 +197,5 @@ def test_what_an_option_leads_past_is_left_undone():
 
     assert went(ASKED, far, program=whole) == ["ask-agreed"]
     assert went(at("last", "first"), far, program=whole) == ["ask-later"]
-    assert went(at("last", "first"), far, program=whole, led_to="other") == []
+    assert went(at("last", "first"), far, program=whole, led_to="other", said={"main@0::agreed": "elsewhere"}) == []
+    assert went(at("ask-agreed"), far, program=whole, led_to="other", said={"main@0::later": "go-on"}) == ["ask-agreed"]

@@ -405,7 +405,8 @@ def test_a_position_does_not_grow_with_the_rounds_that_it_has_seen():
         sizes.append(len(msgspec.json.encode(position)))
         position = walker.complete_pending(program=program, position=position, variables={}).position
 
-    assert max(sizes) - min(sizes) <= 4
+    # From the second round on it says that there was one.
+    assert max(sizes[1:]) - min(sizes[1:]) <= 4
 
 
 # Between activities

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from workflows_app.engine import walker
 from workflows_app.engine.program import Activity, Item, Loop, Program
-from workflows_app.engine.walks import Frame, Position
+from workflows_app.engine.walks import Frame, Position, worked_in
 
 # Where an item stands: the loops around it, outermost first, and its index within each of their bodies, then its own.
 _Path = tuple[tuple[Loop, ...], tuple[int, ...]]
@@ -18,8 +18,7 @@ def past(position: Position) -> Position:
     after = replace(position, pending="", pending_item="")
     if not position.frames:
         return replace(after, done=tuple(sorted({*position.done, finished}))) if finished else after
-    frame = position.frames[-1]
-    return replace(after, frames=(*position.frames[:-1], replace(frame, index=frame.index + 1)))
+    return replace(after, frames=worked_in(position.frames))
 
 
 def aim(*, program: Program, position: Position, item_id: str) -> Position | None:
@@ -89,5 +88,5 @@ def _shared(frames: tuple[Frame, ...], loops: tuple[Loop, ...]) -> int:
 
 def _turned(frame: Frame, index: int) -> Frame:
     if index < frame.index:
-        return Frame(loop=frame.loop, iteration=frame.iteration + 1, index=index)
+        return replace(frame, iteration=frame.iteration + 1, index=index)
     return replace(frame, index=index)

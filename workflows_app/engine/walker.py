@@ -309,7 +309,10 @@ class _Walker:
         self.decides = next((loop.id for loop in reversed(loops) if loop.decision_contract), "")
 
         def move() -> Position:
-            moved = self._past(position, position.pending_item)
+            if position.frames:
+                moved = replace(position, frames=walks.worked_in(position.frames))
+            else:
+                moved = self._past(position, position.pending_item)
             return self._settle(replace(moved, pending="", pending_item=""))
 
         return self._walk(position, move)
@@ -454,7 +457,7 @@ class _Walker:
             self._note(
                 NoteKind.ENTERED_LOOP, f"Round {following + 1} of loop {loop.id}.", loop=loop.id, iteration=following
             )
-            return replace(outside, frames=(*outside.frames, Frame(loop=loop.id, iteration=following)))
+            return replace(outside, frames=(*outside.frames, replace(frame, iteration=following, index=0)))
         self._note(NoteKind.EXITED_LOOP, f"Left loop {loop.id} after {following} rounds.", loop=loop.id)
         return self._past(outside, loop.id)
 

@@ -14,11 +14,21 @@ LOOP_CONTROL_KIND = "wr.loop_control"
 
 
 class Frame(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One loop being run: its round from 0, and the index in its body that is looked at next."""
+    """One loop being run: its round from 0, the index in its body that is looked at next, and whether anything has been done
+    in it, in this round or before.
+    """
 
     loop: str
     iteration: int
     index: int = 0
+    begun: bool = False
+
+
+def worked_in(frames: tuple[Frame, ...]) -> tuple[Frame, ...]:
+    """The same loops when what was at hand in the innermost is done."""
+    begun = tuple(frame if frame.begun else msgspec.structs.replace(frame, begun=True) for frame in frames)
+    innermost = begun[-1]
+    return (*begun[:-1], msgspec.structs.replace(innermost, index=innermost.index + 1))
 
 
 class Position(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
