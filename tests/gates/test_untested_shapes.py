@@ -11,6 +11,8 @@ from tests.gate_play import (
     STEPS,
     hand_in,
     hand_next,
+    nav_start,
+    nav_step,
     rail_ack,
     rail_start,
     reached,
@@ -104,6 +106,42 @@ ENTERED = {
     "an empty list": {"loopType": "forEach", "over": "files", "variable": "file"},
     "a round": {"loopType": "doWhile", "condition": equals("on", value=True)},
 }
+
+
+ROUND_BY_ROUND = {
+    "while": {"loopType": "while", "condition": {**equals("on", value=True), "operator": "!="}},
+    "forEach": {"loopType": "forEach", "over": "files", "variable": "file"},
+    "doWhile": ENTERED["a round"],
+}
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("kind", ROUND_BY_ROUND)
+def test_a_loop_behind_a_step_that_may_be_left_out_is_gone_through_by_hand(floor, kind, nested, asked):
+    options = [{"id": "yes", "label": "Yes"}, {"id": "no", "label": "No"}]
+    question = {"kind": "checkpoint", "id": "agreed", "name": "Agreed", "options": options, **ASKS}
+    body = [*([question] if asked else []), activity_step("inner")]
+    if nested:
+        body = [{"kind": "loop", "id": "within", "name": "Within", **ROUND_BY_ROUND[kind], "steps": body}]
+    rounds = {"kind": "loop", "id": "rounds", "name": "Rounds", **ROUND_BY_ROUND[kind], "steps": body}
+    plan = activity("plan", steps=[activity_step("free", required=False), rounds, activity_step("after")])
+    about = workflow(
+        id=FOLDER,
+        description="Asks in each round.",
+        initialActivity="plan",
+        variables=[{"name": "files", "type": "array", "defaultValue": ["one"]}],
+    )
+    publish_folder(floor.desk, folder(plan, about=about), FOLDER)
+
+    begun = nav_start(floor, FOLDER)
+
+    assert [(each["action"], each["loop"]) for each in begun["availableActions"]["required"]] == [
+        ("advance_loop", "rounds")
+    ]
+    assert not nav_step(floor, begun["state"], "after").get("success")
+    assert nav_step(floor, begun["state"], "free")["success"]
+    assert "after" not in reached()
 
 
 @pytest.mark.parametrize("nested", [False, True])

@@ -104,7 +104,9 @@ def leave_loop(*, program: Program, position: Position, loop_id: str, variables:
 
 def passes_over(*, program: Program, position: Position, loop_id: str, variables: Variables) -> bool:
     """Whether a walk that is led would do nothing in the loop that it comes to here: it has no round, or none with a step."""
-    walk = _Walker(program, variables, (), press_on=False).settle(position)
+    here = replace(position, pending="", pending_item="")
+    # The loop itself is entered: what stands before it and may be left out would hold up a walk that settles.
+    walk = _Walker(program, variables, (), press_on=False).begin_round(here, loop_id)
     if walk.failure is not None:
         return False
     depth, there = len(position.frames), walk.position
