@@ -56,7 +56,8 @@ def adopted_end(team_id: UUID) -> AuditEnd:
 
 def audited_teams() -> list[UUID]:
     """All that have an audit log, or had one."""
-    entered = AuditEntry.objects.order_by().values_list("team_id", flat=True).distinct()
+    # An owner of the tables may have let an entry say nothing of its team, and a head nothing of its end.
+    entered = AuditEntry.objects.filter(team_id__isnull=False).order_by().values_list("team_id", flat=True).distinct()
     return sorted({*AuditHead.objects.order_by().values_list("pk", flat=True), *entered})
 
 
@@ -87,7 +88,7 @@ def audit_digests(places: Mapping[UUID, int]) -> dict[UUID, str]:
 def verify_audits() -> Iterator[tuple[UUID, Iterator[AuditFault]]]:
     """Of each team everything wrong with its audit log; the transaction is the caller's, and its state of the tables."""
     heads = {head.team_id: head for head in AuditHead.objects.order_by("pk")}
-    short = {team_id for team_id, head in heads.items() if head.next_number + head.adopted <= _SHORT}
+    short = {team_id for team_id, head in heads.items() if (head.next_number or 0) + (head.adopted or 0) <= _SHORT}
     for portion in portions_of(audited_teams(), short=short):
         logs = _logs_of(portion)
         for team_id in portion:

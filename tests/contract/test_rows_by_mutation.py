@@ -178,7 +178,14 @@ def test_a_sample_of_the_proofs_holds():
     assert row_proofs.unproven(names[:: len(names) // SAMPLE]) == []
 
 
+# Rows whose test reads vectors that are not in every checkout, and is skipped there.
+VECTORS = row_proofs.ROOT.parent / "shared" / "corpus"
+OF_VECTORS = {"lookup-007", "rail-196"}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", row_proofs.CHECKLISTS)
 def test_every_proof_holds(dialect):
-    assert row_proofs.unproven([name for name in standing() if name.startswith(f"{dialect}-")]) == []
+    names = [name for name in standing() if name.startswith(f"{dialect}-")]
+
+    assert row_proofs.unproven([name for name in names if VECTORS.exists() or name not in OF_VECTORS]) == []

@@ -148,7 +148,10 @@ READ_BY_THE_CHECK = {
     "Event.body",
     "LedgerEntry.entered_at",
     "AuditEntry.at",
+    "AuditEntry.team_id",
     "AuditHead.seal",
+    "AuditHead.adopted",
+    "AuditHead.next_number",
 }
 
 
