@@ -8,7 +8,7 @@ from typing import Any
 from sessions_app.engine.state import Snapshot
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import conditions, demands, walker, walks
-from workflows_app.engine.program import ActionKind, Activity, Gate, Program, Step, walk_items
+from workflows_app.engine.program import ActionKind, Activity, Condition, Gate, Program, Step, walk_items
 from workflows_app.engine.walks import Failure, Position
 
 _ABSENT = object()
@@ -51,13 +51,13 @@ def _left_to_agent(item: object) -> set[str]:
 def settled_after(
     *, program: Program, before: Snapshot, position: Position, names: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """What is held at the new position, when an answer has set `names`. Leaving an activity whose conditions read a
-    variable sets it free.
+    """What is held at the new position, when an answer has set `names`. Leaving an activity whose transitions read a
+    variable sets it free; where no transition does, leaving one whose steps do.
     """
     held = {*before.settled, *names}
     if held and _has_left(before.position, position):
         activity = program.activity(before.position.activity)
-        held -= _read_in(activity) if activity else set()
+        held -= _freed_by(program, activity) if activity else set()
     return tuple(sorted(held))
 
 
@@ -65,8 +65,16 @@ def _has_left(before: Position, after: Position) -> bool:
     return (before.activity, before.visit) != (after.activity, after.visit) or after.complete
 
 
-def _read_in(activity: Activity) -> set[str]:
-    ways = (condition for _, condition in walks.ways(activity))
+def _freed_by(program: Program, activity: Activity) -> set[str]:
+    """What its transitions read, and what its steps read where no transition of the workflow does."""
     items = (item.run_condition for item in walk_items(activity.body) if not isinstance(item, Gate))
-    named = (name for condition in (*ways, *items) for name in conditions.variables_of(condition))
-    return {name.partition(".")[0] for name in named}
+    in_ways = {name for each in program.activities for name in _read_in_ways(each)}
+    return _read_in_ways(activity) | (_names(items) - in_ways)
+
+
+def _read_in_ways(activity: Activity) -> set[str]:
+    return _names(condition for _, condition in walks.ways(activity))
+
+
+def _names(read: Iterable[Condition | None]) -> set[str]:
+    return {name.partition(".")[0] for condition in read for name in conditions.variables_of(condition)}
