@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from sessions_app.engine import approvals, checkpoints, questions, stops
+from sessions_app.engine import approvals, checkpoints, guards, questions, stops
 from sessions_app.engine.advancing import Acknowledgement, acknowledge
 from sessions_app.engine.checkpoints import (
     APPROVALS,
@@ -165,7 +165,8 @@ def _settled(
     journal = Journal(case.place, asked=question, voice=command.voice)
     journal.advance_recorded(Outcome.ADVANCED, ())
     journal.answered(option.id if option else "", authority=authority)
-    rest = _rest(journal, case, leads=bool(effect.transition_to))
+    leads = _leads(case, effect, command)
+    rest = _rest(journal, case, leads=bool(leads))
     position, notes = _passed(case, effect)
     journal.trace(notes)
     after = replace(
@@ -174,12 +175,20 @@ def _settled(
         variables=_with_effect(case, effect),
         questions=rest,
         answers={**snapshot.answers, question.instance: option.id if option else ""},
-        led_to=effect.transition_to or snapshot.led_to,
+        led_to=leads or snapshot.led_to,
         answered=_told(question, option, command),
         settled=tuple(sorted({*snapshot.settled, *effect.set_variable})),
     )
     decision = journal.decision(outcome=Outcome.ADVANCED, snapshot=after, node_kind=NodeKind.STEP)
     return with_facts(decision, told=told, settled=Settled(question=question, option=option))
+
+
+def _leads(case: _Case, effect: Effect, command: Answer) -> str:
+    """Where the answer leads. Where a person's answer has led in this visit, no agent's answer leads anywhere else."""
+    activity = _activity(case.program, case.snapshot)
+    if not command.by_person and guards.is_led_by_person(activity=activity, snapshot=case.snapshot):
+        return ""
+    return effect.transition_to
 
 
 def _told(question: OpenQuestion, option: Option | None, command: Answer) -> Answered | None:

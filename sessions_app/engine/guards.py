@@ -19,7 +19,17 @@ from sessions_app.engine.state import Snapshot
 from sessions_app.engine.submissions import NOTHING
 from workflows_app.engine import aiming, conditions, walker
 from workflows_app.engine.people import activity_asks
-from workflows_app.engine.program import Activity, ConfirmationKind, Gate, Item, Parallel, Program, Step, walk_items
+from workflows_app.engine.program import (
+    Activity,
+    Checkpoint,
+    ConfirmationKind,
+    Gate,
+    Item,
+    Parallel,
+    Program,
+    Step,
+    walk_items,
+)
 from workflows_app.engine.walks import Position
 
 # Items that are passed in thought by one call; a loop that never ends on its own comes near it.
@@ -98,17 +108,23 @@ def led_from(*, activity: Activity, snapshot: Snapshot) -> Gate | None:
     """The first question of the activity whose answer in this visit leads where the run goes. None when no answer leads
     anywhere, or only one to a question that has no place in the order of work.
     """
-    leading = {
-        checkpoint.id
-        for checkpoint in activity.checkpoints
-        for option in checkpoint.options
-        if snapshot.led_to
-        and option.effect is not None
-        and option.effect.transition_to == snapshot.led_to
-        and option.id in _answers(snapshot, checkpoint.id)
-    }
+    leading = {checkpoint.id for checkpoint in _leading(activity, snapshot)}
     items = walk_items(activity.body)
     return next((item for item in items if isinstance(item, Gate) and item.checkpoint in leading), None)
+
+
+def is_led_by_person(*, activity: Activity, snapshot: Snapshot) -> bool:
+    """Whether a person's answer in this visit leads where the run goes."""
+    return any(checkpoint.human for checkpoint in _leading(activity, snapshot))
+
+
+def _leading(activity: Activity, snapshot: Snapshot) -> Iterator[Checkpoint]:
+    """The checkpoints whose answer in this visit leads where the run goes."""
+    for checkpoint in activity.checkpoints if snapshot.led_to else ():
+        answers = _answers(snapshot, checkpoint.id)
+        effects = (option.effect for option in checkpoint.options if option.id in answers)
+        if any(effect is not None and effect.transition_to == snapshot.led_to for effect in effects):
+            yield checkpoint
 
 
 def _is_reached(activity: Activity, at: Position, gate: Gate) -> bool:

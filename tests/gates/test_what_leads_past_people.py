@@ -1,9 +1,10 @@
 """Ways by which something that is said or left unsaid might lead past people: an answer, a variable, a condition."""
 
 import pytest
+from django.utils import timezone
 
 from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step, workflow
-from tests.checkpoint_cast import publish_folder
+from tests.checkpoint_cast import answer, publish_folder
 from tests.gate_play import (
     FOLDER,
     HANDED_OVER,
@@ -13,6 +14,7 @@ from tests.gate_play import (
     nav_start,
     nav_step,
     person_answers,
+    questions,
     rail_ack,
     rail_start,
     reached,
@@ -49,6 +51,65 @@ def dismissed(floor, dialect, token, name="agreed"):
         resumed = said(floor.orchestrator.raw("resume_checkpoint", session_token=token))
         token = resumed.get("session_token", token)
     return token
+
+
+NO_LEADS = [
+    {"id": "yes", "label": "Yes"},
+    {"id": "no", "label": "No", "effect": {"transitionTo": "redo"}},
+]
+GO_LEADS = [
+    {"id": "go", "label": "Go", "effect": {"transitionTo": "build"}},
+    {"id": "stay", "label": "Stay"},
+]
+
+
+@pytest.mark.parametrize("order", ["before", "behind", "unnamed"])
+@pytest.mark.parametrize("required", [True, False])
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_no_agents_answer_leads_elsewhere_than_a_persons_did(floor, dialect, required, order):
+    steps = {
+        "behind": [activity_step("draft", checkpoint="agreed"), activity_step("after", checkpoint="shortcut")],
+        "before": [activity_step("draft", checkpoint="shortcut"), activity_step("after", checkpoint="agreed")],
+        "unnamed": [activity_step("draft", checkpoint="agreed"), activity_step("after")],
+    }[order]
+    plan = activity(
+        "plan",
+        checkpoints=[
+            checkpoint("agreed", options=NO_LEADS, **ASKS),
+            checkpoint("shortcut", options=GO_LEADS, required=required),
+        ],
+        steps=steps,
+        transitions=[{"to": "build"}],
+    )
+    files = folder(
+        plan,
+        activity("build", steps=[activity_step("make")]),
+        activity("redo", steps=[activity_step("again")]),
+        about=about(),
+    )
+    publish_folder(floor.desk, files, FOLDER)
+    token = hand_in(floor, dialect, FOLDER, "plan")
+    if dialect == "orchestrator":
+        asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
+    (asked_row,) = [row for row in questions() if row.checkpoint_id == "agreed"]
+    floor.read_it()
+    answer(floor.desk.person, asked_row, "no", now=timezone.now())
+    if dialect == "orchestrator":
+        resumed = said(floor.orchestrator.raw("resume_checkpoint", session_token=asked["checkpoint_handle"]))
+        token = resumed.get("session_token", token)
+        asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="shortcut"))
+        token = asked.get("checkpoint_handle", token)
+    floor.read_it()
+    named = {"checkpoint_id": "shortcut"} if dialect == "session" else {}
+    answered = said(floor[dialect].raw("respond_checkpoint", session_token=token, **named, option_id="go"))
+    token = answered.get("session_token", token)
+    if dialect == "orchestrator":
+        resumed = said(floor.orchestrator.raw("resume_checkpoint", session_token=token))
+        token = resumed.get("session_token", token)
+    hand_next(floor, dialect, token, "build")
+    hand_next(floor, dialect, token, "build", "draft", "after")
+
+    assert "make" not in reached()
 
 
 SETS = [
