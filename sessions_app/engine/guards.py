@@ -3,13 +3,13 @@
 The server goes the same way in thought as a run that is led would go, and looks whom it would have stopped for.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
 
-from sessions_app.engine import approvals, obligations, ways
+from sessions_app.engine import approvals, obligations, settling, ways
 from sessions_app.engine.handover_refusals import StepNotDoneError
 from sessions_app.engine.judging import judge
 from sessions_app.engine.prompts import rounds_at
@@ -34,6 +34,8 @@ from workflows_app.engine.walks import Position
 
 # Items that are passed in thought by one call; a loop that never ends on its own comes near it.
 _MOST_ITEMS = 2_000
+# How often an activity is gone through in thought, each time with other variables.
+_MOST_VISITS = 8
 _PASSED = "~"
 
 
@@ -226,13 +228,13 @@ def evaded(*, program: Program, snapshot: Snapshot, target: str) -> tuple[str, .
     """The activities in which people are asked, or more than words is demanded, and which the run would get around by going
     to the target.
     """
-    variables = snapshot.variables
+    variables = _on_leaving(program=program, snapshot=snapshot)
     passed_over = walker.left_out(program=program, position=snapshot.position, variables=variables)
     asking = {each.id for each in program.activities if demands(each) and each.id not in passed_over}
     if not asking:
         return ()
     beginnings = {program.initial_activity, *leads_to(program=program, snapshot=snapshot)}
-    reached = _reached(program, beginnings, asking, variables)
+    reached = _reached(program, beginnings, asking | passed_over, asking, variables)
     ends = walker.end_names(program)
     if target in reached or (target in ends and not ends.isdisjoint(reached)):
         return ()
@@ -246,19 +248,59 @@ def leads_to(*, program: Program, snapshot: Snapshot) -> tuple[str, ...]:
         return (snapshot.led_to,)
     if here is None:
         return (program.initial_activity,)
-    return ways.open_targets(program=program, activity=here, variables=snapshot.variables)
+    return ways.open_targets(program=program, activity=here, variables=_at_the_end(program=program, snapshot=snapshot))
 
 
-def _reached(program: Program, beginnings: set[str], asking: set[str], variables: Mapping[str, Any]) -> set[str]:
-    """What can be come to without passing through an activity in which somebody is asked."""
-    reached: set[str] = set()
-    waiting = list(beginnings)
+def _on_leaving(*, program: Program, snapshot: Snapshot) -> dict[str, Any]:
+    here, variables = program.activity(snapshot.position.activity), _at_the_end(program=program, snapshot=snapshot)
+    return variables if here is None else ways.on_leaving(program=program, activity=here, variables=variables)
+
+
+def _at_the_end(*, program: Program, snapshot: Snapshot) -> dict[str, Any]:
+    """The variables when what is left of the activity is done, or when the run begins. An answer that leads elsewhere leaves
+    it undone.
+    """
+    here, variables = program.activity(snapshot.position.activity), dict(snapshot.variables)
+    if here is None:
+        return variables | walker.set_by_modes(program=program, variables=variables)
+    if snapshot.led_to:
+        return variables
+    return _with_steps(program, here, variables, done=snapshot.position.done)
+
+
+def _with_steps(
+    program: Program, activity: Activity, variables: dict[str, Any], *, done: Collection[str] = ()
+) -> dict[str, Any]:
+    """With what the steps that must be done set, whoever leaves them out. What a loop sets depends on its rounds."""
+    for item in activity.body:
+        is_due = isinstance(item, Step) and item.required and item.id not in done
+        if is_due and walker.is_eligible(program=program, activity=activity, item=item, variables=variables):
+            variables = variables | settling.set_by_actions(program=program, item=item, variables=variables)
+    return variables
+
+
+def _reached(
+    program: Program, beginnings: set[str], standing: set[str], asking: set[str], variables: dict[str, Any]
+) -> set[str]:
+    """What can be come to without passing through an activity in which somebody is asked. What the activities on the way set
+    is set, save in those that stand: those are left out, or nobody passes through them.
+    """
+    reached: dict[str, list[dict[str, Any]]] = {}
+    waiting = [(target, variables) for target in sorted(beginnings)]
     while waiting:
-        target = waiting.pop()
-        if target in reached:
+        target, found = waiting.pop()
+        tried = reached.setdefault(target, [])
+        if found in tried or len(tried) >= _MOST_VISITS:
             continue
-        reached.add(target)
+        tried.append(found)
         activity = program.activity(target)
-        if activity is not None and target not in asking:
-            waiting.extend(ways.open_targets(program=program, activity=activity, variables=variables))
-    return reached
+        if activity is None or target in asking:
+            continue
+        if target not in standing:
+            entered = walker.set_by(program=program, actions=activity.entry_actions, variables=found)
+            found = _with_steps(program, activity, found | entered)
+        targets = ways.open_targets(program=program, activity=activity, variables=found)
+        if target not in standing:
+            found = ways.on_leaving(program=program, activity=activity, variables=found)
+        waiting.extend((each, found) for each in targets)
+    return set(reached)

@@ -397,11 +397,17 @@ class _Visit:
     def refuse_evasion(self, target: str) -> None:
         """Nobody is passed by who has to be asked: neither in the activity that is left, nor on a way around another."""
         self._pass_to(None)
-        guarding = guards.evaded(program=self.program, snapshot=self.snapshot, target=target)
+        behind = self._behind_last()
+        guarding = guards.evaded(program=self.program, snapshot=behind, target=target)
         if guarding and not self.snapshot.preferences.waives_people:
-            leads_to = guards.leads_to(program=self.program, snapshot=self.snapshot)
+            leads_to = guards.leads_to(program=self.program, snapshot=behind)
             raise CheckpointOpenError.to_enter(guarding, target, leads_to=leads_to)
         self.waived.extend(guarding)
+
+    def _behind_last(self) -> Snapshot:
+        if self.last is None:
+            return self.snapshot
+        return replace(self.snapshot, position=aiming.past(self.snapshot.position), variables=self._left_by(self.last))
 
     def _out_of_order(self, refusal: WorkrailError, steps: Sequence[str]) -> WorkrailError:
         """The refusal, which advises otherwise where the manifest tells of these steps behind what follows them."""

@@ -6,10 +6,12 @@ from django.utils import timezone
 from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step, workflow
 from tests.checkpoint_cast import answer, publish_folder
 from tests.gate_play import (
+    COMPLETE,
     FOLDER,
     HANDED_OVER,
     hand_in,
     hand_next,
+    hand_start,
     nav,
     nav_start,
     nav_step,
@@ -51,6 +53,114 @@ def dismissed(floor, dialect, token, name="agreed"):
         resumed = said(floor.orchestrator.raw("resume_checkpoint", session_token=token))
         token = resumed.get("session_token", token)
     return token
+
+
+def ways_by(variable="review"):
+    return [{"to": "asks", "condition": equals(variable, value=True)}, {"to": "build", "isDefault": True}]
+
+
+SET = {"action": "set", "target": "review", "value": True}
+SETTERS = {
+    "entry": {"entryActions": [SET]},
+    "step": {"steps": [{"id": "sets", "name": "Sets", "kind": "action", "actions": [SET]}]},
+    "exit": {"exitActions": [SET]},
+}
+
+
+@pytest.mark.parametrize("declared", [True, False])
+@pytest.mark.parametrize("first", ["plan", "check"])
+@pytest.mark.parametrize("setter", SETTERS)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_what_an_activity_sets_leads_on_whoever_would_jump_over_it(floor, dialect, setter, first, declared):
+    check = activity("check", **{"steps": [activity_step("look")], "transitions": ways_by(), **SETTERS[setter]})
+    asks = activity(
+        "asks",
+        checkpoints=[checkpoint("agreed", **ASKS)],
+        steps=[activity_step("asked", checkpoint="agreed")],
+        transitions=[{"to": "build"}],
+    )
+    plan = activity("plan", steps=[activity_step("draft")], transitions=[{"to": "check"}])
+    variables = {"variables": [{"name": "review", "type": "boolean", "defaultValue": False}]} if declared else {}
+    acts = (plan, check) if first == "plan" else (check,)
+    files = folder(
+        *acts,
+        asks,
+        activity("build", steps=[activity_step("make")]),
+        about=about(**variables) | {"initialActivity": first},
+    )
+    publish_folder(floor.desk, files, FOLDER)
+    token = hand_start(floor, dialect, FOLDER)
+    hand_next(floor, dialect, token, "build")
+    if first == "plan":
+        token = hand_next(floor, dialect, token, "plan")["session_token"]
+        hand_next(floor, dialect, token, "build", "draft")
+
+    assert not reached() & {"make", COMPLETE}
+
+
+LOG = {"action": "log", "message": "Done."}
+FOUND_OUT = {"context": {"review": True}}
+# What the step does, and what is told of the steps of its activity.
+TOLD_OF = {
+    "nothing": (SET, []),
+    "the step": (SET, [("check", {})]),
+    "another step": (SET, [("more", {})]),
+    "all steps": (SET, [("check", {}), ("more", {})]),
+    "what one step found out": (LOG, [("check", FOUND_OUT)]),
+    "what the last step found out": (LOG, [("check", {}), ("more", FOUND_OUT)]),
+}
+
+
+@pytest.mark.parametrize("of", TOLD_OF)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_what_the_steps_of_an_activity_set_leads_on_whatever_is_told_of_them(floor, dialect, of):
+    does, entries = TOLD_OF[of]
+    action = {"kind": "action", "id": "check", "name": "Check", "actions": [does]}
+    plan = activity("plan", steps=[action, activity_step("more")], transitions=ways_by())
+    asks = activity(
+        "asks",
+        checkpoints=[checkpoint("agreed", **ASKS)],
+        steps=[activity_step("asked", checkpoint="agreed")],
+        transitions=[{"to": "build"}],
+    )
+    publish_folder(
+        floor.desk, folder(plan, asks, activity("build", steps=[activity_step("make")]), about=about()), FOLDER
+    )
+    token = hand_in(floor, dialect, FOLDER, "plan")
+
+    told(floor, dialect, token, "build", *entries)
+    assert not reached() & {"make", COMPLETE}
+    at = told(floor, dialect, token, "asks", *entries)
+    assert at["activity_id"] == "asks" if "activity_id" in at else at["id"] == "asks", at
+
+
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_what_a_mode_sets_leads_on_whoever_would_jump_over_the_first(floor, dialect):
+    check = activity("check", steps=[activity_step("look")], transitions=ways_by())
+    asks = activity(
+        "asks",
+        checkpoints=[checkpoint("agreed", **ASKS)],
+        steps=[activity_step("asked", checkpoint="agreed")],
+        transitions=[{"to": "build"}],
+    )
+    variables = {
+        "variables": [
+            {"name": "review", "type": "boolean", "defaultValue": False},
+            {"name": "careful", "type": "boolean", "defaultValue": True},
+        ],
+        "modes": [{"id": "m", "name": "m", "activationVariable": "careful", "defaults": {"review": True}}],
+    }
+    files = folder(
+        check,
+        asks,
+        activity("build", steps=[activity_step("make")]),
+        about=about(**variables) | {"initialActivity": "check"},
+    )
+    publish_folder(floor.desk, files, FOLDER)
+    token = hand_start(floor, dialect, FOLDER)
+    hand_next(floor, dialect, token, "build")
+
+    assert not reached() & {"make", COMPLETE}
 
 
 NO_LEADS = [

@@ -163,6 +163,11 @@ def left_out(*, program: Program, position: Position, variables: Variables) -> f
     return _Walker(program, variables, (), press_on=False).skipped(position)
 
 
+def set_by_modes(*, program: Program, variables: Variables) -> dict[str, Any]:
+    """What the modes set in which a run begins with these variables."""
+    return _Walker(program, variables, (), press_on=False).mode_defaults()
+
+
 def item_at(program: Program, position: Position) -> Step | Parallel | Gate | None:
     """The pending item itself."""
     activity = program.activity(position.activity)
@@ -325,7 +330,7 @@ class _Walker:
 
         def move() -> Position:
             if position is None or not position.visits:
-                self._add(self._mode_defaults())
+                self._add(self.mode_defaults())
             left = self.program.activity(position.activity) if position and position.visits else None
             if left is not None:
                 self._act(left, left.exit_actions)
@@ -611,7 +616,7 @@ class _Walker:
             self.variables = {**self.variables, **added}
             self.assigned |= added
 
-    def _mode_defaults(self) -> dict[str, Any]:
+    def mode_defaults(self) -> dict[str, Any]:
         """What the modes that a run begins in set, where nothing but the declared default is there."""
         declared = {variable.name: variable.default for variable in self.program.variables}
         found: dict[str, Any] = {}
