@@ -171,7 +171,7 @@ def _settled(
     journal.trace(notes)
     after = replace(
         snapshot,
-        position=position,
+        position=position if option else _still_to_be_asked(case, position),
         variables=_with_effect(case, effect),
         questions=rest,
         answers={**snapshot.answers, question.instance: option.id if option else ""},
@@ -350,6 +350,14 @@ def _passed(case: _Case, effect: Effect) -> tuple[Position, tuple[Note, ...]]:
     variables = _with_effect(case, effect)
     walk = walker.complete_pending(program=case.program, position=passed, variables=variables, by_hand=True)
     return walk.position, walk.notes
+
+
+def _still_to_be_asked(case: _Case, position: Position) -> Position:
+    """What a condition dismissed is asked of a person when the condition holds after all."""
+    if not case.question.human:
+        return position
+    gates = questions.gates_of(_activity(case.program, case.snapshot), case.question.checkpoint)
+    return replace(position, done=tuple(name for name in position.done if name not in gates))
 
 
 def _with_effect(case: _Case, effect: Effect) -> dict[str, Any]:

@@ -205,8 +205,8 @@ def _answers(snapshot: Snapshot, checkpoint: str) -> list[str]:
 
 
 def _given(snapshot: Snapshot, checkpoint: str) -> int:
-    """How often it was answered in this visit; a condition that dismissed it counts as well."""
-    return len(_answers(snapshot, checkpoint))
+    """How often it was answered in this visit. Where a condition dismissed it that holds when its turn comes, it is asked."""
+    return sum(bool(said) for said in _answers(snapshot, checkpoint))
 
 
 def _used(snapshot: Snapshot, checkpoint: str) -> int:

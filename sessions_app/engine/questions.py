@@ -64,8 +64,11 @@ def _count(snapshot: Snapshot, first: str) -> int:
 
 
 def is_settled(activity: Activity, snapshot: Snapshot, name: str) -> bool:
-    """Whether asking once more asks nothing new."""
-    return latest_answer(snapshot, name) is not None and not _is_repeated(activity, name)
+    """Whether asking once more asks nothing new. A person may be asked though a condition dismissed the question before."""
+    said, checkpoint = latest_answer(snapshot, name), checkpoint_named(activity, name)
+    if said is None or checkpoint is None or _is_repeated(activity, name):
+        return False
+    return bool(said) or not checkpoint.human
 
 
 def in_order_of_work(activity: Activity) -> list[str]:

@@ -55,6 +55,30 @@ def dismissed(floor, dialect, token, name="agreed"):
     return token
 
 
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_a_question_whose_condition_turns_true_after_it_was_dismissed_is_asked(floor, dialect):
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", **ASKS, condition=equals("risk", "high"))],
+        steps=[activity_step("draft", checkpoint="agreed"), activity_step("after")],
+        transitions=[{"to": "build"}],
+    )
+    variables = [{"name": "risk", "type": "string", "defaultValue": "none"}]
+    files = folder(plan, activity("build", steps=[activity_step("make")]), about=about(variables=variables))
+    publish_folder(floor.desk, files, FOLDER)
+    token = dismissed(floor, dialect, hand_in(floor, dialect, FOLDER, "plan"))
+
+    told(floor, dialect, token, "build", ("draft", {"context": {"risk": "high"}}), ("after", {}))
+
+    assert not reached() & {"after", "make"}
+    if dialect == "orchestrator":
+        asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
+        person_answers(floor, "yes")
+        resumed = said(floor.orchestrator.raw("resume_checkpoint", session_token=asked["checkpoint_handle"]))
+        told(floor, dialect, resumed["session_token"], "build", ("draft", {"context": {"risk": "high"}}), ("after", {}))
+        assert "make" in reached()
+
+
 def ways_by(variable="review"):
     return [{"to": "asks", "condition": equals(variable, value=True)}, {"to": "build", "isDefault": True}]
 
