@@ -7,6 +7,7 @@ from functools import cache
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from teams_app.engine.ids import Prefix, to_text
 from tests import run_doors
 from tests.flood_play import FULL, LEAN, Work, allowed, amplified
 from traces_app.services.recording import flush_calls
@@ -36,6 +37,8 @@ def doors(settings):
     settings.THROTTLE_ACTOR_PER_MINUTE = settings.THROTTLE_TEAM_PER_MINUTE = 0
     opened = run_doors.open_doors()
     run_doors.begin_run(opened)
+    # What is sent may found another team.
+    opened.owner.headers["Workrail-Team"] = to_text(Prefix.TEAM, opened.desk.team_id)
     return opened
 
 

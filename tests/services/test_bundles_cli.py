@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from sessions_app.management.commands import verify
 from sessions_app.management.printing import BROWSERS
 from sessions_app.services.bundles.signing import own_signers
 from teams_app.engine.ids import Prefix, to_text
@@ -45,10 +46,20 @@ def test_what_was_exported_is_verified_and_imported(desk, session, tmp_path):
     file = tmp_path / "session.json.gz"
     assert "1 session with" in run("export", session, str(file))
     assert gzip.decompress(file.read_bytes()).startswith(b'{"bundleId"')
-    assert f"Signed by {own_signers()[0]}" in run("verify", str(file), "--signer", own_signers()[0])
+    assert f"Signed by {own_signers()[0]}" in run("verify", str(file), f"--signer={own_signers()[0]}")
     said = run("import", str(file), "--team", to_text(Prefix.TEAM, desk.team_id))
     assert "(a new id)" in said
     assert "st.v1." in said
+
+
+def test_a_signer_may_begin_with_a_hyphen(session, tmp_path, capsys):
+    file = tmp_path / "one.jsonl"
+    run("export", session, str(file))
+
+    with pytest.raises(SystemExit):
+        verify.Command().run_from_argv(["workrail", "verify", str(file), "--signer", "-Vb0"])
+
+    assert "It was not signed by -Vb0." in capsys.readouterr().err
 
 
 def test_another_signer_and_a_damaged_file_are_refused_in_one_sentence(session, tmp_path):

@@ -9,14 +9,24 @@ from sessions_app.services.bundles.files import open_bundle, verify_bundle
 from teams_app.engine.counting import counted
 from teams_app.engine.errors import WorkrailError
 
+_SIGNER = "--signer"
+
 
 class Command(BaseCommand):
     help = __doc__ or ""
     requires_system_checks = ()
 
+    def run_from_argv(self, argv: list[str]) -> None:
+        """A public key may begin with a hyphen, and would be taken for an option."""
+        given = list(argv)
+        if _SIGNER in given[:-1]:
+            at = given.index(_SIGNER)
+            given[at : at + 2] = [f"{_SIGNER}={given[at + 1]}"]
+        super().run_from_argv(given)
+
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, help="a bundle, or a gzipped one")
-        parser.add_argument("--signer", default="", help="the public key that must have signed it")
+        parser.add_argument(_SIGNER, default="", help="the public key that must have signed it")
 
     def handle(self, *_args: Any, **options: Any) -> None:
         try:
