@@ -4,7 +4,7 @@ from sessions_app.engine.state import snapshot_from_bytes
 from sessions_app.models import CheckpointRequest, Node, Run, Snapshot
 from tests.gate_kinds import CHILD, PARENT, publish_parent
 from tests.gate_play import COMPLETE, HANDED_OVER, NEVER_STOP
-from tests.gate_programs import LISTS, VALUES, VARIABLES, reachable, walk, write
+from tests.gate_programs import DECLARED, LISTS, VALUES, VARIABLES, reachable, walk, write
 from tests.gate_walks import Names, Wanderer
 from tests.key_turns import rotate_long_ago
 from tests.step_documents import workflow as step_workflow
@@ -68,6 +68,8 @@ class Traveller(Wanderer):
             found.append(decision | named)
         if self.dice.random() < 0.1:
             found.append({"kind": "wr.review_verdict", "verdict": "nothing"})
+        if self.dice.random() < 0.1:
+            found.append({"kind": "wr.assessment", "assessmentId": "ready", "dimensions": {"proof": "none"}})
         return found
 
     def told_of(self, step_id):
@@ -127,12 +129,10 @@ class Traveller(Wanderer):
         if token is None or not rows:
             return None
         self.floor.clock.shift(60)
+        is_dismissed = self.dice.random() < 0.2
+        said = {"condition_not_met": True} if is_dismissed else {"option_id": self.dice.choice(("yes", "yes", "no"))}
         return self.call(
-            "session",
-            "respond_checkpoint",
-            session_token=token,
-            checkpoint_id=self.dice.choice(rows),
-            option_id=self.dice.choice(("yes", "yes", "no")),
+            "session", "respond_checkpoint", session_token=token, checkpoint_id=self.dice.choice(rows), **said
         )
 
     def keys_turn(self):
@@ -147,7 +147,7 @@ class Traveller(Wanderer):
             return
         count = Revision.objects.filter(workflow__workflow_id=workflow_id).count()
         if isinstance(document, list):
-            source = source_of(step_workflow(*document, id=workflow_id, description=f"Revision {count}."))
+            source = source_of(step_workflow(*document, id=workflow_id, description=f"Revision {count}.", **DECLARED))
         else:
             files = {**document, "resources/01-more.md": f"# Revision {count}\n".encode()}
             source = Source(format=SourceFormat.ACTIVITY_FOLDER, files=files)

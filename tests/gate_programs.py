@@ -18,6 +18,19 @@ LISTS = ("files", "parts")
 VERDICT = "wr.contracts.review_verdict"
 DECISION = "wr.contracts.loop_control"
 CHILD = "team.child"
+ASSESSMENT = {
+    "id": "ready",
+    "purpose": "Is it ready?",
+    "dimensions": [{"id": "proof", "purpose": "How sure?", "levels": ["none", "some"]}],
+}
+DECLARED = {"assessments": [ASSESSMENT]}
+# A level that asks for a follow-up, and so does not let the step be done.
+FOLLOWED_UP = {
+    "assessmentRefs": ["ready"],
+    "assessmentConsequences": [
+        {"when": {"anyEqualsLevel": "none"}, "effect": {"kind": "require_followup", "guidance": "Prove it."}}
+    ],
+}
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,7 @@ class Place:
     loops: str = ""
     settings: dict = field(default_factory=dict, hash=False, compare=False)
     goes_on: Test | None = None
+    breaks: Test | None = None
     rounds: int = 0
 
 
@@ -88,7 +102,7 @@ class Written:
 
     def publish(self, desk):
         if isinstance(self.document, list):
-            return published(desk, *self.document, workflow_id=self.workflow_id)
+            return published(desk, *self.document, workflow_id=self.workflow_id, **DECLARED)
         return publish_folder(desk, self.document, self.workflow_id)
 
 
@@ -261,7 +275,7 @@ class _Writer:
         asks = self.chance(0.3)
         wants = not asks and self.chance(0.15)
         is_parallel = not wants and self.chance(0.1)
-        more = {"type": "parallel"} if is_parallel else {"outputContract": {"contractRef": VERDICT}} if wants else {}
+        more = {"type": "parallel"} if is_parallel else self.demand() if wants else {}
         return Place(
             self.named("parallel" if is_parallel else "step"),
             self.maybe(0.25),
@@ -270,6 +284,9 @@ class _Writer:
             wants=wants,
             settings=more,
         )
+
+    def demand(self):
+        return {"outputContract": {"contractRef": VERDICT}} if self.chance(0.5) else FOLLOWED_UP
 
     # Folders
 
@@ -308,7 +325,7 @@ class _Writer:
     def folder_item(self, depth):
         if depth and self.chance(0.35):
             body = tuple(self.folder_item(depth - 1) for _ in range(self.dice.randrange(1, 3)))
-            return self.loop(("forEach", "while", "doWhile"), body)
+            return replace(self.loop(("forEach", "while", "doWhile"), body), breaks=self.maybe(0.3))
         if self.chance(0.55):
             return Place(self.named("step"), self.maybe(0.3), is_optional=self.chance(0.2))
         asks = self.chance(0.65)
@@ -324,12 +341,16 @@ class _Writer:
             is_optional=not asks and self.chance(0.3),
         )
 
+    def set(self):
+        return {"action": "set", "target": self.dice.choice(VARIABLES), "value": self.dice.choice(VALUES)}
+
     def activity_written(self, visit):
         ways = [
             {"to": target} | ({"condition": test.in_folder()} if test else {"isDefault": True})
             for target, test in visit.ways
         ]
         more = {"triggers": [{"workflow": CHILD}]} if self.chance(0.2) else {}
+        more |= {name: [self.set()] for name in ("entryActions", "exitActions") if self.chance(0.2)}
         return activity_file(
             visit.id,
             steps=[_item_written(place) for place in visit.body],
@@ -373,6 +394,7 @@ def _item_written(place):
             said = {"continueWhile": said.pop("condition"), **when}
         elif place.when:
             said |= when
+        said |= {"breakCondition": place.breaks.in_folder()} if place.breaks else {}
         return {
             "kind": "loop",
             "id": place.id,
