@@ -95,6 +95,8 @@ class Written:
     visits: tuple[Visit, ...]
     document: object
     modes: dict[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    # What activities set when they are entered or left: a walk through several of them shows the last values alone.
+    sets: frozenset[str] = frozenset()
 
     @property
     def places(self):
@@ -127,6 +129,7 @@ class _Reach:
         self.visits = {visit.id: visit for visit in written.visits}
         self.first = written.visits[0].id
         self.modes, self.told, self.is_lenient = written.modes, told, is_lenient
+        self.sets = written.sets
         self.places, self.waiting = set(), [self.first]
 
     def found(self):
@@ -154,7 +157,7 @@ class _Reach:
 
     def surely(self, test):
         """Whether it held all the time; what changed on the way may have been read at any moment."""
-        return test is None or all(test.holds(variables) for variables in self.told)
+        return test is None or (test.name not in self.sets and all(test.holds(variables) for variables in self.told))
 
     def flow(self, body, *, is_armed=False, is_top=False):
         """Whether the end of the body may be come to. By hand the steps at the top that nobody approves are tried in any order;
@@ -214,6 +217,7 @@ class _Writer:
         self.dice, self.workflow_id = dice, workflow_id
         self.count = 0
         self.others = ()
+        self.assigned = set()
 
     def named(self, word):
         self.count += 1
@@ -308,7 +312,7 @@ class _Writer:
             **({"modes": written} if written else {}),
         )
         files = folder(*(self.activity_written(visit) for visit in visits), about=about)
-        return Written(self.workflow_id, tuple(visits), files, modes)
+        return Written(self.workflow_id, tuple(visits), files, modes, frozenset(self.assigned))
 
     def visit(self, index, names):
         self.others = names
@@ -342,7 +346,9 @@ class _Writer:
         )
 
     def set(self):
-        return {"action": "set", "target": self.dice.choice(VARIABLES), "value": self.dice.choice(VALUES)}
+        action = {"action": "set", "target": self.dice.choice(VARIABLES), "value": self.dice.choice(VALUES)}
+        self.assigned.add(action["target"])
+        return action
 
     def activity_written(self, visit):
         ways = [

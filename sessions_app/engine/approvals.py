@@ -85,6 +85,12 @@ def approve(
         findings.reasons.append(needs_approval(item.id))
 
 
+def is_owed_around(program: Program, snapshot: Snapshot) -> bool:
+    """Whether a person approves a loop here with its first work, and none of it was done."""
+    asked = (confirmation for confirmation in _entered_with(program, snapshot) if confirmation is not None)
+    return any(confirmation.confirms is ConfirmationKind.HUMAN_APPROVAL for confirmation in asked)
+
+
 def needs_approval(step_id: str) -> Reason:
     return Reason(
         detail=Detail.NEEDS_USER_APPROVAL,

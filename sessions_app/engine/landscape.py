@@ -274,7 +274,11 @@ class _Survey:
                 assert_never(loop.loops)
 
     def _owes(self, loop: Loop) -> bool:
-        return self._asks(loop) or any(self._demands(item) for item in walk_items(loop.body))
+        return (
+            self._asks(loop)
+            or approvals.is_owed_around(self.program, self.snapshot)
+            or any(self._demands(item) for item in walk_items(loop.body))
+        )
 
     def _demands(self, item: Item) -> bool:
         """An artifact or an assessment; by which the agent decides on a loop it says by other words here."""
