@@ -33,7 +33,8 @@ def redis_client(redis_of_process):
 @pytest.fixture(autouse=True)
 def _no_calls_of_other_tests(request):
     """Calls that wait to be traced are of the test that made them. The next one would write them, when it reads a trace."""
-    if "db" in request.fixturenames or "transactional_db" in request.fixturenames:
+    is_marked = request.node.get_closest_marker("django_db") is not None
+    if is_marked or "db" in request.fixturenames or "transactional_db" in request.fixturenames:
         from traces_app.services.recording import recorder
 
         with recorder._writing:
