@@ -1,5 +1,6 @@
 """What an advance writes, in bytes and updates: what was gained there cannot silently go."""
 
+import fcntl
 import random
 import re
 from datetime import timedelta
@@ -29,6 +30,14 @@ WORDS = [
     for word in re.findall(r"[A-Za-z][a-z']+[,.]?", page.read_text())
 ]
 FEW_WORDS = "What was done, what was found and what comes next, in a few words. " * 15
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path_factory):
+    """All processes of the tests write to one log ahead: two of these at once would measure each other all the time."""
+    with (tmp_path_factory.getbasetemp().parent / "written-bytes.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def notes(chance):
