@@ -152,7 +152,7 @@ def test_no_secret_of_a_call_reaches_the_table(desk, reply):
 
 
 def test_calls_that_end_in_one_millisecond_stay_in_their_order(desk):
-    tools = [f"tool-{number}" for number in range(50)]
+    tools = [f"tool-{number}" for number in range(5_000)]
 
     write(*(made(desk.agent, tool, ended_ns=at_ms(NOW)) for tool in tools))
 
