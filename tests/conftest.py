@@ -2,16 +2,34 @@
 
 import gc
 from functools import cache
+from pathlib import Path
 
 import pytest
 import redis
 
+from tests.turns import turn_of
+
 pytest_plugins = ("tests.cast",)
+_turns = pytest.StashKey[Path]()
 
 
 def pytest_collection_finish():
     """Little of what was imported and collected is ever garbage: looking through it as often as usual takes a twentieth of the run."""
     gc.set_threshold(50_000, 20, 50)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    with turn_of(item, _folder_of_turns(item.config)):
+        return (yield)
+
+
+def _folder_of_turns(config):
+    """One for all processes of a run: each of xdist has a folder of its own within that of the run."""
+    if _turns not in config.stash:
+        own = config._tmp_path_factory.getbasetemp()
+        config.stash[_turns] = own.parent if hasattr(config, "workerinput") else own
+    return config.stash[_turns]
 
 
 @pytest.fixture(scope="session")

@@ -197,6 +197,7 @@ def desk():
     return run_cast.make_desk()
 
 
+@pytest.mark.measures
 def test_no_call_of_the_hot_path_reads_more_among_20000_sessions(desk):
     assert too_many(desk, 20_000) == {}
     # Many agents at work at once: the runs of one window are read to be sorted, and of their sessions only those that are told.
@@ -207,6 +208,7 @@ def test_no_call_of_the_hot_path_reads_more_among_20000_sessions(desk):
     assert touched <= RUNS_OF_A_WINDOW + MOST_PAGES["resume by workflow"]
 
 
+@pytest.mark.measures
 @pytest.mark.slow
 def test_nor_among_100000(desk):
     assert too_many(desk, 100_000) == {}

@@ -106,6 +106,7 @@ def test_a_block_is_two(desk):
     assert (reply.value["kind"], trips) == ("blocked", 2)
 
 
+@pytest.mark.measures
 def test_an_advance_costs_the_same_at_event_5000_as_at_event_5(desk):
     """Rows and pages, told by the server. The ratio of times is measured by the bench command."""
     with connection.cursor() as cursor:

@@ -113,6 +113,7 @@ def test_the_command_refuses_what_is_no_time():
         run_command("--since", "lately")
 
 
+@pytest.mark.measures
 def test_ten_times_as_many_sessions_are_read_with_ten_times_as_many_pages(desk):
     begin(desk, *plain_steps(5))
 

@@ -1,6 +1,5 @@
 """What an advance writes, in bytes and updates: what was gained there cannot silently go."""
 
-import fcntl
 import random
 import re
 from datetime import timedelta
@@ -13,7 +12,7 @@ from tests import run_cast
 from tests.run_cast import NOW, advanced, make_desk
 from tests.step_documents import step
 
-pytestmark = [pytest.mark.own_connection, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.measures, pytest.mark.own_connection, pytest.mark.django_db(transaction=True)]
 
 ADVANCES = 400
 MOVED = ("sessions_app_run", "sessions_app_worksession")
@@ -30,14 +29,6 @@ WORDS = [
     for word in re.findall(r"[A-Za-z][a-z']+[,.]?", page.read_text())
 ]
 FEW_WORDS = "What was done, what was found and what comes next, in a few words. " * 15
-
-
-@pytest.fixture(autouse=True)
-def _alone(tmp_path_factory):
-    """All processes of the tests write to one log ahead: two of these at once would measure each other all the time."""
-    with (tmp_path_factory.getbasetemp().parent / "written-bytes.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def notes(chance):
@@ -94,7 +85,7 @@ def logged_ahead():
 
 
 def wal_of_each(desk, value, texts):
-    """Of one advance after the other. Others may write beside it, so only what is seen often is its own."""
+    """Of one advance after the other; what the server writes ahead by itself is not theirs, so only what is seen often counts."""
     taken = []
     for number, text in enumerate(texts):
         before = logged_ahead()

@@ -16,7 +16,7 @@ from tests.run_cast import NOW
 from tests.run_doors import begin_run, go_on
 
 # What is read of statistics is seen only from outside of a transaction.
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.measures, pytest.mark.django_db(transaction=True)]
 
 MOST_QUERIES = 12
 RUNS, SESSIONS, INBOX = (f"/studio/sessions_app/{name}/" for name in ("run", "worksession", "checkpointrequest"))

@@ -101,6 +101,7 @@ def too_many(desk, studio, count):
     }
 
 
+@pytest.mark.measures
 def test_no_read_of_the_trace_reads_more_among_200000_calls(desk, studio):
     assert too_many(desk, studio, 200_000) == {}
 
