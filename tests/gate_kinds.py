@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tests.activity_folders import activity, folder, step as activity_step, workflow
+from tests.activity_folders import activity, checkpoint, folder, step as activity_step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.gate_play import APPROVAL, COMPLETE, asking_folder
 from tests.run_cast import notes_free, published
@@ -28,6 +28,7 @@ class Kind(StrEnum):
     CONDITIONAL_APPROVAL = "conditional_approval"
     LOOP_APPROVAL = "loop_approval"
     PEOPLES_QUESTION = "peoples_question"
+    UNNAMED_QUESTION = "unnamed_question"
     RELAYED_QUESTION = "relayed_question"
     CONTRACT = "contract"
     CAPABILITY = "capability"
@@ -69,6 +70,15 @@ def _folder(**question):
     return publish
 
 
+def _unnamed(desk, workflow_id):
+    """No step names what a person is asked, and one names what the agent's user may answer whenever it is asked."""
+    other = checkpoint("other", required=False)
+    steps = [activity_step("draft", checkpoint="other"), activity_step("after")]
+    return asking_folder(
+        desk, workflow_id=workflow_id, triggers=[CHILD], steps=steps, others=[other], authority="human"
+    )
+
+
 _BEHIND_QUESTION = frozenset({"after", "make", "again", COMPLETE})
 
 KINDS = {
@@ -96,6 +106,15 @@ KINDS = {
         activity="plan",
         onward="build",
         behind=_BEHIND_QUESTION,
+    ),
+    Kind.UNNAMED_QUESTION: Gated(
+        publish=_unnamed,
+        lead=(),
+        gated="",
+        question="agreed",
+        activity="plan",
+        onward="build",
+        behind=_BEHIND_QUESTION | {"draft"},
     ),
     Kind.RELAYED_QUESTION: Gated(
         publish=_folder(),

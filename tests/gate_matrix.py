@@ -36,7 +36,15 @@ class Rule:
 
 
 # Who has to answer.
-PEOPLE = frozenset({Kind.APPROVAL, Kind.CONDITIONAL_APPROVAL, Kind.LOOP_APPROVAL, Kind.PEOPLES_QUESTION})
+PEOPLE = frozenset(
+    {
+        Kind.APPROVAL,
+        Kind.CONDITIONAL_APPROVAL,
+        Kind.LOOP_APPROVAL,
+        Kind.PEOPLES_QUESTION,
+        Kind.UNNAMED_QUESTION,
+    }
+)
 USER = frozenset({Kind.RELAYED_QUESTION})
 PROGRAM = frozenset({Kind.CONTRACT, Kind.CAPABILITY, Kind.CONTEXT})
 HANDED_IN = frozenset({Kind.CONTRACT, Kind.CAPABILITY})

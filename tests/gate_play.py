@@ -82,16 +82,16 @@ def approval_steps(desk, **gated):
     )
 
 
-def asking_folder(desk, *, workflow_id=FOLDER, transitions=None, triggers=(), **question):
-    """`plan` asks `agreed` between `draft` and `after`; `build` follows. `yes` allows it, `no` does not."""
+def asking_folder(desk, *, workflow_id=FOLDER, transitions=None, triggers=(), steps=None, others=(), **question):
+    """`plan` asks `agreed` between `draft` and `after`, or as its `steps` say; `build` follows. `yes` allows it, `no` does not."""
     options = [
         {"id": "yes", "label": "Yes", "effect": {"setVariable": {"approved": True}}},
         {"id": "no", "label": "No", "effect": {"setVariable": {"approved": False}}},
     ]
     plan = activity(
         "plan",
-        checkpoints=[checkpoint("agreed", message="Is the plan right?", **{"options": options, **question})],
-        steps=[activity_step("draft", checkpoint="agreed"), activity_step("after")],
+        checkpoints=[checkpoint("agreed", message="Is the plan right?", **{"options": options, **question}), *others],
+        steps=steps or [activity_step("draft", checkpoint="agreed"), activity_step("after")],
         transitions=transitions or [{"to": "build"}],
         **({"triggers": [{"workflow": child} for child in triggers]} if triggers else {}),
     )

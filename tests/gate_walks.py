@@ -15,7 +15,13 @@ from tests.checkpoint_cast import answer
 from tests.gate_kinds import CHILD, KINDS, PARENT, Kind, publish_child, publish_parent
 from tests.gate_play import HANDED_OVER, NEVER_STOP, READ_SECONDS, said
 
-PEOPLES = (Kind.APPROVAL, Kind.CONDITIONAL_APPROVAL, Kind.LOOP_APPROVAL, Kind.PEOPLES_QUESTION)
+PEOPLES = (
+    Kind.APPROVAL,
+    Kind.CONDITIONAL_APPROVAL,
+    Kind.LOOP_APPROVAL,
+    Kind.PEOPLES_QUESTION,
+    Kind.UNNAMED_QUESTION,
+)
 STEP_IDS = ("before", "gated", "inner", "rounds", "draft", "after", "make", "again", "agreed")
 ACTIVITIES = ("main", "plan", "build", "redo", "workflow-end", "end-workflow")
 OPTIONS = ("yes", "no", "approve", "send_back", "reject")

@@ -12,7 +12,8 @@ from sessions_app.selectors.stored_sessions import read_stored
 from tests import logs, run_cast
 from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step, workflow
 from tests.checkpoint_cast import answer, publish_folder
-from tests.gate_kinds import KINDS, Kind
+from tests.gate_kinds import KINDS
+from tests.gate_matrix import PEOPLE
 from tests.gate_play import (
     APPROVAL,
     NEVER_STOP,
@@ -133,7 +134,7 @@ def test_an_answer_that_was_an_agents_is_named(planted):
     assert "past 'agreed'" in found
 
 
-@pytest.mark.parametrize("kind", [Kind.APPROVAL, Kind.CONDITIONAL_APPROVAL, Kind.LOOP_APPROVAL, Kind.PEOPLES_QUESTION])
+@pytest.mark.parametrize("kind", sorted(PEOPLE))
 @pytest.mark.parametrize("mode", [Mode.GUIDED, Mode.NEVER_BY_PERSON])
 @pytest.mark.parametrize("dialect", ["rail", "navigation", "session", "orchestrator"])
 def test_what_people_answered_or_waived_is_not_named(doors, doored, kind, mode, dialect):

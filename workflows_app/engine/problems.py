@@ -78,6 +78,7 @@ class ProblemCode(StrEnum):
     DANGLING_TRANSITION = "dangling_transition"
     UNDECLARED_VARIABLE = "undeclared_variable"
     UNANSWERABLE_CHECKPOINT = "unanswerable_checkpoint"
+    UNNAMED_CHECKPOINT = "unnamed_checkpoint"
     GAMEABLE_VALIDATION = "gameable_validation"
     IGNORED_FIELD = "ignored_field"
     DUPLICATE_PATH = "duplicate_path"

@@ -1,8 +1,9 @@
 """The order of work in an activity: steps, each followed by the gate it names, then the loops.
 
-Where no step names a checkpoint, the required ones are asked first, as the first two generations do on entry. A checkpoint
-that no step names, in an activity whose steps name others, is asked on demand only. Steps of the newest form say what they
-are (`kind: technique | action | checkpoint | loop`) and stand in the order in which they are done.
+Where no step names a checkpoint, the required ones are asked first, as the first two generations do on entry. In an activity
+whose steps name others, a checkpoint that no step names is asked on demand only, but for one that is for a person: it is
+asked first in any case, required or not. Steps of the newest form say what they are (`kind: technique | action | checkpoint |
+loop`) and stand in the order in which they are done.
 """
 
 from collections import Counter
@@ -271,10 +272,24 @@ class _BodyReader:
             self._count(draft.body)
 
     def _on_entry(self) -> tuple[Gate, ...]:
-        if self._named:
-            return ()
-        required = (checkpoint for checkpoint in self._checkpoints.values() if checkpoint.required)
-        return tuple(Gate(id=self._gate_id("entry", cp.id), checkpoint=cp.id) for cp in required)
+        unnamed = [checkpoint for checkpoint in self._checkpoints.values() if checkpoint.id not in self._named]
+        for checkpoint in unnamed if self._named else ():
+            self._tell_unnamed(checkpoint)
+        asked = (checkpoint for checkpoint in unnamed if self._is_asked_on_entry(checkpoint))
+        return tuple(Gate(id=self._gate_id("entry", cp.id), checkpoint=cp.id) for cp in asked)
+
+    def _tell_unnamed(self, checkpoint: Checkpoint) -> None:
+        """Where steps name others, its author may think that its place in the list says when it is asked."""
+        when = "only if an agent raises it"
+        if checkpoint.human:
+            when = "on entry, as people are" + (", if its condition holds then" if checkpoint.condition else "")
+        message = f"No step names the checkpoint {checkpoint.id!r}, and steps name others: it is asked {when}."
+        hint = "Name it in the step that leads up to it."
+        self._activity.warn(ProblemCode.UNNAMED_CHECKPOINT, f"checkpoints.{checkpoint.id}", message, hint)
+
+    def _is_asked_on_entry(self, checkpoint: Checkpoint) -> bool:
+        """No agent decides whether a person is asked."""
+        return checkpoint.human or (checkpoint.required and not self._named)
 
     def _settled(self, drafts: list[_Draft]) -> tuple[Item, ...]:
         """The items of one body with their gates. The walk knows them by their id, so none may have that of another."""
