@@ -7,6 +7,7 @@ import pytest
 
 from sessions_app.engine.actions import CompleteStep
 from sessions_app.engine.decisions import PreferenceChange
+from sessions_app.engine.journal import Journal
 from sessions_app.engine.runs import Dialect
 from sessions_app.engine.state import snapshot_from_bytes
 from sessions_app.engine.steering_refusals import CheckpointBlockingError
@@ -465,6 +466,27 @@ def test_a_branch_that_gets_a_note_waits_for_no_run_that_has_ended(desk, marks):
     gone_on = complete(desk, waiting, "draft")
     assert snapshot_at_tip().variables["outcome"] == "merged"
     assert gone_on["availableActions"]["required"][0]["step"] == "check"
+    assert_sound()
+
+
+def test_a_branch_is_preferred_with_the_end_that_it_waits_for_or_not_at_all(desk, monkeypatch):
+    publish_all(desk)
+    waiting = ended_elsewhere(desk, ticket="T-1")
+    tip = run_of("team.parent").tip_node_id
+    before = Node.objects.count()
+
+    def die(_journal, _voice):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "preferred", die)
+        with pytest.raises(KeyboardInterrupt):
+            preferred(desk, waiting)
+
+    assert (run_of("team.parent").tip_node_id, Node.objects.count()) == (tip, before)
+    assert_sound()
+    preferred(desk, waiting)
+    assert Node.objects.count() == before + 2
     assert_sound()
 
 

@@ -199,10 +199,16 @@ def landing_beside(mover: Mover, at: Point) -> Landing | None:
     leaf = branches.newest_leaf(actor=mover.actor, node_id=at.standing.node_id)
     if leaf is None:
         raise unknown_node()
+    is_elsewhere = leaf.node_id != at.standing.tip_node_id
+    if is_elsewhere and snapshot_from_bytes(leaf.snapshot).waits_for and mover.settles(leaf.node_id):
+        return None
+    return landing_on(leaf, at)
+
+
+def landing_on(leaf: Leaf, at: Point) -> Landing:
+    """The run as it stands at the end of a branch."""
     if leaf.node_id == at.standing.tip_node_id:
         return Landing(tip=leaf.node_id)
-    if snapshot_from_bytes(leaf.snapshot).waits_for and mover.settles(leaf.node_id):
-        return None
     status = _status_at(leaf, at.standing)
     return Landing(
         tip=leaf.node_id,

@@ -8,9 +8,10 @@ from sessions_app.engine.checkpoints import MAX_REASON_CHARACTERS, Voice
 from sessions_app.engine.decisions import PreferBranch
 from sessions_app.engine.log import NodeKind
 from sessions_app.selectors import branches
+from sessions_app.selectors.branches import Leaf
 from sessions_app.selectors.standings import Standing, read_standing
-from sessions_app.services.moves.moving import Entropy, Tries, mover_of, point_of
-from sessions_app.services.moves.runs import landing_beside
+from sessions_app.services.moves.moving import Entropy, Landing, Tries, mover_of, point_of
+from sessions_app.services.moves.runs import landing_on
 from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import HumanRequiredError, InvalidInputError, NotFoundError, PreconditionFailedError
 
@@ -29,23 +30,24 @@ def prefer_branch(
     outputs.check_text(said, name="reason", max_characters=MAX_REASON_CHARACTERS)
     command = PreferBranch(voice=Voice(who=actor.id, door=actor.way, reason=said))
     mover = mover_of(actor, now=now, entropy=entropy)
-    tries, settled = Tries(), False
+    tries = Tries()
     while True:
         tries.begin()
-        at = point_of(_end_of_branch(actor, run_id, node_id))
-        if at.standing.node_id == at.standing.tip_node_id and not settled:
+        leaf, standing = _end_of_branch(actor, run_id, node_id)
+        if standing.node_id == standing.tip_node_id:
             raise PreconditionFailedError("The run stands on this branch.", suggestion="Go on with it.")
-        landing = landing_beside(mover, at)
-        settled = settled or landing is None
-        if landing and mover.move_as_read(at, command).append(landing=landing):
+        # The end of a run that the branch waits for is written with the preference, or neither is.
+        at = mover.caught_up(point_of(standing))
+        landing = Landing(tip=at.standing.node_id) if at.owed else landing_on(leaf, at)
+        if mover.move_as_read(at, command).append(landing=landing):
             return
 
 
-def _end_of_branch(actor: Actor, run_id: UUID, node_id: UUID) -> Standing:
+def _end_of_branch(actor: Actor, run_id: UUID, node_id: UUID) -> tuple[Leaf, Standing]:
     leaf = branches.newest_leaf(actor=actor, node_id=node_id)
     found = read_standing(team_id=actor.team_id, node_id=leaf.node_id, nonce=b"") if leaf else None
-    if found is None or found.run_id != run_id:
+    if leaf is None or found is None or found.run_id != run_id:
         raise NotFoundError("The run has no such node.", suggestion="Open the run for its nodes.")
     if found.node_kind is NodeKind.BOOKMARK:
         raise InvalidInputError("No branch ends in a bookmark.", suggestion="Name the step that it is of.")
-    return found
+    return leaf, found
