@@ -3,7 +3,9 @@
 Django's `flush` truncates every table there is and makes the permissions anew, which takes longer than most tests.
 """
 
-from django.db import transaction
+import time
+
+from django.db import IntegrityError, OperationalError, transaction
 
 # Of the site, not of a test: made with the tables, and never changed.
 KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"})
@@ -11,6 +13,8 @@ KEPT = frozenset({"django_migrations", "django_content_type", "auth_permission"}
 APPEND_ONLY = ("sessions_app_event", "sessions_app_ledgerentry", "teams_app_auditentry", "traces_app_traceevent")
 # Past so many bytes a table is truncated, so that no later test reads through what is dead.
 LARGE_BYTES = 512 * 1024
+# A server that a test has started may still be writing what a call left it to write: it is waited for.
+TRIES = 5
 
 _TABLES = """
 SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -22,6 +26,16 @@ _tables: dict[str, list[str]] = {}
 
 
 def empty_tables(connection):
+    for left in reversed(range(TRIES)):
+        try:
+            return _emptied(connection)
+        except (IntegrityError, OperationalError):
+            if not left:
+                raise
+            time.sleep(0.2)
+
+
+def _emptied(connection):
     with connection.cursor() as cursor:
         found = _with_rows(cursor, _known(cursor, connection.settings_dict["NAME"]))
         if not found:

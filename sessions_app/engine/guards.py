@@ -17,11 +17,12 @@ from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.submissions import NOTHING
-from workflows_app.engine import aiming, conditions, walker
+from workflows_app.engine import aiming, conditions, walker, walks
 from workflows_app.engine.people import activity_asks
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
+    Condition,
     ConfirmationKind,
     Gate,
     Item,
@@ -224,21 +225,70 @@ def with_used(snapshot: Snapshot, passed: Passage) -> Snapshot:
 # Around
 
 
-def evaded(*, program: Program, snapshot: Snapshot, target: str) -> tuple[str, ...]:
-    """The activities in which people are asked, or more than words is demanded, and which the run would get around by going
-    to the target.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evasion:
+    """What a move would get around: activities in which people are asked or more than words is demanded. `unset` are the
+    variables that would not be as the way there leaves them, where those activities are passed by what they say.
     """
+
+    guarding: tuple[str, ...]
+    unset: tuple[str, ...] = ()
+
+
+def evaded(*, program: Program, snapshot: Snapshot, target: str) -> Evasion | None:
+    """What the run would get around by going to the target."""
     variables = _on_leaving(program=program, snapshot=snapshot)
     passed_over = walker.left_out(program=program, position=snapshot.position, variables=variables)
     asking = {each.id for each in program.activities if demands(each) and each.id not in passed_over}
     if not asking:
-        return ()
+        return None
     beginnings = {program.initial_activity, *leads_to(program=program, snapshot=snapshot)}
     reached = _reached(program, beginnings, asking | passed_over, asking, variables)
     ends = walker.end_names(program)
-    if target in reached or (target in ends and not ends.isdisjoint(reached)):
-        return ()
-    return tuple(sorted(reached & asking)) or tuple(sorted(asking))
+    if target in reached:
+        read = _read_from(program, target, asking)
+        unset = _unset(read, reached[target], _as_it_leaves(program=program, snapshot=snapshot))
+        return Evasion(guarding=tuple(sorted(asking)), unset=unset) if unset else None
+    if target in ends and not ends.isdisjoint(reached):
+        return None
+    return Evasion(guarding=tuple(sorted(reached.keys() & asking)) or tuple(sorted(asking)))
+
+
+def _unset(read: set[str], possible: list[dict[str, Any]], variables: dict[str, Any]) -> tuple[str, ...]:
+    """The variables that no way to there leaves so."""
+    differing = [{name for name in read if found.get(name) != variables.get(name)} for found in possible]
+    return tuple(sorted(min(differing, key=len, default=())))
+
+
+def _read_from(program: Program, target: str, asking: set[str]) -> set[str]:
+    """What the ways from there on read, and what is read in the activities in which somebody is asked."""
+    found = set[str]()
+    for activity in _onward(program, target):
+        read = [condition for _, condition in walks.ways(activity)]
+        if activity.id in asking:
+            read += [checkpoint.condition for checkpoint in activity.checkpoints]
+            for item in walk_items(activity.body):
+                if not isinstance(item, Gate):
+                    read += [item.run_condition, item.confirmation.condition if item.confirmation else None]
+        found |= {name for condition in read for name in _names_in(condition)}
+    return found
+
+
+def _onward(program: Program, target: str) -> Iterator[Activity]:
+    """The activity, and all that it may lead to."""
+    seen, waiting = {target}, [target]
+    while waiting:
+        activity = program.activity(waiting.pop())
+        if activity is None:
+            continue
+        yield activity
+        following = set(ways.valid_targets(program, activity)) - seen
+        seen |= following
+        waiting.extend(sorted(following))
+
+
+def _names_in(condition: Condition | None) -> set[str]:
+    return {name.partition(".")[0] for name in conditions.variables_of(condition)}
 
 
 def leads_to(*, program: Program, snapshot: Snapshot) -> tuple[str, ...]:
@@ -254,6 +304,14 @@ def leads_to(*, program: Program, snapshot: Snapshot) -> tuple[str, ...]:
 def _on_leaving(*, program: Program, snapshot: Snapshot) -> dict[str, Any]:
     here, variables = program.activity(snapshot.position.activity), _at_the_end(program=program, snapshot=snapshot)
     return variables if here is None else ways.on_leaving(program=program, activity=here, variables=variables)
+
+
+def _as_it_leaves(*, program: Program, snapshot: Snapshot) -> dict[str, Any]:
+    """The variables when the run moves on as it is, with what is left undone left undone."""
+    here, variables = program.activity(snapshot.position.activity), dict(snapshot.variables)
+    if here is None:
+        return variables | walker.set_by_modes(program=program, variables=variables)
+    return ways.on_leaving(program=program, activity=here, variables=variables)
 
 
 def _at_the_end(*, program: Program, snapshot: Snapshot) -> dict[str, Any]:
@@ -281,9 +339,9 @@ def _with_steps(
 
 def _reached(
     program: Program, beginnings: set[str], standing: set[str], asking: set[str], variables: dict[str, Any]
-) -> set[str]:
-    """What can be come to without passing through an activity in which somebody is asked. What the activities on the way set
-    is set, save in those that stand: those are left out, or nobody passes through them.
+) -> dict[str, list[dict[str, Any]]]:
+    """What can be come to without passing through an activity in which somebody is asked, and the variables as they are then.
+    What the activities on the way set is set, save in those that stand: those are left out, or nobody passes through them.
     """
     reached: dict[str, list[dict[str, Any]]] = {}
     waiting = [(target, variables) for target in sorted(beginnings)]
@@ -303,4 +361,4 @@ def _reached(
         if target not in standing:
             found = ways.on_leaving(program=program, activity=activity, variables=found)
         waiting.extend((each, found) for each in targets)
-    return set(reached)
+    return reached

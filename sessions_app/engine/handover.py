@@ -398,11 +398,16 @@ class _Visit:
         """Nobody is passed by who has to be asked: neither in the activity that is left, nor on a way around another."""
         self._pass_to(None)
         behind = self._behind_last()
-        guarding = guards.evaded(program=self.program, snapshot=behind, target=target)
-        if guarding and not self.snapshot.preferences.waives_people:
-            leads_to = guards.leads_to(program=self.program, snapshot=behind)
-            raise CheckpointOpenError.to_enter(guarding, target, leads_to=leads_to)
-        self.waived.extend(guarding)
+        evasion = guards.evaded(program=self.program, snapshot=behind, target=target)
+        if evasion is None:
+            return
+        if self.snapshot.preferences.waives_people:
+            self.waived.extend(() if evasion.unset else evasion.guarding)
+            return
+        leads_to = guards.leads_to(program=self.program, snapshot=behind)
+        if evasion.unset:
+            raise CheckpointOpenError.to_enter_unset(evasion.guarding, target, evasion.unset, leads_to=leads_to)
+        raise CheckpointOpenError.to_enter(evasion.guarding, target, leads_to=leads_to)
 
     def _behind_last(self) -> Snapshot:
         if self.last is None:

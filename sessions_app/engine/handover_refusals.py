@@ -67,6 +67,24 @@ class CheckpointOpenError(WorkrailError):
             details={"needsPerson": list(guarding), "activity": target, "leadsTo": list(leads_to)},
         )
 
+    @classmethod
+    def to_enter_unset(
+        cls, guarding: Sequence[str], target: str, unset: Sequence[str], *, leads_to: Sequence[str]
+    ) -> Self:
+        """`unset` are variables that the work which is left out sets, and by which it is told whether somebody is asked."""
+        return cls(
+            f"{target!r} is not entered so: what is left out on the way there sets {', '.join(unset)}, and that may decide "
+            f"whether a person is asked or something is demanded, in: {', '.join(guarding)}.",
+            suggestion="Tell of the steps that are still to be done here, and go by the activities that the workflow leads "
+            f"through. From here it leads to: {', '.join(leads_to)}.",
+            details={
+                "needsPerson": list(guarding),
+                "activity": target,
+                "unset": list(unset),
+                "leadsTo": list(leads_to),
+            },
+        )
+
 
 class StepNotDoneError(WorkrailError):
     """What was told of a step lacks something that the workflow asks for."""
