@@ -135,7 +135,7 @@ class CheckpointView(APIView):
 class ClaimView(APIView):
     represents = CheckpointView
 
-    @operation(summary="Say that one is about to answer; nobody else can then. For signed-in people")
+    @operation(summary="Say that one is about to answer; nobody else can then. For people")
     def post(self, *, call: Call, checkpoint: str) -> CheckpointAnswer:
         request_id = _checkpoint(checkpoint)
         claimed = checkpoints.claim_checkpoint(actor=call.actor, request_id=request_id, now=call.now)
@@ -145,7 +145,7 @@ class ClaimView(APIView):
 class ReleaseView(APIView):
     represents = CheckpointView
 
-    @operation(summary="Take a claim back, one's own or that of somebody who does not come back. For signed-in people")
+    @operation(summary="Take a claim back, one's own or that of somebody who does not come back. For people")
     def post(self, *, call: Call, checkpoint: str) -> CheckpointAnswer:
         request_id = _checkpoint(checkpoint)
         released = checkpoints.release_checkpoint(actor=call.actor, request_id=request_id, now=call.now)
@@ -155,7 +155,7 @@ class ReleaseView(APIView):
 class AnswerView(APIView):
     represents = CheckpointView
 
-    @operation(summary="Answer the question; the run goes on with it. For signed-in people")
+    @operation(summary="Answer the question; the run goes on with it. For people")
     def post(self, *, call: Call, checkpoint: str, body: AnswerBody) -> CheckpointAnswer:
         answered = checkpoints.answer_checkpoint(
             actor=call.actor,

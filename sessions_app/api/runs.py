@@ -203,9 +203,7 @@ class RunPreferencesView(APIView):
 class CancellationView(APIView):
     represents = RunView
 
-    @operation(
-        summary="End a run for good; a signed-in person only. Whoever moves it afterwards is told why", status=204
-    )
+    @operation(summary="End a run for good; for people. Whoever moves it afterwards is told why", status=204)
     def post(self, *, call: Call, run: str, body: StopBody) -> None:
         stops.cancel_run(actor=call.actor, run_id=_run(run), reason=body.reason, now=call.now, entropy=os.urandom)
 
@@ -213,7 +211,7 @@ class CancellationView(APIView):
 class PauseView(APIView):
     represents = RunView
 
-    @operation(summary="Hold a run where it stands; a signed-in person only", status=204)
+    @operation(summary="Hold a run where it stands; for people", status=204)
     def post(self, *, call: Call, run: str, body: StopBody) -> None:
         stops.pause_run(actor=call.actor, run_id=_run(run), reason=body.reason, now=call.now, entropy=os.urandom)
 
@@ -221,7 +219,7 @@ class PauseView(APIView):
 class ResumptionView(APIView):
     represents = RunView
 
-    @operation(summary="Let a paused run go on; a signed-in person only", status=204)
+    @operation(summary="Let a paused run go on; for people", status=204)
     def post(self, *, call: Call, run: str) -> None:
         stops.resume_run(actor=call.actor, run_id=_run(run), now=call.now, entropy=os.urandom)
 
@@ -230,7 +228,7 @@ class PreferredBranchView(APIView):
     represents = RunView
 
     @operation(
-        summary="Say with which branch a run is to go on; a signed-in person only. There it stands until another is worked on",
+        summary="Say with which branch a run is to go on; for people. There it stands until another is worked on",
         status=204,
     )
     def post(self, *, call: Call, run: str, body: BranchBody) -> None:

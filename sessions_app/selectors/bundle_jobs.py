@@ -20,6 +20,12 @@ class BundleFile:
     pieces: Iterator[bytes]
 
 
+def require_export(*, actor: Actor) -> None:
+    """A bundle has the programs of its runs in it, with the steps that nobody has come to yet."""
+    actor.require(Permission.READ_RUNS)
+    actor.require(Permission.READ_INTERNALS)
+
+
 def list_bundle_jobs(*, actor: Actor, page: PageRequest) -> Page[BundleJobValue]:
     """The newest first."""
     actor.require(Permission.READ_RUNS)
@@ -41,7 +47,7 @@ def read_bundle_job(*, actor: Actor, job_id: UUID) -> BundleJobValue:
 
 def read_bundle_file(*, actor: Actor, job_id: UUID, now: datetime) -> BundleFile:
     """The file of an export, piece by piece, until it expires."""
-    actor.require(Permission.READ_RUNS)
+    require_export(actor=actor)
     row = _row(actor, job_id)
     if row.kind == BundleJobKind.IMPORT.value or row.expires_at <= now:
         raise NotFoundError("There is no file.", suggestion="Ask for a new export of the session.")

@@ -5,7 +5,7 @@ from teams_app.engine.pages import DEFAULT_LIMIT
 from workflows_app.engine.values import Include, RevisionValue, WorkflowDetail
 from workflows_app.models import Alias, Revision, Workflow
 from workflows_app.selectors.programs import load_program
-from workflows_app.selectors.rows import revision_value, workflow_value
+from workflows_app.selectors.rows import revision_told, workflow_value
 from workflows_app.selectors.sources import find_revision, source_files
 from workflows_app.selectors.workflows import find_workflow, old_name_warning
 
@@ -22,13 +22,15 @@ def read_workflow(
     return WorkflowDetail(
         workflow=workflow_value(row),
         requested_id=workflow_id,
-        revision=revision_value(revision, workflow_id=row.workflow_id),
-        published=None if row.published is None else revision_value(row.published, workflow_id=row.workflow_id),
+        revision=revision_told(revision, actor=actor, workflow_id=row.workflow_id),
+        published=None
+        if row.published is None
+        else revision_told(row.published, actor=actor, workflow_id=row.workflow_id),
         aliases=_aliases(actor, row),
         warnings=old_name_warning(workflow_id, row.workflow_id),
         source=source_files(row, revision) if Include.SOURCE in include else None,
         program=load_program(revision.program_id) if Include.PROGRAM in include and revision.program_id else None,
-        history=_history(row) if Include.HISTORY in include else (),
+        history=_history(actor, row) if Include.HISTORY in include else (),
     )
 
 
@@ -37,6 +39,6 @@ def _aliases(actor: Actor, row: Workflow) -> tuple[str, ...]:
     return tuple(rows.values_list("alias", flat=True))
 
 
-def _history(row: Workflow) -> tuple[RevisionValue, ...]:
+def _history(actor: Actor, row: Workflow) -> tuple[RevisionValue, ...]:
     newest = Revision.objects.filter(workflow=row).order_by("-number")[:DEFAULT_LIMIT]
-    return tuple(revision_value(revision, workflow_id=row.workflow_id) for revision in newest)
+    return tuple(revision_told(revision, actor=actor, workflow_id=row.workflow_id) for revision in newest)

@@ -10,7 +10,7 @@ from workflows_app.engine.program import Program
 from workflows_app.engine.values import RevisionValue, WorkflowValue
 from workflows_app.models import Revision, Variant
 from workflows_app.selectors.programs import load_program
-from workflows_app.selectors.rows import revision_value, workflow_value
+from workflows_app.selectors.rows import revision_told, workflow_value
 from workflows_app.selectors.sources import find_revision
 from workflows_app.selectors.workflows import find_published, find_workflow, old_name_warning, visible_workflows
 
@@ -43,7 +43,7 @@ def preview_workflow(*, actor: Actor, workflow_id: str) -> WorkflowPreview:
     program = load_program(pinned) if pinned else None
     return WorkflowPreview(
         workflow=workflow_value(row),
-        revision=revision_value(revision, workflow_id=row.workflow_id),
+        revision=revision_told(revision, actor=actor, workflow_id=row.workflow_id),
         requested_id=workflow_id,
         workflow_hash=pinned,
         program=program,

@@ -1,8 +1,10 @@
 """Rows into values."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from teams_app.engine.actors import Actor, Permission
 from workflows_app.engine.names import is_namespaced
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import Family, WorkflowKind
@@ -51,6 +53,14 @@ def revision_value(row: Revision, *, workflow_id: str) -> RevisionValue:
         created_at=row.created_at,
         published_at=row.published_at,
     )
+
+
+def revision_told(row: Revision, *, actor: Actor, workflow_id: str) -> RevisionValue:
+    """Problems name steps, files and variables of what comes later: all but those of the id are for whoever sees all steps."""
+    value = revision_value(row, workflow_id=workflow_id)
+    if actor.may(Permission.READ_INTERNALS):
+        return value
+    return replace(value, problems=tuple(each for each in value.problems if each.code is ProblemCode.LEGACY_ID))
 
 
 def problem_value(item: Mapping[str, Any]) -> WorkflowProblem:

@@ -26,7 +26,7 @@ from workflows_app.engine.values import (
 from workflows_app.models import SEARCH_CONFIG, Alias, Revision, Workflow
 from workflows_app.selectors.asked import asked, prepared_cursor
 from workflows_app.selectors.cache import ByteBoundedCache
-from workflows_app.selectors.rows import problem_value, revision_value, workflow_value
+from workflows_app.selectors.rows import problem_value, revision_told, workflow_value
 
 MAX_SEARCH_CHARS = 200
 MAX_TAGS = 20
@@ -107,7 +107,7 @@ def list_revisions(*, actor: Actor, workflow_id: str, page: PageRequest) -> Page
     return cut_page(
         rows=revisions.order_by("-number")[: page.limit + 1],
         limit=page.limit,
-        value_of=lambda revision: revision_value(revision, workflow_id=row.workflow_id),
+        value_of=lambda revision: revision_told(revision, actor=actor, workflow_id=row.workflow_id),
         position_of=lambda revision: str(revision.number),
     )
 

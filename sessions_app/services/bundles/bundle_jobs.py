@@ -19,7 +19,7 @@ from sessions_app import jobs
 from sessions_app.engine.bundle_values import BundleJobValue
 from sessions_app.engine.bundles import BundleJobKind, BundleJobState, BundleTooLargeError
 from sessions_app.models import BundleJob, BundlePart
-from sessions_app.selectors.bundle_jobs import job_value, stored_pieces
+from sessions_app.selectors.bundle_jobs import job_value, require_export, stored_pieces
 from sessions_app.selectors.sessions import read_session
 from sessions_app.services.bundles.files import ImportedBundle, Progress, export_session, import_bundle, open_bundle
 from sessions_app.services.upkeep.tables import require_system
@@ -46,7 +46,7 @@ class _LostError(Exception):
 
 
 def ask_to_export(*, actor: Actor, session_id: UUID, now: datetime) -> BundleJobValue:
-    actor.require(Permission.READ_RUNS)
+    require_export(actor=actor)
     session = read_session(actor=actor, session_id=session_id)
     with transaction.atomic(durable=True):
         row = _new_job(actor, BundleJobKind.EXPORT, now, session_id=session.id)

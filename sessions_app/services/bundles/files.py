@@ -37,6 +37,7 @@ from sessions_app.engine.bundles import (
 )
 from sessions_app.engine.tokens import TokenKind
 from sessions_app.models import LedgerEntry, WorkSession
+from sessions_app.selectors.bundle_jobs import require_export
 from sessions_app.selectors.bundles import StoredSession, moment_text, read_with_children
 from sessions_app.selectors.standings import birth_date
 from sessions_app.services.bundles.rows import write_parts
@@ -104,7 +105,7 @@ def export_session(
     progress: Progress = no_progress,
 ) -> ExportedSession:
     """Hands the bundle of the session and of what its runs triggered to `write`, piece by piece."""
-    actor.require(Permission.READ_RUNS)
+    require_export(actor=actor)
     stored = read_with_children(actor=actor, session_id=session_id)
     total = sum(session.row.next_event_index for session in stored)
     preamble = Preamble(

@@ -25,7 +25,7 @@ from sessions_app.selectors.expiry import known_of
 from sessions_app.selectors.sessions import no_session, team_sessions
 from sessions_app.selectors.standings import birth_date
 from sessions_app.services.upkeep.ledger import enter_deletion
-from teams_app.engine.actors import Actor, Door, Permission, person_id_of, system_actor
+from teams_app.engine.actors import Actor, Door, Permission, person_id_of, require_present, system_actor
 from teams_app.engine.errors import InvalidInputError, PreconditionFailedError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
@@ -49,6 +49,7 @@ def delete_session(*, actor: Actor, session_id: UUID, reason: str, now: datetime
     """
     actor.require(Permission.MANAGE_TEAM)
     person_id_of(actor=actor)
+    require_present(actor=actor, to_do="delete a session")
     check_reason(reason)
     with history_may_go():
         known = _locked_with_what_it_triggered(actor, session_id)

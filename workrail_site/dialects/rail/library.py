@@ -92,7 +92,7 @@ def _list_lines(workflow: WorkflowValue) -> Iterable[str]:
     if workflow.state is not WorkflowState.PUBLISHED:
         yield f"  Cannot be started: it is {workflow.state.value}."
     if workflow.error_count:
-        yield f"  Its latest revision has {workflow.error_count} errors; inspect_workflow names them."
+        yield f"  Its latest revision has {workflow.error_count} errors; inspect_workflow names them to its authors."
 
 
 # One workflow
