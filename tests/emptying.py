@@ -28,11 +28,13 @@ _tables: dict[str, list[str]] = {}
 def empty_tables(connection):
     for left in reversed(range(TRIES)):
         try:
-            return _emptied(connection)
+            _emptied(connection)
         except (IntegrityError, OperationalError):
             if not left:
                 raise
             time.sleep(0.2)
+        else:
+            return
 
 
 def _emptied(connection):
