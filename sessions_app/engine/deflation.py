@@ -10,6 +10,9 @@ import zlib
 from collections.abc import Sequence
 
 _RAW_DEFLATE = -15
+# Most rows and their words fit into a window of 8 KiB. Clearing that and its table takes an eighth of the time of the full ones.
+_SMALL_BYTES = 8 * 1024
+_SMALL_WINDOW, _SMALL_MEMORY = -13, 7
 _FASTEST = 1
 MAX_BYTES = 256 * 1024 * 1024
 
@@ -19,9 +22,9 @@ class DeflatedError(ValueError):
 
 
 def deflate(data: bytes, *, words: bytes) -> bytes:
-    deflater = zlib.compressobj(
-        _FASTEST, zlib.DEFLATED, _RAW_DEFLATE, zlib.DEF_MEM_LEVEL, zlib.Z_DEFAULT_STRATEGY, words
-    )
+    is_small = len(words) + len(data) <= _SMALL_BYTES
+    window, memory = (_SMALL_WINDOW, _SMALL_MEMORY) if is_small else (_RAW_DEFLATE, zlib.DEF_MEM_LEVEL)
+    deflater = zlib.compressobj(_FASTEST, zlib.DEFLATED, window, memory, zlib.Z_DEFAULT_STRATEGY, words)
     return deflater.compress(data) + deflater.flush()
 
 

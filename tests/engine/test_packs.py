@@ -1,5 +1,6 @@
 """Events of a transition in one row: what is packed comes back byte for byte, and what was packed once is read for ever."""
 
+import random
 import zlib
 from uuid import UUID
 
@@ -39,6 +40,16 @@ def test_what_is_packed_comes_back_byte_for_byte(texts):
     written = events(texts)
 
     assert deflation.unpack(packed(written), count=len(written)) == tuple(event.body for event in written)
+
+
+@pytest.mark.parametrize("characters", [0, 1_000, 4_000, 5_500, 7_000, 8_192, 9_000, 32_768, 70_000])
+def test_data_of_any_length_comes_back(characters):
+    """Short data is deflated in a smaller window than long data, and all is read in one."""
+    chance = random.Random(characters)
+    data = bytes(chance.choice(b"some words of a note ") for _ in range(characters))
+    words = b"a note with some words " * 100
+
+    assert deflation.inflate(deflation.deflate(data, words=words), words=words) == data
 
 
 def test_a_row_of_a_release_before_is_one_event():
