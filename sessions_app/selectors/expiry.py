@@ -1,6 +1,7 @@
 """Which sessions are over their time, with what decides it. A session and what its runs triggered are one."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -44,7 +45,7 @@ def teams_with_sessions() -> list[UUID]:
 
 
 def judged_sessions(*, team_id: UUID, now: datetime) -> Iterator[Judged]:
-    """Those that are idle for long, the longest first; each is judged as it stands when it is its turn."""
+    """Those that are idle for long, the longest first. They are read by the page: whoever acts on one judges it again."""
     rules = rules_of(team_id=team_id)
     if rules.shortest_days is None:
         return
@@ -52,8 +53,8 @@ def judged_sessions(*, team_id: UUID, now: datetime) -> Iterator[Judged]:
     after: tuple[datetime, UUID] | None = None
     while True:
         page = list(_idle_roots(team_id, cutoff, after)[:_AT_A_TIME])
-        for row in page:
-            yield judge(known=known_of(row), rules=rules, now=now)
+        for known in _known_of_all(page):
+            yield judge(known=known, rules=rules, now=now)
         if len(page) < _AT_A_TIME:
             return
         after = (page[-1].last_activity_at, page[-1].id)
@@ -67,23 +68,50 @@ def root_sessions(*, team_id: UUID) -> Iterator[UUID]:
 
 
 def known_of(root: WorkSession) -> Known:
-    rows = [root, *_descendants(root)]
-    ids = [row.id for row in rows]
-    runs = list(Run.objects.filter(session_id__in=ids).values_list("id", "workflow_id", "status"))
-    run_ids = [run_id for run_id, _, _ in runs]
-    asked = CheckpointRequest.objects.filter(
+    return _known_of_all([root])[0]
+
+
+def _known_of_all(roots: Sequence[WorkSession]) -> list[Known]:
+    """In their order, with as many statements for many as for one. They are of one team."""
+    if not roots:
+        return []
+    family, runs = _family_of(roots)
+    ids = [session_id for rows in family.values() for session_id in rows]
+    held = set(Hold.objects.filter(session_id__in=ids).values_list("session_id", flat=True))
+    run_ids = [run.id for run in runs]
+    open_questions = CheckpointRequest.objects.filter(
         run_id__in=run_ids, state=CheckpointState.OPEN.value, authority=Authority.HUMAN.value
     )
-    warned = ExpiryWarning.objects.filter(session_id=root.id).values_list("warned_at", flat=True)
+    asked = set(open_questions.values_list("run_id", flat=True))
+    warned = dict(ExpiryWarning.objects.filter(session_id__in=family).values_list("session_id", "warned_at"))
+    by_session = defaultdict(list)
+    for run in runs:
+        by_session[run.session_id].append(run)
+    return [
+        _known(root, family[root.id], by_session, held=held, asked=asked, warned_at=warned.get(root.id))
+        for root in roots
+    ]
+
+
+def _known(
+    root: WorkSession,
+    members: Mapping[UUID, WorkSession],
+    by_session: Mapping[UUID, Sequence[Run]],
+    *,
+    held: AbstractSet[UUID],
+    asked: AbstractSet[UUID],
+    warned_at: datetime | None,
+) -> Known:
+    runs = [run for session_id in members for run in by_session.get(session_id, ())]
     return Known(
         root=root.id,
-        sessions=tuple(ids),
-        workflow_ids=tuple(sorted({workflow_id for _, workflow_id, _ in runs})),
-        last_activity_at=max(row.last_activity_at for row in rows),
-        held=Hold.objects.filter(session_id__in=ids).exists(),
-        waits=asked.exists(),
-        unfinished=any(RunStatus(status).value not in _ENDED for _, _, status in runs),
-        warned_at=warned.first(),
+        sessions=tuple(members),
+        workflow_ids=tuple(sorted({run.workflow_id for run in runs})),
+        last_activity_at=max(row.last_activity_at for row in members.values()),
+        held=not held.isdisjoint(members),
+        waits=any(run.id in asked for run in runs),
+        unfinished=any(RunStatus(run.status).value not in _ENDED for run in runs),
+        warned_at=warned_at,
     )
 
 
@@ -96,13 +124,33 @@ def _idle_roots(team_id: UUID, cutoff: datetime, after: tuple[datetime, UUID] | 
     return rows.order_by(*OLDEST_FIRST)
 
 
-def _descendants(root: WorkSession) -> list[WorkSession]:
-    found: dict[UUID, WorkSession] = {}
-    layer = [root]
+def _family_of(roots: Sequence[WorkSession]) -> tuple[dict[UUID, dict[UUID, WorkSession]], list[Run]]:
+    """Of each root itself and what its runs triggered, layer by layer, and the runs of them all."""
+    family = {root.id: {root.id: root} for root in roots}
+    layer = {root.id: {root.id} for root in roots}
+    runs: dict[UUID, Run] = {}
     while layer:
-        run_ids = list(Run.objects.filter(session_id__in=[row.id for row in layer]).values_list("id", flat=True))
-        held = Handle.objects.filter(team_id=root.team_id, parent_run_id__in=run_ids).values("session_id")
-        children = WorkSession.objects.filter(team_id=root.team_id, pk__in=held).exclude(pk__in=[root.id, *found])
-        layer = list(children.order_by("id"))
-        found |= {row.id: row for row in layer}
-    return list(found.values())
+        found = (
+            Run.objects.filter(session_id__in=layer).order_by("pk").only("id", "session_id", "workflow_id", "status")
+        )
+        runs |= {run.id: run for run in found}
+        session_of: dict[UUID | None, UUID] = {run.id: run.session_id for run in found}
+        reached: defaultdict[UUID, set[UUID]] = defaultdict(set)
+        held = Handle.objects.filter(team_id=roots[0].team_id, parent_run_id__in=session_of).order_by("pk")
+        for session_id, parent_id in held.values_list("session_id", "parent_run_id"):
+            above = layer[session_of[parent_id]]
+            reached[session_id] |= {root_id for root_id in above if session_id not in family[root_id]}
+        layer = _placed(reached, family, team_id=roots[0].team_id)
+    return family, list(runs.values())
+
+
+def _placed(
+    reached: Mapping[UUID, set[UUID]], family: Mapping[UUID, dict[UUID, WorkSession]], *, team_id: UUID
+) -> dict[UUID, set[UUID]]:
+    """Those that are there, each now among what is of the roots that lead to it."""
+    wanted = [session_id for session_id, root_ids in reached.items() if root_ids]
+    rows = WorkSession.objects.filter(team_id=team_id, pk__in=wanted).order_by("id") if wanted else ()
+    for row in rows:
+        for root_id in reached[row.id]:
+            family[root_id][row.id] = row
+    return {row.id: reached[row.id] for row in rows}

@@ -11,6 +11,7 @@ import pytest
 import time_machine
 from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from sessions_app.engine.expiry import ExpiryRule, ExpiryVerdict
 from sessions_app.engine.tokens import TokenUnknownNodeError
@@ -36,6 +37,7 @@ from tests import run_cast, trigger_play
 from tests.bundle_play import examine, export, take_in
 from tests.checkpoint_cast import answer, at_question, only_row
 from tests.crews import hiring
+from tests.crowd import fill
 from tests.emptying import empty_tables
 from tests.run_cast import NOW, advanced, begin, plain_steps, session_id
 
@@ -76,6 +78,10 @@ def verdicts(now=LATE):
     return {each.known.root: each.verdict for each in expiring.foresee_expiry(actor=SYSTEM, now=now)}
 
 
+def verdicts_of(desk):
+    return [each.verdict for each in expiring.foresee_expiry(actor=SYSTEM, now=LATE, team_id=desk.team_id)]
+
+
 def left():
     """The tables of the app that still have rows, but for those that may."""
     from django.apps import apps
@@ -99,6 +105,23 @@ def test_a_session_goes_with_all_that_is_its_own_and_its_end_is_entered(desk):
     assert (entry.session_id, entry.head_digest, entry.reason) == (session_id(value), head, "Idle for 60 days.")
     assert AuditEntry.objects.filter(action="session.expired").count() == 1
     assert expire().deleted == 0
+
+
+def test_what_is_kept_for_ever_is_looked_at_by_few_statements(desk):
+    """It comes first in each hour, however much of it there is: what goes must not wait for it."""
+    fill(team_id=desk.team_id, count=500, now=NOW)
+    rule = ExpiryRule(idle_days=30, archives=False)
+    for name, each in (
+        ("", rule),
+        *((f"team.workflow-{n}", ExpiryRule(idle_days=None, archives=False)) for n in range(7)),
+    ):
+        retention.set_retention(actor=desk.owner, workflow_id=name, rule=each, now=NOW)
+
+    with CaptureQueriesContext(connection) as asked:
+        found = verdicts_of(desk)
+
+    assert (len(found), set(found)) == (400, {ExpiryVerdict.KEPT})
+    assert len(asked) < 40
 
 
 def test_events_are_deleted_in_no_other_way(desk):

@@ -82,7 +82,7 @@ def _warn(judged: Judged, now: datetime, fail: FailPoint) -> None:
     with transaction.atomic(durable=True):
         session = WorkSession.objects.select_for_update().filter(pk=root).order_by("pk").first()
         run = _unfinished_run(judged)
-        if session is None or run is None:
+        if session is None or run is None or _judged_again(session, now) != judged:
             return
         ExpiryWarning.objects.update_or_create(session_id=root, defaults={"team_id": session.team_id, "warned_at": now})
         fail("warned")
@@ -94,6 +94,10 @@ def _warn(judged: Judged, now: datetime, fail: FailPoint) -> None:
             kind=NoticeKind.SESSION_EXPIRING.value,
             at=now,
         )
+
+
+def _judged_again(root: WorkSession, now: datetime) -> Judged:
+    return judge(known=known_of(root), rules=rules_of(team_id=root.team_id), now=now)
 
 
 def _unfinished_run(judged: Judged) -> Run | None:
@@ -112,7 +116,7 @@ def _expire(judged: Judged, now: datetime, fail: FailPoint) -> int:
         row = next((each for each in lock_sessions(judged.known.sessions) if each.pk == root.pk), None)
         if row is None:
             return 0
-        again = judge(known=known_of(row), rules=rules_of(team_id=row.team_id), now=now)
+        again = _judged_again(row, now)
         # Whoever has worked in it, held it or asked a person meanwhile keeps it, and the archive is of no use.
         if again != judged or again.known.sessions != tuple(judged.known.sessions):
             return 0
