@@ -8,7 +8,7 @@ from tests.activity_folders import activity, checkpoint, folder, step as activit
 from tests.checkpoint_cast import publish_folder
 from tests.gate_play import APPROVAL, COMPLETE, asking_folder
 from tests.run_cast import notes_free, published
-from tests.step_documents import loop, workflow as step_workflow
+from tests.step_documents import loop, step, workflow as step_workflow
 from tests.workflow_cast import NOW, publish, source_of
 from workflows_app.engine.contracts import BUILT_IN
 from workflows_app.engine.source import Source, SourceFormat
@@ -18,6 +18,7 @@ from workflows_app.services.workflows import revise_workflow
 VERDICT = "wr.contracts.review_verdict"
 CHILD, PARENT = "team.child", "team.parent"
 PROBE = "wr-probe.web_browsing"
+SHOWS_RESULT = {"type": "contains", "value": "Result:", "message": "Say what came of it."}
 OBSERVED = {"kind": "wr.capability_observation", "capability": "web_browsing", "status": "available"}
 
 
@@ -31,6 +32,7 @@ class Kind(StrEnum):
     UNNAMED_QUESTION = "unnamed_question"
     RELAYED_QUESTION = "relayed_question"
     CONTRACT = "contract"
+    JUDGED_NOTES = "judged_notes"
     CAPABILITY = "capability"
     CONTEXT = "context"
 
@@ -39,8 +41,8 @@ class Kind(StrEnum):
 class Gated:
     """A workflow with one gate. `lead` is done before it, `gated` waits at it, `after` and `onward` are behind it.
 
-    `question` is the id that the question has, where one is asked; `loop` the loop around the gate; `hands_in` the artifacts
-    and `context` the values that satisfy what a program demands.
+    `question` is the id that the question has, where one is asked; `loop` the loop around the gate; `hands_in` the artifacts,
+    `notes` the words and `context` the values that satisfy what a program demands.
     """
 
     publish: Callable[[object, str], str]
@@ -52,6 +54,7 @@ class Gated:
     loop: str = ""
     behind: frozenset[str] = frozenset({"after", COMPLETE})
     hands_in: tuple[dict, ...] = ()
+    notes: str = ""
     context: dict = field(default_factory=dict)
 
 
@@ -128,6 +131,10 @@ KINDS = {
     Kind.CONTRACT: Gated(
         publish=_steps(notes_free("gated", outputContract={"contractRef": VERDICT})),
         hands_in=(BUILT_IN[VERDICT].example,),
+    ),
+    Kind.JUDGED_NOTES: Gated(
+        publish=_steps(step("gated", validationCriteria=[SHOWS_RESULT])),
+        notes="Result: 3 tests passed.",
     ),
     Kind.CAPABILITY: Gated(
         publish=_steps(capabilities={"web_browsing": "required"}),

@@ -46,7 +46,7 @@ PEOPLE = frozenset(
     }
 )
 USER = frozenset({Kind.RELAYED_QUESTION})
-PROGRAM = frozenset({Kind.CONTRACT, Kind.CAPABILITY, Kind.CONTEXT})
+PROGRAM = frozenset({Kind.CONTRACT, Kind.JUDGED_NOTES, Kind.CAPABILITY, Kind.CONTEXT})
 HANDED_IN = frozenset({Kind.CONTRACT, Kind.CAPABILITY})
 
 BLOCKING = frozenset({Mode.GUIDED, Mode.STOP})

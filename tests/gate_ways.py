@@ -440,6 +440,7 @@ def rail_satisfy(scene, value=None):
         scene.held.pop()
         return
     handed_in = {"artifacts": scene.gate.hands_in, "context": scene.gate.context or None}
+    handed_in |= {"notes": scene.gate.notes} if scene.gate.notes else {}
     for _ in range(2):
         told = scene.move(value, **handed_in)
         if told.get("kind") != "blocked":
@@ -453,6 +454,9 @@ def nav_satisfy(scene):
     """Artifacts are handed in at the address of the rail, with the same token."""
     if scene.kind is Kind.RELAYED_QUESTION:
         agent_answers(scene)
+        return
+    if scene.gate.notes:
+        nav(scene.floor, scene.at, "complete_step", step_id="gated", notes=scene.gate.notes)
         return
     if scene.gate.hands_in:
         value = rail_read(scene.floor, {"stateToken": scene.at})
@@ -473,6 +477,11 @@ def hand_satisfy(scene):
     """What comes up to an approval is told, and waits; when it is given, what follows is told."""
     if scene.kind is Kind.RELAYED_QUESTION:
         agent_answers(scene)
+        return
+    if scene.gate.notes:
+        manifest = [{"step_id": name, "output": scene.gate.notes} for name in (*scene.gate.lead, "gated", "after")]
+        moved = {"activity_id": scene.gate.onward, "step_manifest": manifest}
+        scene.floor[scene.dialect].raw("next_activity", session_token=scene.at, **moved)
         return
     token = asked(scene) if scene.dialect == "orchestrator" else scene.at
     people_answer(scene)

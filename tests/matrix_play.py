@@ -279,10 +279,7 @@ def _done_by(program, script, story, at):
     deed = story[at]
     if deed.option:
         return RespondToCheckpoint(checkpoint_id=deed.item, option_id=deed.option)
-    artifacts = tuple(artifacts_of(program, story, at))
-    return CompleteStep(
-        step_id=deed.item, submission=Submission(artifacts=artifacts, context=script.learns.get(deed.item))
-    )
+    return CompleteStep(step_id=deed.item, submission=_submission(program, script, story, at))
 
 
 def _ways_to(program, story, at):

@@ -64,13 +64,22 @@ class Passage:
     lacking: StepNotDoneError | None = None
     gaps: list[Gap] = field(default_factory=list)
     used: dict[str, int] = field(default_factory=dict)
+    told: frozenset[str] = frozenset()
 
 
-def passage(*, program: Program, snapshot: Snapshot, position: Position, until: Position | None) -> Passage:
+def passage(
+    *,
+    program: Program,
+    snapshot: Snapshot,
+    position: Position,
+    until: Position | None,
+    told: Collection[str] = (),
+) -> Passage:
     """`position` has nothing pending that is still to be done, or what is pending there is passed over as well. Where an
-    answer leads elsewhere, what stands behind its question is left undone, and what stands before it is not.
+    answer leads elsewhere, what stands behind its question is left undone, and what stands before it is not. Of the steps
+    that are `told` of something is said, in whatever order and for however many rounds.
     """
-    found = Passage()
+    found = Passage(told=frozenset(told))
     activity = program.activity(position.activity)
     if activity is None or not demands(activity):
         return found
@@ -178,7 +187,9 @@ def _meet(found: Passage, program: Program, activity: Activity, snapshot: Snapsh
 
 
 def _demand(found: Passage, program: Program, here: Snapshot, item: Step | Parallel) -> None:
-    """What is left out is judged as if nothing had been handed in for it."""
+    """What is left out is judged as if nothing had been handed in for it. Notes of it may stand elsewhere in what is told."""
+    if item.id in found.told and obligations.judges_notes(item):
+        return
     findings = obligations.examine(program=program, snapshot=here, submission=NOTHING, variables=here.variables)
     judged = judge(program=program, item=item, findings=findings, preferences=here.preferences, drive=Drive.HANDED_OVER)
     if judged.stops and found.lacking is None:
@@ -187,9 +198,11 @@ def _demand(found: Passage, program: Program, here: Snapshot, item: Step | Paral
 
 
 def demands(activity: Activity) -> bool:
-    """Whether anything in it asks for more than words."""
+    """Whether anything in it asks for more than some words or other."""
     return activity_asks(activity) or any(
-        item.contract is not None or (isinstance(item, Step) and (item.assessments or item.probes is not None))
+        item.contract is not None
+        or obligations.judges_notes(item)
+        or (isinstance(item, Step) and (item.assessments or item.probes is not None))
         for item in walk_items(activity.body)
         if isinstance(item, Step | Parallel)
     )

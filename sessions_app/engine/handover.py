@@ -217,6 +217,7 @@ class _Visit:
         self.told_again: list[ManifestEntry] = []
         self.waits = False
         self.manifest: Sequence[ManifestEntry] = ()
+        self.told_of: frozenset[str] = frozenset()
         self.taken = 0
         # Who was not asked, since a person has had the run never stop.
         self.waived: list[str] = []
@@ -230,6 +231,7 @@ class _Visit:
         """A node for each entry but the last, whose node is that of the next activity. Returns what is to be warned of."""
         before = frozenset(self.snapshot.position.done)
         self.manifest = manifest
+        self.told_of = frozenset(entry.step_id for entry in manifest)
         for number, entry in enumerate(manifest):
             self.taken = number
             aimed = self._aim(entry)
@@ -431,6 +433,7 @@ class _Visit:
             snapshot=self.snapshot if self.last is None else replace(self.snapshot, variables=self._left_by(self.last)),
             position=aiming.past(position) if self.last is not None else position,
             until=aimed,
+            told=self.told_of,
         )
         self.snapshot = guards.with_used(self.snapshot, passed)
         if passed.left_out and not self.snapshot.preferences.waives_people:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, assert_never
 from msgspec.structs import replace as msgspec_replace, replace as with_state
 
 from sessions_app.engine import approvals, ways
+from sessions_app.engine.obligations import judges_notes
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.ways import Exit
 from workflows_app.engine import conditions, walker
@@ -281,12 +282,14 @@ class _Survey:
         )
 
     def _demands(self, item: Item) -> bool:
-        """An artifact or an assessment; by which the agent decides on a loop it says by other words here."""
+        """An artifact, an assessment or notes that are judged; how a loop goes on the agent says by other words here."""
         if not isinstance(item, Step | Parallel):
             return False
         asked = "" if item.contract is None else self.program.contracts[item.contract.contract].artifact_kind
-        return asked not in {"", LOOP_CONTROL_KIND} or (
-            isinstance(item, Step) and bool(item.assessments or item.probes is not None)
+        return (
+            asked not in {"", LOOP_CONTROL_KIND}
+            or judges_notes(item)
+            or (isinstance(item, Step) and bool(item.assessments or item.probes is not None))
         )
 
     def _holds_here(self, condition: Condition | None) -> bool:

@@ -32,6 +32,7 @@ from workflows_app.engine.program import (
     Contract,
     ContractUse,
     Gate,
+    Item,
     Loop,
     Parallel,
     Program,
@@ -99,6 +100,11 @@ def requirements(*, program: Program, item: Step | Parallel) -> tuple[str, ...]:
 
 def needs_notes(item: Step | Parallel) -> bool:
     return item.notes_required and item.contract is None
+
+
+def judges_notes(item: Item | None) -> bool:
+    """Whether a program looks at what the notes of the item say, so that they are demanded whoever finds its steps."""
+    return isinstance(item, Step) and item.validation is not None and needs_notes(item)
 
 
 def _contract_words(program: Program, item: Step | Parallel, use: ContractUse) -> str:

@@ -115,7 +115,7 @@ def test_a_workflow_leaves_the_same_log_whichever_dialect_leads_it(library, work
 
     told = read_log(run, program)
     assert told.keys == [deed.key for deed in steps]
-    assert told.notes == ({} if dialect in WITHOUT_NOTES else {deed.key: [notes_of(program, deed)] for deed in steps})
+    assert told.notes == {deed.key: [notes_of(program, deed)] for deed in steps}
     assert told.answers == (at_once(program, story) if dialect in ASKS_AT_ONCE else as_they_come(story))
     assert warnings == []
     assert Run.objects.get(pk=run.pk).status == RunStatus.COMPLETE
@@ -123,8 +123,6 @@ def test_a_workflow_leaves_the_same_log_whichever_dialect_leads_it(library, work
     assert rebuild_projections(actor=SYSTEM, session_id=run.session_id) == 0
 
 
-# Its contract has no place for what came of a step.
-WITHOUT_NOTES = {Dialect.NAVIGATION}
 # Its contract asks whatever an activity requires when that is entered, also what the way through it never comes to, and asks
 # it once, however often the work comes by.
 ASKS_AT_ONCE = {Dialect.SESSION}
