@@ -169,8 +169,8 @@ class _Crossing:
         question of a step is due with it.
         """
         step = next((each for each in activity.body if isinstance(item, Gate) and each.id == item.step), None)
-        if step is not None and step.id not in self.after.position.done:
-            return self._is_due(activity, step)
+        if step is not None and step.id not in self.after.position.done and not self._is_due(activity, step):
+            return False
         return all(
             walker.is_eligible(program=self.program, activity=activity, item=item, variables=state.variables)
             for state in (self.before, self.after)

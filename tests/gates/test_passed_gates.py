@@ -223,3 +223,21 @@ def test_the_question_of_a_step_whose_condition_does_not_hold_is_not_missed(floo
 
     assert only_run().status == "complete"
     assert findings() == []
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_the_question_of_a_step_that_is_left_out_is_not_missed_where_its_own_condition_does_not_hold(floor, dialect):
+    asked = humans("agreed", condition=equals("never", value=True))
+    steps = [activity_step("draft", checkpoint="agreed"), activity_step("after")]
+    plan = activity("plan", checkpoints=asked, steps=steps)
+    variables = [{"name": "never", "type": "boolean", "defaultValue": False}]
+    about = workflow(id=GUARDED, initialActivity="plan", variables=variables)
+    publish_folder(floor.desk, folder(plan, about=about), GUARDED)
+    token = hand_in(floor, dialect, GUARDED, "plan")
+    if dialect == "session":
+        floor.session("respond_checkpoint", session_token=token, checkpoint_id="agreed", condition_not_met=True)
+
+    hand_next(floor, dialect, token, "workflow-end", "after")
+
+    assert only_run().status == "complete"
+    assert findings() == []
