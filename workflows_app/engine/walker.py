@@ -7,12 +7,13 @@ A position is bounded by the size of the program, whatever number of rounds it h
 
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace as with_facts
 from typing import Any, assert_never, cast
 
 from msgspec.structs import replace
 
 from workflows_app.engine import conditions, demands, placeholders, walks
-from workflows_app.engine.people import asks_person
+from workflows_app.engine.people import activity_asks, asks_person
 from workflows_app.engine.program import (
     Action,
     ActionKind,
@@ -381,9 +382,16 @@ class _Walker:
                 assigned=self.assigned,
             )
         except _StopError as stop:
-            if not self.press_on or stop.failure.needs_person:
-                return Walk(position=before, notes=tuple(self.notes), failure=stop.failure)
-            return Walk(position=_ended(before), notes=tuple(self.notes), passed=(*self.passed, stop.failure))
+            failure = stop.failure
+            if self.press_on and self._would_miss_people():
+                failure = with_facts(failure, needs_person=True)
+            if not self.press_on or failure.needs_person:
+                return Walk(position=before, notes=tuple(self.notes), failure=failure)
+            return Walk(position=_ended(before), notes=tuple(self.notes), passed=(*self.passed, failure))
+
+    def _would_miss_people(self) -> bool:
+        """Whether ending the run here may leave out somebody who is asked further on."""
+        return not self.past_people and any(activity_asks(activity) for activity in self.program.activities)
 
     # Moving through one activity
 
