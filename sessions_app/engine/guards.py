@@ -88,7 +88,7 @@ def passage(
     for at in _ahead(program, snapshot, position):
         if left_at is not None and _is_reached(activity, at, left_at):
             break
-        if until is not None and (at.pending == until.pending or _place(activity, at) > _place(activity, until)):
+        if until is not None and _is_there(activity, at, position, until):
             break
         met.add(at.pending)
         _meet(found, program, activity, snapshot, at)
@@ -97,6 +97,13 @@ def passage(
             met.add(at.pending)
             _meet(found, program, activity, snapshot, at)
     return found
+
+
+def _is_there(activity: Activity, at: Position, position: Position, until: Position) -> bool:
+    """Whoever goes back to what stands before a loop is done with the loop, and so has all of it behind."""
+    if position.frames and _place(activity, until) < _place(activity, position):
+        return _place(activity, at) > _place(activity, position)
+    return at.pending == until.pending or _place(activity, at) > _place(activity, until)
 
 
 def _before_in_rounds(program: Program, snapshot: Snapshot, position: Position, until: Position) -> Iterator[Position]:

@@ -6,13 +6,17 @@ from tests.activity_folders import activity, checkpoint, equals, folder, step as
 from tests.checkpoint_cast import publish_folder
 from tests.gate_play import (
     APPROVAL,
+    COMPLETE,
     FOLDER,
     HANDED_OVER,
+    NEVER_STOP,
     STEPS,
     hand_in,
     hand_next,
     nav_start,
     nav_step,
+    person_answers,
+    questions,
     rail_ack,
     rail_start,
     reached,
@@ -171,3 +175,66 @@ def test_a_round_that_is_told_of_is_one_in_which_people_were_asked(floor, dialec
         hand_next(floor, dialect, token, "build", *done)
 
     assert not reached() & {"inner", "after", "make"}
+
+
+LATE = {"type": "for", "count": 1}
+GATED = notes_free("gated", requireConfirmation=APPROVAL)
+# What the loop has, and what is told of, `late` behind a part of the loop or before all of it.
+TOLD_LATE = {
+    "before any work in the loop": ([GATED], [("late", "gated")]),
+    "before any work in the loop, and not of that": ([GATED], [("late",)]),
+    "behind work in the loop": ([notes_free("inner"), GATED], [("inner", "late", "after")]),
+    "behind work that comes back": ([GATED], [("gated",), ("late", "after"), ("late",)]),
+    "behind work in a loop within": ([loop("within", [notes_free("inner"), GATED], **LATE)], [("inner", "late")]),
+}
+
+
+@pytest.mark.parametrize("of", TOLD_LATE)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_what_is_told_of_late_leads_nobody_out_of_a_loop_past_people(floor, dialect, of):
+    body, calls = TOLD_LATE[of]
+    late = notes_free("late", runCondition=ROUNDS)
+    published(floor.desk, late, loop("rounds", body, **LATE), notes_free("after"), workflow_id=STEPS)
+    token = hand_in(floor, dialect, STEPS, "main")
+
+    for done in calls:
+        token = hand_next(floor, dialect, token, "workflow-end", *done).get("session_token", token)
+        if any(row.state == "open" for row in questions()):
+            person_answers(floor, "send_back", reason="Not yet.")
+    hand_next(floor, dialect, token, "workflow-end", "after")
+
+    assert not reached() & {"after", COMPLETE}
+
+
+def _long_loops(desk):
+    """So many rounds without a step that no call goes through them all."""
+    never = [notes_free(f"never-{number}", runCondition=ROUNDS) for number in range(3)]
+    many = {"type": "for", "count": 100, "maxIterations": 100}
+    rounds = loop("rounds", [loop("within", never, **many)], **many)
+    gated = notes_free("gated", requireConfirmation=APPROVAL)
+    return published(desk, notes_free("before"), rounds, gated, notes_free("after"), workflow_id=STEPS)
+
+
+def _endless_activities(desk):
+    """An activity without a step, which leads to itself for as long as the agent says so."""
+    again = equals("on", value=True)
+    plan = activity("plan", steps=[activity_step("before")], transitions=[{"to": "round"}])
+    never = activity_step("never", condition=equals("never", value=True))
+    turning = activity("round", steps=[never], transitions=[{"to": "round", "condition": again}, {"to": "asks"}])
+    asks = activity("asks", checkpoints=[checkpoint("agreed", **ASKS)], steps=[activity_step("after")])
+    about = workflow(id=STEPS, description="Asks in the end.", initialActivity="plan")
+    return publish_folder(desk, folder(plan, turning, asks, about=about), STEPS)
+
+
+@pytest.mark.parametrize("mode", [None, NEVER_STOP])
+@pytest.mark.parametrize("write", [_long_loops, _endless_activities])
+def test_where_no_call_comes_to_people_the_run_does_not_end_without_them(floor, write, mode):
+    write(floor.desk)
+    begun = rail_start(floor, preferences=mode)
+
+    told = rail_ack(floor, begun, context={"on": write is _endless_activities})
+
+    assert not told["isComplete"]
+    assert told["blockers"]
+    assert "after" not in reached()
+    assert COMPLETE not in reached()

@@ -122,6 +122,51 @@ def test_what_an_activity_sets_leads_on_whoever_would_jump_over_it(floor, dialec
     assert not reached() & {"make", COMPLETE}
 
 
+@pytest.mark.parametrize("first", ["plan", "check"])
+@pytest.mark.parametrize("setter", SETTERS)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_what_is_left_out_on_the_way_to_an_activity_sets_what_is_read_behind_that(floor, dialect, setter, first):
+    check = activity(
+        "check", **{"steps": [activity_step("look")], "transitions": [{"to": "middle"}], **SETTERS[setter]}
+    )
+    middle = activity("middle", steps=[activity_step("more")], transitions=ways_by())
+    asks = activity(
+        "asks",
+        checkpoints=[checkpoint("agreed", **ASKS)],
+        steps=[activity_step("asked", checkpoint="agreed")],
+        transitions=[{"to": "build"}],
+    )
+    plan = activity("plan", steps=[activity_step("draft")], transitions=[{"to": "check"}])
+    variables = {"variables": [{"name": "review", "type": "boolean", "defaultValue": False}]}
+    acts = (plan, check) if first == "plan" else (check,)
+    files = folder(
+        *acts,
+        middle,
+        asks,
+        activity("build", steps=[activity_step("make")]),
+        about=about(**variables) | {"initialActivity": first},
+    )
+    publish_folder(floor.desk, files, FOLDER)
+    token = hand_start(floor, dialect, FOLDER)
+    over = hand_next(floor, dialect, token, "middle")
+    if setter == "step" or first == "plan":
+        token = over.get("session_token", token)
+        token = hand_next(floor, dialect, token, first).get("session_token", token)
+        over = hand_next(floor, dialect, token, "middle", *(["draft"] if first == "plan" else []))
+    token = over.get("session_token", token)
+
+    hand_next(floor, dialect, token, "build", "more")
+    assert not reached() & {"make", COMPLETE}
+
+    token = hand_next(floor, dialect, token, "check", *(["draft"] if first == "plan" else [])).get(
+        "session_token", token
+    )
+    done = ["sets"] if setter == "step" else ["look"]
+    token = hand_next(floor, dialect, token, "middle", *done)["session_token"]
+    hand_next(floor, dialect, token, "asks", "more")
+    assert "asked" in reached() or any(row.checkpoint_id == "agreed" for row in questions())
+
+
 LOG = {"action": "log", "message": "Done."}
 FOUND_OUT = {"context": {"review": True}}
 # What the step does, and what is told of the steps of its activity.
