@@ -1,15 +1,20 @@
 """An agent that does anything in workflows that were written at random: it follows what is offered, or names what it likes."""
 
-from sessions_app.engine.state import snapshot_from_bytes
-from sessions_app.models import CheckpointRequest, Node, Run, Snapshot
-from tests.gate_kinds import CHILD, PARENT, publish_parent
-from tests.gate_play import COMPLETE, HANDED_OVER, NEVER_STOP
-from tests.gate_programs import DECLARED, LISTS, VALUES, VARIABLES, reachable, walk, write
+from collections import Counter
+from contextlib import suppress
+
+from django.utils import timezone
+
+from sessions_app.models import CheckpointRequest
+from teams_app.engine.errors import WorkrailError
+from tests.checkpoint_cast import answer
+from tests.gate_kinds import CHILD, OBSERVED, PARENT, publish_parent
+from tests.gate_play import HANDED_OVER, NEVER_STOP, READ_SECONDS
+from tests.gate_programs import LISTS, SETTLED, VALUES, VARIABLES, walk
 from tests.gate_walks import Names, Wanderer
+from tests.gate_writer import write
 from tests.key_turns import rotate_long_ago
-from tests.step_documents import workflow as step_workflow
-from tests.workflow_cast import NOW, publish, source_of
-from workflows_app.engine.source import Source, SourceFormat
+from tests.workflow_cast import NOW, publish
 from workflows_app.models import Revision
 from workflows_app.services.workflows import revise_workflow
 
@@ -31,11 +36,22 @@ class Traveller(Wanderer):
         self.is_lenient = seed % 2 == 0
         self.written = write(self.dice, f"team.gen-{seed}")
         self.written.publish(floor.desk)
+        self.by_hash = {}
+        self.remember()
         publish_parent(floor.desk, self.written.workflow_id, f"{PARENT}-{seed}")
         self.parent = f"{PARENT}-{seed}"
         self.offered = {}
+        self.answered = Counter()
+        self.names = self.learnt()
+
+    def remember(self):
+        """Each run is judged by the program that it is pinned to."""
+        revision = Revision.objects.filter(workflow__workflow_id=self.written.workflow_id).latest("number")
+        self.by_hash[revision.program_id] = self.written
+
+    def learnt(self):
         places = self.written.places
-        self.names = Names(
+        return Names(
             steps=tuple(place.id for place in places if not place.loops),
             loops=tuple(place.id for place in places if place.loops) or ("rounds",),
             activities=(*(visit.id for visit in self.written.visits), "workflow-end"),
@@ -55,6 +71,8 @@ class Traveller(Wanderer):
             said["many"] = self.dice.choice((0, 1, 2, "two"))
         if self.dice.random() < 0.1:
             said["fast"] = True
+        if self.dice.random() < 0.2:
+            said[SETTLED] = True
         return said
 
     def some_workflow(self):
@@ -66,6 +84,8 @@ class Traveller(Wanderer):
             decision = {"kind": "wr.loop_control", "decision": self.dice.choice(("stop", "stop", "continue"))}
             named = {"loopId": self.dice.choice(self.names.loops)} if self.dice.random() < 0.4 else {}
             found.append(decision | named)
+        if self.dice.random() < 0.3:
+            found.append(OBSERVED | {"status": self.dice.choice(("available", "available", "unavailable"))})
         if self.dice.random() < 0.1:
             found.append({"kind": "wr.review_verdict", "verdict": "nothing"})
         if self.dice.random() < 0.1:
@@ -103,7 +123,7 @@ class Traveller(Wanderer):
         return self.call("navigation", "nav_action", state=state, action=action, **named)
 
     def session_goes_on(self):
-        """It tells of the steps of one activity in their order, from its first one on or from anywhere."""
+        """It tells of the steps of one activity, mostly in their order, from its first one on or from anywhere."""
         token = self.some(self.tokens)
         if token is None:
             return None
@@ -112,7 +132,10 @@ class Traveller(Wanderer):
         first, last = sorted(
             (self.dice.choice((0, self.dice.randrange(len(steps) + 1))), self.dice.randrange(len(steps) + 1))
         )
-        manifest = [self.told_of(name) for name in steps[first:last]]
+        told = steps[first:last]
+        if self.dice.random() < 0.2:
+            self.dice.shuffle(told)
+        manifest = [self.told_of(name) for name in told]
         target = self.dice.choice([target for target, _ in visit.ways] or ["workflow-end"])
         target = target if self.dice.random() < 0.7 else self.dice.choice(self.names.activities)
         return self.call(
@@ -141,25 +164,24 @@ class Traveller(Wanderer):
             rotate_long_ago()
 
     def another_revision_is_published(self):
-        """The same once more: runs that have begun go on with what they began with."""
-        document, workflow_id = self.written.document, self.written.workflow_id
+        """The same once more, or other gates: runs that have begun go on with what they began with."""
         if self.dice.random() > 0.1:
             return
+        workflow_id = self.written.workflow_id
+        if self.dice.random() < 0.6:
+            self.written = write(self.dice, workflow_id, steps=isinstance(self.written.document, list))
+            self.names = self.learnt()
         count = Revision.objects.filter(workflow__workflow_id=workflow_id).count()
-        if isinstance(document, list):
-            source = source_of(step_workflow(*document, id=workflow_id, description=f"Revision {count}.", **DECLARED))
-        else:
-            files = {**document, "resources/01-more.md": f"# Revision {count}\n".encode()}
-            source = Source(format=SourceFormat.ACTIVITY_FOLDER, files=files)
         saved = revise_workflow(
             actor=self.floor.desk.person,
             workflow_id=workflow_id,
-            source=source,
+            source=self.written.source(count),
             base_revision=count,
             message="",
             now=NOW,
         )
         publish(self.floor.desk.person, workflow_id, number=saved.revision.number)
+        self.remember()
 
 
 Traveller.calls = (
@@ -173,20 +195,28 @@ Traveller.calls = (
 )
 
 
-def beyond(traveller):
-    """Where runs of the workflow stand that nobody can have come to, in words."""
-    runs = {run.id: run for run in Run.objects.filter(workflow_id=traveller.written.workflow_id)}
-    told, found, places = {}, set(), {place.id for place in traveller.written.places}
-    for node in Node.objects.filter(run_id__in=runs).order_by("session_id", "event_index"):
-        data = Snapshot.objects.get(team_id=node.team_id, digest=node.snapshot_digest).data
-        snapshot = snapshot_from_bytes(bytes(data))
-        variables = snapshot.variables
-        told[node.id] = (*told.get(node.parent_id, ()), variables)
-        item = COMPLETE if snapshot.position.complete else snapshot.position.pending_item
-        # A branch that a gate ended has its question pending; a question is known by its own name.
-        if item != COMPLETE and item not in places:
-            continue
-        distinct = [each for index, each in enumerate(told[node.id]) if each not in told[node.id][:index]]
-        if item not in reachable(traveller.written, distinct, is_lenient=traveller.is_lenient):
-            found.add(f"{runs[node.run_id].workflow_id} {snapshot.drive} is at {item} {distinct}")
-    return sorted(found)
+class Attended(Traveller):
+    """The same with a person at hand, who now and then answers a question: also one from which the run has gone on elsewhere."""
+
+    def person_answers(self):
+        rows = list(CheckpointRequest.objects.filter(state__in=("open", "withdrawn")).order_by("event_index")[:40])
+        peoples = [row for row in rows if row.authority == "human" or self.dice.random() < 0.1]
+        if not peoples:
+            return
+        row = peoples[-1] if self.dice.random() < 0.6 else self.dice.choice(peoples)
+        options = [option["id"] for option in row.options]
+        chosen = options[0] if self.dice.random() < 0.6 else self.dice.choice(options)
+        self.floor.clock.shift(READ_SECONDS)
+        # Nothing to answer any more, or the run cannot go on with it.
+        with suppress(WorkrailError):
+            answer(self.floor.desk.person, row, chosen, reason="Said so.", now=timezone.now())
+            self.answered[chosen] += 1
+
+    def rail_resends(self):
+        """Other words for what was handed in, with the tokens that it was handed in with or with those of the answer."""
+        if self.dice.random() < 0.5:
+            self.keep(self.rail_reads() or {})
+        return self.rail_acknowledges()
+
+
+Attended.calls = (*Traveller.calls, *[Attended.person_answers] * 6, *[Attended.rail_resends] * 3)
