@@ -34,6 +34,9 @@ def prefer_branch(
     while True:
         tries.begin()
         leaf, standing = _end_of_branch(actor, run_id, node_id)
+        if standing.has_children:
+            # Somebody went on there after the branch was read.
+            continue
         if standing.node_id == standing.tip_node_id:
             raise PreconditionFailedError("The run stands on this branch.", suggestion="Go on with it.")
         # The end of a run that the branch waits for is written with the preference, or neither is.
