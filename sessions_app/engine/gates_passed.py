@@ -68,27 +68,39 @@ def passed_gates(*, program: Program, nodes: Iterable[Stood], answers: Iterable[
         yield from run.take(node)
 
 
+# A loop as it was entered once: the visit, the rounds around it, and its id.
+_Entered = tuple[str, int, tuple[tuple[str, int], ...], str]
+
+
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    """`given` are the answers of people on the way to each node; a node without one shares its parent's."""
+    """`given` are the answers of people on the way to each node, and `worked` the loops in which something was done there; a
+    node without any shares its parent's.
+    """
 
     program: Program
     made_by: dict[UUID, list[Given]] = field(default_factory=dict)
     states: dict[UUID, Snapshot] = field(default_factory=dict)
     given: dict[UUID, tuple[Given, ...]] = field(default_factory=dict)
+    worked: dict[UUID, frozenset[_Entered]] = field(default_factory=dict)
 
     def take(self, node: Stood) -> Iterator[Passed]:
         before = self.states.get(node.parent_id) if node.parent_id else None
         inherited = self.given.get(node.parent_id, ()) if node.parent_id else ()
+        worked = self.worked.get(node.parent_id, frozenset()) if node.parent_id else frozenset()
         self.states[node.node_id] = node.snapshot
         self.given[node.node_id] = (*inherited, *self.made_by.get(node.node_id, ()))
-        if before is None or node.snapshot.stop is not None or _waives(before) or _waives(node.snapshot):
+        self.worked[node.node_id] = worked
+        if before is None or node.snapshot.stop is not None:
             return
         if node.snapshot.position != before.position:
-            crossing = _Crossing(program=self.program, before=before, after=node.snapshot)
+            crossing = _Crossing(program=self.program, before=before, after=node.snapshot, worked=worked)
             if crossing.is_set_back():
                 # What was at hand is still to be done, and is judged when the run goes on from there.
                 self.states[node.node_id] = replace(node.snapshot, position=before.position)
+                return
+            self.worked[node.node_id] = crossing.worked_after()
+            if _waives(before) or _waives(node.snapshot):
                 return
             for gate in crossing.gates():
                 if not crossing.is_answered(gate, self.given[node.node_id]):
@@ -102,11 +114,12 @@ def _waives(snapshot: Snapshot) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Crossing:
-    """From one node to the next."""
+    """From one node to the next; `worked` are the loops in which something was done before."""
 
     program: Program
     before: Snapshot
     after: Snapshot
+    worked: frozenset[_Entered]
 
     def is_set_back(self) -> bool:
         """To a step of the same activity that stands before the one at hand, which is told of late."""
@@ -124,12 +137,21 @@ class _Crossing:
         yield from self._left_pending(activity)
         yield from self._gone_around(activity, until=self._left_undone_from(activity))
 
+    def worked_after(self) -> frozenset[_Entered]:
+        """With the loops around what was done here."""
+        pending = walker.item_at(self.program, self.before.position)
+        if pending is None or not self.before.position.frames or self._stands_at(pending):
+            return self.worked
+        return self.worked.union(_entered(self.before.position))
+
     def _left_pending(self, activity: Activity) -> Iterator[Item]:
-        """What was pending and is not any more, with the loops that it is the first of."""
+        """What was pending and is not any more, with the loops that it is the first work in."""
         pending = walker.item_at(self.program, self.before.position)
         if pending is None or self._stands_at(pending):
             return
-        for item in (pending, *_begun_with(activity, self.before.position)):
+        position = self.before.position
+        around = zip(walker.loops_at(activity, position.frames), _entered(position), strict=False)
+        for item in (pending, *(loop for loop, entered in around if entered not in self.worked)):
             if self._asks_a_person(activity, item, self.before):
                 yield item
 
@@ -228,13 +250,11 @@ def _index(body: tuple[Item, ...], item_id: str) -> int:
     return next(place for place, item in enumerate(body) if item.id == item_id)
 
 
-def _begun_with(activity: Activity, position: Position) -> Iterator[Loop]:
-    """The loops whose first round begins with what is pending, innermost first."""
-    loops = walker.loops_at(activity, position.frames)
-    for loop, frame in zip(reversed(loops), reversed(position.frames), strict=False):
-        if frame.iteration > 0 or frame.index > 0:
-            return
-        yield loop
+def _entered(position: Position) -> Iterator[_Entered]:
+    """The loops around what is pending, outermost first."""
+    around = tuple((frame.loop, frame.iteration) for frame in position.frames)
+    for depth, (loop, _) in enumerate(around):
+        yield position.activity, position.visit, around[:depth], loop
 
 
 def _asks(activity: Activity, item: Item) -> bool:

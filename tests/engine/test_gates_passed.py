@@ -172,7 +172,7 @@ def test_what_agents_may_answer_or_confirm_is_passed_by_whoever_likes():
     assert went(ASKED, AFTER_IT, program=agents) == went(at("first"), AFTER_IT, program=beside) == []
 
 
-def test_a_loop_that_a_person_approves_is_passed_by_its_first_round():
+def test_a_loop_that_a_person_approves_is_passed_by_the_first_work_in_it():
     asked = Confirmation(confirms=ConfirmationKind.HUMAN_APPROVAL)
     again = loop("again", do("one"), do("two"), count=2, confirmation=asked)
     program = activities(Activity(id="main", title="Main", body=(again, do("last"))))
@@ -180,9 +180,14 @@ def test_a_loop_that_a_person_approves_is_passed_by_its_first_round():
     def within(item, iteration, index):
         return at(item, frames=(Frame(loop="again", iteration=iteration, index=index),))
 
-    assert went(within("one", 0, 0), at("last", "again"), program=program) == ["again"]
+    first, behind = within("one", 0, 0), at("last", "again")
+    approved = Given(
+        node_id=UUID(int=2), checkpoint="one", instance=first.pending, option=APPROVE, authority=Authority.HUMAN
+    )
     for begun in (within("two", 0, 1), within("one", 1, 0)):
-        assert went(begun, at("last", "again"), program=program) == []
+        assert went(begun, behind, program=program) == ["again"]
+        assert went(first, begun, behind, program=program) == ["again"]
+        assert went(first, begun, behind, program=program, answers=[approved]) == []
 
 
 def test_what_an_option_leads_past_is_left_undone():

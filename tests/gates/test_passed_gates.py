@@ -33,6 +33,7 @@ from tests.gate_play import (
 )
 from tests.gate_scenes import Mode, people_answer, set_scene
 from tests.run_cast import notes_free, published
+from tests.step_documents import loop
 from workflows_app.selectors import programs
 
 FREE, GUARDED = "team.free", "team.guarded"
@@ -112,6 +113,61 @@ def test_a_run_that_is_past_an_approval_is_named(planted, walk):
 
     (found,) = findings()
     assert "past 'gated'" in found
+
+
+ROUNDS = {"var": "on", "equals": True}
+LATER = {"runCondition": {"var": "currentIteration", "gt": 1}}
+# What stands before the first work in the loop: the engine once took the first round, or its first item, for begun.
+BODIES = {
+    "work at once": [notes_free("inner"), notes_free("second")],
+    "a first round without a step": [notes_free("inner", **LATER), notes_free("second", **LATER)],
+    "a step that is left out": [notes_free("never", runCondition=ROUNDS), notes_free("inner"), notes_free("second")],
+    "a loop without a round": [
+        loop("empty", [notes_free("never")], type="while", condition=ROUNDS),
+        notes_free("inner"),
+        notes_free("second"),
+    ],
+    "a loop whose first round has no step": [
+        loop("within", [notes_free("inner", **LATER)], type="for", count=2),
+        notes_free("second"),
+    ],
+}
+
+
+def publish_looping_twins(floor, body):
+    for workflow_id, fields in ((FREE, {}), (GUARDED, {"requireConfirmation": APPROVAL})):
+        rounds = loop("rounds", body, type="for", count=2) | fields
+        published(floor.desk, notes_free("before"), rounds, notes_free("after"), workflow_id=workflow_id)
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_a_run_that_is_past_the_approval_of_a_loop_is_named(planted, body):
+    floor = planted
+    publish_looping_twins(floor, BODIES[body])
+    at = rail_start(floor, FREE)
+    while not at["isComplete"]:
+        at = rail_ack(floor, at)
+    assert findings() == []
+
+    plant_the_guard(floor)
+
+    (found,) = findings()
+    assert "past 'rounds'" in found
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_an_approval_of_a_loop_is_found_wherever_its_first_work_was(floor, body):
+    publish_looping_twins(floor, BODIES[body])
+    at = rail_start(floor, GUARDED)
+    while not at["isComplete"]:
+        told = rail_ack(floor, at)
+        if told["kind"] == "blocked":
+            person_answers(floor, "approve")
+            told = rail_read(floor, told)
+        at = told
+
+    assert [row.checkpoint_id for row in questions()] != []
+    assert findings() == []
 
 
 def test_an_answer_that_was_an_agents_is_named(planted):
