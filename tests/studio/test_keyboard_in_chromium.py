@@ -17,6 +17,8 @@ LISTS = "/studio/sessions_app"
 
 def press(page, *keys):
     for key in keys:
+        # What waits for a word of a page may see it before the script of the page listens to keys.
+        page.wait_for_load_state("load")
         page.keyboard.press(key)
 
 
