@@ -542,6 +542,7 @@ class BundleJob(models.Model):
             models.Index(F("team_id"), F("id").desc(), name="bundle_job_recent"),
             models.Index(fields=["touched_at"], name="bundle_job_open", condition=Q(finished_at__isnull=True)),
             models.Index(fields=["expires_at"], name="bundle_job_expiry"),
+            models.Index(fields=["session_id"], name="bundle_job_of_session", condition=Q(session_id__isnull=False)),
         ]
 
     def __str__(self) -> str:

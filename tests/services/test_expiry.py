@@ -5,6 +5,7 @@ import random
 import threading
 from datetime import timedelta
 from io import StringIO
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -38,6 +39,7 @@ from tests.bundle_play import examine, export, take_in
 from tests.checkpoint_cast import answer, at_question, only_row
 from tests.crews import hiring
 from tests.crowd import fill
+from tests.database_watch import rows_and_pages_read
 from tests.emptying import empty_tables
 from tests.run_cast import NOW, advanced, begin, plain_steps, session_id
 
@@ -122,6 +124,28 @@ def test_what_is_kept_for_ever_is_looked_at_by_few_statements(desk):
 
     assert (len(found), set(found)) == (400, {ExpiryVerdict.KEPT})
     assert len(asked) < 40
+
+
+@pytest.mark.own_connection
+def test_a_session_goes_without_a_look_at_the_archives_of_others(desk):
+    """A team keeps those of a year."""
+    doomed = [session_id(begin(desk, *plain_steps(1), workflow_id=f"team.sample-{number}")) for number in range(2)]
+    job = {
+        "team_id": desk.team_id, "kind": "archive", "state": "done", "actor_kind": "system", "actor_id": "x", "actor_name": "x",
+        "created_at": NOW, "touched_at": NOW, "finished_at": NOW, "expires_at": NOW + timedelta(days=365),
+    }  # fmt: skip
+
+    def rows_read():
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE sessions_app_bundlejob")
+        gone = {"actor": desk.owner, "session_id": doomed.pop(), "reason": "Asked for", "now": NOW}
+        return rows_and_pages_read(lambda: deletion.delete_session(**gone))[1][0]
+
+    before = rows_read()
+    BundleJob.objects.bulk_create(BundleJob(id=uuid4(), session_id=uuid4(), **job) for _ in range(3_000))
+    after = rows_read()
+
+    assert after < before + 500
 
 
 def test_events_are_deleted_in_no_other_way(desk):
