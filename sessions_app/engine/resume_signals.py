@@ -169,7 +169,7 @@ def _tickets(given: str, text: str) -> Iterable[str]:
     plain = _ADDRESS.sub(" ", text)
     named = [*_TICKET.findall(plain), *_LONG_TICKET.findall(plain), *_tickets_in_addresses(f"{given} {text}")]
     for ticket in _told([given, given.strip(_AROUND_AN_ID), whole, *named]):
-        yield from (ticket, ticket.upper(), ticket.lower(), ticket.removeprefix("#"))
+        yield from filter(None, (ticket, ticket.upper(), ticket.lower(), ticket.removeprefix("#")))
 
 
 def _tickets_in_addresses(text: str) -> Iterable[str]:

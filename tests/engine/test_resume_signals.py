@@ -3,7 +3,7 @@
 from uuid import UUID
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from sessions_app.engine.resume import near_branches, repository_key, words_needed
 from sessions_app.engine.resume_signals import MAX_WORDS, ResumeQuery, read_signals, spellings
@@ -179,6 +179,7 @@ def test_a_repository_is_the_same_by_each_of_its_addresses(address):
     assert repository_key(address) == "git.example.org/shop/storefront"
 
 
+@example("", "#")
 @given(st.text(max_size=300), st.text(max_size=60))
 def test_every_text_can_be_read_and_is_read_alike_twice(text, other):
     query = ResumeQuery(
