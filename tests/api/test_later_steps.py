@@ -11,8 +11,10 @@ from sessions_app.models import BundleJob, Node
 from sessions_app.services.bundles.bundle_jobs import ask_to_export, run_bundle_job
 from teams_app.engine.actors import NO_TEAM, Door, Scope, system_actor
 from teams_app.engine.ids import to_text
+from tests.activity_folders import activity, folder, step as folder_step, workflow as folder_of
 from tests.api.test_who_is_let_in import KINDS, STREAM, WORDS, filled, operations
 from tests.cast import Api, issue
+from tests.checkpoint_cast import publish_folder
 from tests.furnished import furnish
 from tests.run_cast import plain_steps, run_id, session_id, source_of, start
 from tests.run_doors import enrol
@@ -93,6 +95,46 @@ def test_no_operation_that_reads_tells_a_later_step(driven, settings):
     # The same operations tell them to an author's.
     shown = {re.sub(r"\?.*", "", place).rpartition("/")[2] for place in places if LATER in told(author.get(place))}
     assert shown >= {"team.hidden", "diff", "export", "revisions", "file"}
+
+
+def taking():
+    """Sources of one's own that take something from the workflows which have later steps: a routine, and a folder."""
+    call = {"id": "call", "title": "Call"}
+    about = folder_of(id="team.mine", initialActivity="mine")
+    mine = activity("mine", steps=[folder_step("a")])
+    for arguments in ({}, {"odd": "1"}, {f"{LATER}_word": "{{odd}}"}):
+        called = {**call, "templateCall": {"templateId": "wr.templates.routine.hidden", "args": arguments}}
+        yield {"definition": workflow(called, id="team.mine")}
+    for listed in ("team.folder/01-plan.toon", "team.folder/odd.toon"):
+        files = folder(mine, about={**about, "activities": [listed]})
+        yield {"files": {path: text.decode() for path, text in files.items()}}
+
+
+def test_no_check_of_a_source_tells_what_is_in_others(driven):
+    desk, _ = driven
+    routine = workflow(*hidden()["steps"], id="team.routine-hidden")
+    routine["steps"][-1]["prompt"] = f"{{{LATER}_word}} {{{{{LATER}_odd}}}}"
+    workflows.create_workflow(actor=desk.person, source=source_of(routine), message="", now=NOW)
+    publish(desk.person, "team.routine-hidden", 1)
+    plan = activity("plan", steps=[folder_step(LATER)], transitions=[{"to": LATER}])
+    files = folder(
+        plan, activity(LATER, steps=[folder_step("b")]), about=folder_of(id="team.folder", initialActivity="plan")
+    )
+    publish_folder(desk, files, "team.folder")
+    reader, author = (
+        Api(Client(), Authorization=f"Bearer {issue(desk.owner, scopes=frozenset(scopes)).text}")
+        for scopes in ({Scope.WORKFLOWS_READ}, set(Scope))
+    )
+
+    for source in taking():
+        seen, shown = (api.post("/api/v1/workflows/validate", source) for api in (reader, author))
+        # The argument that a routine asks for is what a caller has to know.
+        said = [{**each, "path": "", "message": each["message"].split(" (")[0]} for each in seen.json()["problems"]]
+        said = [each for each in said if each["code"] != "missing_argument"]
+        assert LATER not in str(said), said
+        assert seen.json()["valid"] is shown.json()["valid"]
+        assert LATER in shown.content.decode(), shown.content
+        assert {each["code"] for each in seen.json()["problems"]} == {each["code"] for each in shown.json()["problems"]}
 
 
 def test_a_key_that_only_drives_asks_for_no_export(driven):

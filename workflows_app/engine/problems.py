@@ -1,7 +1,7 @@
 """What is wrong with a workflow, as data. Compilation returns problems; it raises nothing for anything that it reads."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -85,9 +85,15 @@ class ProblemCode(StrEnum):
     EXPRESSION_PLACEHOLDER = "expression_placeholder"
 
 
+_OF_OTHER = "Something does not fit in what is taken from another workflow; whoever edits workflows is told what."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkflowProblem:
-    """`path` is a JSON path into the document (`steps[2].prompt`), `file` and `line` where the author wrote it."""
+    """`path` is a JSON path into the document (`steps[2].prompt`), `file` and `line` where the author wrote it.
+
+    `tells_of_other`: it quotes another workflow of the library, at the place that brings this one in.
+    """
 
     code: ProblemCode
     message: str
@@ -96,6 +102,7 @@ class WorkflowProblem:
     file: str = ""
     line: int | None = None
     suggestion: str = ""
+    tells_of_other: bool = False
 
     def as_json(self) -> dict[str, Any]:
         places = {"path": self.path, "file": self.file, "line": self.line, "suggestion": self.suggestion}
@@ -113,6 +120,19 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
         return ""
     shown = ", ".join(candidates[:8])
     return f"Known: {shown}{', …' if len(candidates) > 8 else ''}."
+
+
+def without_others(problems: Iterable[WorkflowProblem], *, own_files: Collection[str]) -> tuple[WorkflowProblem, ...]:
+    """For who may not see what other workflows hold: where something is wrong with what this one takes from them, and not what."""
+    return sorted_problems(
+        replace(problem, message=_OF_OTHER, suggestion="")
+        if problem.tells_of_other
+        # The whole problem is in the other's file.
+        else replace(problem, message=_OF_OTHER, suggestion="", path="", file="", line=None)
+        if problem.file and problem.file not in own_files
+        else problem
+        for problem in problems
+    )
 
 
 def sorted_problems(problems: Iterable[WorkflowProblem]) -> tuple[WorkflowProblem, ...]:

@@ -11,6 +11,7 @@ from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
 from workflows_app.engine.names import check_id
 from workflows_app.engine.packing import source_digest
+from workflows_app.engine.problems import without_others
 from workflows_app.engine.source import Origin, Source, SourceFormat, StepsSchema, Strictness
 from workflows_app.engine.values import Checked, Saved
 from workflows_app.models import Alias, Revision, Workflow
@@ -26,7 +27,10 @@ def validate_source(*, actor: Actor, source: Source) -> Checked:
     """What saving would say; nothing is saved."""
     actor.require(Permission.READ_WORKFLOWS)
     compiled = compile_for(actor=actor, source=source)
-    return Checked(workflow_id=compiled.workflow_id, workflow_hash=compiled.workflow_hash, problems=compiled.problems)
+    problems = compiled.problems
+    if not actor.may(Permission.READ_INTERNALS):
+        problems = without_others(problems, own_files=compiled.source.files)
+    return Checked(workflow_id=compiled.workflow_id, workflow_hash=compiled.workflow_hash, problems=problems)
 
 
 def create_workflow(*, actor: Actor, source: Source, message: str, now: datetime) -> Saved:

@@ -234,7 +234,14 @@ class _Compiler:
             message = f"No activity file {reference[:80]!r} is in this folder or in another workflow."
             folder = self._neighbours.folder(home) if home else None
             hint = self._findings.hint(reference.rpartition("/")[2], _file_names(folder or self._folder))
-            self._shape.problem(ProblemCode.UNKNOWN_ACTIVITY, place, message, severity=Severity.ERROR, suggestion=hint)
+            self._shape.problem(
+                ProblemCode.UNKNOWN_ACTIVITY,
+                place,
+                message,
+                severity=Severity.ERROR,
+                suggestion=hint,
+                tells_of_other=folder is not None,
+            )
             return
         if not home and entry.part is FolderPart.ACTIVITY:
             return

@@ -44,7 +44,14 @@ class FolderShape:
         return self._value.get(key)
 
     def problem(
-        self, code: ProblemCode, key: str, message: str, *, severity: Severity | None = None, suggestion: str = ""
+        self,
+        code: ProblemCode,
+        key: str,
+        message: str,
+        *,
+        severity: Severity | None = None,
+        suggestion: str = "",
+        tells_of_other: bool = False,
     ) -> None:
         self.findings.add(
             WorkflowProblem(
@@ -54,6 +61,7 @@ class FolderShape:
                 path=self.at(key) if key else self.path,
                 file=self.file,
                 suggestion=suggestion,
+                tells_of_other=tells_of_other,
             ),
         )
 

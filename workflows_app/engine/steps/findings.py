@@ -66,7 +66,7 @@ class StepFindings:
             return
         if self._place is not None:
             message = f"{self._label}, {problem.path or 'document'}: {problem.message}"
-            problem = replace(problem, path=self._place, message=message)
+            problem = replace(problem, path=self._place, message=message, tells_of_other=True)
         self._problems.append(problem)
 
 
