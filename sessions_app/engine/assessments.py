@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from sessions_app.engine.findings import Applied, Artifact, Findings, Graded
 from sessions_app.engine.reasons import Detail, Reason
 from sessions_app.engine.state import Pointer, PointerKind
+from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import Assessment, Consequence, Dimension, Program, Step
 
 ASSESSMENT_KIND = "wr.assessment"
@@ -33,18 +36,22 @@ def _purpose(judged: Assessment | Dimension) -> str:
     return f" (what is judged: {said})" if said else ""
 
 
-def assess(findings: Findings, program: Program, item: Step, artifacts: Sequence[Artifact]) -> None:
-    """Grade what was handed in; several artifacts are told apart by their assessmentId."""
+def assess(
+    findings: Findings, program: Program, item: Step, artifacts: Sequence[Artifact], *, filling: Filling
+) -> None:
+    """Grade what was handed in; several artifacts are told apart by their assessmentId. What an author wrote is told with its
+    values.
+    """
     offered = [artifact for artifact in artifacts if artifact.get("kind") == ASSESSMENT_KIND]
     definitions = _assessments_of(program, item)
     for definition in definitions:
         found = _offered_for(definition, offered, alone=len(definitions) == 1)
         if found is None:
-            findings.reasons.append(_not_handed_in(definition))
+            findings.reasons.append(_not_handed_in(definition, filling))
         else:
             _grade(findings, definition, found)
     for consequence in item.consequences:
-        _apply(findings, consequence)
+        _apply(findings, replace(consequence, guidance=filling.render(consequence.guidance)))
 
 
 def _assessments_of(program: Program, item: Step) -> tuple[Assessment, ...]:
@@ -68,14 +75,14 @@ def _offered_for(definition: Assessment, offered: Sequence[Artifact], *, alone: 
     return next(iter([*named, *unnamed]), None)
 
 
-def _not_handed_in(definition: Assessment) -> Reason:
+def _not_handed_in(definition: Assessment, filling: Filling) -> Reason:
     return Reason(
         detail=Detail.MISSING_REQUIRED_OUTPUT,
         pointer=_pointer(definition.id, definition.dimensions[0].id),
         message=f"The assessment {definition.id} was not handed in.",
         fix=(
             f"Retry with an artifact of kind {ASSESSMENT_KIND}, assessmentId {definition.id}, "
-            f"dimensions {_words(definition)}."
+            f"dimensions {filling.render(_words(definition))}."
         ),
     )
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from sessions_app.engine import assessments
 from sessions_app.engine.approvals import ANSWER_KIND
-from sessions_app.engine.obligations import NOTES_PLACEHOLDER, needs_notes
+from sessions_app.engine.obligations import needs_notes
 from sessions_app.engine.prompts import Pending
 from sessions_app.engine.state import Snapshot
-from sessions_app.engine.submissions import place_for
+from sessions_app.engine.submissions import NOTES_PLACEHOLDER, place_for
 from workflows_app.engine import contracts, walker
 from workflows_app.engine.program import Contract, Parallel, Program, Step
 

@@ -23,7 +23,7 @@ from sessions_app.engine.state import (
     PointerKind,
     Snapshot,
 )
-from sessions_app.engine.submissions import Submission
+from sessions_app.engine.submissions import NOTES_PLACEHOLDER, Submission, not_filled_in
 from workflows_app.engine import contracts, validation, walker
 from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import (
@@ -41,8 +41,6 @@ from workflows_app.engine.program import (
 )
 from workflows_app.engine.walks import LOOP_CONTROL_KIND
 
-# Stands where notes go in a ready-made call. Handed in as it stands it says nothing.
-NOTES_PLACEHOLDER = "<what you did, what you found, what is next>"
 CAPABILITY_KIND = "wr.capability_observation"
 DIVERGENCE_KIND = "wr.workflow_divergence"
 GAPS_KIND = "wr.gaps"
@@ -185,7 +183,8 @@ def _outputs(
     if item.contract is not None:
         _contract(findings, program, snapshot, item, submission)
     elif isinstance(item, Step) and item.assessments:
-        assessments.assess(findings, program, item, submission.artifacts)
+        scope = walker.scope_at(program=program, position=snapshot.position, variables=variables)
+        assessments.assess(findings, program, item, submission.artifacts, filling=Filling(scope))
     elif isinstance(item, Step) and item.validation is not None and submission.notes.strip():
         issues = validation.check_notes(
             item.validation, notes=submission.notes, variables=variables, mode=program.conditions
@@ -210,6 +209,7 @@ def _contract(
             findings.reasons.append(_missing(use.contract, contract))
         return
     issues = [issue for artifact in offered for issue in contracts.check_artifact(contract, artifact)]
+    issues.extend(f"{key}: Its place is not filled in." for artifact in offered for key in not_filled_in(artifact))
     if contract.artifact_kind == LOOP_CONTROL_KIND:
         issues.extend(_wrong_loop(program, snapshot, offered))
     if issues:

@@ -42,6 +42,23 @@ def place_for(name: str) -> str:
     return f"<{name}>"
 
 
+# Where notes go.
+NOTES_PLACEHOLDER = place_for("what you did, what you found, what is next")
+MEMORY_PLACEHOLDER = place_for("what should be remembered")
+ANY_NOTES_PLACEHOLDER = place_for("notes")
+_PLACES_OF_NOTES = frozenset({NOTES_PLACEHOLDER, MEMORY_PLACEHOLDER, ANY_NOTES_PLACEHOLDER})
+
+
+def said_in(notes: str) -> str:
+    """The notes; nothing where they are the place for them."""
+    return "" if notes.strip() in _PLACES_OF_NOTES else notes
+
+
+def not_filled_in(artifact: Artifact) -> tuple[str, ...]:
+    """The keys of the artifact that hold their places still."""
+    return tuple(key for key, value in artifact.items() if value in (place_for(key), [place_for(key)]))
+
+
 def read_submission(
     *, notes: str = "", artifacts: Sequence[Artifact] = (), context: Mapping[str, Any] | None = None
 ) -> Submission:
@@ -61,7 +78,7 @@ def read_submission(
             },
         )
     said = None if context is None else {name: value for name, value in context.items() if value != place_for(name)}
-    return Submission(notes=notes, artifacts=tuple(artifacts), context=said)
+    return Submission(notes=said_in(notes), artifacts=tuple(artifacts), context=said)
 
 
 def _issues(artifacts: Sequence[Artifact]) -> Iterator[dict[str, str]]:

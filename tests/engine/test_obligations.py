@@ -3,9 +3,8 @@
 import pytest
 
 from sessions_app.engine import obligations
-from sessions_app.engine.obligations import NOTES_PLACEHOLDER
 from sessions_app.engine.state import CapabilityStatus, Snapshot
-from sessions_app.engine.submissions import Submission
+from sessions_app.engine.submissions import NOTES_PLACEHOLDER, Submission
 from tests.engine_play import built, do, steps_program
 from tests.step_documents import loop, step
 from workflows_app.engine import contracts, walker

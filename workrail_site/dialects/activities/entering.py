@@ -7,6 +7,7 @@ from uuid import UUID
 
 from sessions_app.engine.decisions import EnterActivity
 from sessions_app.engine.manifests import ActivityOutcome, ManifestEntry
+from sessions_app.engine.submissions import said_in
 from traces_app.services.reading import trace_token_of
 from workrail_site.dialects.activities.parameters import ActivityEntry, StepEntry
 from workrail_site.dialects.activities.printing import echoed, meta_of, told
@@ -55,7 +56,7 @@ def _moment(unix_ms: int) -> datetime:
 def _entry(entry: StepEntry) -> ManifestEntry:
     return ManifestEntry(
         step_id=entry.step_id.strip(),
-        output=entry.output,
+        output=said_in(entry.output),
         artifacts=tuple(entry.artifacts or ()),
         context=entry.context,
     )

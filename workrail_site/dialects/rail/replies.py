@@ -10,9 +10,12 @@ from sessions_app.engine.prompts import Pending, Question, pending_of
 from sessions_app.engine.reply_facts import Branching, NotedFacts, Recap, RecapEntry, ReplyFacts, ResumeFacts
 from sessions_app.engine.runs import NextIntent, StopKind
 from sessions_app.engine.state import Blocked
+from sessions_app.engine.submissions import MEMORY_PLACEHOLDER
 from sessions_app.services.moves.speech import Speech, TokenPlace
 from teams_app.engine.ids import Prefix, to_text
-from workflows_app.engine.program import Program
+from workflows_app.engine import walker
+from workflows_app.engine.placeholders import Filling
+from workflows_app.engine.program import Reference
 from workrail_site.dialects.questions import asked_of_persons
 from workrail_site.dialects.rail import resuming
 from workrail_site.dialects.rail.wording import RECAP_POLICY, TEMPLATE
@@ -81,10 +84,9 @@ def reply_json(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any]:
         "recap": _recap_json(facts.recap) if facts.recap else None,
         "branch": _branch_json(facts.branching) if facts.branching else None,
         "stepContext": dict(facts.step_context) if facts.step_context else None,
-        "preconditions": list(program.preconditions) if starts else None,
-        "clarificationPrompts": list(program.clarification_prompts) if starts else None,
-        "references": _references_json(program) if starts or facts.recap else None,
     }
+    if starts or facts.recap:
+        optional |= _declared_json(facts, starts=starts)
     body |= {key: value for key, value in optional.items() if value}
     return body | _blocked_json(snapshot.blocked)
 
@@ -182,17 +184,25 @@ def _branch_json(branching: Branching) -> dict[str, Any]:
     return body | ({"omittedSiblings": branching.omitted} if branching.omitted else {})
 
 
-def _references_json(program: Program) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": reference.id,
-            "title": reference.title,
-            "source": reference.source,
-            "purpose": reference.purpose,
-            "authoritative": reference.authoritative,
-        }
-        for reference in program.references
-    ]
+def _declared_json(facts: ReplyFacts, *, starts: bool) -> dict[str, Any]:
+    """What the workflow says of itself, with the values of the run in place."""
+    program, snapshot = facts.program, facts.snapshot
+    filling = Filling(walker.scope_at(program=program, position=snapshot.position, variables=snapshot.variables))
+    return {
+        "preconditions": [filling.render(text) for text in program.preconditions if starts],
+        "clarificationPrompts": [filling.render(text) for text in program.clarification_prompts if starts],
+        "references": [_reference_json(reference, filling) for reference in program.references],
+    }
+
+
+def _reference_json(reference: Reference, filling: Filling) -> dict[str, Any]:
+    return {
+        "id": reference.id,
+        "title": filling.render(reference.title),
+        "source": filling.render(reference.source),
+        "purpose": filling.render(reference.purpose),
+        "authoritative": reference.authoritative,
+    }
 
 
 def _noted_json(facts: NotedFacts) -> dict[str, Any]:
@@ -202,7 +212,7 @@ def _noted_json(facts: NotedFacts) -> dict[str, Any]:
         "sessionToken": facts.token,
         "nextCall": {
             "tool": "checkpoint_workflow",
-            "params": {"sessionToken": facts.token, "output": {"notesMarkdown": "<what should be remembered>"}},
+            "params": {"sessionToken": facts.token, "output": {"notesMarkdown": MEMORY_PLACEHOLDER}},
         },
     }
     return body | ({"preferences": facts.preferences.as_json()} if facts.preferences else {})

@@ -11,7 +11,7 @@ from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.presets import read_preferences
 from sessions_app.engine.resume_signals import ResumeQuery
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.engine.submissions import Submission, read_submission
+from sessions_app.engine.submissions import ANY_NOTES_PLACEHOLDER, Submission, read_submission
 from sessions_app.services.moves import runs, sessions
 from sessions_app.services.moves.beginning import Beginning, start_run
 from sessions_app.services.moves.requests import Intent, check_intent, read_observations, read_session_id
@@ -219,7 +219,11 @@ def _noted(session_token: str, submission: Submission) -> ToolReply:
 
 
 def _which_tokens() -> InvalidInputError:
-    run = {"stateToken": "<stateToken>", "checkpointToken": "<checkpointToken>", "output": {"notesMarkdown": "<notes>"}}
+    run = {
+        "stateToken": "<stateToken>",
+        "checkpointToken": "<checkpointToken>",
+        "output": {"notesMarkdown": ANY_NOTES_PLACEHOLDER},
+    }
     return InvalidInputError(
         "Nothing was recorded: a note goes either to a step of a run or to a session.",
         suggestion="Send stateToken and checkpointToken of one reply, or sessionToken alone.",
