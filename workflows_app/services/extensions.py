@@ -21,6 +21,7 @@ from workflows_app.models import Alias, Binding, TeamContract, Workflow
 from workflows_app.selectors.extensions import binding_value, contract_value
 from workflows_app.selectors.workflows import find_workflow, visible_workflows
 from workflows_app.services.compiling import problem_details
+from workflows_app.services.turns import hold_names
 from workflows_app.services.variants import refresh_variants, slots_of
 
 MAX_CONTRACT_BYTES = 64 * 1024
@@ -42,13 +43,14 @@ def set_alias(*, actor: Actor, alias: str, workflow_id: str, now: datetime) -> s
     """
     actor.require(Permission.PUBLISH_WORKFLOWS)
     with transaction.atomic(durable=True):
+        hold_names(team_id=actor.team_id, names=[alias])
         row = find_workflow(actor, workflow_id)
         point_alias(actor=actor, alias=alias, row=row, now=now)
         return row.workflow_id
 
 
 def point_alias(*, actor: Actor, alias: str, row: Workflow, now: datetime) -> None:
-    """Inside the caller's transaction."""
+    """Inside the caller's transaction, which holds the alias."""
     _check_alias(actor, alias)
     Alias.objects.update_or_create(
         team_id=actor.team_id,
@@ -74,6 +76,7 @@ def alias_is_free(*, actor: Actor, alias: str) -> bool:
 def remove_alias(*, actor: Actor, alias: str, now: datetime) -> None:
     actor.require(Permission.PUBLISH_WORKFLOWS)
     with transaction.atomic(durable=True):
+        hold_names(team_id=actor.team_id, names=[alias])
         count, _ = Alias.objects.filter(team_id=actor.team_id, alias=alias[:MAX_ID_CHARS]).delete()
         if not count:
             raise NotFoundError("There is no such alias in your team.", suggestion="Read the workflow for its aliases.")

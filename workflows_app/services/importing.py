@@ -24,6 +24,7 @@ from workflows_app.services.compiling import (
     require_own_id,
 )
 from workflows_app.services.extensions import alias_is_free, point_alias
+from workflows_app.services.turns import hold_names
 from workflows_app.services.workflows import add_new, append_revision, locked, taken
 
 MAX_WORKFLOWS = 50
@@ -78,8 +79,12 @@ def _import(actor: Actor, files: Mapping[str, bytes], options: ImportOptions, no
 
 
 def _lock(actor: Actor, arrivals: Sequence["_Arrival"]) -> None:
-    """All that are there already, before the audit log is told of the first: whoever revises one of them locks it before that."""
+    """Their names, then all that are there already, before the audit log is told of the first: whoever makes or revises one of
+    them locks it before that.
+    """
     ids = [arrival.compiled.workflow_id for arrival in arrivals]
+    old = [arrival.renamed_from for arrival in arrivals if arrival.renamed_from]
+    hold_names(team_id=actor.team_id, names=[*ids, *old])
     rows = Workflow.objects.select_for_update(no_key=True).filter(team_id=actor.team_id, workflow_id__in=ids)
     list(rows.order_by("pk").values_list("pk", flat=True))
 

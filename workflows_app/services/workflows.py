@@ -21,6 +21,7 @@ from workflows_app.selectors.sources import files_of, find_revision
 from workflows_app.selectors.workflows import find_workflow
 from workflows_app.services.compiling import Compiled, compile_for, problem_details, renamed, require_own_id
 from workflows_app.services.storing import add_revision, add_workflow, latest_is
+from workflows_app.services.turns import hold_names
 
 
 def validate_source(*, actor: Actor, source: Source) -> Checked:
@@ -85,6 +86,7 @@ def insert_workflow(*, actor: Actor, compiled: Compiled, message: str, forked_fr
     """In a transaction of its own."""
     try:
         with transaction.atomic(durable=True):
+            hold_names(team_id=actor.team_id, names=[compiled.workflow_id])
             return add_new(actor=actor, compiled=compiled, message=message, forked_from=forked_from, now=now)
     except IntegrityError as error:
         # Two that create the same id at once: the unique constraint lets one in.
@@ -94,7 +96,7 @@ def insert_workflow(*, actor: Actor, compiled: Compiled, message: str, forked_fr
 
 
 def add_new(*, actor: Actor, compiled: Compiled, message: str, forked_from: str, now: datetime) -> Saved:
-    """Inside the caller's transaction."""
+    """Inside the caller's transaction, which holds its id."""
     workflow_id = require_own_id(compiled)
     if Workflow.objects.filter(team_id=actor.team_id, workflow_id=workflow_id).exists():
         raise taken(workflow_id)
