@@ -2,10 +2,11 @@
 
 import pytest
 
-from tests.gate_kinds import SHOWS_RESULT
+from tests.gate_kinds import SHOWS_RESULT, VERDICT
 from tests.gate_play import HANDED_OVER, STEPS, hand_in, nav, nav_start, nav_step, reached, said
 from tests.run_cast import notes_free, published
 from tests.step_documents import loop, step
+from workflows_app.engine.contracts import BUILT_IN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -40,6 +41,21 @@ def test_a_manifest_tells_what_is_looked_for(floor, dialect, shape, output):
     assert refused["details"]["blockers"][0]["pointer"]["stepId"] == "gated"
     assert not reached() & {"after", "complete"}
     hand_over(floor, dialect, before="Did it.", gated=SHOWN, after="Did it.")
+
+
+@pytest.mark.parametrize("criteria", [{}, JUDGED], ids=["without criteria", "with criteria"])
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_an_artifact_is_demanded_in_every_round_also_of_a_step_whose_notes_are_judged(floor, dialect, criteria):
+    gated = step("gated", outputContract={"contractRef": VERDICT}, **criteria)
+    publish(floor.desk, loop("rounds", [gated], type="for", count=2))
+    token = hand_in(floor, dialect, STEPS, "main")
+    told = {"step_id": "gated", "output": SHOWN, "artifacts": [BUILT_IN[VERDICT].example]}
+    manifest = [{"step_id": "before", "output": "Did it."}, told, {"step_id": "after", "output": "Did it."}]
+
+    moved = {"activity_id": "workflow-end", "step_manifest": manifest}
+    refused = said(floor[dialect].raw("next_activity", session_token=token, **moved))
+    assert refused["code"] == "STEP_NOT_DONE"
+    assert not reached() & {"after", "complete"}
 
 
 @pytest.mark.parametrize("dialect", HANDED_OVER)
