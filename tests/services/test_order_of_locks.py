@@ -2,6 +2,8 @@
 
 import json
 import re
+import threading
+import time
 from datetime import timedelta
 
 import pytest
@@ -22,6 +24,7 @@ from teams_app.services.sign_ins import record_in_teams
 from tests import run_cast, trigger_play
 from tests.bundle_play import export, take_in
 from tests.cast import play
+from tests.crews import Crew
 from tests.run_cast import NOW, begin, plain_steps, session_id
 from tests.workflow_cast import document
 from workflows_app.models import Workflow
@@ -111,6 +114,43 @@ def test_a_session_is_locked_after_those_that_its_runs_triggered(desk, begun):
     assert len(ids) == 2
     assert all(each in first[1].replace("-", "") for each in ids)
     assert '"id" DESC FOR UPDATE' in first[1]
+
+
+@pytest.mark.parametrize("stands_first", ["pk", "-pk"])
+def test_sessions_that_are_adopted_are_locked_as_agents_at_work_lock_them(desk, stands_first):
+    """A run that ends is written before the one that waits for it, so an agent holds the younger session first."""
+    trigger_play.publish_all(desk)
+    trigger_play.triggered(desk, trigger_play.start(desk))
+    for found in WorkSession.objects.order_by(stands_first):
+        WorkSession.objects.filter(pk=found.pk).update(head_seal="")
+    younger, older = WorkSession.objects.order_by("-pk").values_list("pk", flat=True)
+    holds = threading.Event()
+
+    def works():
+        with transaction.atomic():
+            WorkSession.objects.select_for_update().get(pk=younger)
+            holds.set()
+            until_somebody_waits()
+            WorkSession.objects.select_for_update().get(pk=older)
+
+    def adopts():
+        holds.wait()
+        return ledger.enter_sessions(actor=SYSTEM, now=NOW, adopt=True).adopted
+
+    crew = Crew(2)
+    try:
+        assert crew.race(works, adopts) == [None, 2]
+    finally:
+        crew.dismiss()
+
+
+def until_somebody_waits():
+    for _ in range(500):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone()[0]:
+                return
+        time.sleep(0.01)
 
 
 def of_teams(captured):

@@ -41,11 +41,14 @@ WHERE s.id > %s AND NOT EXISTS (
 )
 ORDER BY s.id LIMIT %s
 """
-# One whose log has grown meanwhile is looked at by the next run.
+# One whose log has grown meanwhile is looked at by the next run. They are locked youngest first, as by a run that goes on with
+# the one that waits for it.
 _SEAL = """
-UPDATE sessions_app_worksession s SET head_seal = given.seal
-FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS given (id, digest, seal)
-WHERE s.id = given.id AND s.head_digest = given.digest AND s.head_seal = '' RETURNING s.id
+WITH given AS (SELECT * FROM unnest(%s::uuid[], %s::text[], %s::text[]) AS given (id, digest, seal)), locked AS (
+    SELECT w.id FROM sessions_app_worksession w WHERE w.id IN (SELECT id FROM given) ORDER BY w.id DESC FOR NO KEY UPDATE
+)
+UPDATE sessions_app_worksession s SET head_seal = given.seal FROM given, locked
+WHERE s.id = locked.id AND s.id = given.id AND s.head_digest = given.digest AND s.head_seal = '' RETURNING s.id
 """
 
 
