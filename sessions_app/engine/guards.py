@@ -86,7 +86,7 @@ def passage(
     left_at = led_from(activity=activity, snapshot=snapshot)
     met = set[str]()
     for at in _ahead(program, snapshot, position):
-        if left_at is not None and _is_reached(activity, at, left_at):
+        if until is None and left_at is not None and _is_reached(activity, at, left_at):
             break
         if until is not None and _is_there(activity, at, position, until):
             break

@@ -42,11 +42,17 @@ def told(floor, dialect, token, activity_id, *entries):
 
 
 def dismissed(floor, dialect, token, name="agreed"):
+    return responded(floor, dialect, token, name, condition_not_met=True)
+
+
+def responded(floor, dialect, token, name, **said_of_it):
+    """The session token after the agent has asked the question and told what became of it."""
     named = {"checkpoint_id": name} if dialect == "session" else {}
     if dialect == "orchestrator":
         asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id=name))
         token = asked.get("checkpoint_handle", token)
-    answered = said(floor[dialect].raw("respond_checkpoint", session_token=token, **named, condition_not_met=True))
+    floor.read_it()
+    answered = said(floor[dialect].raw("respond_checkpoint", session_token=token, **named, **said_of_it))
 
     token = answered.get("session_token", token)
     if dialect == "orchestrator":
@@ -289,6 +295,31 @@ def test_no_agents_answer_leads_elsewhere_than_a_persons_did(floor, dialect, req
     hand_next(floor, dialect, token, "build", "draft", "after")
 
     assert "make" not in reached()
+
+
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_work_behind_people_is_not_done_where_an_answer_before_them_leads_elsewhere(floor, dialect):
+    steps = [
+        activity_step("draft", checkpoint="shortcut"),
+        activity_step("check", checkpoint="agreed"),
+        activity_step("after"),
+    ]
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("shortcut", options=GO_LEADS), checkpoint("agreed", **ASKS)],
+        steps=steps,
+        transitions=[{"to": "build"}],
+    )
+    publish_folder(floor.desk, folder(plan, activity("build", steps=[activity_step("make")]), about=about()), FOLDER)
+    token = hand_in(floor, dialect, FOLDER, "plan")
+    token = responded(floor, dialect, token, "shortcut", option_id="go")
+
+    for done in (["after"], ["draft", "check", "after"]):
+        hand_next(floor, dialect, token, "build", *done)
+        assert not reached() & {"after", "make"}
+
+    went = hand_next(floor, dialect, token, "build", "draft")
+    assert "make" in reached(), went
 
 
 SETS = [
