@@ -147,13 +147,19 @@ class _Crossing:
     def _left_pending(self, activity: Activity) -> Iterator[Item]:
         """What was pending and is not any more, with the loops that it is the first work in."""
         pending = walker.item_at(self.program, self.before.position)
-        if pending is None or self._stands_at(pending):
+        if pending is None or self._stands_at(pending) or self._is_needless(activity):
             return
         position = self.before.position
         around = zip(walker.loops_at(activity, position.frames), _entered(position), strict=False)
         for item in (pending, *(loop for loop, entered in around if entered not in self.worked)):
             if self._asks_a_person(activity, item, self.before):
                 yield item
+
+    def _is_needless(self, activity: Activity) -> bool:
+        """An answer before leads elsewhere, and what is at hand stands behind its question."""
+        at = self.before.position.frames[0].loop if self.before.position.frames else self.before.position.pending_item
+        place = next((index for index, item in enumerate(activity.body) if item.id == at), 0)
+        return place > self._first_leading(activity, self._answered_leading())
 
     def _stands_at(self, item: Item) -> bool:
         before, after = self.before.position, self.after.position
@@ -201,10 +207,17 @@ class _Crossing:
     def _left_undone_from(self, activity: Activity) -> int:
         """An option that leads elsewhere leaves undone what stands behind its question at the top of the activity."""
         pending = walker.item_at(self.program, self.before.position)
-        said = (
-            {key.partition("::")[2].partition("#")[0] for key in self.before.answers} if self.before.led_to else set()
-        )
-        said |= {pending.checkpoint} if isinstance(pending, Gate) else set()
+        said = self._answered_leading() | ({pending.checkpoint} if isinstance(pending, Gate) else set())
+        return self._first_leading(activity, said)
+
+    def _answered_leading(self) -> set[str]:
+        """What was answered in this visit, where one of the answers leads elsewhere."""
+        if not self.before.led_to:
+            return set()
+        return {key.partition("::")[2].partition("#")[0] for key in self.before.answers}
+
+    def _first_leading(self, activity: Activity, said: set[str]) -> int:
+        """The place of the first question of these that has an option which leads elsewhere; behind all where none has."""
         leading = {
             each.id
             for each in activity.checkpoints

@@ -297,3 +297,30 @@ def test_the_question_of_a_step_that_is_left_out_is_not_missed_where_its_own_con
 
     assert only_run().status == "complete"
     assert findings() == []
+
+
+@pytest.mark.parametrize("target", ["build", "plan"])
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_a_question_that_an_answer_before_it_has_made_needless_is_not_missed(floor, dialect, target):
+    leading = [{"id": "go", "label": "Go", "effect": {"transitionTo": "build"}}, {"id": "stay", "label": "Stay"}]
+    asked = [checkpoint("first", authority="human", options=leading), *humans("second")]
+    plan = activity("plan", checkpoints=asked, steps=[activity_step("draft")], transitions=[{"to": "build"}])
+    files = folder(
+        plan,
+        activity("build", steps=[activity_step("make")]),
+        about=workflow(id=GUARDED, initialActivity="plan"),
+    )
+    publish_folder(floor.desk, files, GUARDED)
+    token = hand_in(floor, dialect, GUARDED, "plan")
+    if dialect == "orchestrator":
+        token = floor.orchestrator("yield_checkpoint", session_token=token, checkpoint_id="first")["checkpoint_handle"]
+    floor.read_it()
+    (row,) = [row for row in questions() if row.checkpoint_id == "first"]
+    answer(floor.desk.person, row, "go", now=timezone.now())
+    if dialect == "orchestrator":
+        token = floor.orchestrator("resume_checkpoint", session_token=token)["session_token"]
+
+    went = hand_next(floor, dialect, token, target)
+
+    assert "session_token" in went
+    assert findings() == []
