@@ -17,12 +17,11 @@ from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.submissions import NOTHING
-from workflows_app.engine import aiming, conditions, walker, walks
-from workflows_app.engine.people import activity_asks
+from workflows_app.engine import aiming, conditions, walker
+from workflows_app.engine.people import activity_asks, names_read
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
-    Condition,
     ConfirmationKind,
     Gate,
     Item,
@@ -35,6 +34,8 @@ from workflows_app.engine.walks import Position
 
 # Items that are passed in thought by one call; a loop that never ends on its own comes near it.
 _MOST_ITEMS = 2_000
+# Steps of an activity that are done in thought for what they set; what more rounds of a loop set is not known.
+_MOST_STEPS = 500
 # How often an activity is gone through in thought, each time with other variables.
 _MOST_VISITS = 8
 _PASSED = "~"
@@ -282,16 +283,8 @@ def _unset(read: set[str], possible: list[dict[str, Any]], variables: dict[str, 
 
 def _read_from(program: Program, target: str, asking: set[str]) -> set[str]:
     """What the ways from there on read, and what is read in the activities in which somebody is asked."""
-    found = set[str]()
-    for activity in _onward(program, target):
-        read = [condition for _, condition in walks.ways(activity)]
-        if activity.id in asking:
-            read += [checkpoint.condition for checkpoint in activity.checkpoints]
-            for item in walk_items(activity.body):
-                if not isinstance(item, Gate):
-                    read += [item.run_condition, item.confirmation.condition if item.confirmation else None]
-        found |= {name for condition in read for name in _names_in(condition)}
-    return found
+    onward = _onward(program, target)
+    return {name for activity in onward for name in names_read(activity, asks=activity.id in asking)}
 
 
 def _onward(program: Program, target: str) -> Iterator[Activity]:
@@ -305,10 +298,6 @@ def _onward(program: Program, target: str) -> Iterator[Activity]:
         following = set(ways.valid_targets(program, activity)) - seen
         seen |= following
         waiting.extend(sorted(following))
-
-
-def _names_in(condition: Condition | None) -> set[str]:
-    return {name.partition(".")[0] for name in conditions.variables_of(condition)}
 
 
 def leads_to(*, program: Program, snapshot: Snapshot) -> tuple[str, ...]:
@@ -343,17 +332,25 @@ def _at_the_end(*, program: Program, snapshot: Snapshot) -> dict[str, Any]:
         return variables | walker.set_by_modes(program=program, variables=variables)
     if snapshot.led_to:
         return variables
-    return _with_steps(program, here, variables, done=snapshot.position.done)
+    return _with_steps(program, snapshot.position, variables)
 
 
-def _with_steps(
-    program: Program, activity: Activity, variables: dict[str, Any], *, done: Collection[str] = ()
-) -> dict[str, Any]:
-    """With what the steps that must be done set, whoever leaves them out. What a loop sets depends on its rounds."""
-    for item in activity.body:
-        is_due = isinstance(item, Step) and item.required and item.id not in done
-        if is_due and walker.is_eligible(program=program, activity=activity, item=item, variables=variables):
-            variables = variables | settling.set_by_actions(program=program, item=item, variables=variables)
+def _with_steps(program: Program, position: Position, variables: dict[str, Any]) -> dict[str, Any]:
+    """With what the steps that must be done set, whoever leaves them out: as a run that is led goes through the activity."""
+    activity = program.activity(position.activity)
+    if activity is None or not any(isinstance(item, Step) and item.actions for item in walk_items(activity.body)):
+        return variables
+    at = position
+    for _ in range(_MOST_STEPS):
+        if walker.item_at(program, at) is None:
+            at = walker.look_ahead(program=program, position=at, variables=variables)
+        if at.complete or (at.activity, at.visit) != (position.activity, position.visit):
+            break
+        item = walker.item_at(program, at)
+        if isinstance(item, Step) and item.required:
+            scope = walker.scope_at(program=program, position=at, variables=variables)
+            variables = variables | settling.set_by_actions(program=program, item=item, variables=scope)
+        at = walker.look_ahead(program=program, position=aiming.past(at), variables=variables)
     return variables
 
 
@@ -376,7 +373,8 @@ def _reached(
             continue
         if target not in standing:
             entered = walker.set_by(program=program, actions=activity.entry_actions, variables=found)
-            found = _with_steps(program, activity, found | entered)
+            fresh = Position(activity=target, visits={target: 1})
+            found = _with_steps(program, fresh, found | entered)
         targets = ways.open_targets(program=program, activity=activity, variables=found)
         if target not in standing:
             found = ways.on_leaving(program=program, activity=activity, variables=found)

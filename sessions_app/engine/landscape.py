@@ -16,7 +16,7 @@ from sessions_app.engine.state import Snapshot
 from sessions_app.engine.ways import Exit
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.filled import filled
-from workflows_app.engine.people import asks_person
+from workflows_app.engine.people import asks_person, leads_to_people
 from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import (
     Activity,
@@ -259,8 +259,8 @@ class _Survey:
     # Loops
 
     def _is_guarded(self, loop: Loop) -> bool:
-        """A loop in which a person is asked, or more than words is demanded, is not left on the agent's word while its own test
-        says to go on. One that an artifact decides is, but its first round is gone through, as in a run that is led.
+        """A loop in which a person is asked or more than words is demanded, or which sets what leads to people, is not left on
+        the agent's word while its own test says to go on. One that an artifact decides is, but its first round is gone through, as in a run that is led.
         """
         if not self._owes(loop) or loop.decision_contract:
             return False
@@ -279,6 +279,7 @@ class _Survey:
             self._asks(loop)
             or approvals.is_owed_around(self.program, self.snapshot)
             or any(self._demands(item) for item in walk_items(loop.body))
+            or leads_to_people(self.program, loop)
         )
 
     def _demands(self, item: Item) -> bool:

@@ -176,6 +176,60 @@ def test_what_is_left_out_on_the_way_to_an_activity_sets_what_is_read_behind_tha
 LOG = {"action": "log", "message": "Done."}
 FOUND_OUT = {"context": {"review": True}}
 # What the step does, and what is told of the steps of its activity.
+IN_LOOP = {
+    "a loop that is gone through once at least": {"loopType": "doWhile", "condition": equals("on", value=True)},
+    "a loop that is gone through": {
+        "loopType": "while",
+        "condition": {**equals("review", value=True), "operator": "!="},
+    },
+}
+
+
+@pytest.mark.parametrize("kind", IN_LOOP)
+def test_what_a_loop_sets_leads_on_whoever_leaves_it_by_hand(floor, kind):
+    sets = {"kind": "action", "id": "sets", "name": "Sets", "actions": [SET]}
+    rounds = {"kind": "loop", "id": "rounds", "name": "Rounds", **IN_LOOP[kind], "steps": [sets]}
+    plan = activity("plan", steps=[activity_step("draft"), rounds], transitions=ways_by())
+    asks = activity("asks", checkpoints=[checkpoint("agreed", **ASKS)], steps=[activity_step("asked")])
+    variables = {"variables": [{"name": "review", "type": "boolean", "defaultValue": False}]}
+    files = folder(plan, asks, activity("build", steps=[activity_step("make")]), about=about(**variables))
+    publish_folder(floor.desk, files, FOLDER)
+    at = nav_start(floor, FOLDER)
+    for action, named in (
+        ("complete_step", {"step_id": "draft"}),
+        ("transition", {"activity_id": "build"}),
+        ("complete_step", {"step_id": "rounds"}),
+        ("transition", {"activity_id": "build"}),
+        ("advance_loop", {"loop_id": "rounds"}),
+        ("complete_step", {"step_id": "rounds"}),
+        ("transition", {"activity_id": "build"}),
+    ):
+        told = nav(floor, at["state"], action, **named)
+        at = told if told.get("success") else at
+
+    assert not reached() & {"make", COMPLETE}
+
+
+@pytest.mark.parametrize("kind", IN_LOOP)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_what_a_loop_sets_leads_on_whoever_leaves_it_out(floor, dialect, kind):
+    sets = {"kind": "action", "id": "sets", "name": "Sets", "actions": [SET]}
+    rounds = {"kind": "loop", "id": "rounds", "name": "Rounds", **IN_LOOP[kind], "steps": [sets]}
+    plan = activity("plan", steps=[activity_step("draft"), rounds], transitions=ways_by())
+    asks = activity("asks", checkpoints=[checkpoint("agreed", **ASKS)], steps=[activity_step("asked")])
+    variables = {"variables": [{"name": "review", "type": "boolean", "defaultValue": False}]}
+    files = folder(plan, asks, activity("build", steps=[activity_step("make")]), about=about(**variables))
+    publish_folder(floor.desk, files, FOLDER)
+    token = hand_in(floor, dialect, FOLDER, "plan")
+
+    for done in ([], ["draft"]):
+        hand_next(floor, dialect, token, "build", *done)
+        assert not reached() & {"make", COMPLETE}
+
+    hand_next(floor, dialect, token, "asks", "draft", "sets")
+    assert any(row.checkpoint_id == "agreed" for row in questions()) or "agreed" in reached()
+
+
 TOLD_OF = {
     "nothing": (SET, []),
     "the step": (SET, [("check", {})]),

@@ -1,6 +1,19 @@
 """Where a program asks for a signed-in person: nothing that stands there is passed by on an agent's word."""
 
-from workflows_app.engine.program import Activity, ConfirmationKind, Gate, Item, Loop, walk_items
+from collections.abc import Iterator
+
+from workflows_app.engine import conditions, walks
+from workflows_app.engine.program import (
+    Activity,
+    Condition,
+    ConfirmationKind,
+    Gate,
+    Item,
+    Loop,
+    Program,
+    Step,
+    walk_items,
+)
 
 
 def asks_person(activity: Activity, item: Item) -> bool:
@@ -25,3 +38,29 @@ def activity_asks(activity: Activity) -> bool:
         elif item.confirmation is not None and item.confirmation.confirms is ConfirmationKind.HUMAN_APPROVAL:
             return True
     return False
+
+
+def leads_to_people(program: Program, loop: Loop) -> bool:
+    """Whether what its steps set may decide if somebody is asked further on."""
+    set_here = {
+        action.target for item in walk_items(loop.body) if isinstance(item, Step) for action in item.actions
+    } - {""}
+    if not set_here or not any(activity_asks(activity) for activity in program.activities):
+        return False
+    read = (name for each in program.activities for name in names_read(each, asks=activity_asks(each)))
+    return not set_here.isdisjoint(read)
+
+
+def names_read(activity: Activity, *, asks: bool) -> set[str]:
+    """The variables that decide where its ways lead, and where somebody is asked in it also those that decide whether."""
+    read = _conditions(activity) if asks else (condition for _, condition in walks.ways(activity))
+    return {name.partition(".")[0] for condition in read for name in conditions.variables_of(condition)}
+
+
+def _conditions(activity: Activity) -> Iterator[Condition | None]:
+    yield from (condition for _, condition in walks.ways(activity))
+    yield from (checkpoint.condition for checkpoint in activity.checkpoints)
+    for item in walk_items(activity.body):
+        if not isinstance(item, Gate):
+            yield item.run_condition
+            yield item.confirmation.condition if item.confirmation else None
