@@ -111,7 +111,10 @@ def unapproved(stood: list[Stood]) -> list[str]:
     found = []
     for each in stood:
         before = each.before
-        if before is None or before.place is None or not before.place.asks or before.place.asks_when:
+        if before is None or before.place is None or not before.place.asks:
+            continue
+        # Whether it asks was settled when it was come to: what is said with the work does not lift the question.
+        if before.place.asks_when and not before.place.asks_when.holds(before.state.variables):
             continue
         if before.place.is_question or each.state.stop or _is_set_back(each):
             continue
@@ -141,6 +144,8 @@ def _is_set_back(each: Stood) -> bool:
             after.visit,
         )
     ):
+        return False
+    if not after.pending_item:
         return False
     order = [place.id for visit in each.written.visits for place in walk(visit.body)]
     rounds = [[frame.iteration for frame in position.frames] for position in (before, after)]

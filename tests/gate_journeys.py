@@ -9,7 +9,7 @@ from sessions_app.models import CheckpointRequest
 from teams_app.engine.errors import WorkrailError
 from tests.checkpoint_cast import answer
 from tests.gate_kinds import CHILD, OBSERVED, PARENT, publish_parent
-from tests.gate_play import HANDED_OVER, NEVER_STOP, READ_SECONDS
+from tests.gate_play import NEVER_STOP, READ_SECONDS
 from tests.gate_programs import LISTS, SETTLED, VALUES, VARIABLES, walk
 from tests.gate_walks import Names, Wanderer
 from tests.gate_writer import write
@@ -40,7 +40,7 @@ class Traveller(Wanderer):
         self.remember()
         publish_parent(floor.desk, self.written.workflow_id, f"{PARENT}-{seed}")
         self.parent = f"{PARENT}-{seed}"
-        self.offered = {}
+        self.offered, self.at, self.speaks = {}, {}, {}
         self.answered = Counter()
         self.names = self.learnt()
 
@@ -60,6 +60,12 @@ class Traveller(Wanderer):
             modes=(NEVER_STOP, *STOPPING) if self.is_lenient else STOPPING,
         )
 
+    def walk(self, steps):
+        """There is a run in each dialect from the beginning."""
+        for begins in (self.rail_starts, self.hand_starts, self.session_starts, self.session_starts):
+            self.keep(begins() or {})
+        super().walk(steps)
+
     def claim(self):
         """A few of the variables, and of the lists and numbers that loops read, now and then of the wrong kind."""
         said = {}
@@ -76,7 +82,7 @@ class Traveller(Wanderer):
         return said
 
     def some_workflow(self):
-        return self.dice.choice((*[self.written.workflow_id] * 6, self.parent, CHILD))
+        return self.dice.choice((*[self.written.workflow_id] * 10, self.parent, CHILD))
 
     def early(self):
         found = []
@@ -106,6 +112,69 @@ class Traveller(Wanderer):
             actions = told["availableActions"]
             self.offered[told["state"]] = [*actions.get("required", ()), *actions.get("optional", ())]
 
+    def call(self, dialect, tool, **arguments):
+        """Where a session token stands, and in which dialect it was got, is kept by the token."""
+        given = arguments.get("session_token")
+        if tool == "next_activity" and self.dice.random() < 0.9:
+            dialect = self.speaks.get(given, dialect)
+        elif given is not None and tool != "start_session" and self.dice.random() < 0.9:
+            arguments["session_token"] = given = self.own_token(dialect, given)
+        told = super().call(dialect, tool, **arguments)
+        self.forget_ended(told, arguments)
+        token = told.get("session_token") or told.get("checkpoint_handle") or given
+        if "code" in told or token is None:
+            return told
+        self.speaks[token] = dialect
+        if tool == "next_activity":
+            self.at[token] = told.get("activity_id") or told.get("id") or ""
+        elif given in self.at:
+            self.at[token] = self.at[given]
+        return told
+
+    def forget_ended(self, told, arguments):
+        """Runs that have ended are tried again now and then, and no more."""
+        code = told.get("code") or (told.get("error") or {}).get("code")
+        if code not in {"RUN_COMPLETE", "RUN_ENDED"} or self.dice.random() < 0.2:
+            return
+        tried = {arguments.get("session_token"), arguments.get("state"), arguments.get("stateToken")}
+        self.tokens = [each for each in self.tokens if each not in tried]
+        self.states = [each for each in self.states if each not in tried]
+        self.rails = [each for each in self.rails if each["stateToken"] not in tried]
+
+    def own_token(self, dialect, token):
+        """This one where it is of the dialect, else another that is."""
+        own = [each for each in self.tokens if self.speaks.get(each) == dialect]
+        return self.some(own) if own and self.speaks.get(token) != dialect else token
+
+    def rail_goes_on(self):
+        """It hands in something for what is pending, and answers what is asked there."""
+        value = self.some(self.rails)
+        if value is None:
+            return None
+        if self.dice.random() < 0.4:
+            value = self.call("rail", "continue_workflow", stateToken=value["stateToken"])
+            self.keep(value)
+        if "ackToken" not in value:
+            return None
+        asked = (value.get("pending") or {}).get("checkpoint") or {}
+        answers = [
+            {
+                "kind": "wr.checkpoint_answer",
+                "checkpointId": asked["checkpointId"],
+                "optionId": self.dice.choice(self.names.options),
+            }
+            for _ in range(bool(asked))
+        ]
+        self.floor.clock.shift(READ_SECONDS)
+        return self.call(
+            "rail",
+            "continue_workflow",
+            stateToken=value["stateToken"],
+            ackToken=value["ackToken"],
+            output={"notesMarkdown": self.dice.choice(("SAFE", "EVIL")), "artifacts": answers + self.early()},
+            context=self.dice.choice((None, None, *self.names.claims)),
+        )
+
     def hand_acts_as_offered(self):
         state = self.some(self.states)
         actions = [each for each in self.offered.get(state, ()) if each.get("action") in _NAMED]
@@ -122,12 +191,34 @@ class Traveller(Wanderer):
             named |= {"context": self.dice.choice((None, *self.names.claims)), "artifacts": self.early() or None}
         return self.call("navigation", "nav_action", state=state, action=action, **named)
 
+    def at_hand(self, token):
+        """The activity in which the token stands, mostly."""
+        known = [visit for visit in self.written.visits if visit.id == self.at.get(token)]
+        return known[0] if known and self.dice.random() < 0.8 else self.dice.choice(self.written.visits)
+
+    def worker_asks(self):
+        """It hands up a question of the activity at hand; what the agent may pass on is answered, the rest is for people."""
+        token = self.own_token("orchestrator", self.some(self.tokens))
+        asked = [place.id for place in walk(self.at_hand(token).body) if place.is_question] if token else []
+        if not asked:
+            return None
+        told = self.call("orchestrator", "yield_checkpoint", session_token=token, checkpoint_id=self.dice.choice(asked))
+        self.keep(told)
+        if "checkpoint_handle" not in told:
+            return told
+        handle = told["checkpoint_handle"]
+        self.floor.clock.shift(READ_SECONDS)
+        option = self.dice.choice(("yes", "yes", "no"))
+        self.keep(self.call("orchestrator", "respond_checkpoint", session_token=handle, option_id=option))
+        return self.call("orchestrator", "resume_checkpoint", session_token=handle)
+
     def session_goes_on(self):
         """It tells of the steps of one activity, mostly in their order, from its first one on or from anywhere."""
         token = self.some(self.tokens)
         if token is None:
             return None
-        visit = self.dice.choice(self.written.visits)
+        self.answers_its_own(token)
+        dialect, visit = self.speaks.get(token, "session"), self.at_hand(token)
         steps = [place.id for place in walk(visit.body) if not place.loops and not place.is_question]
         first, last = sorted(
             (self.dice.choice((0, self.dice.randrange(len(steps) + 1))), self.dice.randrange(len(steps) + 1))
@@ -139,12 +230,19 @@ class Traveller(Wanderer):
         target = self.dice.choice([target for target, _ in visit.ways] or ["workflow-end"])
         target = target if self.dice.random() < 0.7 else self.dice.choice(self.names.activities)
         return self.call(
-            self.dice.choice(HANDED_OVER),
-            "next_activity",
-            session_token=token,
-            activity_id=target,
-            step_manifest=manifest or None,
+            dialect, "next_activity", session_token=token, activity_id=target, step_manifest=manifest or None
         )
+
+    def answers_its_own(self, token):
+        """Of what is asked in the activity at hand, all that is the agent's to pass on, mostly."""
+        if self.speaks.get(token) != "session" or self.dice.random() < 0.3:
+            return
+        self.floor.clock.shift(READ_SECONDS)
+        for place in walk(self.at_hand(token).body):
+            if place.is_question and not place.asks:
+                option = self.dice.choice(("yes", "yes", "no"))
+                named = {"checkpoint_id": place.id, "option_id": option}
+                self.keep(self.call("session", "respond_checkpoint", session_token=token, **named))
 
     def session_answers_what_is_asked(self):
         rows = list(CheckpointRequest.objects.filter(state="open").values_list("checkpoint_id", flat=True)[:20])
@@ -188,8 +286,10 @@ Traveller.calls = (
     *Wanderer.calls,
     *[Wanderer.rail_acknowledges] * 5,
     *[Traveller.hand_acts_as_offered] * 7,
-    *[Traveller.session_goes_on] * 5,
+    *[Traveller.rail_goes_on] * 5,
+    *[Traveller.session_goes_on] * 10,
     *[Traveller.session_answers_what_is_asked] * 2,
+    *[Traveller.worker_asks] * 2,
     Traveller.keys_turn,
     Traveller.another_revision_is_published,
 )
@@ -205,12 +305,15 @@ class Attended(Traveller):
             return
         row = peoples[-1] if self.dice.random() < 0.6 else self.dice.choice(peoples)
         options = [option["id"] for option in row.options]
-        chosen = options[0] if self.dice.random() < 0.6 else self.dice.choice(options)
+        chosen = options[0] if self.dice.random() < 0.6 else self.dice.choice((*options, *options[:-1]))
         self.floor.clock.shift(READ_SECONDS)
         # Nothing to answer any more, or the run cannot go on with it.
         with suppress(WorkrailError):
             answer(self.floor.desk.person, row, chosen, reason="Said so.", now=timezone.now())
             self.answered[chosen] += 1
+            # Whoever waited goes on, by whatever token.
+            for goes_on in self.dice.sample((self.rail_reads, self.worker_resumes, self.rail_goes_on), 2):
+                self.keep(goes_on() or {})
 
     def rail_resends(self):
         """Other words for what was handed in, with the tokens that it was handed in with or with those of the answer."""

@@ -74,14 +74,13 @@ class _Reach:
     def envs(self, visit, before, *, all_done):
         """What the steps and answers of the activity may have left: those that must be done have set what they set."""
         surely, maybe = {}, {}
-        for place in visit.body:
-            for inner in walk((place,)):
-                is_due = all_done and inner is place and place.when is None and not place.is_optional
-                for name, value in _kept(inner.sets).items():
-                    (surely if is_due else maybe).setdefault(name, []).append(value)
-                for choice in self.choices(inner):
-                    for name, value in _kept(choice.sets).items():
-                        maybe.setdefault(name, []).append(value)
+        due = {place.id for place in _due(visit.body)} if all_done else set()
+        for place in walk(visit.body):
+            for name, value in _kept(place.sets).items():
+                (surely if place.id in due else maybe).setdefault(name, []).append(value)
+            for choice in self.choices(place):
+                for name, value in _kept(choice.sets).items():
+                    maybe.setdefault(name, []).append(value)
         values = [[*surely.get(name, [before[name]]), *maybe.get(name, [])] for name in KEPT]
         return [dict(zip(KEPT, each, strict=True)) for each in product(*values)]
 
@@ -124,7 +123,7 @@ class _Reach:
                 continue
             self.places.add(place.id)
             if self.passes(place, body, is_armed=is_armed) or self.may_be_left_out(place, body):
-                is_armed = is_armed and not any(inner.id in self.given for inner in walk((place,)))
+                is_armed = is_armed and not self.is_begun(place)
                 continue
             if not is_top or not place.wants:
                 return False
@@ -160,12 +159,16 @@ class _Reach:
     def passes(self, place, body, *, is_armed):
         asks = is_armed or (place.asks and self.surely(place.asks_when))
         if place.loops:
-            return self.flow(place.body, is_armed=asks)
+            # Whoever has approved a first work of the loop has approved the loop, also for its next rounds.
+            return self.flow(place.body, is_armed=asks and not self.is_begun(place))
         if asks and (place.is_question or APPROVES in self.given.get(place.id, ())):
             asks = place.id not in self.given
         if not asks:
             self.lead(place)
         return not asks and (self.is_lenient or not place.wants)
+
+    def is_begun(self, place):
+        return any(APPROVES in self.given.get(inner.id, ()) for inner in walk((place,)))
 
     def lead(self, place):
         visit = next(each for each in self.visits.values() if place in walk(each.body))
@@ -173,6 +176,15 @@ class _Reach:
             if choice.lead:
                 for kept in self.envs(visit, self.kept, all_done=False):
                     self.waiting.append((choice.lead, {**kept, **_kept(choice.sets), **_kept(visit.exit)}))
+
+
+def _due(body):
+    """The steps that are done whatever is said of anything."""
+    for place in body:
+        if place.when is None and place.loops == "doWhile":
+            yield from _due(place.body)
+        elif place.when is None and not place.is_optional and not place.loops:
+            yield place
 
 
 def _kept(pairs):

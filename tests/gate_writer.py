@@ -195,7 +195,7 @@ class _FolderWriter(_Writer):
         sets = tuple(pair for pair in kept if pair[0] in KEPT)
         return Place(self.named("step"), when, is_optional=self.chance(0.2), sets=sets)
 
-    def question(self, *, follows="", is_on_demand=False):
+    def question(self, *, follows=""):
         asks = self.chance(0.65)
         may_be_kept = self.keeps and self.chance(0.3)
         when = Test(self.dice.choice(KEPT), self.dice.choice(KEPT_VALUES)) if may_be_kept else self.maybe(0.3)
@@ -204,7 +204,6 @@ class _FolderWriter(_Writer):
             when,
             asks=asks,
             is_question=True,
-            is_on_demand=is_on_demand,
             follows=follows,
             choices=(self.choice("yes", asks=asks), self.choice("no", asks=asks)),
             is_optional=not asks and self.chance(0.3),
@@ -224,9 +223,12 @@ class _FolderWriter(_Writer):
         """Steps with the questions that they name, or questions on entry; loops behind them."""
         body = self.followed(form, self.dice.randrange(1, 4))
         if form == "entry":
-            asked = [self.question() for _ in range(self.dice.randrange(1, 3))]
-            body = (*(replace(place, is_optional=False) for place in asked), *body)
-            body = (*body, self.question(is_on_demand=True)) if self.chance(0.3) else body
+            asked = [replace(self.question(), is_optional=False) for _ in range(self.dice.randrange(1, 3))]
+            more = [self.question()] if self.chance(0.3) else []
+            # People are asked first though it is not required; what an agent may pass on is asked on demand.
+            asked += [replace(place, is_optional=True) for place in more if place.asks]
+            on_demand = [replace(place, is_on_demand=True, is_optional=False) for place in more if not place.asks]
+            body = (*asked, *body, *on_demand)
         if self.chance(0.4):
             inner = self.followed(form, self.dice.randrange(1, 3))
             body = (*body, replace(self.loop(("forEach", "while", "doWhile"), inner), breaks=self.maybe(0.3)))
