@@ -1,0 +1,445 @@
+"""What an agent tells of a visit of an activity becomes the same nodes that a run gets which is led step by step: one for each
+step, with its output.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace as at_place, replace as with_facts
+from typing import Any
+
+from msgspec.structs import replace
+
+from sessions_app.engine import (
+    approvals,
+    checkpoints,
+    failures,
+    guards,
+    manifests,
+    obligations,
+    outputs,
+    questions,
+    settling,
+    warnings as warned,
+)
+from sessions_app.engine.decisions import (
+    Decision,
+    EnterActivity,
+    IdentifiedGap,
+    Outcome,
+    OutputDraft,
+    Place,
+    Warned,
+    WarningCode,
+)
+from sessions_app.engine.handover_refusals import CheckpointOpenError, StepNotDoneError, leads_nowhere
+from sessions_app.engine.journal import Journal
+from sessions_app.engine.judging import Judgement, judge
+from sessions_app.engine.log import NodeKind
+from sessions_app.engine.manifests import ManifestEntry
+from sessions_app.engine.prompts import rounds_at
+from sessions_app.engine.reasons import Gap, GapSeverity, weigh
+from sessions_app.engine.runs import Drive
+from sessions_app.engine.state import Blocked, Blocker, HandedIn, OpenQuestion, Snapshot, Work
+from sessions_app.engine.submissions import Submission
+from teams_app.engine.errors import WorkrailError
+from workflows_app.engine import aiming, walker, walks
+from workflows_app.engine.program import Program
+from workflows_app.engine.walks import Note, Position
+
+BEGIN = "begin"
+
+
+class Visit:
+    """The rest of one visit of an activity, as its manifest tells it, and the step into the next one."""
+
+    def __init__(
+        self, program: Program, snapshot: Snapshot, place: Place, left_behind: tuple[OpenQuestion, ...]
+    ) -> None:
+        """`left_behind` are questions for people that a person has waived."""
+        self.left_behind = left_behind
+        self.program = program
+        self.snapshot = snapshot
+        self.place = place
+        self.nodes = iter((*place.more_nodes, place.next_node))
+        self.made: list[Decision] = []
+        self.activity = program.activity(snapshot.position.activity)
+        self.is_guarded = self.activity is not None and guards.demands(self.activity)
+        self.judged: tuple[ManifestEntry, Snapshot, Judgement] | None = None
+        self.listed: list[str] = []
+        # The entry that is done when the activity is left, and what of the manifest names no step that can be done.
+        self.last: ManifestEntry | None = None
+        self.unlisted: list[ManifestEntry] = []
+        self.told_again: list[ManifestEntry] = []
+        self.waits = False
+        self.manifest: Sequence[ManifestEntry] = ()
+        self.told_of: frozenset[str] = frozenset()
+        self.taken = 0
+        # Who was not asked, since a person has had the run never stop.
+        self.waived: list[str] = []
+        self.passed_by: list[Gap] = []
+
+    def decision(self, told: tuple[str, ...]) -> Decision:
+        recorded = self.taken if self.waits else 0
+        return with_facts(self.made[-1], earlier=tuple(self.made[:-1]), told=told, recorded=recorded)
+
+    def take(self, manifest: Sequence[ManifestEntry]) -> tuple[str, ...]:
+        """A node for each entry but the last, whose node is that of the next activity. Returns what is to be warned of."""
+        before = frozenset(self.snapshot.position.done)
+        self.manifest = manifest
+        self.told_of = frozenset(entry.step_id for entry in manifest)
+        for number, entry in enumerate(manifest):
+            self.taken = number
+            aimed = self._aim(entry)
+            if aimed is not None and self._waits_at_last():
+                return ()
+            if aimed is None:
+                (self.told_again if entry.step_id in before else self.unlisted).append(entry)
+                continue
+            self._pass_to(aimed)
+            self._reach(aimed)
+            self.last = entry
+            self.listed.append(entry.step_id)
+        self.taken = len(manifest)
+        return () if self._waits_at_last() else (*self._stands(), *self._unasked())
+
+    def _stands(self) -> tuple[str, ...]:
+        """What was recorded of a step, and perhaps approved, is not changed by what an agent tells of it later."""
+        again = [entry.step_id for entry in self.told_again if entry.output.strip()]
+        if not again:
+            return ()
+        names = ", ".join(dict.fromkeys(again[: manifests.MAX_NAMED]))
+        return (f"What was recorded of {names} before stands; what was told of it now was not recorded.",)
+
+    def _waits_at_last(self) -> bool:
+        if self.last is not None and self._judged(self.last).waits_for_approval:
+            self._wait(self._with_unlisted())
+        return self.waits
+
+    def _aim(self, entry: ManifestEntry) -> Position | None:
+        """Where the entry is done: behind the one before it, if that is still to be done."""
+        position = self.snapshot.position
+        before = aiming.past(position) if self.last is not None else position
+        return aiming.aim(program=self.program, position=before, item_id=entry.step_id)
+
+    def _reach(self, aimed: Position) -> None:
+        """The pending entry is finished and this one is pending; or, before the first, the run is set on it."""
+        if self.last is not None:
+            journal, after, gaps = self._finished(self.last)
+            self._written(journal, replace(after, position=aimed), self._notes_at(aimed), gaps, self.last)
+        elif aimed.pending != self.snapshot.position.pending:
+            self._written(self._journal(), replace(self.snapshot, position=aimed), self._notes_at(aimed))
+
+    def _judged(self, entry: ManifestEntry) -> Judgement:
+        """The entry against what the program asks of its step, as in a run that is led; once while nothing has changed."""
+        if self.judged is not None and self.judged[0] is entry and self.judged[1] is self.snapshot:
+            return self.judged[2]
+        item = walker.item_at(self.program, self.snapshot.position)
+        findings = obligations.examine(
+            program=self.program,
+            snapshot=self.snapshot,
+            submission=_handed_in(entry),
+            variables=self._found_out(entry),
+        )
+        judged = judge(
+            program=self.program,
+            item=item,
+            findings=findings,
+            preferences=self.snapshot.preferences,
+            drive=Drive.HANDED_OVER,
+        )
+        if judged.stops:
+            within = rounds_at(self.program, self.snapshot)
+            raise StepNotDoneError.of(entry.step_id, judged.verdict.blockers, within)
+        self.judged = (entry, self.snapshot, judged)
+        return judged
+
+    def _finished(self, entry: ManifestEntry) -> tuple[Journal, Snapshot, tuple[Gap, ...]]:
+        """The pending step is done: what it sets is set, and what it lacks is a gap."""
+        judged = self._judged(entry)
+        gaps = (*judged.verdict.gaps, *judged.told, *judged.findings.gaps, *self._beyond(), *self._unmet(entry))
+        variables = self._left_by(entry)
+        journal = self._journal()
+        if entry.context:
+            journal.context(entry.context, source="agent_delta")
+        return journal, replace(self.snapshot, variables=variables), gaps
+
+    def _unmet(self, entry: ManifestEntry) -> tuple[Gap, ...]:
+        item = walker.item_at(self.program, self.snapshot.position)
+        unmet = settling.unmet_by(program=self.program, item=item, variables=self._scope(self._found_out(entry)))
+        return tuple(map(failures.as_gap, unmet))
+
+    def _scope(self, variables: dict[str, Any]) -> dict[str, Any]:
+        return walker.scope_at(program=self.program, position=self.snapshot.position, variables=variables)
+
+    def _left_by(self, entry: ManifestEntry) -> dict[str, Any]:
+        """The variables when the pending step is done."""
+        item = walker.item_at(self.program, self.snapshot.position)
+        variables = self._found_out(entry)
+        scope = self._scope(variables)
+        return {**variables, **settling.set_by_actions(program=self.program, item=item, variables=scope)}
+
+    def _found_out(self, entry: ManifestEntry) -> dict[str, Any]:
+        variables = outputs.merge_context(self.snapshot.variables, entry.context)
+        item = walker.item_at(self.program, self.snapshot.position)
+        settling.refuse_overwritten(self.snapshot, variables, item=item)
+        return variables
+
+    def _wait(self, entry: ManifestEntry) -> None:
+        """What was told of the step is shown to a person, at a node of its own."""
+        self.waits = True
+        self._refuse_unchanged(entry)
+        judged = self._judged(entry)
+        journal = self._journal(Outcome.BLOCKED, judged.verdict.blockers)
+        if entry.context:
+            journal.context(entry.context, source="agent_delta")
+        handed_in = journal.prepare_outputs(_handed_in(entry), self.snapshot.handed_in)
+        kept = tuple(HandedIn(output=out.output_id.hex, artifact_kind=out.artifact_kind) for out in handed_in)
+        blocked = Blocked(retryable=True, blockers=judged.verdict.blockers, outputs=kept)
+        work = Work(content=_handed_in(entry).digest)
+        waiting = replace(self.snapshot, variables=self._found_out(entry), blocked=blocked, work=work)
+        shown = checkpoints.approval_at(program=self.program, snapshot=waiting, due_ms=self.place.due_ms)
+        asked = () if shown is None else (journal.present(shown),)
+        warnings = self._cut(entry.output)
+        self._make(
+            journal, replace(waiting, questions=asked), NodeKind.BLOCKED_ATTEMPT, outputs=handed_in, warnings=warnings
+        )
+
+    def _refuse_sent_back(self, names: Sequence[str]) -> None:
+        """Whoever would go on past what a person has sent back is told so, and why."""
+        answered = self.snapshot.answered
+        if answered is not None and self.snapshot.was_sent_back and answered.checkpoint in names:
+            raise StepNotDoneError.sent_back(answered)
+
+    def _refuse_unchanged(self, entry: ManifestEntry) -> None:
+        """What was sent back is not asked about as it was."""
+        answered = self.snapshot.answered
+        if answered is not None and answered.content == _handed_in(entry).digest:
+            raise StepNotDoneError.sent_back(answered)
+
+    def waiting(self) -> tuple[str, ...]:
+        names = ", ".join(question.checkpoint for question in self.snapshot.questions)
+        said = (
+            f"{names} waits for a person's approval of what you told of it; what came up to there was recorded. "
+            "When they have approved, tell of what follows and go on."
+        )
+        return (said,)
+
+    def _beyond(self) -> tuple[Gap, ...]:
+        """Rounds past the limit of a loop are counted once, when its first step is done."""
+        if self.activity is None:
+            return ()
+        frames = self.snapshot.position.frames
+        around = zip(walker.loops_at(self.activity, frames), frames, strict=True)
+        return tuple(
+            _told(failures.as_gap(walks.exhausted(loop)))
+            for loop, frame in around
+            if frame.iteration == loop.max_iterations and frame.index == 0
+        )
+
+    # Leaving
+
+    def _unasked(self) -> tuple[str, ...]:
+        if self.activity is None or self.snapshot.led_to:
+            return ()
+        unasked = questions.unasked(
+            program=self.program, activity=self.activity, snapshot=self.snapshot, listed=frozenset(self.listed)
+        )
+        return tuple(
+            f"Checkpoint {checkpoint.id!r} of {self.activity.id!r} was passed without being asked. "
+            "Ask it before the work that follows it."
+            for checkpoint in unasked
+            if not checkpoint.human
+        )
+
+    def refuse_evasion(self, target: str) -> None:
+        """Nobody is passed by who has to be asked: neither in the activity that is left, nor on a way around another."""
+        self._pass_to(None)
+        behind = self._behind_last()
+        evasion = guards.evaded(program=self.program, snapshot=behind, target=target)
+        if evasion is None:
+            return
+        if self.snapshot.preferences.waives_people:
+            self.waived.extend(() if evasion.unset else evasion.guarding)
+            return
+        leads_to = guards.leads_to(program=self.program, snapshot=behind)
+        if evasion.unset:
+            raise CheckpointOpenError.to_enter_unset(evasion.guarding, target, evasion.unset, leads_to=leads_to)
+        raise CheckpointOpenError.to_enter(evasion.guarding, target, leads_to=leads_to)
+
+    def _behind_last(self) -> Snapshot:
+        if self.last is None:
+            return self.snapshot
+        return replace(self.snapshot, position=aiming.past(self.snapshot.position), variables=self._left_by(self.last))
+
+    def _out_of_order(self, refusal: WorkrailError, steps: Sequence[str]) -> WorkrailError:
+        """The refusal, which advises otherwise where the manifest tells of these steps behind what follows them."""
+        to_come = {entry.step_id for entry in self.manifest[self.taken :]}
+        if told := [step_id for step_id in steps if step_id in to_come]:
+            refusal.suggestion = f"You tell of {', '.join(told)} behind what follows. Tell of the steps in the order in which they are done."
+        return refusal
+
+    def _pass_to(self, aimed: Position | None) -> None:
+        """Whom the way to there leaves out; a person who had the run never stop has waived it."""
+        if not self.is_guarded:
+            return
+        position = self.snapshot.position
+        passed = guards.passage(
+            program=self.program,
+            snapshot=self.snapshot if self.last is None else replace(self.snapshot, variables=self._left_by(self.last)),
+            position=aiming.past(position) if self.last is not None else position,
+            until=aimed,
+            told=self.told_of,
+        )
+        self.snapshot = guards.with_used(self.snapshot, passed)
+        if passed.left_out and not self.snapshot.preferences.waives_people:
+            left_out = list(dict.fromkeys(passed.left_out))
+            self._refuse_sent_back(left_out)
+            raise self._out_of_order(CheckpointOpenError.to_approve(left_out), left_out)
+        if passed.lacking is not None:
+            raise self._out_of_order(passed.lacking, [passed.lacking.details["step"]])
+        self.waived.extend(passed.left_out)
+        self.passed_by.extend(passed.gaps)
+
+    def leave(self, command: EnterActivity) -> None:
+        """The last entry is finished, and the next activity entered."""
+        journal, gaps = self._last_finished()
+        walk = walker.enter_activity(
+            program=self.program,
+            position=self._left(),
+            activity_id=command.activity_id,
+            variables=self.snapshot.variables,
+            by_hand=True,
+        )
+        if walk.failure is not None:
+            raise leads_nowhere(self.program, command.activity_id)
+        journal.activity_entered(command.activity_id, walk.position.visit, claim=command.claim)
+        entered = replace(
+            self.snapshot,
+            position=walk.position,
+            variables={**self.snapshot.variables, **walk.assigned},
+            questions=(),
+            answers={},
+            led_to="",
+            entered_ms=self.place.at_ms,
+            settled=settling.settled_after(program=self.program, before=self.snapshot, position=walk.position),
+        )
+        entry = self._with_unlisted()
+        gaps = (*gaps, *self._waived(), *map(failures.as_gap, walk.passed))
+        self._written(journal, self._met(journal, entered, command), walk.notes, gaps, entry)
+
+    def _waived(self) -> tuple[Gap, ...]:
+        reasons = (approvals.needs_approval(name) for name in self.waived)
+        return (*weigh(reasons=reasons, preferences=self.snapshot.preferences).gaps, *self.passed_by)
+
+    def _last_finished(self) -> tuple[Journal, tuple[Gap, ...]]:
+        if self.last is None:
+            return self._journal(), ()
+        journal, after, gaps = self._finished(self.last)
+        self.snapshot = replace(after, position=aiming.past(after.position))
+        return journal, gaps
+
+    def _met(self, journal: Journal, entered: Snapshot, command: EnterActivity) -> Snapshot:
+        """The new activity begins, and its questions are asked."""
+        activity = self.program.activity(entered.position.activity)
+        if activity is None or entered.position.complete or not command.asks_on_entry:
+            return entered
+        shown = questions.on_entry(activity=activity, snapshot=entered, due_ms=self.place.due_ms)
+        return replace(entered, questions=tuple(journal.present(each) for each in shown))
+
+    def _left(self) -> Position:
+        position = self.snapshot.position
+        if self.activity is None:
+            return position
+        finished = dict.fromkeys((*position.completed_activities, self.activity.id))
+        return replace(position, completed_activities=tuple(finished), frames=())
+
+    def _with_unlisted(self) -> ManifestEntry:
+        """What was said of no step of the activity is kept with the last of it."""
+        last = self.last or ManifestEntry(step_id="", output="")
+        said = [f"{entry.step_id}: {entry.output}" for entry in self.unlisted if entry.output.strip()]
+        output = "\n\n".join(part for part in (last.output, *said) if part.strip())
+        return with_facts(last, output=output)
+
+    # Writing it down
+
+    def _journal(self, outcome: Outcome = Outcome.ADVANCED, blockers: Sequence[Blocker] = ()) -> Journal:
+        self.place = at_place(self.place, next_node=next(self.nodes))
+        journal = Journal(self.place)
+        for question in self.left_behind:
+            journal.withdraw(question)
+        self.left_behind = ()
+        journal.advance_recorded(outcome, blockers)
+        return journal
+
+    def _written(
+        self,
+        journal: Journal,
+        after: Snapshot,
+        notes: tuple[Note, ...],
+        gaps: tuple[Gap, ...] = (),
+        entry: ManifestEntry | None = None,
+    ) -> None:
+        identified = journal.gaps(gaps)
+        journal.trace(notes)
+        submission = Submission() if entry is None else _handed_in(entry)
+        handed_in = journal.prepare_outputs(submission, self.snapshot.handed_in)
+        warnings = (*warned.of_gaps(identified), *self._cut(submission.notes))
+        following = replace(after, answered=None, blocked=None, consecutive_blocks=0, work=None)
+        self._make(journal, following, NodeKind.STEP, outputs=handed_in, gaps=identified, warnings=warnings)
+
+    def _make(
+        self,
+        journal: Journal,
+        snapshot: Snapshot,
+        kind: NodeKind,
+        *,
+        outputs: tuple[OutputDraft, ...],
+        gaps: tuple[IdentifiedGap, ...] = (),
+        warnings: tuple[Warned, ...] = (),
+    ) -> None:
+        decision = journal.decision(
+            outcome=Outcome.ADVANCED if snapshot.blocked is None else Outcome.BLOCKED,
+            snapshot=snapshot,
+            node_kind=kind,
+            outputs=outputs,
+            gaps=gaps,
+            warnings=warnings,
+        )
+        self.made.append(decision)
+        self.snapshot = decision.snapshot
+        critical = any(found.gap.severity is GapSeverity.CRITICAL for found in gaps)
+        self.place = at_place(
+            self.place,
+            node_id=self.place.next_node,
+            has_children=False,
+            has_critical_gaps=self.place.has_critical_gaps or critical,
+        )
+
+    def _cut(self, output: str) -> tuple[Warned, ...]:
+        if outputs.cut_notes(output) == output:
+            return ()
+        of = self.last.step_id if self.last else self.snapshot.position.activity or BEGIN
+        message = (
+            f"What was told of {of!r} has more than {outputs.MAX_NOTES_BYTES} bytes and was cut there. "
+            "Keep long texts in files and name their paths."
+        )
+        return (Warned(code=WarningCode.NOTES_TRUNCATED, message=message),)
+
+    def _notes_at(self, aimed: Position) -> tuple[Note, ...]:
+        return (
+            Note(kind=walks.NoteKind.SELECTED_NEXT_STEP, summary=f"Next is {aimed.pending}.", item=aimed.pending_item),
+        )
+
+
+def _handed_in(entry: ManifestEntry) -> Submission:
+    return Submission(notes=entry.output, artifacts=entry.artifacts, context=entry.context)
+
+
+def _told(gap: Gap) -> Gap:
+    """On the agent's word the loop went on; it is told, and it does not count as a failure of the run."""
+    return Gap(
+        severity=GapSeverity.WARNING,
+        category=gap.category,
+        detail=gap.detail,
+        summary=gap.summary,
+        pointer=gap.pointer,
+    )
