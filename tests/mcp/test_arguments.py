@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import orjson
 import pytest
 from hypothesis import given, strategies as st
 
@@ -45,3 +46,38 @@ def test_a_key_is_at_hand_only_after_it_was_proved_and_while_permits_are_left(se
 
     assert (before, after, later) == (None, None, None)
     assert free == admitted
+
+
+def tools():
+    from workrail_site.mcp.toolsets import all_servers
+
+    return {f"{dialect}.{tool.name}": tool for dialect, server in all_servers().items() for tool in server.tools()}
+
+
+def refused(tool, given):
+    from teams_app.engine.errors import InvalidInputError
+    from workrail_site.mcp.arguments import read_arguments
+
+    with pytest.raises(InvalidInputError) as raised:
+        read_arguments(tool=tool.name, model=tool.arguments, schema=tool.schema, given=given)
+    return raised.value.as_json()
+
+
+BEYOND_64_BITS = (2**64, -(2**63) - 1, 10**30)
+
+
+@pytest.mark.parametrize("number", BEYOND_64_BITS)
+def test_a_refusal_is_written_whatever_numbers_stand_in_the_arguments(number):
+    shapes = (number, [number], {"n": [{"m": number}]}, f'{{"n": {number}}}', f"[{number}]")
+    for tool in tools().values():
+        for name in (*tool.schema["properties"], "unknown"):
+            for value in shapes:
+                assert orjson.dumps(refused(tool, {name: value, "other_unknown": 1}))
+
+
+def test_a_refusal_never_advises_an_argument_that_the_tool_does_not_have():
+    for name, tool in tools().items():
+        envelope = refused(tool, {"strange": "x"})
+
+        assert set(envelope["details"]["correctTemplate"]) <= set(tool.schema["properties"]), name
+        assert "Known: ." not in envelope["message"], name

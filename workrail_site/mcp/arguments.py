@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+import orjson
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -136,7 +137,8 @@ def _refusal(
 
 
 def _no_such(what: str, near: str | None, known: Iterable[str]) -> str:
-    hint = f"Did you mean {near!r}?" if near else f"Known: {', '.join(known)}."
+    listed = ", ".join(known)
+    hint = f"Did you mean {near!r}?" if near else f"Known: {listed}." if listed else "There is none to send."
     return f"There is no such {what}. {hint}"
 
 
@@ -197,8 +199,8 @@ def _mended(node: Mapping[str, Any], value: Any, wrong: set[str], path: str = ""
     """The value as it was probably meant, with a placeholder for what is missing, wrong, or long."""
     if path in wrong:
         return _placeholder(path.rpartition(".")[2], node)
-    properties = node.get("properties", {})
-    if isinstance(value, Mapping) and properties:
+    properties = node.get("properties")
+    if isinstance(value, Mapping) and properties is not None:
         named = _rightly_named(value, properties)
         wanted = [name for name in properties if name in named or name in node.get("required", ())]
         return {
@@ -213,10 +215,18 @@ def _mended(node: Mapping[str, Any], value: Any, wrong: set[str], path: str = ""
 
 
 def _is_short(value: Any) -> bool:
-    """Short things are told from long ones without writing the long ones out."""
+    """Short things are told from long ones without writing the long ones out. A number beyond 64 bits cannot be written at all."""
     if isinstance(value, Sequence | Mapping) and len(value) > _SHOWN_CHARACTERS:
         return False
-    return len(str(value)) <= _SHOWN_CHARACTERS
+    return len(str(value)) <= _SHOWN_CHARACTERS and _is_written(value)
+
+
+def _is_written(value: Any) -> bool:
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return False
+    return True
 
 
 def _rightly_named(value: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, Any]:
