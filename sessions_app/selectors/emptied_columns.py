@@ -1,4 +1,4 @@
-"""Columns of history that must hold something, and need not any more: whoever owns a table can take that from it."""
+"""What tables of history demand of their rows, and demand no more: whoever owns a table can take that from it."""
 
 from collections.abc import Iterator
 
@@ -11,6 +11,14 @@ _HISTORY = ("sessions_app", "teams_app")
 _MAY_BE_EMPTY = """
 SELECT c.relname, a.attname FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
 WHERE c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped AND NOT a.attnotnull AND c.relnamespace = current_schema()::regnamespace
+"""
+# Rows of a child are read as rows of the table, and its key does not hold for them.
+_WITHOUT_KEY = """
+SELECT c.relname FROM pg_class c
+WHERE c.relkind IN ('r', 'p') AND c.relnamespace = current_schema()::regnamespace AND (
+    NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary AND i.indisvalid)
+    OR (c.relkind = 'r' AND EXISTS (SELECT 1 FROM pg_inherits h WHERE h.inhparent = c.oid))
+)
 """
 
 
@@ -26,3 +34,15 @@ def emptied_columns() -> Iterator[Finding]:
                     f"{place[0]}.{place[1]} may be empty, which no migration allows: rows may have lost what they told."
                 )
                 yield Finding(session_id=None, reason="column_may_be_empty", message=message)
+
+
+def tables_without_keys() -> Iterator[Finding]:
+    with connection.cursor() as cursor:
+        cursor.execute(_WITHOUT_KEY)
+        without_key = {name for (name,) in cursor.fetchall()}
+    ours = {model._meta.db_table for app in _HISTORY for model in apps.get_app_config(app).get_models()}  # noqa: SLF001  as above
+    for table in sorted(ours & without_key):
+        message = (
+            f"{table} may hold two rows of one key, which no migration allows: one of them may tell what never was."
+        )
+        yield Finding(session_id=None, reason="key_may_be_doubled", message=message)

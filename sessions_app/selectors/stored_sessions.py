@@ -23,10 +23,12 @@ from sessions_app.selectors.standings import birth_date
 _ROWS_AT_ONCE = 1000
 _OF_RUNS = "t.run_id IN (SELECT r.id FROM sessions_app_run r WHERE r.session_id = %(session)s)"
 _OF_SESSION = "t.session_id = %(session)s"
-_OF_TEAM = f"t.team_id = (SELECT w.team_id FROM sessions_app_worksession w WHERE w.id = %(session)s) AND {_OF_SESSION}"
+_OF_TEAM = (
+    f"t.team_id = (SELECT w.team_id FROM sessions_app_worksession w WHERE w.id = %(session)s LIMIT 1) AND {_OF_SESSION}"
+)
 _SNAPSHOT = (
     ", (SELECT 'sha256:' || encode(sha256(s.data), 'hex') FROM sessions_app_snapshot s "
-    "WHERE s.team_id = t.team_id AND s.digest = t.snapshot_digest) AS snapshot_has"
+    "WHERE s.team_id = t.team_id AND s.digest = t.snapshot_digest LIMIT 1) AS snapshot_has"
 )
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from django.db import connection
 
 from sessions_app.models import Run
-from sessions_app.selectors.emptied_columns import emptied_columns
+from sessions_app.selectors.emptied_columns import emptied_columns, tables_without_keys
 from sessions_app.selectors.integrity import Finding, judge, to_its_end
 from sessions_app.selectors.ledgers import verify_ledgers
 from sessions_app.selectors.reading import any_moment, one_state
@@ -76,6 +76,7 @@ def _each(
     progress: Callable[[CheckedStore], None],
 ) -> Iterator[Finding]:
     yield from emptied_columns()
+    yield from tables_without_keys()
     yield from to_its_end("the sessions", _sessions(since, checks, checked, progress))
     hashes = Run.objects.order_by().values_list("workflow_hash", flat=True).distinct()
     for workflow_hash, wrong in unsound_programs(hashes).items():
