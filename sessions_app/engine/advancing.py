@@ -103,6 +103,11 @@ class _Advancing:
         return (option and option.effect) or Effect()
 
     @property
+    def _is_led(self) -> bool:
+        """By the option that was chosen, and by no transition."""
+        return isinstance(self.item, Gate) and bool(self._effect.transition_to)
+
+    @property
     def _decisions(self) -> tuple[Artifact, ...]:
         return self.submission.artifacts if self.said.decisions is None else self.said.decisions
 
@@ -112,7 +117,7 @@ class _Advancing:
         self.after = {**self.variables, **self._set(effect)}
         position = walker.skip(self.snapshot.position, effect.skip_activities)
         press_on = self.preferences.autonomy is Autonomy.NEVER_STOP
-        if isinstance(self.item, Gate) and effect.transition_to:
+        if self._is_led:
             walk = walker.enter_activity(
                 program=self.program,
                 position=position,
@@ -172,7 +177,11 @@ class _Advancing:
             answered=self.said.answered,
             work=None,
             settled=settling.settled_after(
-                program=self.program, before=self.snapshot, position=walk.position, names=self._effect.set_variable
+                program=self.program,
+                before=self.snapshot,
+                position=walk.position,
+                names=self._effect.set_variable,
+                is_led=self._is_led,
             ),
         )
         return journal.decision(

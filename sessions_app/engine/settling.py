@@ -49,13 +49,14 @@ def _left_to_agent(item: object) -> set[str]:
 
 
 def settled_after(
-    *, program: Program, before: Snapshot, position: Position, names: Iterable[str] = ()
+    *, program: Program, before: Snapshot, position: Position, names: Iterable[str] = (), is_led: bool
 ) -> tuple[str, ...]:
     """What is held at the new position, when an answer has set `names`. Leaving an activity whose transitions read a
-    variable sets it free; where no transition does, leaving one whose steps do.
+    variable sets it free; where no transition does, leaving one whose steps do. Where an answer led out of it (`is_led`) nobody
+    has read any of them.
     """
     held = {*before.settled, *names}
-    if held and _has_left(before.position, position):
+    if held and not is_led and _has_left(before.position, position):
         activity = program.activity(before.position.activity)
         held -= _freed_by(program, activity) if activity else set()
     return tuple(sorted(held))

@@ -336,7 +336,12 @@ class _Hand:
         identified = self.journal.gaps((*gaps, *map(failures.as_gap, walk.passed)))
         self.journal.trace(walk.notes)
         handed_in = self.journal.prepare_outputs(submission)
-        settled = settling.settled_after(program=self.program, before=self.snapshot, position=walk.position)
+        settled = settling.settled_after(
+            program=self.program,
+            before=self.snapshot,
+            position=walk.position,
+            is_led=bool(self.snapshot.led_to),
+        )
         return self.journal.decision(
             outcome=Outcome.ADVANCED,
             snapshot=self.journal.ask(self.program, replace(after, position=walk.position, settled=settled)),

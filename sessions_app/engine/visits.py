@@ -320,7 +320,12 @@ class Visit:
             answers={},
             led_to="",
             entered_ms=self.place.at_ms,
-            settled=settling.settled_after(program=self.program, before=self.snapshot, position=walk.position),
+            settled=settling.settled_after(
+                program=self.program,
+                before=self.snapshot,
+                position=walk.position,
+                is_led=bool(self.snapshot.led_to),
+            ),
         )
         entry = self._with_unlisted()
         gaps = (*gaps, *self._waived(), *map(failures.as_gap, walk.passed))

@@ -20,7 +20,7 @@ from teams_app.engine.errors import InvalidInputError
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
 from tests.hand_play import begun
-from tests.handover_cast import LATER, answered, call, entered, handed, question, two_activities
+from tests.handover_cast import LATER, WORKFLOW, answered, call, entered, handed, question, two_activities
 from tests.run_cast import make_desk
 from tests.trigger_play import publish_folder, start
 from tests.workflow_cast import NOW
@@ -63,6 +63,62 @@ def test_a_child_gives_nothing_back_into_what_an_answer_has_set():
         "agreed": "false",
         "outcome": "merged",
     }
+
+
+LEADS_BACK = [
+    {"id": "go", "label": "Go", "effect": {"setVariable": {"approved": "yes"}}},
+    {"id": "mend", "label": "Mend it", "effect": {"setVariable": {"approved": "no"}, "transitionTo": "repair"}},
+]
+ON = {"to": "build", "condition": equals("approved", "yes")}
+
+
+def led_elsewhere(workflow_id="team.plan"):
+    """An answer leads around the transition that reads what it sets, to an activity behind which another one does."""
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("which", message="Go on?", options=LEADS_BACK)],
+        steps=[{**step("draft"), "checkpoint": "which"}],
+        transitions=[ON],
+    )
+    repair = activity("repair", steps=[step("mend")], transitions=[ON, {"to": "plan", "isDefault": True}])
+    return folder(
+        plan, repair, activity("build", steps=[step("make")]), about=workflow(id=workflow_id, initialActivity="plan")
+    )
+
+
+def test_an_answer_that_leads_elsewhere_is_not_overwritten_there_in_a_run_that_is_led():
+    desk = make_desk()
+    publish_folder(desk, led_elsewhere(), "team.plan")
+    at = run_cast.advanced(desk.agent, run_cast.start(desk, "team.plan").value, now=NOW)
+    answer = {"kind": "wr.checkpoint_answer", "checkpointId": "which", "optionId": "mend"}
+    at = run_cast.advanced(desk.agent, at, artifacts=[answer], now=LATER)
+    assert at["pending"]["stepId"] == "mend"
+
+    def finish(**context):
+        return run_cast.advance(desk.agent, at, context=context, now=LATER)
+
+    assert refused_keys(lambda: finish(approved="yes")) == ["approved"]
+    assert finish(approved="no").value["pending"]["stepId"] == "draft"
+
+
+@pytest.mark.parametrize("dialect", [Dialect.SESSION, Dialect.ORCHESTRATOR])
+def test_an_answer_that_leads_elsewhere_is_not_overwritten_there_where_activities_are_handed_over(dialect):
+    from tests.handover_cast import yielded
+
+    desk = make_desk()
+    held = handed(desk, led_elsewhere(WORKFLOW), dialect=dialect)
+    at = entered(desk, held.token, "plan", dialect=dialect)["session_token"]
+    at = yielded(desk, at, "which")["session_token"] if dialect is Dialect.ORCHESTRATOR else at
+    at = answered(desk, at, "which", option="mend", dialect=dialect)["session_token"]
+
+    def enter(activity_id, step_id, **context):
+        done = (ManifestEntry(step_id=step_id, output="Did it.", context=context),)
+        command = EnterActivity(activity_id=activity_id, manifest=done, asks_on_entry=False)
+        return handed_over.enter_activity(call(desk, at, dialect=dialect), command)
+
+    enter("repair", "draft")
+
+    assert refused_keys(lambda: enter("build", "mend", approved="yes")) == ["approved"]
 
 
 @pytest.mark.parametrize("dialect", [Dialect.SESSION, Dialect.ORCHESTRATOR])
