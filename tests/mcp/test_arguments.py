@@ -81,3 +81,21 @@ def test_a_refusal_never_advises_an_argument_that_the_tool_does_not_have():
 
         assert set(envelope["details"]["correctTemplate"]) <= set(tool.schema["properties"]), name
         assert "Known: ." not in envelope["message"], name
+
+
+@pytest.mark.parametrize("number", [2**64 - 1, -(2**63), *BEYOND_64_BITS])
+def test_a_number_is_read_alike_beside_half_a_character(number):
+    from workrail_site.mcp.messages import read_json
+
+    whole, half = read_json(b'{"id": %d, "x": "a"}' % number), read_json(b'{"id": %d, "x": "\\udc00"}' % number)
+
+    assert repr(half["id"]) == repr(whole["id"])
+    assert orjson.dumps(half["id"])
+
+
+def test_a_number_beyond_every_double_is_refused_beside_half_a_character_too():
+    from workrail_site.mcp.messages import read_json
+
+    for text in ("a", "\\udc00"):
+        with pytest.raises(ValueError):  # noqa: PT011  what is no JSON has no words of its own
+            read_json(b'{"id": %d, "x": "%s"}' % (10**400, text.encode()))

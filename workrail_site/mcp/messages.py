@@ -15,6 +15,7 @@ Json = dict[str, Any]
 
 
 # Whole numbers beyond what is held exactly would be answered under another id.
+_LEAST, _MOST = -(2**63), 2**64 - 1
 _EXACT = 2.0**53
 _ESCAPED_SURROGATE = b"\\ud"
 _METHOD_CHARACTERS = 100
@@ -132,7 +133,7 @@ def written(message: Json | list[Json]) -> bytes:
 
 def _read_in_halves(data: bytes) -> Any:
     try:
-        return json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+        return json.loads(data.decode("utf-8"), parse_int=_number, parse_constant=_no_constant)
     except RecursionError as error:
         raise ValueError from error
 
@@ -143,6 +144,17 @@ def _is_read(data: bytes) -> bool:
     except orjson.JSONDecodeError:
         return False
     return True
+
+
+def _number(text: str) -> int | float:
+    """As what is whole is read: beyond 64 bits it is no whole number any more."""
+    number = int(text)
+    if _LEAST <= number <= _MOST:
+        return number
+    try:
+        return float(number)
+    except OverflowError:
+        raise ValueError(text) from None
 
 
 def _no_constant(name: str) -> None:
