@@ -75,12 +75,13 @@ _Entered = tuple[str, int, tuple[tuple[str, int], ...], str]
 @dataclass(slots=True, kw_only=True)
 class _Run:
     """`given` are the answers of people on the way to each node, and `worked` the loops in which something was done there; a
-    node without any shares its parent's.
+    node without any shares its parent's. `states` are as they are judged, and `stood` where the nodes stand.
     """
 
     program: Program
     made_by: dict[UUID, list[Given]] = field(default_factory=dict)
     states: dict[UUID, Snapshot] = field(default_factory=dict)
+    stood: dict[UUID, Position] = field(default_factory=dict)
     given: dict[UUID, tuple[Given, ...]] = field(default_factory=dict)
     worked: dict[UUID, frozenset[_Entered]] = field(default_factory=dict)
 
@@ -89,12 +90,14 @@ class _Run:
         inherited = self.given.get(node.parent_id, ()) if node.parent_id else ()
         worked = self.worked.get(node.parent_id, frozenset()) if node.parent_id else frozenset()
         self.states[node.node_id] = node.snapshot
+        self.stood[node.node_id] = node.snapshot.position
         self.given[node.node_id] = (*inherited, *self.made_by.get(node.node_id, ()))
         self.worked[node.node_id] = worked
         if before is None or node.snapshot.stop is not None:
             return
-        if node.snapshot.position != before.position:
-            crossing = _Crossing(program=self.program, before=before, after=node.snapshot, worked=worked)
+        if node.parent_id and node.snapshot.position != before.position:
+            stood = self.stood[node.parent_id]
+            crossing = _Crossing(program=self.program, before=before, after=node.snapshot, stood=stood, worked=worked)
             if crossing.is_set_back():
                 # What was at hand is still to be done, and is judged when the run goes on from there.
                 self.states[node.node_id] = replace(node.snapshot, position=before.position)
@@ -114,11 +117,14 @@ def _waives(snapshot: Snapshot) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Crossing:
-    """From one node to the next; `worked` are the loops in which something was done before."""
+    """From one node to the next; `worked` are the loops in which something was done before. The node stood at `stood`, which
+    is elsewhere than `before` where something was told of late.
+    """
 
     program: Program
     before: Snapshot
     after: Snapshot
+    stood: Position
     worked: frozenset[_Entered]
 
     def is_set_back(self) -> bool:
@@ -211,10 +217,12 @@ class _Crossing:
         return self._first_leading(activity, said)
 
     def _answered_leading(self) -> set[str]:
-        """What was answered in this visit, where one of the answers leads elsewhere."""
+        """What was answered in this visit, where one of the answers leads elsewhere, or the last of them did."""
+        answered = walker.item_at(self.program, self.stood)
+        last = {answered.checkpoint} if isinstance(answered, Gate) and not self._is_same_visit() else set[str]()
         if not self.before.led_to:
-            return set()
-        return {key.partition("::")[2].partition("#")[0] for key in self.before.answers}
+            return last
+        return last | {key.partition("::")[2].partition("#")[0] for key in self.before.answers}
 
     def _first_leading(self, activity: Activity, said: set[str]) -> int:
         """The place of the first question of these that has an option which leads elsewhere; behind all where none has."""

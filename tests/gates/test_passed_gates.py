@@ -20,6 +20,7 @@ from tests.gate_play import (
     asking_folder,
     hand_in,
     hand_next,
+    nav,
     nav_start,
     nav_step,
     only_run,
@@ -323,4 +324,28 @@ def test_a_question_that_an_answer_before_it_has_made_needless_is_not_missed(flo
     went = hand_next(floor, dialect, token, target)
 
     assert "session_token" in went
+    assert findings() == []
+
+
+@pytest.mark.parametrize("option", ["again", "stay"])
+def test_a_question_behind_one_that_was_asked_late_and_led_elsewhere_is_not_missed(floor, option):
+    leading = [{"id": "again", "label": "Again", "effect": {"transitionTo": "plan"}}, {"id": "stay", "label": "Stay"}]
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("first", options=leading), *humans("second")],
+        steps=[
+            {**activity_step("look"), "required": False, "checkpoint": "first"},
+            {**activity_step("draft"), "checkpoint": "second"},
+        ],
+        transitions=[{"to": "build"}],
+    )
+    build = activity("build", steps=[activity_step("make")])
+    publish_folder(floor.desk, folder(plan, build, about=workflow(id=GUARDED, initialActivity="plan")), GUARDED)
+    state = nav_start(floor, GUARDED)["state"]
+    state = nav_step(floor, state, "look")["state"]
+    floor.read_it()
+
+    went = nav(floor, state, "respond_to_checkpoint", checkpoint_id="first", option_id=option)
+
+    assert went["success"]
     assert findings() == []
