@@ -13,6 +13,7 @@ from teams_app.models import Membership, Team
 from teams_app.selectors import member_value
 from teams_app.services.audit import record_audit
 from teams_app.services.connections import disconnect_all_of
+from teams_app.services.handed_out import withdraw_links_of
 from teams_app.services.tokens import revoke_tokens_of
 
 
@@ -26,7 +27,8 @@ def change_role(*, actor: Actor, member_id: UUID, role: Role, now: datetime) -> 
     _keep_an_owner(row, "demoted")
     row.role = role.value
     row.save(update_fields=["role"])
-    _record(actor, "member.role_changed", row, now, **{"from": before.value, "to": role.value})
+    ended = withdraw_links_of(team_id=row.team_id, person_id=row.person_id, now=now)
+    _record(actor, "member.role_changed", row, now, **{"from": before.value, "to": role.value}, **ended)
     return member_value(row)
 
 
@@ -40,7 +42,9 @@ def remove_member(*, actor: Actor, member_id: UUID, now: datetime) -> None:
     _keep_an_owner(row, "removed")
     disconnect_all_of(actor=actor, person_id=row.person_id, now=now)
     ended = revoke_tokens_of(actor=actor, person_id=row.person_id, now=now)
-    _record(actor, "member.removed", row, now, role=row.role, **({"tokens_revoked": str(ended)} if ended else {}))
+    links = withdraw_links_of(team_id=row.team_id, person_id=row.person_id, now=now)
+    tokens = {"tokens_revoked": str(ended)} if ended else {}
+    _record(actor, "member.removed", row, now, role=row.role, **tokens, **links)
     row.delete()
 
 

@@ -20,6 +20,7 @@ from teams_app.engine.sign_on import Identity, login_name_of
 from teams_app.models import Membership, Person, SignOnIdentity, Team
 from teams_app.services.audit import record_audit
 from teams_app.services.connections import disconnect_all_of
+from teams_app.services.handed_out import withdraw_links_of
 from teams_app.services.ids import new_id
 from teams_app.services.passwords import is_password_of
 from teams_app.services.row_scope import within_team
@@ -124,16 +125,17 @@ def _keep_role(person: Person, team: Team, role: Role | None, door: Door, now: d
         return
     if row is None or not row.by_sign_on or row.role == (role.value if role else "") or _is_last_owner(row):
         return
+    links = withdraw_links_of(team_id=team.pk, person_id=person.pk, now=now)
     if role is None:
         actor = system_actor(team_id=team.pk, door=door)
         disconnect_all_of(actor=actor, person_id=person.pk, now=now)
         revoke_tokens_of(actor=actor, person_id=person.pk, now=now)
-        _tell(row, "member.removed", door, now, role=row.role)
+        _tell(row, "member.removed", door, now, role=row.role, **links)
         row.delete()
         return
     before, row.role = row.role, role.value
     row.save(update_fields=["role"])
-    _tell(row, "member.role_changed", door, now, **{"from": before, "to": role.value})
+    _tell(row, "member.role_changed", door, now, **{"from": before, "to": role.value}, **links)
 
 
 def _is_last_owner(row: Membership) -> bool:

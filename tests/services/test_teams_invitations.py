@@ -1,5 +1,6 @@
 """How people come into a team, and how they get a new password: by one-time links, and by their own doing only."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -102,6 +103,43 @@ def test_a_person_with_an_account_proves_it_and_keeps_their_password(house):
 
     assert people() == before
     assert roles(house.team)["charlie"] == "viewer"
+
+
+def no_more_an_owner(house, bob, way):
+    """Bob was made an owner by Alice, and is none any more; he leaves by himself, or she sees to it."""
+    from teams_app.services.members import change_role, remove_member
+    from teams_app.services.sign_on import _keep_role
+
+    member = house.bob.membership.pk
+    if way in {"put out by groups", "demoted by groups"}:
+        house.team.memberships.filter(pk=member).update(by_sign_on=True)
+        _keep_role(house.bob.person, house.team, Role.AUTHOR if "demoted" in way else None, Door.STUDIO, NOW)
+    elif way == "demoted":
+        change_role(actor=house.alice.actor, member_id=member, role=Role.AUTHOR, now=NOW)
+    else:
+        remove_member(actor=bob if way == "left" else house.alice.actor, member_id=member, now=NOW)
+
+
+@pytest.mark.parametrize("way", ["removed", "demoted", "left", "put out by groups", "demoted by groups"])
+def test_what_an_owner_has_handed_out_holds_no_longer_than_they_are_one(house, way):
+    from teams_app.services.invitations import invite as ask
+    from teams_app.services.members import change_role
+    from teams_app.services.resets import offer_reset
+
+    change_role(actor=house.alice.actor, member_id=house.bob.membership.pk, role=Role.OWNER, now=NOW)
+    bob = replace(house.bob.actor, role=Role.OWNER)
+    back = ask(actor=bob, username="bob-again", role=Role.OWNER, now=NOW)
+    member = join_new(invite(house, "dora").link).member
+    taken = offer_reset(actor=bob, member_id=member.id, now=NOW)
+    kept = invite(house, "erin")
+
+    no_more_an_owner(house, bob, way)
+
+    with pytest.raises(NotFoundError):
+        join_new(back.link)
+    with pytest.raises(NotFoundError):
+        reset(taken.link, "another good password")
+    assert join_new(kept.link).member.username == "erin"
 
 
 def test_whoever_holds_the_link_of_a_name_that_exists_cannot_take_it_over(house):
