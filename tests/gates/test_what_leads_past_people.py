@@ -28,6 +28,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 ASKS = {"message": "May it go on?", "authority": "human"}
 
 
+def asking():
+    """The activity in which a person is asked, on the way to the one that is built in."""
+    return activity(
+        "asks",
+        checkpoints=[checkpoint("agreed", **ASKS)],
+        steps=[activity_step("asked", checkpoint="agreed")],
+        transitions=[{"to": "build"}],
+    )
+
+
 def about(**more):
     return workflow(id=FOLDER, description="Asks before it goes on.", initialActivity="plan", **more)
 
@@ -103,12 +113,7 @@ SETTERS = {
 @pytest.mark.parametrize("dialect", HANDED_OVER)
 def test_what_an_activity_sets_leads_on_whoever_would_jump_over_it(floor, dialect, setter, first, declared):
     check = activity("check", **{"steps": [activity_step("look")], "transitions": ways_by(), **SETTERS[setter]})
-    asks = activity(
-        "asks",
-        checkpoints=[checkpoint("agreed", **ASKS)],
-        steps=[activity_step("asked", checkpoint="agreed")],
-        transitions=[{"to": "build"}],
-    )
+    asks = asking()
     plan = activity("plan", steps=[activity_step("draft")], transitions=[{"to": "check"}])
     variables = {"variables": [{"name": "review", "type": "boolean", "defaultValue": False}]} if declared else {}
     acts = (plan, check) if first == "plan" else (check,)
@@ -136,12 +141,7 @@ def test_what_is_left_out_on_the_way_to_an_activity_sets_what_is_read_behind_tha
         "check", **{"steps": [activity_step("look")], "transitions": [{"to": "middle"}], **SETTERS[setter]}
     )
     middle = activity("middle", steps=[activity_step("more")], transitions=ways_by())
-    asks = activity(
-        "asks",
-        checkpoints=[checkpoint("agreed", **ASKS)],
-        steps=[activity_step("asked", checkpoint="agreed")],
-        transitions=[{"to": "build"}],
-    )
+    asks = asking()
     plan = activity("plan", steps=[activity_step("draft")], transitions=[{"to": "check"}])
     variables = {"variables": [{"name": "review", "type": "boolean", "defaultValue": False}]}
     acts = (plan, check) if first == "plan" else (check,)
@@ -246,12 +246,7 @@ def test_what_the_steps_of_an_activity_set_leads_on_whatever_is_told_of_them(flo
     does, entries = TOLD_OF[of]
     action = {"kind": "action", "id": "check", "name": "Check", "actions": [does]}
     plan = activity("plan", steps=[action, activity_step("more")], transitions=ways_by())
-    asks = activity(
-        "asks",
-        checkpoints=[checkpoint("agreed", **ASKS)],
-        steps=[activity_step("asked", checkpoint="agreed")],
-        transitions=[{"to": "build"}],
-    )
+    asks = asking()
     publish_folder(
         floor.desk, folder(plan, asks, activity("build", steps=[activity_step("make")]), about=about()), FOLDER
     )
@@ -266,12 +261,7 @@ def test_what_the_steps_of_an_activity_set_leads_on_whatever_is_told_of_them(flo
 @pytest.mark.parametrize("dialect", HANDED_OVER)
 def test_what_a_mode_sets_leads_on_whoever_would_jump_over_the_first(floor, dialect):
     check = activity("check", steps=[activity_step("look")], transitions=ways_by())
-    asks = activity(
-        "asks",
-        checkpoints=[checkpoint("agreed", **ASKS)],
-        steps=[activity_step("asked", checkpoint="agreed")],
-        transitions=[{"to": "build"}],
-    )
+    asks = asking()
     variables = {
         "variables": [
             {"name": "review", "type": "boolean", "defaultValue": False},
