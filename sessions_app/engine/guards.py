@@ -5,6 +5,7 @@ The server goes the same way in thought as a run that is led would go, and looks
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -36,6 +37,8 @@ from workflows_app.engine.walks import Position
 _MOST_ITEMS = 2_000
 # Steps of an activity that are done in thought for what they set; what more rounds of a loop set is not known.
 _MOST_STEPS = 500
+# And of all activities that one call goes through in thought.
+_MOST_STEPS_IN_ALL = 4_000
 # How often an activity is gone through in thought, each time with other variables.
 _MOST_VISITS = 8
 _PASSED = "~"
@@ -332,16 +335,16 @@ def _at_the_end(*, program: Program, snapshot: Snapshot) -> dict[str, Any]:
         return variables | walker.set_by_modes(program=program, variables=variables)
     if snapshot.led_to:
         return variables
-    return _with_steps(program, snapshot.position, variables)
+    return _with_steps(program, snapshot.position, variables, iter(range(_MOST_STEPS)))
 
 
-def _with_steps(program: Program, position: Position, variables: dict[str, Any]) -> dict[str, Any]:
+def _with_steps(program: Program, position: Position, variables: dict[str, Any], left: Iterator[int]) -> dict[str, Any]:
     """With what the steps that must be done set, whoever leaves them out: as a run that is led goes through the activity."""
     activity = program.activity(position.activity)
     if activity is None or not any(isinstance(item, Step) and item.actions for item in walk_items(activity.body)):
         return variables
     at = position
-    for _ in range(_MOST_STEPS):
+    for _ in islice(left, _MOST_STEPS):
         if walker.item_at(program, at) is None:
             at = walker.look_ahead(program=program, position=at, variables=variables)
         if at.complete or (at.activity, at.visit) != (position.activity, position.visit):
@@ -362,6 +365,7 @@ def _reached(
     """
     reached: dict[str, list[dict[str, Any]]] = {}
     waiting = [(target, variables) for target in sorted(beginnings)]
+    left = iter(range(_MOST_STEPS_IN_ALL))
     while waiting:
         target, found = waiting.pop()
         tried = reached.setdefault(target, [])
@@ -374,7 +378,7 @@ def _reached(
         if target not in standing:
             entered = walker.set_by(program=program, actions=activity.entry_actions, variables=found)
             fresh = Position(activity=target, visits={target: 1})
-            found = _with_steps(program, fresh, found | entered)
+            found = _with_steps(program, fresh, found | entered, left)
         targets = ways.open_targets(program=program, activity=activity, variables=found)
         if target not in standing:
             found = ways.on_leaving(program=program, activity=activity, variables=found)

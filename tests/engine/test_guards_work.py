@@ -1,0 +1,41 @@
+"""What a move would get around is found with bounded work, however many activities go round in loops that set variables."""
+
+import pytest
+
+from sessions_app.engine import guards
+from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
+from tests.hand_play import begun
+from workflows_app.engine import walker
+
+
+def going_round(number, count):
+    body = {**step(f"turn-{number}"), "actions": [{"action": "set", "target": "seen", "value": f"{number}"}]}
+    test = {"type": "simple", "variable": "never", "operator": "!=", "value": "x"}
+    loop = {"id": f"loop-{number}", "name": "Loop", "type": "while", "condition": test, "maxIterations": 1000}
+    ways = [{"to": f"act-{(number + 1) % count}", "condition": equals("go", "yes")}]
+    if number == 0:
+        ways.insert(0, {"to": "asks", "condition": equals("seen", "0")})
+    ways.append({"to": f"act-{(number + 2) % count}", "isDefault": True})
+    return activity(
+        f"act-{number}", steps=[step(f"step-{number}")], loops=[{**loop, "steps": [body]}], transitions=ways
+    )
+
+
+@pytest.mark.parametrize("count", [10, 80])
+def test_activities_in_thought_take_bounded_work(monkeypatch, count):
+    asks = activity(
+        "asks",
+        checkpoints=[checkpoint("agreed", authority="human")],
+        steps=[step("asked", checkpoint="agreed")],
+        transitions=[{"to": "act-0"}],
+    )
+    acts = [going_round(number, count) for number in range(count)]
+    program = program_of(folder(*acts, asks, about=workflow(initialActivity="act-0")))
+    looks, look = [], walker.look_ahead
+    monkeypatch.setattr(walker, "look_ahead", lambda **at: looks.append(1) or look(**at))
+
+    found = guards.evaded(program=program, snapshot=begun(program), target="act-5")
+
+    assert found is not None
+    assert found.guarding == ("asks",)
+    assert len(looks) < 10_000
