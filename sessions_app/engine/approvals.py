@@ -56,7 +56,11 @@ def answer(findings: Findings, checkpoint: Checkpoint, artifacts: Sequence[Artif
 def asked_of(
     program: Program, snapshot: Snapshot, item: Step | Parallel, *, scope: Mapping[str, Any]
 ) -> ConfirmationKind | None:
-    """Who must confirm the pending step: whom it asks itself, or whom a loop asks that begins with it."""
+    """Who must confirm the pending step: whom it asks itself, or whom a loop asks that begins with it. Context that came with
+    an attempt does not lift the question that it was blocked by, or sent back with.
+    """
+    if _is_asked_already(snapshot, item.id):
+        return ConfirmationKind.HUMAN_APPROVAL
     asked = [item.confirmation, *_entered_with(program, snapshot)]
     holding = [
         confirmation.confirms
@@ -77,8 +81,7 @@ def approve(
     by_person: bool,
 ) -> None:
     """A step with `human_approval` is done when a signed-in person acknowledges it."""
-    human = asked_of(program, snapshot, item, scope=scope) is ConfirmationKind.HUMAN_APPROVAL
-    if not human and not _asked_before(snapshot, item.id):
+    if asked_of(program, snapshot, item, scope=scope) is not ConfirmationKind.HUMAN_APPROVAL:
         return
     findings.approved = by_person
     if not by_person:
@@ -112,11 +115,10 @@ def _entered_with(program: Program, snapshot: Snapshot) -> Iterator[Confirmation
         yield loop.confirmation
 
 
-def _asked_before(snapshot: Snapshot, step_id: str) -> bool:
-    """Context that came with an attempt does not lift the question that it was blocked by, or sent back with."""
+def _is_asked_already(snapshot: Snapshot, step_id: str) -> bool:
     before = snapshot.blocked.blockers if snapshot.blocked else ()
     pointer = step_pointer(step_id)
-    if snapshot.answered is not None and snapshot.answered.content and snapshot.answered.checkpoint == step_id:
+    if snapshot.answered is not None and snapshot.was_sent_back and snapshot.answered.checkpoint == step_id:
         return True
     return any(blocker.code is BlockerCode.USER_ONLY_DEPENDENCY and blocker.pointer == pointer for blocker in before)
 

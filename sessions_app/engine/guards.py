@@ -188,13 +188,20 @@ def _meet(found: Passage, program: Program, activity: Activity, snapshot: Snapsh
             found.used[item.checkpoint] = used + 1
         case Step() | Parallel():
             scope = walker.scope_at(program=program, position=at, variables=snapshot.variables)
-            here = replace(snapshot, position=at)
+            here = _as_at(snapshot, at)
             if approvals.asked_of(program, here, item, scope=scope) is ConfirmationKind.HUMAN_APPROVAL:
                 found.left_out.append(item.id)
             else:
                 _demand(found, program, here, item)
         case None:
             return
+
+
+def _as_at(snapshot: Snapshot, at: Position) -> Snapshot:
+    """What was handed in before was for the item at hand, and for no other."""
+    if at.pending == snapshot.position.pending:
+        return replace(snapshot, position=at)
+    return replace(snapshot, position=at, blocked=None, answered=None)
 
 
 def _demand(found: Passage, program: Program, here: Snapshot, item: Step | Parallel) -> None:

@@ -188,7 +188,9 @@ class _Survey:
         """A round may be ended when nothing of it that must be done is left."""
         frame = self.position.frames[-1]
         rest = [item for item in loop.body[frame.index :] if self._is_eligible(item)]
-        ended = all(isinstance(item, Step) and not item.required and not self._asks(item) for item in rest)
+        ended = self._tried() is None and all(
+            isinstance(item, Step) and not item.required and not self._asks(item) for item in rest
+        )
         failure = self._turn_failure(loop) if ended else None
         by_word = _is_left_by_word(loop) or failure is not None
         return replace(
@@ -223,11 +225,11 @@ class _Survey:
 
     def _may_do(self) -> Iterator[Step | Parallel]:
         """Up to the next question, loop, or step that a person approves. Within a round no step that must be done is passed
-        over, and what waits for an approval is all there is to do.
+        over, and what was tried before is all there is to do.
         """
-        at_hand = walker.item_at(self.program, self.position)
-        if self.snapshot.work is not None and isinstance(at_hand, Step | Parallel):
-            yield at_hand
+        tried = self._tried()
+        if tried is not None:
+            yield tried
             return
         inside = bool(self.position.frames)
         for item in self._ahead():
@@ -236,6 +238,14 @@ class _Survey:
             yield item
             if (inside and not (isinstance(item, Step) and not item.required)) or self._asks(item):
                 return
+
+    def _tried(self) -> Step | Parallel | None:
+        """The step at hand, where work for it waits for a person, was sent back or lacked something. What may be left out may
+        be left out still.
+        """
+        at_hand = walker.item_at(self.program, self.position) if self.snapshot.awaits_retry else None
+        may_be_left = isinstance(at_hand, Step) and not at_hand.required and not self._asks(at_hand)
+        return at_hand if isinstance(at_hand, Step | Parallel) and not may_be_left else None
 
     def _ahead(self) -> Iterator[Any]:
         body = walker.body_at(self.activity, self.position.frames)

@@ -245,6 +245,11 @@ class Snapshot(_State, frozen=True, kw_only=True):
         return self.answered is not None and bool(self.answered.content)
 
     @property
+    def awaits_retry(self) -> bool:
+        """Whether work for the pending item was handed in and stopped: it is done before all else, whatever was said with it."""
+        return self.blocked is not None or self.was_sent_back
+
+    @property
     def is_complete(self) -> bool:
         return self.position.complete and self.blocked is None
 

@@ -95,6 +95,8 @@ class Visit:
                 (self.told_again if entry.step_id in before else self.unlisted).append(entry)
                 continue
             self._pass_to(aimed)
+            if self.last is None:
+                self._refuse_before_retry(aimed)
             self._reach(aimed)
             self.last = entry
             self.listed.append(entry.step_id)
@@ -208,6 +210,11 @@ class Visit:
         answered = self.snapshot.answered
         if answered is not None and self.snapshot.was_sent_back and answered.checkpoint in names:
             raise StepNotDoneError.sent_back(answered)
+
+    def _refuse_before_retry(self, aimed: Position) -> None:
+        """What was sent back is told of before all else: another step might say that it is not to be done at all."""
+        if aimed.pending != self.snapshot.position.pending and not self.snapshot.preferences.waives_people:
+            self._refuse_sent_back([self.snapshot.position.pending_item])
 
     def _refuse_unchanged(self, entry: ManifestEntry) -> None:
         """What was sent back is not asked about as it was."""
