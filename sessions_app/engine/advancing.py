@@ -5,7 +5,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sessions_app.engine import checkpoints, endings, failures, obligations, outputs, settling, warnings as warned
+from sessions_app.engine import (
+    approvals,
+    checkpoints,
+    endings,
+    failures,
+    obligations,
+    outputs,
+    settling,
+    warnings as warned,
+)
 from sessions_app.engine.assessments import ASSESSMENT_CONTRACT
 from sessions_app.engine.checkpoints import NOBODY, Authority, Voice
 from sessions_app.engine.decisions import (
@@ -23,11 +32,11 @@ from sessions_app.engine.judging import Judgement, judge
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.reasons import Reason
 from sessions_app.engine.runs import Drive
-from sessions_app.engine.state import Answered, Blocked, HandedIn, OpenQuestion, Snapshot, Work
+from sessions_app.engine.state import Answered, Blocked, HandedIn, OpenQuestion, Snapshot
 from sessions_app.engine.submissions import NOTHING, Submission
 from workflows_app.engine import walker
 from workflows_app.engine.program import Autonomy, Effect, Gate, Program, Step
-from workflows_app.engine.walks import LOOP_CONTROL_KIND, Failure, Walk
+from workflows_app.engine.walks import Failure, Walk
 
 MAX_ISSUES = 25
 
@@ -136,6 +145,7 @@ class _Advancing:
                 press_on=press_on,
                 past_people=self.preferences.waives_people,
                 by_hand=is_steered,
+                by_word=self.said.drive is Drive.HANDED_OVER,
             )
         if self.said.drive is not Drive.STEERED:
             return walk
@@ -216,7 +226,7 @@ class _Advancing:
             blocked=self._why(judged, handed_in),
             consecutive_blocks=self.snapshot.consecutive_blocks + (0 if waits else 1),
             answered=self.snapshot.answered if self.snapshot.was_sent_back else None,
-            work=self._work() if waits else None,
+            work=approvals.work_of(content=self.submission.digest, artifacts=self._decisions) if waits else None,
         )
         return journal.decision(
             outcome=Outcome.BLOCKED,
@@ -226,10 +236,6 @@ class _Advancing:
             gaps=gaps,
             warnings=warnings,
         )
-
-    def _work(self) -> Work:
-        decisions = (dict(said) for said in self._decisions if said.get("kind") == LOOP_CONTROL_KIND)
-        return Work(content=self.submission.digest, decisions=tuple(decisions))
 
     def _why(self, judged: Judgement, handed_in: tuple[OutputDraft, ...]) -> Blocked:
         before = self.snapshot.handed_in

@@ -5,7 +5,7 @@ from typing import Any
 
 from sessions_app.engine.findings import Artifact, Findings
 from sessions_app.engine.reasons import Detail, Reason, step_pointer
-from sessions_app.engine.state import BlockerCode, Snapshot
+from sessions_app.engine.state import BlockerCode, Snapshot, Work
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.program import (
     Checkpoint,
@@ -16,6 +16,7 @@ from workflows_app.engine.program import (
     Program,
     Step,
 )
+from workflows_app.engine.walks import LOOP_CONTROL_KIND
 
 ANSWER_KIND = "wr.checkpoint_answer"
 # The later asks for more.
@@ -86,6 +87,12 @@ def approve(
     findings.approved = by_person
     if not by_person:
         findings.reasons.append(needs_approval(item.id))
+
+
+def work_of(*, content: str, artifacts: Sequence[Artifact]) -> Work:
+    """What was handed in, by its digest, with all that is needed of it when it is approved."""
+    decisions = (dict(said) for said in artifacts if said.get("kind") == LOOP_CONTROL_KIND)
+    return Work(content=content, decisions=tuple(decisions))
 
 
 def is_owed_around(program: Program, snapshot: Snapshot) -> bool:

@@ -38,7 +38,7 @@ from sessions_app.engine.manifests import ManifestEntry
 from sessions_app.engine.prompts import rounds_at
 from sessions_app.engine.reasons import Gap, GapSeverity, weigh
 from sessions_app.engine.runs import Drive
-from sessions_app.engine.state import Blocked, Blocker, HandedIn, OpenQuestion, Snapshot, Work
+from sessions_app.engine.state import Blocked, Blocker, HandedIn, OpenQuestion, Snapshot
 from sessions_app.engine.submissions import Submission
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import aiming, walker, walks
@@ -88,13 +88,15 @@ class Visit:
         self.told_of = frozenset(entry.step_id for entry in manifest)
         for number, entry in enumerate(manifest):
             self.taken = number
-            aimed = self._aim(entry)
+            behind = self._behind()
+            # Behind the one before it, if that is still to be done.
+            aimed = aiming.aim(program=self.program, position=behind, item_id=entry.step_id)
             if aimed is not None and self._waits_at_last():
                 return ()
             if aimed is None:
                 (self.told_again if entry.step_id in before else self.unlisted).append(entry)
                 continue
-            self._pass_to(aimed)
+            self._pass_to(aimed, behind)
             if self.last is None:
                 self._refuse_before_retry(aimed)
             self._reach(aimed)
@@ -116,11 +118,22 @@ class Visit:
             self._wait(self._with_unlisted())
         return self.waits
 
-    def _aim(self, entry: ManifestEntry) -> Position | None:
-        """Where the entry is done: behind the one before it, if that is still to be done."""
+    def _behind(self) -> Position:
+        """Behind the entry before, with the loops that its artifacts end; or where the run stands, before the first."""
         position = self.snapshot.position
-        before = aiming.past(position) if self.last is not None else position
-        return aiming.aim(program=self.program, position=before, item_id=entry.step_id)
+        if self.last is None:
+            return position
+        if not position.frames:
+            return aiming.past(position)
+        walk = walker.complete_pending(
+            program=self.program,
+            position=position,
+            variables=self._left_by(self.last),
+            artifacts=self.last.artifacts,
+            by_hand=True,
+            by_word=True,
+        )
+        return aiming.past(position) if walk.failure else replace(walk.position, pending="", pending_item="")
 
     def _reach(self, aimed: Position) -> None:
         """The pending entry is finished and this one is pending; or, before the first, the run is set on it."""
@@ -196,7 +209,7 @@ class Visit:
         handed_in = journal.prepare_outputs(_handed_in(entry), self.snapshot.handed_in)
         kept = tuple(HandedIn(output=out.output_id.hex, artifact_kind=out.artifact_kind) for out in handed_in)
         blocked = Blocked(retryable=True, blockers=judged.verdict.blockers, outputs=kept)
-        work = Work(content=_handed_in(entry).digest)
+        work = approvals.work_of(content=_handed_in(entry).digest, artifacts=entry.artifacts)
         waiting = replace(self.snapshot, variables=self._found_out(entry), blocked=blocked, work=work)
         shown = checkpoints.approval_at(program=self.program, snapshot=waiting, due_ms=self.place.due_ms)
         asked = () if shown is None else (journal.present(shown),)
@@ -259,8 +272,10 @@ class Visit:
 
     def refuse_evasion(self, target: str) -> None:
         """Nobody is passed by who has to be asked: neither in the activity that is left, nor on a way around another."""
-        self._pass_to(None)
-        behind = self._behind_last()
+        position = self._behind()
+        self._pass_to(None, position)
+        variables = self.snapshot.variables if self.last is None else self._left_by(self.last)
+        behind = replace(self.snapshot, position=position, variables=variables)
         evasion = guards.evaded(program=self.program, snapshot=behind, target=target)
         if evasion is None:
             return
@@ -272,11 +287,6 @@ class Visit:
             raise CheckpointOpenError.to_enter_unset(evasion.guarding, target, evasion.unset, leads_to=leads_to)
         raise CheckpointOpenError.to_enter(evasion.guarding, target, leads_to=leads_to)
 
-    def _behind_last(self) -> Snapshot:
-        if self.last is None:
-            return self.snapshot
-        return replace(self.snapshot, position=aiming.past(self.snapshot.position), variables=self._left_by(self.last))
-
     def _out_of_order(self, refusal: WorkrailError, steps: Sequence[str]) -> WorkrailError:
         """The refusal, which advises otherwise where the manifest tells of these steps behind what follows them."""
         to_come = {entry.step_id for entry in self.manifest[self.taken :]}
@@ -284,15 +294,14 @@ class Visit:
             refusal.suggestion = f"You tell of {', '.join(told)} behind what follows. Tell of the steps in the order in which they are done."
         return refusal
 
-    def _pass_to(self, aimed: Position | None) -> None:
-        """Whom the way to there leaves out; a person who had the run never stop has waived it."""
+    def _pass_to(self, aimed: Position | None, behind: Position) -> None:
+        """Whom the way from behind the last entry to there leaves out; a person who had the run never stop has waived it."""
         if not self.is_guarded:
             return
-        position = self.snapshot.position
         passed = guards.passage(
             program=self.program,
             snapshot=self.snapshot if self.last is None else replace(self.snapshot, variables=self._left_by(self.last)),
-            position=aiming.past(position) if self.last is not None else position,
+            position=behind,
             until=aimed,
             told=self.told_of,
         )

@@ -63,15 +63,17 @@ def complete_pending(
     press_on: bool = False,
     past_people: bool = False,
     by_hand: bool = False,
+    by_word: bool = False,
 ) -> Walk:
     """The pending item is finished and handed in `artifacts`; find the next one.
 
     With `press_on` nothing stops the walk: a loop that cannot go on is left, and what else has no way out ends the run.
     Only with `past_people` is a loop left so in which a person is asked.
     By hand the walk decides nothing: rounds, loops begun or left and activities entered are other calls. It waits for no
-    optional step.
+    optional step. With `by_word` a loop is left all the same that the artifacts end.
     """
     walk = _Walker(program, variables, artifacts, press_on=press_on, past_people=past_people, by_hand=by_hand)
+    walk.by_word = by_word
     return walk.after_pending(position)
 
 
@@ -309,6 +311,7 @@ class _Walker:
         self.around: frozenset[str] = frozenset()
         self.decides = ""
         self.begins = False
+        self.by_word = False
 
     def after_pending(self, position: Position) -> Walk:
         activity = self.program.activity(position.activity)
@@ -457,7 +460,8 @@ class _Walker:
         return replace(position, frames=(*position.frames, Frame(loop=loop.id, iteration=0)))
 
     def _next_round(self, position: Position, loop: Loop, frame: Frame) -> Position:
-        if self.by_hand:
+        is_ended = self.by_word and bool(loop.decision_contract) and not self._decision(loop, first=False)
+        if self.by_hand and not is_ended:
             ended = replace(frame, index=len(loop.body))
             raise _RestError(replace(position, frames=(*position.frames[:-1], ended)))
         return self._turned(position, loop, frame)
