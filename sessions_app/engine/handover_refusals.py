@@ -91,6 +91,11 @@ class StepNotDoneError(WorkrailError):
 
     code: ClassVar[str] = "STEP_NOT_DONE"
 
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The step that lacks something, where one does."""
+        return (self.details["step"],) if "step" in self.details else ()
+
     @classmethod
     def of(cls, step_id: str, blockers: Sequence[Blocker], within: Mapping[str, Any] | None) -> Self:
         """`within` is the round in which it is to be done; the same step may have been done in those before."""
@@ -104,6 +109,16 @@ class StepNotDoneError(WorkrailError):
                 **({"loop": dict(within)} if within else {}),
                 "blockers": [blocker.as_json() for blocker in blockers],
             },
+        )
+
+    @classmethod
+    def too_far(cls, activity_id: str, loop: str) -> Self:
+        """What is left out is more than the server goes through in thought, so nobody knows whom it passes by."""
+        rounds = f"each round of {loop!r}" if loop else "the rounds of its loops"
+        return cls(
+            f"More of {activity_id!r} is left out than can be gone through: it may be that a person is asked there.",
+            suggestion=f"Tell of {rounds} in order, in several calls if need be, or set fewer rounds in context.",
+            details={"activity": activity_id},
         )
 
     @classmethod

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, assert_never
 from msgspec.structs import replace as msgspec_replace, replace as with_state
 
 from sessions_app.engine import approvals, ways
-from sessions_app.engine.obligations import judges_notes
+from sessions_app.engine.obligations import is_demanding
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.ways import Exit
 from workflows_app.engine import conditions, walker
@@ -32,7 +32,7 @@ from workflows_app.engine.program import (
     Step,
     walk_items,
 )
-from workflows_app.engine.walks import LOOP_CONTROL_KIND, Failure
+from workflows_app.engine.walks import Failure
 
 _Titled = TypeVar("_Titled", Activity, Step, Parallel, Loop, Step | Parallel)
 
@@ -288,19 +288,8 @@ class _Survey:
         return (
             self._asks(loop)
             or approvals.is_owed_around(self.program, self.snapshot)
-            or any(self._demands(item) for item in walk_items(loop.body))
+            or any(is_demanding(self.program, item) for item in walk_items(loop.body))
             or leads_to_people(self.program, loop)
-        )
-
-    def _demands(self, item: Item) -> bool:
-        """An artifact, an assessment or notes that are judged; how a loop goes on the agent says by other words here."""
-        if not isinstance(item, Step | Parallel):
-            return False
-        asked = "" if item.contract is None else self.program.contracts[item.contract.contract].artifact_kind
-        return (
-            asked not in {"", LOOP_CONTROL_KIND}
-            or judges_notes(item)
-            or (isinstance(item, Step) and bool(item.assessments or item.probes is not None))
         )
 
     def _holds_here(self, condition: Condition | None) -> bool:

@@ -100,6 +100,20 @@ def needs_notes(item: Step | Parallel) -> bool:
     return item.notes_required and item.contract is None
 
 
+def is_demanding(program: Program, item: Item) -> bool:
+    """Whether it demands an artifact, an assessment or notes that are judged, in every dialect. How a loop goes on is said by
+    other words where the server does not lead.
+    """
+    if not isinstance(item, Step | Parallel):
+        return False
+    kind = "" if item.contract is None else program.contracts[item.contract.contract].artifact_kind
+    return (
+        kind not in {"", LOOP_CONTROL_KIND}
+        or judges_notes(item)
+        or (isinstance(item, Step) and bool(item.assessments or item.probes is not None))
+    )
+
+
 def judges_notes(item: Item | None) -> bool:
     """Whether a program looks at what the notes of the item say, so that they are demanded whoever finds its steps."""
     return isinstance(item, Step) and item.validation is not None and needs_notes(item)

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from sessions_app.engine import (
     approvals,
     checkpoints,
+    evasions,
     failures,
     guards,
     manifests,
@@ -62,7 +63,9 @@ class Visit:
         self.nodes = iter((*place.more_nodes, place.next_node))
         self.made: list[Decision] = []
         self.activity = program.activity(snapshot.position.activity)
-        self.is_guarded = self.activity is not None and guards.demands(self.activity)
+        self.is_guarded = self.activity is not None and guards.demands(program, self.activity)
+        # All that the call goes through in thought.
+        self.ahead = walker.LookAhead(program)
         self.judged: tuple[ManifestEntry, Snapshot, Judgement] | None = None
         self.listed: list[str] = []
         # The entry that is done when the activity is left, and what of the manifest names no step that can be done.
@@ -276,13 +279,13 @@ class Visit:
         self._pass_to(None, position)
         variables = self.snapshot.variables if self.last is None else self._left_by(self.last)
         behind = replace(self.snapshot, position=position, variables=variables)
-        evasion = guards.evaded(program=self.program, snapshot=behind, target=target)
+        evasion = evasions.evaded(program=self.program, snapshot=behind, target=target)
         if evasion is None:
             return
         if self.snapshot.preferences.waives_people:
             self.waived.extend(() if evasion.unset else evasion.guarding)
             return
-        leads_to = guards.leads_to(program=self.program, snapshot=behind)
+        leads_to = evasions.leads_to(program=self.program, snapshot=behind)
         if evasion.unset:
             raise CheckpointOpenError.to_enter_unset(evasion.guarding, target, evasion.unset, leads_to=leads_to)
         raise CheckpointOpenError.to_enter(evasion.guarding, target, leads_to=leads_to)
@@ -304,6 +307,7 @@ class Visit:
             position=behind,
             until=aimed,
             told=self.told_of,
+            ahead=self.ahead,
         )
         self.snapshot = guards.with_used(self.snapshot, passed)
         if passed.left_out and not self.snapshot.preferences.waives_people:
@@ -311,7 +315,7 @@ class Visit:
             self._refuse_sent_back(left_out)
             raise self._out_of_order(CheckpointOpenError.to_approve(left_out), left_out)
         if passed.lacking is not None:
-            raise self._out_of_order(passed.lacking, [passed.lacking.details["step"]])
+            raise self._out_of_order(passed.lacking, passed.lacking.steps)
         self.waived.extend(passed.left_out)
         self.passed_by.extend(passed.gaps)
 

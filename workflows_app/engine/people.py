@@ -16,16 +16,27 @@ from workflows_app.engine.program import (
 )
 
 
+class AskedOfPeople:
+    """What an activity asks of signed-in people, looked at once for all of its items."""
+
+    def __init__(self, activity: Activity) -> None:
+        self._human = frozenset(checkpoint.id for checkpoint in activity.checkpoints if checkpoint.human)
+        gates = (item for item in walk_items(activity.body) if isinstance(item, Gate)) if self._human else ()
+        self._after = frozenset(gate.step for gate in gates if gate.checkpoint in self._human and gate.step)
+
+    def asks(self, item: Item) -> bool:
+        """Whether the item itself, a question that follows it, or anything within it is for a person."""
+        if isinstance(item, Gate):
+            return item.checkpoint in self._human
+        if item.confirmation is not None and item.confirmation.confirms is ConfirmationKind.HUMAN_APPROVAL:
+            return True
+        if isinstance(item, Loop):
+            return any(self.asks(inner) for inner in item.body)
+        return item.id in self._after
+
+
 def asks_person(activity: Activity, item: Item) -> bool:
-    """Whether the item itself, a question that follows it, or anything within it is for a person."""
-    if isinstance(item, Gate):
-        return any(checkpoint.human for checkpoint in activity.checkpoints if checkpoint.id == item.checkpoint)
-    if item.confirmation is not None and item.confirmation.confirms is ConfirmationKind.HUMAN_APPROVAL:
-        return True
-    if isinstance(item, Loop):
-        return any(asks_person(activity, inner) for inner in item.body)
-    following = (each for each in walk_items(activity.body) if isinstance(each, Gate) and each.step == item.id)
-    return any(asks_person(activity, gate) for gate in following)
+    return AskedOfPeople(activity).asks(item)
 
 
 def activity_asks(activity: Activity) -> bool:

@@ -117,10 +117,28 @@ def passes_over(*, program: Program, position: Position, loop_id: str, variables
     return not (is_same_visit and any(frame.loop == loop_id for frame in there.frames[depth:]))
 
 
-def look_ahead(*, program: Program, position: Position, variables: Variables) -> Position:
-    """Where a walk that is led comes to from here, with nothing finished and nothing stopping it."""
-    walk = _Walker(program, variables, (), press_on=True, past_people=True)
-    return walk.settle(position).position
+class LookAhead:
+    """Walks that are led, in thought, with nothing finished and nothing stopping them. Together they pass over so many items."""
+
+    def __init__(self, program: Program, *, budget: int = WALK_BUDGET) -> None:
+        self.program = program
+        self.budget = budget
+
+    @property
+    def is_spent(self) -> bool:
+        return self.budget < 0
+
+    def come_to(self, position: Position, variables: Variables) -> Position | None:
+        """What stands there or else comes next; None when more would have to be passed over, and nobody knows what comes."""
+        self.budget -= 1
+        if item_at(self.program, position) is not None:
+            return None if self.is_spent else position
+        walk = _Walker(self.program, variables, (), press_on=True, past_people=True)
+        walk.budget = self.budget
+        found = walk.settle(position)
+        gave_up = any(failure.kind is FailureKind.BUDGET for failure in found.passed)
+        self.budget = -1 if gave_up else walk.budget
+        return None if self.is_spent else found.position
 
 
 def point_at(*, program: Program, position: Position, item_id: str) -> Position | None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sessions_app.engine import guards
+from sessions_app.engine import evasions
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
 from tests.hand_play import begun
 from workflows_app.engine import walker
@@ -31,10 +31,10 @@ def test_activities_in_thought_take_bounded_work(monkeypatch, count):
     )
     acts = [going_round(number, count) for number in range(count)]
     program = program_of(folder(*acts, asks, about=workflow(initialActivity="act-0")))
-    looks, look = [], walker.look_ahead
-    monkeypatch.setattr(walker, "look_ahead", lambda **at: looks.append(1) or look(**at))
+    looks, look = [], walker.LookAhead.come_to
+    monkeypatch.setattr(walker.LookAhead, "come_to", lambda *at: looks.append(1) or look(*at))
 
-    found = guards.evaded(program=program, snapshot=begun(program), target="act-5")
+    found = evasions.evaded(program=program, snapshot=begun(program), target="act-5")
 
     assert found is not None
     assert found.guarding == ("asks",)

@@ -1,0 +1,172 @@
+"""What a move would get around, where activities are handed over: other activities, in which people are asked or more than words is
+demanded, that stand on every way to where the agent wants to go.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from msgspec.structs import replace
+
+from sessions_app.engine import guards, settling, ways
+from sessions_app.engine.state import Snapshot
+from workflows_app.engine import aiming, walker
+from workflows_app.engine.people import names_read
+from workflows_app.engine.program import Activity, Item, Loop, Program, Step, walk_items
+from workflows_app.engine.walker import LookAhead
+from workflows_app.engine.walks import Position
+
+# Items that one call comes to in thought, for what their steps set.
+_MOST_ITEMS = 4_000
+# Rounds of a loop that are gone through for that; those behind set the same.
+_MOST_ROUNDS = 16
+# How often an activity is gone through in thought, each time with other variables.
+_MOST_VISITS = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evasion:
+    """What a move would get around: activities in which people are asked or more than words is demanded. `unset` are the
+    variables that would not be as the way there leaves them, where those activities are passed by what they say.
+    """
+
+    guarding: tuple[str, ...]
+    unset: tuple[str, ...] = ()
+
+
+def evaded(*, program: Program, snapshot: Snapshot, target: str) -> Evasion | None:
+    """What the run would get around by going to the target; where more stands on the way than is gone through, all of it."""
+    ahead = LookAhead(program, budget=_MOST_ITEMS)
+    variables = _on_leaving(ahead, snapshot)
+    passed_over = walker.left_out(program=program, position=snapshot.position, variables=variables)
+    asking = {each.id for each in program.activities if guards.demands(program, each) and each.id not in passed_over}
+    if not asking:
+        return None
+    beginnings = {program.initial_activity, *leads_to(program=program, snapshot=snapshot)}
+    reached = _reached(ahead, beginnings, asking | passed_over, asking, variables)
+    if ahead.is_spent:
+        return Evasion(guarding=tuple(sorted(asking)))
+    ends = walker.end_names(program)
+    if target in reached:
+        read = _read_from(program, target, asking)
+        unset = _unset(read, reached[target], _as_it_leaves(program=program, snapshot=snapshot))
+        return Evasion(guarding=tuple(sorted(asking)), unset=unset) if unset else None
+    if target in ends and not ends.isdisjoint(reached):
+        return None
+    return Evasion(guarding=tuple(sorted(reached.keys() & asking)) or tuple(sorted(asking)))
+
+
+def _unset(read: set[str], possible: list[dict[str, Any]], variables: dict[str, Any]) -> tuple[str, ...]:
+    """The variables that no way to there leaves so."""
+    differing = [{name for name in read if found.get(name) != variables.get(name)} for found in possible]
+    return tuple(sorted(min(differing, key=len, default=())))
+
+
+def _read_from(program: Program, target: str, asking: set[str]) -> set[str]:
+    """What the ways from there on read, and what is read in the activities in which somebody is asked."""
+    onward = _onward(program, target)
+    return {name for activity in onward for name in names_read(activity, asks=activity.id in asking)}
+
+
+def _onward(program: Program, target: str) -> Iterator[Activity]:
+    """The activity, and all that it may lead to."""
+    seen, waiting = {target}, [target]
+    while waiting:
+        activity = program.activity(waiting.pop())
+        if activity is None:
+            continue
+        yield activity
+        following = set(ways.valid_targets(program, activity)) - seen
+        seen |= following
+        waiting.extend(sorted(following))
+
+
+def leads_to(*, program: Program, snapshot: Snapshot) -> tuple[str, ...]:
+    """Where the run goes next as things stand."""
+    here = program.activity(snapshot.position.activity)
+    if snapshot.led_to:
+        return (snapshot.led_to,)
+    if here is None:
+        return (program.initial_activity,)
+    variables = _at_the_end(LookAhead(program, budget=_MOST_ITEMS), snapshot)
+    return ways.open_targets(program=program, activity=here, variables=variables)
+
+
+def _on_leaving(ahead: LookAhead, snapshot: Snapshot) -> dict[str, Any]:
+    here, variables = ahead.program.activity(snapshot.position.activity), _at_the_end(ahead, snapshot)
+    return variables if here is None else ways.on_leaving(program=ahead.program, activity=here, variables=variables)
+
+
+def _as_it_leaves(*, program: Program, snapshot: Snapshot) -> dict[str, Any]:
+    """The variables when the run moves on as it is, with what is left undone left undone."""
+    here, variables = program.activity(snapshot.position.activity), dict(snapshot.variables)
+    if here is None:
+        return variables | walker.set_by_modes(program=program, variables=variables)
+    return ways.on_leaving(program=program, activity=here, variables=variables)
+
+
+def _at_the_end(ahead: LookAhead, snapshot: Snapshot) -> dict[str, Any]:
+    """The variables when what is left of the activity is done, or when the run begins. An answer that leads elsewhere leaves
+    it undone.
+    """
+    program, variables = ahead.program, dict(snapshot.variables)
+    if program.activity(snapshot.position.activity) is None:
+        return variables | walker.set_by_modes(program=program, variables=variables)
+    return variables if snapshot.led_to else _with_steps(ahead, snapshot.position, variables)
+
+
+def _with_steps(ahead: LookAhead, position: Position, variables: dict[str, Any]) -> dict[str, Any]:
+    """With what the steps that must be done set, whoever leaves them out: as a run that is led goes through the activity."""
+    program = ahead.program
+    activity = program.activity(position.activity)
+    if activity is None or not _sets(activity.body):
+        return variables
+    idle = frozenset(item.id for item in activity.body if isinstance(item, Loop) and not _sets(item.body))
+    at = ahead.come_to(guards.past_loops(position, idle), variables)
+    while at is not None and not at.complete and (at.activity, at.visit) == (position.activity, position.visit):
+        item = walker.item_at(program, at)
+        if isinstance(item, Step) and item.required:
+            scope = walker.scope_at(program=program, position=at, variables=variables)
+            variables = variables | settling.set_by_actions(program=program, item=item, variables=scope)
+        at = ahead.come_to(_past(at), variables)
+    return variables
+
+
+def _sets(body: tuple[Item, ...]) -> bool:
+    return any(isinstance(item, Step) and item.actions for item in walk_items(body))
+
+
+def _past(at: Position) -> Position:
+    """Behind the item, and behind the loops that have had enough rounds."""
+    depth = next((depth for depth, frame in enumerate(at.frames) if frame.iteration >= _MOST_ROUNDS), None)
+    if depth is None:
+        return aiming.past(at)
+    return aiming.past(replace(at, frames=at.frames[:depth], pending_item=at.frames[depth].loop))
+
+
+def _reached(
+    ahead: LookAhead, beginnings: set[str], standing: set[str], asking: set[str], variables: dict[str, Any]
+) -> dict[str, list[dict[str, Any]]]:
+    """What can be come to without passing through an activity in which somebody is asked, and the variables as they are then.
+    What the activities on the way set is set, save in those that stand: those are left out, or nobody passes through them.
+    """
+    program = ahead.program
+    reached: dict[str, list[dict[str, Any]]] = {}
+    waiting = [(target, variables) for target in sorted(beginnings)]
+    while waiting:
+        target, found = waiting.pop()
+        tried = reached.setdefault(target, [])
+        if found in tried or len(tried) >= _MOST_VISITS:
+            continue
+        tried.append(found)
+        activity = program.activity(target)
+        if activity is None or target in asking:
+            continue
+        if target not in standing:
+            entered = walker.set_by(program=program, actions=activity.entry_actions, variables=found)
+            found = _with_steps(ahead, Position(activity=target, visits={target: 1}), found | entered)
+        targets = ways.open_targets(program=program, activity=activity, variables=found)
+        if target not in standing:
+            found = ways.on_leaving(program=program, activity=activity, variables=found)
+        waiting.extend((each, found) for each in targets)
+    return reached
