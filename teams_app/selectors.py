@@ -1,10 +1,11 @@
 """Reads of this app. Each filters by the actor's team: another team's row is the same as none."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 from django.db.models import QuerySet, Value
 
 from teams_app.engine.actors import SYSTEM_ID, Actor, ActorKind, Door, Permission, Role, Scope, TokenScope, person_id_of
@@ -43,6 +44,18 @@ from teams_app.models import (
 _SEATS = "SELECT * FROM workrail_members(%s::uuid[], %s::uuid[])"
 _TEAMS_LOOKED_AT = 1_000
 _MOST_NAMED = 200
+
+
+@contextmanager
+def one_state() -> Iterator[None]:
+    """Reads of several statements that must fit together: one state of the tables, and nothing can be written.
+
+    Must be the outermost transaction: Postgres sets this before the first statement or not at all.
+    """
+    with transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
 
 
 def person_actor(*, person_id: UUID, team_id: UUID | None, door: Door) -> Actor:

@@ -1,4 +1,4 @@
-"""A read of several statements that must fit together: one state of the tables, and nothing can be written."""
+"""How a check and a search read: of one state of the tables, and moments that nothing of ours has written."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,10 +6,11 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 import psycopg
-from django.db import connection, transaction
+from django.db import connection
 from psycopg.pq import Format
 from psycopg.types.datetime import DateLoader, TimestamptzLoader
 
+from teams_app import selectors
 from workflows_app.selectors.asked import asked
 
 # What stands for a moment that Postgres keeps and Python cannot tell. No event is as old.
@@ -19,10 +20,8 @@ UNTELLABLE = datetime(1970, 1, 2, tzinfo=UTC)
 @asked
 @contextmanager
 def one_state() -> Iterator[None]:
-    """Must be the outermost transaction: Postgres sets this before the first statement or not at all."""
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    """As `teams_app` has it."""
+    with selectors.one_state():
         yield
 
 

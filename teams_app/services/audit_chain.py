@@ -12,6 +12,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.audit import GENESIS, AuditEnd, AuditFacts
 from teams_app.engine.seals import SealState
 from teams_app.models import AuditEntry, AuditHead
+from teams_app.selectors import one_state
 
 _ENTRIES_AT_ONCE = 2_000
 _TEAMS_AT_ONCE = 500
@@ -112,10 +113,11 @@ def portions_of(team_ids: Iterable[UUID], *, short: AbstractSet[UUID]) -> Iterat
 
 
 def verify_team_audit(*, actor: Actor) -> Iterator[AuditFault]:
-    """As `verify_audits`, of the actor's own team."""
+    """As `verify_audits`, of the actor's own team, whatever is entered meanwhile."""
     actor.require(Permission.READ_AUDIT)
-    head = AuditHead.objects.filter(pk=actor.team_id).order_by("pk").first()
-    yield from _faults(actor.team_id, head, _rows(actor.team_id))
+    with one_state():
+        head = AuditHead.objects.filter(pk=actor.team_id).order_by("pk").first()
+        yield from _faults(actor.team_id, head, _rows(actor.team_id))
 
 
 def count_entries(*, actor: Actor) -> int:
@@ -198,15 +200,17 @@ def _rows(team_id: UUID) -> Iterator[AuditEntry]:
 
 
 def _by_number(rows: QuerySet[AuditEntry]) -> Iterator[AuditEntry]:
-    """In portions: a log is as long as its team is old."""
-    after = -1
+    """In portions: a log is as long as its team is old. A second entry of a number is read too, also where a portion ends."""
+    numbered = rows.filter(number__isnull=False).order_by("number", "pk")
+    behind = Q()
     while True:
-        # Django takes `number > -1` of a positive column for true, of an empty one too.
-        portion = list(rows.filter(number__isnull=False, number__gt=after).order_by("number")[:_ENTRIES_AT_ONCE])
+        portion = list(numbered.filter(behind)[:_ENTRIES_AT_ONCE])
         yield from portion
         if len(portion) < _ENTRIES_AT_ONCE:
             return
-        after = portion[-1].number or 0
+        last = portion[-1]
+        # The first half is for the index.
+        behind = Q(number__gte=last.number) & (Q(number__gt=last.number) | Q(pk__gt=last.pk))
 
 
 def _by_id(rows: QuerySet[AuditEntry]) -> Iterator[AuditEntry]:

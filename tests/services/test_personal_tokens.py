@@ -237,6 +237,7 @@ def test_a_token_without_the_scope_to_manage_takes_nobody_out_its_person_neither
         remove_member(actor=actor, member_id=house.bob.membership.pk, now=NOW)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_what_is_done_by_a_token_is_marked_in_the_audit_log(house):
     from teams_app.models import AuditEntry
     from teams_app.services.audit_chain import verify_team_audit

@@ -12,7 +12,9 @@ from sessions_app.models import Event
 from sessions_app.services.upkeep import ledger
 from sessions_app.services.upkeep.verification import every_finding
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
+from teams_app.services import audit_chain
 from teams_app.services.audit import record_audit
+from teams_app.services.audit_chain import verify_audits
 from tests import logs, run_cast
 from tests.checkpoint_cast import answer, at_question, only_row, publish_folder
 from tests.engine_play import NEVER_STOP
@@ -44,7 +46,10 @@ class World:
         publish_folder(desk, child_files(), "team.child")
         begun(desk)
         for action in ("thing.made", "thing.changed", "thing.removed"):
-            record_audit(actor=desk.owner, action=action, target="thing", now=NOW, details={"why": "a test", "n": 1})
+            with transaction.atomic():
+                record_audit(
+                    actor=desk.owner, action=action, target="thing", now=NOW, details={"why": "a test", "n": 1}
+                )
         for each in (self.session, self.asked):
             logs.spread(each)
         self.enter()
@@ -397,6 +402,41 @@ def test_every_planting_is_found_and_named():
 
     assert missed == {}
     assert [str(finding) for finding in every_finding()] == []
+
+
+SECOND = """
+INSERT INTO teams_app_auditentry (id, team_id, at, actor_kind, actor_id, actor_name, door, action, target, request_id, details, number, digest, seal)
+SELECT {id}, team_id, at, actor_kind, actor_id, actor_name, door, 'thing.blessed', target, request_id, details, number, digest, seal
+FROM teams_app_auditentry WHERE team_id = %s AND number = %s
+"""
+FIRST_AND_LAST = "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"
+
+
+def faults(world):
+    return [fault.reason for team_id, found in verify_audits() for fault in found if team_id == world.desk.team_id]
+
+
+@pytest.mark.parametrize("id_", FIRST_AND_LAST)
+def test_a_second_entry_of_a_number_is_found_wherever_the_log_is_read_on(monkeypatch, id_):
+    """The role that serves requests may add entries; a long log is read in portions."""
+    world = World()
+    monkeypatch.setattr(audit_chain, "_ENTRIES_AT_ONCE", 2)
+    monkeypatch.setattr(audit_chain, "_SHORT", 0)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT next_number FROM teams_app_audithead WHERE team_id = %s", [world.desk.team_id])
+        (entries,) = cursor.fetchone()
+    assert entries > 4
+    assert faults(world) == []
+
+    unfound = []
+    for number in range(entries):
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(SECOND.format(id=f"'{id_}'"), [world.desk.team_id, number])
+            if not faults(world):
+                unfound.append(number)
+            transaction.set_rollback(True)
+
+    assert unfound == []
 
 
 # They change a seal, or a place in a chain, where there is none.

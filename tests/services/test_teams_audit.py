@@ -107,6 +107,34 @@ def test_the_log_is_searched_by_action_target_and_actor(house):
     assert actions(actor_id=str(issued.key.id)) == []
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_team_checks_its_log_as_it_is_at_one_moment(house):
+    """Somebody does something before each statement of the check."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from django.db import connection, connections, transaction
+
+    from teams_app.services.audit_chain import verify_team_audit
+
+    def enter():
+        try:
+            with transaction.atomic():
+                record(house.alice.actor)
+        finally:
+            connections.close_all()
+
+    def beside(execute, sql, params, many, context):
+        pool.submit(enter).result()
+        return execute(sql, params, many, context)
+
+    enter()
+    with ThreadPoolExecutor(1) as pool, connection.execute_wrapper(beside):
+        told = list(verify_team_audit(actor=house.alice.actor))
+
+    assert told == []
+    assert len(audited(house.team)) > 2
+
+
 @pytest.mark.parametrize("action", ["", "done", "Thing.Done", "thing.done now"])
 def test_an_action_is_a_noun_and_a_participle(house, action):
     from django.db import IntegrityError, transaction

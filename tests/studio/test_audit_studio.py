@@ -93,6 +93,7 @@ def test_nobody_but_an_owner_reads_or_exports_it(house, log, client):
     assert client.get(f"{AUDIT}export/").status_code == 403
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_whole_chain_is_said_to_be_whole_and_one_that_was_changed_broken(house, log, alice):
     from django.db import connection
 
