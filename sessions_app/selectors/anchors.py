@@ -11,6 +11,7 @@ from django.db import connection
 from sessions_app.engine.anchors import Anchored, End
 from sessions_app.engine.log import Head
 from sessions_app.selectors.integrity import Finding
+from sessions_app.selectors.ledgers import told_deletions
 from sessions_app.selectors.standings import birth_date
 from teams_app.services.audit_chain import audit_digests, audit_ends
 
@@ -23,16 +24,14 @@ UNION ALL
 SELECT 'ledger', team_id, next_number, head_digest FROM sessions_app_ledger
 ORDER BY 1, 2
 """
-# What stands now at the place that was the last one then. A deletion that the ledger tells of is told beside it.
+# What stands now at the place that was the last one then.
 _SESSIONS = """
-SELECT given.owner, e.digest, EXISTS (
-    SELECT 1 FROM sessions_app_ledgerentry d WHERE d.session_id = given.owner AND d.kind = 'deleted'
-)
+SELECT given.owner, e.digest
 FROM unnest(%s::uuid[], %s::date[], %s::int[]) AS given (owner, born_on, place)
 LEFT JOIN sessions_app_event e ON e.born_on = given.born_on AND e.session_id = given.owner AND e.index = given.place
 """
 _LEDGERS = """
-SELECT given.owner, e.digest, false FROM unnest(%s::uuid[], %s::int[]) AS given (owner, place)
+SELECT given.owner, e.digest FROM unnest(%s::uuid[], %s::int[]) AS given (owner, place)
 LEFT JOIN sessions_app_ledgerentry e ON e.team_id = given.owner AND e.number = given.place
 """
 
@@ -60,14 +59,17 @@ def compare_ends(ends: Iterable[End]) -> Iterator[Finding]:
 
 
 def _compare(what: Anchored, ends: Sequence[End]) -> Iterator[Finding]:
-    found = {owner: (digest, is_told) for owner, digest, is_told in _read(what, ends)}
+    """A session may be deleted, where a sealed entry of its team's ledger says so: anybody can write one that is not."""
+    found = _read(what, ends)
+    gone = [owner for owner, digest in found.items() if digest is None] if what is Anchored.SESSION else []
+    deleted = told_deletions(gone).keys() if gone else set()
     for end in ends:
-        digest, is_told = found[end.owner]
-        if digest == end.head.digest or (digest is None and is_told):
+        digest = found[end.owner]
+        if digest == end.head.digest or end.owner in deleted:
             continue
-        gone = "is gone" if digest is None else "is another one"
+        now = "is gone" if digest is None else "is another one"
         message = (
-            f"The {what.value} went up to {end.head.next_index - 1} when the anchor was made; what stood there {gone}."
+            f"The {what.value} went up to {end.head.next_index - 1} when the anchor was made; what stood there {now}."
         )
         is_session = what is Anchored.SESSION
         yield Finding(
@@ -78,7 +80,8 @@ def _compare(what: Anchored, ends: Sequence[End]) -> Iterator[Finding]:
         )
 
 
-def _read(what: Anchored, ends: Sequence[End]) -> list[tuple[Any, ...]]:
+def _read(what: Anchored, ends: Sequence[End]) -> dict[UUID, str | None]:
+    """By owner the digest of what stands at that place now."""
     places = {end.owner: end.head.next_index - 1 for end in ends}
     match what:
         case Anchored.SESSION:
@@ -88,13 +91,12 @@ def _read(what: Anchored, ends: Sequence[End]) -> list[tuple[Any, ...]]:
             return _rows(_LEDGERS, list(places), list(places.values()))
         case Anchored.AUDIT:
             stored = audit_digests(places)
-            return [(owner, stored.get(owner), False) for owner in places]
+            return {owner: stored.get(owner) for owner in places}
         case _:
             assert_never(what)
 
 
-def _rows(sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
+def _rows(sql: str, *parameters: Any) -> dict[UUID, str | None]:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    return rows
+        return dict(cursor.fetchall())

@@ -33,6 +33,7 @@ WHERE e.kind IN ('begun', 'adopted')
   AND NOT EXISTS (SELECT 1 FROM sessions_app_worksession s WHERE s.id = e.session_id)
   AND NOT EXISTS (SELECT 1 FROM sessions_app_ledgerentry d
                   WHERE d.team_id = e.team_id AND d.session_id = e.session_id AND d.kind = 'deleted')
+  {of_one}
 ORDER BY e.team_id, e.number
 """
 _NOT_ENTERED = """
@@ -40,8 +41,15 @@ SELECT s.team_id, s.id FROM sessions_app_worksession s
 WHERE s.id < %s AND NOT EXISTS (
     SELECT 1 FROM sessions_app_ledgerentry e
     WHERE e.team_id = s.team_id AND e.session_id = s.id AND e.kind IN ('begun', 'adopted')
-)
+) {of_one}
 ORDER BY s.id
+"""
+# With the line before each, whose digest it follows.
+_DELETIONS = """
+SELECT e.team_id, e.number, e.session_id, e.next_event_index, e.head_digest, e.reason, e.entered_at, e.digest, e.seal, b.digest
+FROM sessions_app_ledgerentry e
+LEFT JOIN sessions_app_ledgerentry b ON b.team_id = e.team_id AND b.number = e.number - 1
+WHERE e.kind = 'deleted' AND e.session_id = ANY(%s)
 """
 
 
@@ -140,9 +148,7 @@ def _entry(row: LedgerEntry, at: Head) -> Iterator[Finding]:
         message = f"Entry {row.number} stands where {at.next_index} is expected."
         yield _finding(row.team_id, "ledger_gap", message)
         return
-    sealed = SealedEntry(entry=entry, digest=row.digest, seal=row.seal)
-    state = ledger.check_entry(settings.SEAL_KEYS, sealed)
-    if ledger.entry_digest(entry, after=at.digest) != row.digest or state is not SealState.HOLDS:
+    if not _is_as_entered(SealedEntry(entry=entry, digest=row.digest, seal=row.seal), at.digest):
         message = f"Entry {row.number} of the ledger is not what was entered."
         yield _finding(row.team_id, "ledger_changed", message)
 
@@ -168,22 +174,62 @@ def _rows(team_id: UUID) -> Iterator[LedgerEntry]:
         after = portion[-1].number
 
 
-def _missing() -> Iterator[Finding]:
-    for team_id, session_id, number in _read(_GONE):
+def verify_place(session_id: UUID) -> Iterator[Finding]:
+    """What the ledgers tell of one session, as `verify_ledgers` tells it of all of them."""
+    yield from _missing(session_id)
+    book = Ledger.objects.filter(team_id=INSTALLATION).order_by("team_id").first()
+    if book is not None:
+        yield from _not_entered(book, session_id)
+
+
+def told_deletions(session_ids: Sequence[UUID]) -> dict[UUID, LedgerLine]:
+    """By session the line of the ledger that tells of its deletion, where that is what was entered: its seal holds."""
+    lines: dict[UUID, LedgerLine] = {}
+    for row in _read(_DELETIONS, list(session_ids)):
+        team_id, number, session_id, next_index, head_digest, reason, entered_at, digest, seal, before = row
+        line = LedgerLine(
+            team_id=team_id,
+            number=number,
+            kind=EntryKind.DELETED,
+            session_id=session_id,
+            head=Head(next_index=next_index, digest=head_digest),
+            reason=reason,
+            entered_us=to_us(entered_at),
+        )
+        if _is_as_entered(SealedEntry(entry=line, digest=digest, seal=seal), before or NO_HEAD.digest):
+            lines[session_id] = line
+    return lines
+
+
+def _is_as_entered(sealed: SealedEntry, after: str) -> bool:
+    holds = ledger.check_entry(settings.SEAL_KEYS, sealed) is SealState.HOLDS
+    return holds and ledger.entry_digest(sealed.entry, after=after) == sealed.digest
+
+
+def _missing(of_one: UUID | None = None) -> Iterator[Finding]:
+    sql, parameters = _narrowed(_GONE, "e.session_id", of_one)
+    for team_id, session_id, number in _read(sql, *parameters):
         message = f"The team's ledger tells of it in entry {number}, and it is gone without an entry that says why."
         yield Finding(session_id=session_id, team_id=team_id, reason="session_gone", message=message)
 
 
-def _not_entered(book: Ledger) -> Iterator[Finding]:
+def _not_entered(book: Ledger, of_one: UUID | None = None) -> Iterator[Finding]:
     oldest = uuid7(unix_ms=int((book.entered_until - _ENTERED_WITHIN).timestamp() * 1000), random=bytes(10))
-    for team_id, session_id in _read(_NOT_ENTERED, oldest):
+    sql, parameters = _narrowed(_NOT_ENTERED, "s.id", of_one)
+    for team_id, session_id in _read(sql, oldest, *parameters):
         message = (
             "It is not in its team's ledger. Run ./workrail seal_store; with --adopt if a release before wrote it."
         )
         yield Finding(session_id=session_id, team_id=team_id, reason="session_not_entered", message=message)
 
 
-def _read(sql: str, *parameters: UUID) -> list[tuple[Any, ...]]:
+def _narrowed(sql: str, column: str, session_id: UUID | None) -> tuple[str, list[UUID]]:
+    if session_id is None:
+        return sql.format(of_one=""), []
+    return sql.format(of_one=f"AND {column} = %s"), [session_id]
+
+
+def _read(sql: str, *parameters: UUID | list[UUID]) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         rows: list[tuple[Any, ...]] = cursor.fetchall()

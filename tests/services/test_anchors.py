@@ -113,6 +113,26 @@ def test_a_deletion_that_the_ledger_tells_of_is_none_to_wonder_about(value, anch
     assert reasons(anchor) == []
 
 
+# As whoever owns the database, or serves requests, can write one: the key of seals is with neither.
+FORGED = """
+INSERT INTO sessions_app_ledgerentry (team_id, number, kind, session_id, next_event_index, head_digest, reason, entered_at, digest, seal)
+SELECT e.team_id, l.next_number, 'deleted', e.session_id, e.next_event_index, e.head_digest, 'over its time', {at}, e.digest, e.seal
+FROM sessions_app_ledgerentry e JOIN sessions_app_ledger l ON l.team_id = {team} WHERE e.session_id = %s
+"""
+
+
+@pytest.mark.parametrize("team", ["e.team_id", "'00000000-0000-0000-0000-000000000000'"])
+@pytest.mark.parametrize("at", ["e.entered_at", "'infinity'"])
+def test_a_deletion_that_somebody_wrote_into_the_ledger_hides_nothing(value, anchor, team, at):
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(FORGED.format(team=team, at=at), [session_id(value)])
+        cursor.execute("ALTER TABLE sessions_app_event DISABLE TRIGGER USER")
+        cursor.execute("DELETE FROM sessions_app_event")
+        cursor.execute("ALTER TABLE sessions_app_event ENABLE TRIGGER USER")
+
+    assert reasons(anchor) == ["anchor_mismatch"]
+
+
 CHANGES = {
     "a line less": lambda lines: lines[:1] + lines[2:],
     "a line twice": lambda lines: lines[:2] + lines[1:],

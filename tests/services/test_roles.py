@@ -183,6 +183,23 @@ def test_a_session_is_forgotten_only_with_its_entry_in_the_ledger(desk):
     assert list(WorkSession.objects.values_list("pk", flat=True)) == [session_id(other)]
 
 
+def test_a_session_that_a_role_had_forgotten_by_a_line_of_its_own_is_told(desk):
+    from sessions_app.selectors.standings import birth_date
+
+    gone = session_id(begin(desk, *plain_steps(3)))
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    line = """
+        INSERT INTO sessions_app_ledgerentry (team_id, number, kind, session_id, next_event_index, head_digest, reason, entered_at, digest, seal)
+        SELECT e.team_id, l.next_number, 'deleted', e.session_id, e.next_event_index, e.head_digest, 'over its time', now(), e.digest, e.seal
+        FROM sessions_app_ledgerentry e JOIN sessions_app_ledger l USING (team_id) WHERE e.session_id = %s
+    """
+    with as_web(desk.agent.team_id), connection.cursor() as cursor:
+        cursor.execute(line, [gone])
+        cursor.execute("SELECT workrail_forget_session(%s, %s)", [gone, birth_date(gone)])
+
+    assert {finding.reason for finding in verify_all(actor=SYSTEM)} >= {"ledger_changed", "ledger_truncated"}
+
+
 # What a role may make for itself: tables of a name that a function of the owner reads, and what happens when that changes them.
 SHADOWS = (
     "CREATE TEMP TABLE sessions_app_ledgerentry (team_id uuid, session_id uuid, kind text)",
