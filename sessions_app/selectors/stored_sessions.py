@@ -124,13 +124,15 @@ def _events(row: Any) -> list[LoggedEvent]:
 
 
 def read_stored(session_id: UUID) -> SessionTables:
-    """One session, each table by its index."""
+    """One session, each table by its index. What is found by a run and said to be another session's is not of this one."""
     stored = SessionTables(session_id=session_id)
     parameters: Mapping[str, UUID | date] = {"session": session_id, "born_on": birth_date(session_id)}
     for name, table in _TABLES.items():
         with _raw().cursor(row_factory=namedtuple_row) as cursor:
-            for row in cursor.execute(table.sql(table.narrow), parameters):
-                stored.take(name, row)
+            found: Iterator[Any] = iter(cursor.execute(table.sql(table.narrow), parameters))
+            for row in found:
+                if row.session_id == session_id:
+                    stored.take(name, row)
     return stored
 
 

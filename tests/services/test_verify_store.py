@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from io import StringIO
 from threading import Event
+from uuid import UUID
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -16,10 +17,12 @@ from sessions_app.services.upkeep import ledger
 from sessions_app.services.upkeep.verification import verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError
+from teams_app.engine.ids import Prefix, to_text
 from tests import run_cast
 from tests.checkpoint_cast import at_question
 from tests.database_watch import rows_and_pages_read
 from tests.run_cast import NOW, advanced, begin, plain_steps, session_id
+from tests.services.test_plantings import World
 from workrail_site.dialects.rail.replies import RAIL
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -89,6 +92,93 @@ def test_it_is_right_while_agents_write(desk):
         writing.result()
 
     assert found == [[]] * 5
+
+
+def test_one_session_is_checked_as_it_is_at_one_moment(desk):
+    """The agent goes on before each statement of the check."""
+    standing = [begin(desk, *plain_steps(200))]
+
+    def go_on():
+        from django.db import connections
+
+        try:
+            standing[0] = advanced(desk.agent, standing[0])
+        finally:
+            connections.close_all()
+
+    def beside(execute, sql, params, many, context):
+        pool.submit(go_on).result()
+        return execute(sql, params, many, context)
+
+    with ThreadPoolExecutor(1) as pool, connection.execute_wrapper(beside):
+        told = run_command("--session", standing[0]["session"]["sessionId"])
+
+    assert told == (0, "1 session checked, 0 promises broken.\n")
+    assert standing[0]["pending"]["stepId"] not in {"step-0", "step-1"}
+
+
+REMAINS = ("event", "run", "node", "output", "attempt", "gap", "checkpointrequest", "handle")
+
+
+def delete_by_hand(value, tables):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE sessions_app_event DISABLE TRIGGER USER")
+        for table in tables:
+            cursor.execute(f"DELETE FROM sessions_app_{table} WHERE session_id = %s", [session_id(value)])
+        cursor.execute("DELETE FROM sessions_app_worksession WHERE id = %s", [session_id(value)])
+        cursor.execute("ALTER TABLE sessions_app_event ENABLE TRIGGER USER")
+
+
+@pytest.mark.parametrize(("tables", "reason"), [(REMAINS, "session_gone"), (REMAINS[2:], "session_row_gone")])
+def test_the_check_of_one_session_tells_that_it_is_gone(desk, tables, reason):
+    value = begin(desk, *plain_steps(3))
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    delete_by_hand(value, tables)
+
+    code, out = run_command("--session", value["session"]["sessionId"])
+
+    assert (code, reason in out) == (1, True)
+
+
+def test_the_check_of_one_session_tells_that_nobody_entered_it(desk):
+    value = begin(desk, *plain_steps(3))
+    run_cast.start(desk, now=NOW + timedelta(hours=5))
+    ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=5))
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE sessions_app_ledgerentry DISABLE TRIGGER USER")
+        cursor.execute("DELETE FROM sessions_app_ledgerentry WHERE session_id = %s", [session_id(value)])
+        cursor.execute("ALTER TABLE sessions_app_ledgerentry ENABLE TRIGGER USER")
+
+    assert "session_not_entered" in run_command("--session", value["session"]["sessionId"])[1]
+
+
+@pytest.mark.parametrize("table", ["node", "gap", "checkpointrequest", "handle", "run", "output", "attempt", "event"])
+def test_the_check_of_one_session_misses_what_is_said_to_be_of_another(table):
+    world = World()
+    of = {"checkpointrequest": world.asked}.get(table, world.session)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE sessions_app_event DISABLE TRIGGER USER")
+        if table == "handle":
+            cursor.execute("SELECT session_id FROM sessions_app_handle LIMIT 1")
+            (of,) = cursor.fetchone()
+        moved = f"UPDATE sessions_app_{table} SET session_id = gen_random_uuid() WHERE session_id = %s"
+        cursor.execute(moved, [of])
+        assert cursor.rowcount
+        cursor.execute("ALTER TABLE sessions_app_event ENABLE TRIGGER USER")
+
+    assert run_command("--session", to_text(Prefix.SESSION, of))[0] == 1
+
+
+def test_the_check_of_a_session_that_was_deleted_or_never_was_says_so(desk):
+    from sessions_app.services.expiry.deletion import delete_session
+
+    value = begin(desk, *plain_steps(3))
+    delete_session(actor=desk.owner, session_id=session_id(value), reason="They asked for it.", now=NOW)
+
+    with pytest.raises(CommandError, match=r"It was deleted, .*They asked for it\."):
+        run_command("--session", value["session"]["sessionId"])
+    with pytest.raises(CommandError, match="There is no such session"):
+        run_command("--session", to_text(Prefix.SESSION, UUID(int=7)))
 
 
 def test_sessions_that_nobody_worked_on_since_are_left_out(desk):

@@ -13,11 +13,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from sessions_app.engine.anchors import AnchorUnreadableError
-from sessions_app.selectors.integrity import Finding, verify_session
+from sessions_app.selectors.integrity import Finding
 from sessions_app.services.upkeep.anchors import verify_anchor
-from sessions_app.services.upkeep.verification import CheckedStore, verify_all
+from sessions_app.services.upkeep.verification import CheckedStore, verify_all, verify_one
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.counting import counted
+from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, from_text
 
 
@@ -45,7 +46,7 @@ class Command(BaseCommand):
 
     def _findings(self, options: dict[str, Any], checked: CheckedStore) -> Iterable[Finding]:
         if options["session"]:
-            return verify_session(_read_session(options["session"]))
+            return _verify_session(options["session"])
         if options["anchor"]:
             return _verify_anchor(options["anchor"])
         since = _read_since(options["since"], timezone.now()) if options["since"] else None
@@ -56,6 +57,13 @@ class Command(BaseCommand):
         checked.sessions, checked.events = so_far.sessions, so_far.events
         if self.stderr.isatty():
             self.stderr.write(f"{so_far.sessions} sessions, {so_far.events} events, {so_far.findings} broken promises")
+
+
+def _verify_session(text: str) -> Iterable[Finding]:
+    try:
+        yield from verify_one(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), session_id=_read_session(text))
+    except NotFoundError as error:
+        raise CommandError(f"{text}: {error}") from error
 
 
 def _verify_anchor(path: Path) -> Iterable[Finding]:

@@ -6,18 +6,20 @@ Agents may work meanwhile: what they write after the first statement is not seen
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from django.db import connection
 
 from sessions_app.models import Run
 from sessions_app.selectors.emptied_columns import emptied_columns, tables_without_keys
 from sessions_app.selectors.integrity import Finding, judge, to_its_end
-from sessions_app.selectors.ledgers import verify_ledgers
+from sessions_app.selectors.ledgers import told_deletions, verify_ledgers, verify_place
 from sessions_app.selectors.reading import any_moment, one_state
 from sessions_app.selectors.snapshots import unreferenced_snapshots
-from sessions_app.selectors.stored_sessions import SessionTables, stream_stored
+from sessions_app.selectors.stored_sessions import SessionTables, read_stored, stream_stored
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor
+from teams_app.engine.errors import NotFoundError
 from teams_app.services.audit_chain import AuditFault, verify_audits
 from workflows_app.selectors.programs import unsound_programs
 
@@ -48,6 +50,27 @@ def verify_all(
     require_system(actor)
     with one_state():
         yield from every_finding(since=since, checks=checks, progress=progress)
+
+
+def verify_one(*, actor: Actor, session_id: UUID) -> Iterator[Finding]:
+    """The same of one session, and what its team's ledger tells of it. Raises NotFoundError where there is none, and none is missed."""
+    require_system(actor)
+    with one_state(), any_moment():
+        stored = read_stored(session_id)
+        found = [*to_its_end("the session", judge(stored), session_id=session_id), *verify_place(session_id)]
+        if stored.row is None and not found:
+            raise _no_session(session_id)
+        yield from found
+
+
+def _no_session(session_id: UUID) -> NotFoundError:
+    deleted = told_deletions([session_id]).get(session_id)
+    if deleted is None:
+        return NotFoundError("There is no such session.", suggestion="Look for its id in the list of sessions.")
+    return NotFoundError(
+        f"It was deleted, as entry {deleted.number} of its team's ledger tells: {deleted.reason or 'without a reason'}.",
+        suggestion="./workrail verify_store checks that ledger.",
+    )
 
 
 def every_finding(
