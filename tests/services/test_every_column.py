@@ -52,13 +52,15 @@ OTHER = {
 }
 
 
+def models():
+    return [apps.get_model(app, name) for app, names in HISTORY.items() for name in names]
+
+
 def columns():
-    for app, names in HISTORY.items():
-        for name in names:
-            model = apps.get_model(app, name)
-            for field in model._meta.concrete_fields:
-                if field.column is not None and not field.generated:
-                    yield model, field
+    for model in models():
+        for field in model._meta.concrete_fields:
+            if field.column is not None and not field.generated:
+                yield model, field
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +86,7 @@ def test_a_change_of_any_column_is_told():
         if name in FREE:
             continue
         for other in OTHER[kinds[table, field.column]]:
-            found = found_after(table, field.column, other.format(c=f'"{field.column}"'))
+            found = found_after(table, field, other.format(c=f'"{field.column}"'))
             if found is None:
                 continue
             tried += 1
@@ -115,7 +117,7 @@ def test_values_of_two_rows_that_changed_places_are_told():
         table, name = model._meta.db_table, f"{model.__name__}.{field.column}"
         if name in FREE:
             continue
-        found = found_of(table, SWAPPED.format(table=table, column=field.column))
+        found = found_of(table, SWAPPED.format(table=table, column=field.column), before=made_plain(table, field))
         tried += found is not None
         if isinstance(found, Exception) or found == []:
             missed[name] = found
@@ -125,7 +127,7 @@ def test_values_of_two_rows_that_changed_places_are_told():
 
 def test_a_row_that_is_gone_from_any_table_is_told():
     World()
-    tables = [apps.get_model(app, name)._meta.db_table for app, names in HISTORY.items() for name in names]
+    tables = [model._meta.db_table for model in models()]
     gone = {table: f"DELETE FROM {table} WHERE ctid IN (SELECT ctid FROM {table} LIMIT 1)" for table in tables}
     # One that a run is pinned to: there may be programs of the library that none is.
     gone["workflows_app_program"] = (
@@ -176,6 +178,83 @@ def test_a_second_row_of_a_key_is_told_and_breaks_nothing(app):
     assert untold == {}
 
 
+# What whoever owns a table can make of its key, so that a second row with other words in it is no second row of the key.
+WEAKER = {
+    "by one more column": "ALTER TABLE {table} ADD PRIMARY KEY ({key}, {other})",
+    "unique, and no key": "CREATE UNIQUE INDEX ON {table} ({key}, {other})",
+}
+
+
+@pytest.mark.parametrize("weaker", WEAKER)
+def test_a_key_that_is_another_one_is_told(weaker):
+    World()
+    untold = {}
+    for model in models():
+        table = model._meta.db_table
+        key = [field.column for field in model._meta.pk_fields]
+        # A generated column cannot be of a key.
+        names = [field.column for field in model._meta.concrete_fields if field.column and not field.generated]
+        other = next(
+            name
+            for name in ("created_at", "digest", "entered_until", "seal", "at", *names)
+            if name in {*names} - {*key}
+        )
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute(UNKEYED.format(table=table))
+            for (statement,) in cursor.fetchall():
+                cursor.execute(statement)
+            keyed = WEAKER[weaker].format(table=table, key=", ".join(key), other=other)
+            told = found_of(table, f"UPDATE {table} SET {other} = {other}", before=[keyed])
+            transaction.set_rollback(True)
+        if not isinstance(told, list) or "key_may_be_doubled" not in {each.reason for each in told}:
+            untold[table] = told
+    assert untold == {}
+
+
+def test_a_view_that_stands_in_for_a_table_is_told():
+    World()
+    untold = []
+    for model in models():
+        table = model._meta.db_table
+        moved = [f"ALTER TABLE {table} RENAME TO the_table", f"CREATE VIEW {table} AS SELECT * FROM the_table"]
+        told = found_of(table, "SELECT 1", before=moved)
+        if not isinstance(told, list) or "key_may_be_doubled" not in {each.reason for each in told}:
+            untold.append((table, told))
+    assert untold == []
+
+
+# Each keeps a row from whoever checks, and would from the owner who has no rule to obey.
+HIDING = {
+    "a policy for nobody": ["ALTER TABLE {table} FORCE ROW LEVEL SECURITY"],
+    "a policy for some rows": [
+        "CREATE POLICY part ON {table} USING (false)",
+        "ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
+    ],
+    "a policy beside one for all": [
+        "CREATE POLICY every ON {table} USING (true)",
+        "CREATE POLICY none ON {table} AS RESTRICTIVE USING (false)",
+        "ALTER TABLE {table} FORCE ROW LEVEL SECURITY",
+    ],
+}
+
+
+@pytest.mark.parametrize("hiding", HIDING)
+def test_rows_that_are_hidden_from_the_check_are_told(hiding):
+    World()
+    untold = []
+    for model in models():
+        table = model._meta.db_table
+        before = [
+            f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY",
+            *(each.format(table=table) for each in HIDING[hiding]),
+        ]
+        told = found_of(table, "SELECT 1", before=before)
+        if not isinstance(told, list) or "rows_may_be_hidden" not in {each.reason for each in told}:
+            untold.append((table, told))
+    assert untold == []
+
+
 # Where the check reads what is empty: in the rows of one session, in their order, in the ledgers, in the audit log.
 READ_BY_THE_CHECK = {
     "WorkSession.team_id",
@@ -197,7 +276,7 @@ def untold_when_emptied(names):
     untold = {}
     for model, field in columns():
         name = f"{model.__name__}.{field.column}"
-        if field.null or name in FREE or (names and name not in names):
+        if field.null or field.generated or name in FREE or (names and name not in names):
             continue
         table = model._meta.db_table
         with transaction.atomic():
@@ -230,23 +309,30 @@ def test_nor_does_any_other_column():
     assert untold_when_emptied(None) == {}
 
 
-def found_after(table, column, value):
+def made_plain(table, field):
+    """What Postgres keeps itself can be changed by whoever has it keep that no more."""
+    return [f'ALTER TABLE {table} ALTER COLUMN "{field.column}" DROP EXPRESSION'] if field.generated else []
+
+
+def found_after(table, field, value):
     """What is told of the change of one row; None where the column cannot hold the value, or holds it."""
+    column = field.column
     return found_of(
         table,
         f'UPDATE {table} SET "{column}" = {value} WHERE ctid = (SELECT ctid FROM {table} '
         f'WHERE "{column}" IS DISTINCT FROM {value} ORDER BY "{column}" IS NULL LIMIT 1)',
+        before=made_plain(table, field),
     )
 
 
-def found_of(table, statement):
+def found_of(table, statement, *, before=()):
     try:
-        return _found_of(table, statement)
+        return _found_of(table, [*before, statement])
     except (DataError, IntegrityError):
         return None
 
 
-def _found_of(table, statement):
+def _found_of(table, statements):
     with transaction.atomic():
         with connection.cursor() as cursor:
             # An autovacuum on its way holds a table for longer than a request would wait for one.
@@ -261,7 +347,8 @@ def _found_of(table, statement):
             )
             for holder, constraint in cursor.fetchall():
                 cursor.execute(f'ALTER TABLE {holder} DROP CONSTRAINT "{constraint}"')
-            cursor.execute(statement)
+            for statement in statements:
+                cursor.execute(statement)
             changed = cursor.rowcount
         try:
             found = list(every_finding()) if changed else None

@@ -18,6 +18,7 @@ from sessions_app.services.upkeep.verification import verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.services.roles import APP_ROLE
 from tests import run_cast
 from tests.checkpoint_cast import at_question
 from tests.database_watch import rows_and_pages_read
@@ -179,6 +180,15 @@ def test_the_check_of_a_session_that_was_deleted_or_never_was_says_so(desk):
         run_command("--session", value["session"]["sessionId"])
     with pytest.raises(CommandError, match="There is no such session"):
         run_command("--session", to_text(Prefix.SESSION, UUID(int=7)))
+
+
+def test_a_role_that_is_shown_the_rows_of_one_team_finds_nothing_sound():
+    """As where the command is run beside the web server, with what that is given."""
+    from tests.as_web import as_role, grant
+
+    grant()
+    with as_role(APP_ROLE):
+        assert "rows_may_be_hidden" in {text.split(": ")[1] for text in findings()}
 
 
 def test_sessions_that_nobody_worked_on_since_are_left_out(desk):

@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db import connection
 
 from sessions_app.models import Run
-from sessions_app.selectors.emptied_columns import emptied_columns, tables_without_keys
+from sessions_app.selectors.emptied_columns import emptied_columns, hidden_rows, tables_without_keys
 from sessions_app.selectors.integrity import Finding, judge, to_its_end
 from sessions_app.selectors.ledgers import told_deletions, verify_ledgers, verify_place
 from sessions_app.selectors.reading import any_moment, one_state
@@ -100,6 +100,7 @@ def _each(
 ) -> Iterator[Finding]:
     yield from emptied_columns()
     yield from tables_without_keys()
+    yield from hidden_rows()
     yield from to_its_end("the sessions", _sessions(since, checks, checked, progress))
     hashes = Run.objects.order_by().values_list("workflow_hash", flat=True).distinct()
     for workflow_hash, wrong in unsound_programs(hashes).items():
