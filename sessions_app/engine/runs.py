@@ -1,12 +1,18 @@
 """Small closed sets and values about runs that tables, services and replies share."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
 # Lists are indexed by windows of activity and sorted by its moment within them: most calls then change no index.
 ACTIVITY_WINDOW = timedelta(minutes=10)
+_FIRST_WINDOW = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def window_of(at: datetime) -> datetime:
+    """The beginning of the window in which that falls, as Postgres keeps it."""
+    return at - (at - _FIRST_WINDOW) % ACTIVITY_WINDOW
 
 
 class Dialect(StrEnum):

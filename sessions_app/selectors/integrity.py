@@ -22,7 +22,7 @@ from sessions_app.engine.log import (
 )
 from sessions_app.engine.projections import ProjectedSession, project
 from sessions_app.engine.prompts import written_titles
-from sessions_app.engine.runs import DRIVES, Dialect, Drive, ObservationKey
+from sessions_app.engine.runs import DRIVES, Dialect, Drive, ObservationKey, window_of
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.stored_log import LogRow, ReplyRow, SessionRow, Told
 from sessions_app.engine.tables import TABLES, TITLE_CHARACTERS, Table
@@ -47,6 +47,8 @@ _MISSING = "missing_row"
 # What reading an event raises that no code of ours has written.
 NOT_TOLD = (ArithmeticError, AttributeError, LookupError, NotFoundError, RecursionError, TypeError, ValueError)
 _BESIDE = ("event_id", "kind", "dedupe", "run_id", "node_id")
+# Those of the machines that write sessions and enter them.
+_CLOCKS_DIFFER_US = 3_600_000_000
 _COLUMN = stored_log.LogReason.COLUMN_MISMATCH.value
 
 
@@ -300,10 +302,19 @@ class _Judge:
             "created_at": (to_us(row.created_at), self.told.created_us.get(0)),
         }
         yield from self._columns("the session", said)
-        last = next(reversed(self.told.created_us.values()), 0)
-        # An import is later than what it takes in.
-        if to_us(row.last_activity_at) < last:
+        yield from self._last_activity()
+
+    def _last_activity(self) -> Iterator[Finding]:
+        """An import is later than what it takes in, and entered in the ledger with it. Of releases before by a task, soon after."""
+        at, last = to_us(self.row.last_activity_at), next(reversed(self.told.created_us.values()), 0)
+        entered = [to_us(entry.entered_at) for entry in self.stored.entries]
+        if at < last:
             yield self._finding(_COLUMN, "last_activity_at of the session is before the last event.")
+        elif entered and at > max(last, *(each + _CLOCKS_DIFFER_US for each in entered)):
+            yield self._finding(_COLUMN, "last_activity_at of the session is when nothing happened to it.")
+        for name, row in (("the session", self.row), *((to_text(Prefix.RUN, run.id), run) for run in self.stored.runs)):
+            if row.activity_window != window_of(row.last_activity_at):
+                yield self._finding(_COLUMN, f"activity_window of {name} is none of its last activity.")
 
     def _columns(self, name: str, said: Mapping[str, tuple[object, object]]) -> Iterator[Finding]:
         for column, (stored, logged) in said.items():

@@ -57,7 +57,8 @@ def _kept(name: str, *, then: str, narrow: str = _OF_SESSION, more: str = "") ->
 _TABLES = {
     "session": _Table(
         columns="t.id, t.team_id, t.title, t.parent_id, t.next_event_index, t.head_digest, t.head_seal, t.git_branch, "
-        "t.git_head_sha, t.repository, t.ticket, t.autonomy, t.risk_policy, t.waived_by, t.created_by, t.created_at, t.last_activity_at",
+        "t.git_head_sha, t.repository, t.ticket, t.autonomy, t.risk_policy, t.waived_by, t.created_by, t.created_at, t.last_activity_at, "
+        "t.activity_window",
         source="sessions_app_worksession t",
         narrow="t.id = %(session)s",
         key="t.id",
@@ -69,7 +70,7 @@ _TABLES = {
         narrow="t.born_on = %(born_on)s AND t.session_id = %(session)s",
         then="t.index",
     ),
-    "runs": _kept("runs", then="t.id"),
+    "runs": _kept("runs", then="t.id", more=", t.activity_window"),
     "nodes": _kept("nodes", narrow=_OF_RUNS, then="t.event_index, t.id", more=_SNAPSHOT),
     "attempts": _Table(
         columns="t.node_id, t.nonce, t.kind, t.team_id, t.to_node_id, t.event_index, t.reply, "
@@ -82,7 +83,7 @@ _TABLES = {
     "questions": _kept("questions", narrow=_OF_RUNS, then="t.id"),
     "handles": _kept("handles", narrow=_OF_RUNS, then="t.id"),
     "entries": _Table(
-        columns="t.team_id, t.kind, t.next_event_index, t.head_digest, t.reason",
+        columns="t.team_id, t.kind, t.next_event_index, t.head_digest, t.reason, t.entered_at",
         source="sessions_app_ledgerentry t",
         narrow=_OF_TEAM,
         then="t.kind",
