@@ -223,7 +223,10 @@ class _Examination:
                 suggestion="Ask whoever sent the file to export the session again.",
                 details={"snapshot": node.snapshot},
             )
-        said = (node.pending, event["data"]["preferences"], node.kind is NodeKind.BLOCKED_ATTEMPT)
+        # Who notes something at a blocked step is as blocked as before.
+        noted_at = run.nodes.get(node.parent_id) if node.kind is NodeKind.BOOKMARK and node.parent_id else None
+        is_blocked = session.snapshots[noted_at.snapshot].blocked if noted_at else node.kind is NodeKind.BLOCKED_ATTEMPT
+        said = (node.pending, event["data"]["preferences"], is_blocked)
         if said != (stood.pending, stood.preferences, stood.blocked) or run.workflow_hash not in stood.titles:
             _cannot_be(f"{event['scope']['nodeId']} does not stand where its snapshot says.")
 

@@ -39,7 +39,7 @@ def desk():
 
 @pytest.fixture
 def half_done(desk):
-    """Gaps, notes, artifacts, a bookmark, an observation, two runs, one with a fork, and a step that waits."""
+    """Gaps, notes, artifacts, bookmarks, an observation, three runs, one with a fork, one blocked, and a step that waits."""
     value = begin(desk, step("first-step"), step("next-step"), preferences=NEVER_STOP)
     again = run_cast.start(
         desk, session_id=session_id(value), observations={ObservationKey.GIT_BRANCH: "main"}, preferences=NEVER_STOP
@@ -47,6 +47,9 @@ def half_done(desk):
     bookmark(desk.agent, again, artifacts=[{"kind": "own.b", "n": 1.5}])
     advanced(desk.agent, value)
     advanced(desk.agent, run_cast.rehydrate(desk.agent, value).value, "A branch of its own.")
+    blocked = advanced(desk.agent, run_cast.start(desk, session_id=session_id(value)).value, "")
+    assert blocked["blockers"]
+    bookmark(desk.agent, run_cast.rehydrate(desk.agent, blocked).value, "Why it is blocked.")
     return advanced(desk.agent, again, "", artifacts=[{"kind": "own.a", "text": "é"}])
 
 
