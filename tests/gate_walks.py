@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 from sessions_app.models import CheckpointRequest, Node, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
+from teams_app.engine.errors import WorkrailError
+from tests.bundle_play import export, take_in
 from tests.checkpoint_cast import answer
 from tests.gate_kinds import CHILD, KINDS, PARENT, Kind, publish_child, publish_parent
 from tests.gate_play import HANDED_OVER, NEVER_STOP, READ_SECONDS, said
@@ -280,3 +282,16 @@ def behind_people(wanderer) -> Iterator[str]:
 
 def unhealthy() -> list[str]:
     return [str(finding) for session in WorkSession.objects.all() for finding in verify_session(session.id)]
+
+
+def not_taken_in(owner) -> list[str]:
+    """Of what is there now: sessions that no import takes in again as a session that is whole."""
+    wrong = []
+    for session in list(WorkSession.objects.filter(team_id=owner.team_id).order_by("pk")):
+        try:
+            done = take_in(owner, export(owner, session.id))
+        except WorkrailError as error:
+            wrong.append(f"{session.id}: {error}")
+            continue
+        wrong += [str(finding) for each in done.session_ids for finding in verify_session(each)]
+    return wrong

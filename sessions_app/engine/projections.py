@@ -181,6 +181,7 @@ class ProjectedSession:
     """`baseline` is None where the log does not tell it: sessions of an earlier release began without saying theirs."""
 
     title: str = ""
+    parent_id: UUID | None = None
     baseline: Preferences | None = None
     event_count: int = 0
     observed: dict[ObservationKey, str] = field(default_factory=dict)
@@ -212,6 +213,7 @@ def fold(view: ProjectedSession, event: Mapping[str, Any]) -> None:
     match kind:
         case EventKind.SESSION_CREATED:
             view.title = data["title"]
+            view.parent_id = from_text(Prefix.SESSION, data.get("parentSessionId", ""))
             view.baseline = _preferences(data["preferences"]) if "preferences" in data else None
         case EventKind.NAME_GIVEN:
             _fold_name(view, data)

@@ -293,11 +293,9 @@ class _Judge:
         )
         if self.view.baseline not in {None, baseline}:
             yield self._finding(_STALE, "Its runs begin with preferences that the log does not tell.")
-        begun = self.stored.events[0].envelope["data"] if self.stored.events else {}
-        parent = to_text(Prefix.SESSION, row.parent_id) if row.parent_id else None
         said = {
             "title": (row.title, self.view.title),
-            "parent_id": (parent, begun.get("parentSessionId")),
+            "parent_id": (row.parent_id, self.view.parent_id),
             "created_by": (row.created_by, self.told.actors.get(0, row.created_by)),
             "created_at": (to_us(row.created_at), self.told.created_us.get(0)),
         }

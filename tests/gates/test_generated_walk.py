@@ -6,7 +6,7 @@ import pytest
 
 from tests.gate_histories import answered_otherwise, beyond, histories, overwritten, unapproved
 from tests.gate_journeys import Attended, Traveller
-from tests.gate_walks import unhealthy
+from tests.gate_walks import not_taken_in, unhealthy
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -20,6 +20,7 @@ def assert_held(floor, seed, traveller=Traveller):
     traveller.walk(STEPS)
 
     assert passed(traveller) == [], traveller.written
+    assert not_taken_in(floor.desk.owner) == [], traveller.written
 
 
 def passed(traveller):

@@ -331,8 +331,10 @@ def test_ids_of_another_team_lead_to_nothing_of_theirs(desk, bundle, forge):
     forged = Forged.of(bundle)
     forge(forged, theirs["session"]["sessionId"])
     done = take_in(desk.person, forged.signed())
-    taken = set(WorkSession.objects.filter(pk__in=done.session_ids).values_list("team_id", "parent_id"))
-    assert (taken, session_id(theirs) in done.session_ids) == ({(desk.team_id, None)}, False)
+    taken = WorkSession.objects.filter(pk__in=done.session_ids)
+    assert set(taken.values_list("team_id", flat=True)) == {desk.team_id}
+    assert session_id(theirs) not in done.session_ids
+    assert not WorkSession.objects.filter(pk__in=taken.values("parent_id")).exists()
     assert list(Event.objects.filter(session_id=session_id(theirs)).order_by("index").values()) == rows
 
 
@@ -370,4 +372,6 @@ def test_a_parent_outside_of_the_bundle_leads_nowhere_after_the_import(desk):
     done = take_in(desk.person, data)
     (row,) = Handle.objects.filter(session_id__in=done.session_ids)
     assert not Run.objects.filter(pk=row.parent_run_id).exists()
-    assert WorkSession.objects.get(pk=done.session_ids[0]).parent_id is None
+    new = WorkSession.objects.get(pk=done.session_ids[0])
+    assert not WorkSession.objects.filter(pk=new.parent_id).exists()
+    assert new.parent_id != WorkSession.objects.get(pk=child.handle.session_id).parent_id

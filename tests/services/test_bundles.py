@@ -98,6 +98,17 @@ def test_a_run_of_the_rail_goes_on_where_it_stood(desk, half_done):
     assert {run.dialect for run in done.runs} == {Dialect.RAIL.value}
 
 
+def test_a_child_whose_parent_stays_behind_is_taken_in_whole(desk):
+    trigger_play.publish_all(desk)
+    trigger_play.triggered(desk, trigger_play.start(desk, ticket="T-1"))
+    child = Run.objects.get(workflow_id="team.child").session_id
+
+    done = there_and_back(desk, child)
+
+    assert len(done.session_ids) == 1
+    assert not WorkSession.objects.filter(pk=WorkSession.objects.get(pk=done.session_ids[0]).parent_id).exists()
+
+
 def look(desk, run):
     return runs.rehydrate_run(actor=desk.agent, state_token=run.state_token, entropy=os.urandom, speech=RAIL).value
 

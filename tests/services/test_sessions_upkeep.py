@@ -2,7 +2,7 @@
 
 import os
 from datetime import timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from msgspec import structs
@@ -102,6 +102,15 @@ def test_a_row_that_differs_from_the_log_is_found_and_made_again(ended, damage):
     assert reasons(ended) <= {"stale_projection", "missing_row"}
     assert reasons(ended)
     assert rebuild(ended) > 0
+    assert_healthy(ended)
+
+
+@pytest.mark.parametrize("other", [{"title": "Other"}, {"parent_id": UUID(int=7)}], ids=["title", "parent"])
+def test_what_the_log_says_of_the_session_itself_is_written_again(ended, other):
+    model("WorkSession").objects.update(**other)
+
+    assert reasons(ended) == {"column_mismatch"}
+    assert rebuild(ended) == 1
     assert_healthy(ended)
 
 

@@ -87,8 +87,7 @@ def write_parts(
     *, actor: Actor, examined: Examined, parts: Iterable[Part], renaming: Renaming | None, now: datetime
 ) -> SealedBundle | None:
     """Everything of the bundle as rows of the actor's team; the seal that the file ends with."""
-    brought = frozenset(session.session_id for session in examined.sessions)
-    writer = _Writer(actor=actor, renaming=renaming, brought=brought, now=now)
+    writer = _Writer(actor=actor, renaming=renaming, now=now)
     waiting = iter(examined.sessions)
     seal: SealedBundle | None = None
     for part in parts:
@@ -174,8 +173,8 @@ class _Waiting:
 
 
 class _Writer:
-    def __init__(self, *, actor: Actor, renaming: Renaming | None, brought: frozenset[UUID], now: datetime) -> None:
-        self.actor, self.renaming, self.brought, self.now = actor, renaming, brought, now
+    def __init__(self, *, actor: Actor, renaming: Renaming | None, now: datetime) -> None:
+        self.actor, self.renaming, self.now = actor, renaming, now
         self.team_id = actor.team_id
         self.events = _Rows(statement=_inserting("sessions_app_event", _EVENTS), rows=[])
         self.kept = {table.name: _Rows(statement=_keeping(table), rows=[]) for table in TABLES.values()}
@@ -281,13 +280,12 @@ class _Writer:
     def _session(self) -> None:
         view = self.session.view
         baseline = view.baseline or Preferences()
-        parent = next(iter(self.session.parents & self.brought), None)
         observed = {key.value: view.observed.get(key, "") for key in ObservationKey}
         WorkSession.objects.create(
             id=self.session_id,
             team_id=self.team_id,
             title=view.title,
-            parent_id=self._maybe(parent),
+            parent_id=self._maybe(view.parent_id),
             next_event_index=self.index,
             head_digest=self.digest,
             head_seal=appends.head_seal(session_id=self.session_id, team_id=self.team_id, head=self._head()),

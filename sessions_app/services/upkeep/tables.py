@@ -110,13 +110,14 @@ def _bodies(session_id: UUID, born: dict[int, datetime]) -> Iterator[bytes]:
         yield event.body
 
 
-def _session_columns(view: ProjectedSession) -> Mapping[str, str]:
+def _session_columns(view: ProjectedSession) -> Mapping[str, object]:
     """What the log does not tell stays as it is."""
     observed = {key.value: view.observed.get(key, "") for key in ObservationKey}
+    told: dict[str, object] = {"title": view.title, "parent_id": view.parent_id, **observed}
     if view.baseline is None:
-        return observed
+        return told
     baseline = view.baseline
-    return observed | {
+    return told | {
         "autonomy": baseline.autonomy.value,
         "risk_policy": baseline.risk_policy.value,
         "waived_by": baseline.waived_by,
