@@ -214,7 +214,8 @@ def _missing(of_one: UUID | None = None) -> Iterator[Finding]:
 
 
 def _not_entered(book: Ledger, of_one: UUID | None = None) -> Iterator[Finding]:
-    oldest = uuid7(unix_ms=int((book.entered_until - _ENTERED_WITHIN).timestamp() * 1000), random=bytes(10))
+    until_ms = int((book.entered_until - _ENTERED_WITHIN).timestamp() * 1000)
+    oldest = uuid7(unix_ms=max(until_ms, 0), random=bytes(10))
     sql, parameters = _narrowed(_NOT_ENTERED, "s.id", of_one)
     for team_id, session_id in _read(sql, oldest, *parameters):
         message = (

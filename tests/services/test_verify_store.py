@@ -346,6 +346,56 @@ def test_what_a_release_before_wrote_is_adopted_once_and_sealed_from_then_on(des
     assert findings() == []
 
 
+def old_sessions(desk, count):
+    begun = [begin(desk, *plain_steps(3)), *(run_cast.start(desk).value for _ in range(count - 1))]
+    for value in begun:
+        written_by_a_release_before(value)
+    return begun
+
+
+@pytest.mark.parametrize("portions", range(1, 4))
+def test_a_first_run_that_is_interrupted_goes_on_when_it_is_run_again(desk, monkeypatch, portions):
+    class KilledError(Exception):
+        pass
+
+    old_sessions(desk, 5)
+    monkeypatch.setattr(ledger, "_AT_ONCE", 1)
+    left = [portions]
+
+    def killed(execute, sql, params, many, context):
+        if "NOT EXISTS" in str(sql):
+            left[0] -= 1
+            if left[0] < 0:
+                raise KilledError
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(killed), pytest.raises(KilledError):
+        ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    rest = ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=3))
+
+    assert (rest.adopted, rest.refused) == (5 - portions, 0)
+    assert findings() == []
+    assert ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=4)) == ledger.Entered()
+
+
+@pytest.mark.parametrize("is_old", [True, False])
+@pytest.mark.parametrize("first", ["deletion", "import"])
+def test_what_people_do_before_the_first_run_is_not_taken_for_it(desk, first, is_old):
+    from sessions_app.services.expiry.deletion import delete_session
+    from tests.bundle_play import export, take_in
+
+    gone, kept = old_sessions(desk, 2) if is_old else (begin(desk, *plain_steps(3)), run_cast.start(desk).value)
+    later = NOW + timedelta(hours=9)
+    if first == "deletion":
+        delete_session(actor=desk.owner, session_id=session_id(gone), reason="They asked for it.", now=later)
+    else:
+        take_in(desk.owner, export(desk.owner, session_id(kept)), now=later)
+
+    assert {text.split(": ")[1] for text in findings()} <= {"seal_missing"}
+    assert ledger.enter_sessions(actor=SYSTEM, now=later + timedelta(minutes=1)).refused == 0
+    assert findings() == []
+
+
 def test_a_question_that_a_release_before_has_titled_is_none_to_wonder_about(desk):
     from sessions_app.models import Node
 

@@ -6,7 +6,7 @@ take. Until then, a minute at most, a session that is deleted by hand is not mis
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
@@ -31,6 +31,8 @@ from teams_app.services.row_scope import within_team
 
 # Clocks of the machines that begin sessions may differ by so much.
 CLOCKS_DIFFER = timedelta(hours=1)
+# How far the ledger of the installation goes until a first run has looked at all there was: a deletion may make that ledger before.
+_NEVER = datetime.fromtimestamp(0, tz=UTC)
 _AT_ONCE = 2_000
 _REASON_CHARACTERS = 256
 
@@ -88,19 +90,19 @@ class _Found:
 
 
 def enter_sessions(*, actor: Actor, now: datetime, adopt: bool = False, whole: bool = False) -> Entered:
-    """Safe to run twice and at once. The first run of an installation adopts what it finds; a later one only when told to.
+    """Safe to run twice, at once, and after one that was interrupted. The first run of an installation adopts what it finds; a later
+    one only when told to.
 
     `whole` looks at every session, for those that a machine with a wrong clock began long ago.
     """
     require_system(actor)
     entered = Entered()
-    # Where any ledger is there, the installation's was: without it, it is not the first run, and nothing is taken for true.
-    adopts = adopt or not Ledger.objects.exists()
-    after = UUID(int=0) if adopts or whole else None
+    after = UUID(int=0) if adopt or whole else None
     while True:
         with transaction.atomic():
             # The lock of whoever enters sessions. Ledgers of teams are locked after it, never before.
-            installation = _Book.of_installation(now)
+            installation = _Book.of_installation()
+            adopts = adopt or installation.is_new
             found = _not_entered(_last_known(installation) if after is None else after)
             entered += _enter(found, now=now, adopts=adopts)
             if len(found) < _AT_ONCE:
@@ -135,7 +137,7 @@ def enter_imported(*, actor: Actor, session_ids: Sequence[UUID], now: datetime) 
 
 def _last_known(installation: "_Book") -> UUID:
     """The last session id that cannot be new: ids begin with the time of birth."""
-    since = installation.row.entered_until - CLOCKS_DIFFER
+    since = max(installation.row.entered_until - CLOCKS_DIFFER, _NEVER)
     return uuid7(unix_ms=int(since.timestamp() * 1000), random=bytes(10))
 
 
@@ -171,7 +173,7 @@ def _close_installation(now: datetime, *, adopts: bool) -> None:
     """With the audit logs that are new."""
     if adopts:
         seal_audit_logs()
-    book = _Book.of_installation(now)
+    book = _Book.of_installation()
     entered = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.AUDIT.value).order_by()
     known = set(entered.values_list("session_id", flat=True))
     ends = [(team_id, _audit_end(end)) for team_id, end in chain_heads().items() if team_id not in known]
@@ -199,15 +201,15 @@ class _Book:
         self.row = row
 
     @classmethod
-    def of_installation(cls, now: datetime) -> "_Book":
-        return cls._found(INSTALLATION) or cls._made(INSTALLATION, now)
+    def of_installation(cls) -> "_Book":
+        return cls._found(INSTALLATION) or cls._made(INSTALLATION, _NEVER)
 
     @classmethod
     def of_team(cls, team_id: UUID, now: datetime) -> "_Book":
         book = cls._found(team_id)
         if book is not None:
             return book
-        installation = cls.of_installation(now)
+        installation = cls.of_installation()
         book = cls._found(team_id)
         if book is None:
             book = cls._made(team_id, now)
@@ -222,14 +224,24 @@ class _Book:
         return None if row is None else cls(row)
 
     @classmethod
-    def _made(cls, team_id: UUID, now: datetime) -> "_Book":
-        until_us = to_us(now)
+    def _made(cls, team_id: UUID, until: datetime) -> "_Book":
+        until_us = to_us(until)
         seal = ledger.seal_end(settings.SEAL_KEYS, team_id=team_id, end=NO_HEAD, until_us=until_us)
         end = {"next_number": NO_HEAD.next_index, "head_digest": NO_HEAD.digest}
         with within_team(team_id):
             # Two at once: the one that waited finds the other's row.
-            Ledger.objects.get_or_create(pk=team_id, defaults={**end, "entered_until": now, "seal": seal})
+            Ledger.objects.get_or_create(pk=team_id, defaults={**end, "entered_until": until, "seal": seal})
             return cls(Ledger.objects.select_for_update().get(pk=team_id))
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this ledger of the installation awaits its first run. Where it does not know a team's that is there, it is another
+        one than was there before: then nothing is taken for true.
+        """
+        if self.row.entered_until != _NEVER:
+            return False
+        known = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.TEAM.value).values("session_id")
+        return not Ledger.objects.exclude(pk=INSTALLATION).exclude(pk__in=known).exists()
 
     def enter(self, kind: EntryKind, sessions: Iterable[tuple[UUID, Head]], now: datetime, *, reason: str = "") -> None:
         entries = [self._next(kind, *each, now, reason) for each in sessions]
