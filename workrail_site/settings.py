@@ -88,15 +88,21 @@ TOKEN_KEY_PREVIOUS = ENVIRONMENT.key_bytes("WORKRAIL_TOKEN_KEY_PREVIOUS", length
 def _seal_keys(
     own: bytes | None, retired: tuple[bytes, ...], token_keys: tuple[bytes | None, ...]
 ) -> tuple[bytes, ...]:
-    """Without a key of their own the seals of the log go by the key of tokens, which is understood after the change too."""
-    derived = (hmac.digest(key, b"workrail seal key", hashlib.sha256) for key in token_keys if key is not None)
+    """Without a key of their own the seals of the log go by the key of tokens, which is understood after the change too.
+
+    A retired one may have been either: whoever changed keys has nothing but what was in the environment.
+    """
+    of_tokens = (key for key in (*token_keys, *retired) if key is not None)
+    derived = (hmac.digest(key, b"workrail seal key", hashlib.sha256) for key in of_tokens)
     return tuple(dict.fromkeys((*((own,) if own else ()), *derived, *retired)))
 
 
+# What sealed before, and signed anchors where it was a key of tokens.
+RETIRED_KEYS = ENVIRONMENT.keys_bytes("WORKRAIL_SEAL_KEYS_RETIRED", length=_TOKEN_KEY_BYTES)
 # The first one seals what is written; all of them check it.
 SEAL_KEYS = _seal_keys(
     ENVIRONMENT.key_bytes("WORKRAIL_SEAL_KEY", length=_TOKEN_KEY_BYTES),
-    ENVIRONMENT.keys_bytes("WORKRAIL_SEAL_KEYS_RETIRED", length=_TOKEN_KEY_BYTES),
+    RETIRED_KEYS,
     (TOKEN_KEY, TOKEN_KEY_PREVIOUS),
 )
 METRICS_TOKEN = ENVIRONMENT.text("WORKRAIL_METRICS_TOKEN")

@@ -103,6 +103,28 @@ def test_production_starts_with_what_it_needs(start):
     assert settings["DEBUG"] is False
 
 
+def test_what_any_key_has_sealed_is_checked_for_as_long_as_that_is_kept(start):
+    """Keys of tokens and of seals are changed by turns, and each old one is put where the others are."""
+    keys = [base64.urlsafe_b64encode(bytes([number]) * 32).decode() for number in range(5)]
+    turns = [
+        {"WORKRAIL_TOKEN_KEY": keys[0]},
+        {"WORKRAIL_TOKEN_KEY": keys[1]},
+        {"WORKRAIL_TOKEN_KEY": keys[2]},
+        {"WORKRAIL_TOKEN_KEY": keys[2], "WORKRAIL_SEAL_KEY": keys[3]},
+        {"WORKRAIL_TOKEN_KEY": keys[4], "WORKRAIL_SEAL_KEY": keys[3]},
+        {"WORKRAIL_TOKEN_KEY": keys[4]},
+    ]
+
+    sealed = []
+    for turn, environ in enumerate(turns):
+        before = {key for old in turns[:turn] for key in old.values()} - set(environ.values())
+        found = start({**PRODUCTION, **environ, "WORKRAIL_SEAL_KEYS_RETIRED": ",".join(sorted(before))})["SEAL_KEYS"]
+        assert [each for each in sealed if each not in found] == []
+        sealed.append(found[0])
+
+    assert len(set(sealed)) == 5
+
+
 @pytest.mark.parametrize("name", [name for name in PRODUCTION if name != "WORKRAIL_ENV"])
 def test_production_refuses_to_start_without_what_it_needs(start, name):
     assert name in complaint(start, {**PRODUCTION, name: ""})

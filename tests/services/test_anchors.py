@@ -168,6 +168,14 @@ def test_the_commands_write_one_and_check_it(value, tmp_path):
         call_command("verify_store", "--anchor", str(path), stdout=out)
 
 
+def test_an_anchor_outlives_two_changes_of_the_key_that_signed_it(anchor, settings):
+    for key in (b"n" * 32, b"m" * 32):
+        settings.RETIRED_KEYS = (settings.TOKEN_KEY, *settings.RETIRED_KEYS)
+        settings.TOKEN_KEY, settings.TOKEN_KEY_PREVIOUS = key, settings.TOKEN_KEY
+
+    assert reasons(anchor) == []
+
+
 def test_a_worker_keeps_one_each_day(value, tmp_path, settings):
     settings.ANCHOR_DIR = tmp_path / "anchors"
 

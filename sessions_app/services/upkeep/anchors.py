@@ -14,7 +14,7 @@ from sessions_app.engine.anchors import AnchorSeal, AnchorWriter, check_anchor, 
 from sessions_app.selectors.anchors import compare_ends, read_ends
 from sessions_app.selectors.integrity import Finding
 from sessions_app.selectors.reading import any_moment, one_state
-from sessions_app.services.bundles.signing import installation_key, own_signers
+from sessions_app.services.bundles.signing import installation_key, signers_ever
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor
 from teams_app.engine.fail_points import FailPoint, go_on
@@ -88,7 +88,7 @@ def _tell(path: Path, fail: FailPoint) -> None:
 def verify_anchor(*, actor: Actor, source: BinaryIO) -> Iterator[Finding]:
     """What the anchor tells and the tables no longer hold. Raises AnchorUnreadableError when it is not ours or not whole."""
     require_system(actor)
-    check_anchor(source, signers=own_signers())
+    check_anchor(source, signers=signers_ever())
     source.seek(0)
     with one_state(), any_moment():
         yield from compare_ends(end for end in map(read_end, source) if end is not None)
