@@ -35,7 +35,9 @@ _MANIFEST = "workrail-backup.json"
 _CHOOSES_POLICIES = 18
 _DUMP = "database.dump"
 _KEYS = "keys.json"
-_KEY_VARIABLES = ("WORKRAIL_SECRET_KEY", "WORKRAIL_TOKEN_KEY", "WORKRAIL_TOKEN_KEY_PREVIOUS", "WORKRAIL_SEAL_KEY")
+# Those that the file of keys has; the environment comes before it.
+_FILED = ("WORKRAIL_SECRET_KEY", "WORKRAIL_TOKEN_KEY")
+_KEY_VARIABLES = (*_FILED, "WORKRAIL_TOKEN_KEY_PREVIOUS", "WORKRAIL_SEAL_KEY", "WORKRAIL_SEAL_KEYS_RETIRED")
 _CHUNK_BYTES = 1024 * 1024
 _COUNT_TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
 _EMPTY = "DROP SCHEMA public CASCADE; CREATE SCHEMA public"
@@ -75,7 +77,7 @@ def _back_up(file: Path, places: Places) -> int:
     with _database(places, command="backup") as url, tempfile.TemporaryDirectory(dir=file.absolute().parent) as folder:
         dump = Path(folder) / _DUMP
         _tool("pg_dump", "--format=custom", "--no-owner", f"--file={dump}", f"--dbname={url}")
-        keys = places.keys.read_bytes() if places.keys.exists() and not _named_keys() else b""
+        keys = places.keys.read_bytes() if places.keys.exists() and _goes_by_file() else b""
         unfinished = Path(folder) / "archive"
         with _private(unfinished) as target:
             _write_archive(target, dump, keys)
@@ -84,8 +86,8 @@ def _back_up(file: Path, places: Places) -> int:
         unfinished.replace(file)
     kept = "with the keys of this installation: keep it where nobody else reads it" if keys else "without the keys"
     say(f"wrote {file}, {file.stat().st_size} bytes, {kept}")
-    if not keys:
-        say(f"the keys are those of the environment ({', '.join(_named_keys())}): keep them as well")
+    if named := _named_keys():
+        say(f"the keys of the environment ({', '.join(named)}) are not in it: keep them as well")
     return 0
 
 
@@ -148,7 +150,7 @@ def _unreadable(file: Path) -> SetupProblem:
 
 
 def _put_keys(keys: str, places: Places, *, replaces: bool) -> None:
-    if not keys or _named_keys():
+    if not keys or not _goes_by_file():
         return
     if places.keys.exists():
         if places.keys.read_text("utf-8") == keys:
@@ -242,6 +244,11 @@ def _tool(name: str, *arguments: str) -> str:
 
 def _without_libpq(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if not name.startswith("PG")}
+
+
+def _goes_by_file() -> bool:
+    """Whether any key of this installation is that of its file."""
+    return not set(_FILED) <= set(_named_keys())
 
 
 def _named_keys() -> list[str]:
