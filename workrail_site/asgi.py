@@ -14,12 +14,12 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "workrail_site.settings")
 from django.conf import settings
 
 from workrail_site import celery, early, patience
-from workrail_site.bodies import Message, Receive, Scope
+from workrail_site.bodies import HeardOut, Message, Receive, Scope, Send, has_body
 from workrail_site.header_budget import find_excess
 from workrail_site.oauth import addresses
 from workrail_site.parties import Parties
 from workrail_site.wsgi import application as django_application
-from workrail_site.wsgi_in_asgi import AsgiApplication, Send, WsgiApplication, WsgiInAsgi
+from workrail_site.wsgi_in_asgi import AsgiApplication, WsgiApplication, WsgiInAsgi
 
 _MCP_MODULE = "workrail_site.mcp.mounts"
 _MCP_PATH = "/mcp"
@@ -30,6 +30,8 @@ _LIVE_PATH = "/studio/live/"
 _REST_PATH, _STREAM = "/api/v1/", "/stream"
 # Who watches over this process must not have to wait for those whom it serves.
 _APART = frozenset({"/readyz", "/metrics"})
+# Of the largest body that is read: who sends more of one that is refused meets a closed connection.
+_MOST_LET_PASS = 2
 
 # A thread that computes hands on the interpreter so soon that those who only pass through are not held up by it.
 _HAND_ON_AFTER_SECONDS = 0.001
@@ -49,6 +51,9 @@ class Shell:
         self._live = live
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and has_body(scope):
+            heard = HeardOut(scope, receive, send, most_bytes=_MOST_LET_PASS * settings.MAX_UPLOAD_BYTES)
+            receive, send = heard.receive, heard.send
         application = self._application_for(scope)
         messages = _at_once(scope) if application is not self._mcp else ()
         for message in messages:

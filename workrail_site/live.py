@@ -23,9 +23,9 @@ from django.db import connection
 from sessions_app.selectors.heads import versions_of
 from teams_app.engine.seats import Seat
 from teams_app.selectors import seats_left
-from workrail_site.bodies import Message, Receive, Scope
+from workrail_site.bodies import Message, Receive, Scope, Send
 from workrail_site.parties import credential_of
-from workrail_site.wsgi_in_asgi import AsgiApplication, Send
+from workrail_site.wsgi_in_asgi import AsgiApplication
 
 PATH = "/studio/live/"
 # By REST a stream stands beside the version that it tells of.

@@ -21,13 +21,14 @@ from workrail_site.bodies import (
     Message,
     Receive,
     Scope,
+    Send,
+    declared_length,
     read_body,
 )
 from workrail_site.errors import broken_off
 from workrail_site.held_bodies import HeldBodies
 from workrail_site.lanes import REFUSAL_SECONDS, ThreadLanes
 
-Send = Callable[[Message], Awaitable[None]]
 AsgiApplication = Callable[[Scope, Receive, Send], Awaitable[None]]
 Environ = dict[str, Any]
 # Stops what the thread that asked for it is waiting for, from another thread.
@@ -122,7 +123,7 @@ class WsgiInAsgi:
         await send({"type": "http.response.body", "body": rest})
 
     async def _environ(self, scope: Scope, receive: Receive, take: Callable[[int], None]) -> Environ:
-        if _declared_length(scope) > self._max_body_bytes:
+        if declared_length(scope) > self._max_body_bytes:
             return {**_environ(scope, b""), BODY_TOO_LARGE: True}
         try:
             return _environ(scope, await read_body(receive, max_bytes=self._max_body_bytes, take=take))
@@ -239,11 +240,6 @@ def _run_entered(application: WsgiApplication, environ: Environ, reply: _Reply) 
         close = getattr(answer, "close", None)
         if close is not None:
             close()
-
-
-def _declared_length(scope: Scope) -> int:
-    given = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
-    return int(given) if given.isdigit() else 0
 
 
 def _environ(scope: Scope, body: bytes) -> Environ:

@@ -8,7 +8,7 @@ from io import BytesIO
 import pytest
 
 from workrail_site import bodies, wsgi_in_asgi
-from workrail_site.bodies import BodyTooSlowError, read_body
+from workrail_site.bodies import BodyTooSlowError, HeardOut, read_body
 from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW, ClientStalledError, WsgiInAsgi
 
 
@@ -360,6 +360,48 @@ def test_of_a_body_that_trickles_the_application_is_told_and_holds_no_thread(wsg
 
 async def _impatient(receive, *, max_bytes, take):
     return await read_body(receive, max_bytes=max_bytes, patience_seconds=0.05, take=take)
+
+
+PIECE = {"type": "http.request", "body": b"12345", "more_body": True}
+LAST = {"type": "http.request", "body": b"", "more_body": False}
+GONE = {"type": "http.disconnect"}
+
+
+@pytest.mark.parametrize(
+    ("comes", "headers", "http", "left", "is_said_to_end"),
+    [
+        ([PIECE, PIECE, LAST], {}, "1.1", 0, False),
+        ([PIECE, PIECE, PIECE, PIECE, LAST], {}, "1.1", 2, True),
+        ([PIECE, PIECE, PIECE, PIECE, LAST], {}, "2", 2, False),
+        ([PIECE, LAST], {"content-length": "11"}, "1.1", 2, True),
+        ([PIECE, LAST], {"expect": "100-continue"}, "1.1", 2, True),
+        ([PIECE, GONE, LAST], {}, "1.1", 1, True),
+        ([PIECE], {}, "1.1", 0, True),
+    ],
+)
+def test_an_answer_waits_for_the_rest_of_the_body_or_says_that_the_connection_ends(
+    monkeypatch, comes, headers, http, left, is_said_to_end
+):
+    monkeypatch.setattr(bodies, "PATIENCE_SECONDS", 0.05)
+    messages, sent = list(comes), []
+
+    async def receive():
+        return messages.pop(0) if messages else await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    async def play():
+        asked = scope(method="POST", headers=headers.items(), http_version=http)
+        heard = HeardOut(asked, receive, send, most_bytes=10)
+        for message in ({"type": "http.response.start", "status": 401}, {"type": "http.response.body", "body": b"no"}):
+            await heard.send(message)
+
+    asyncio.run(play())
+
+    assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
+    assert ((b"connection", b"close") in sent[0].get("headers", [])) is is_said_to_end
+    assert len(messages) == left
 
 
 async def _nothing_more():

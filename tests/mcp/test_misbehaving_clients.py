@@ -2,6 +2,7 @@
 
 import json
 import socket
+from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
@@ -165,3 +166,38 @@ def test_two_calls_of_one_id_are_both_answered(wire):
 
     assert [each["id"] for each in told] == [1, 1]
     assert told[0] == told[1]
+
+
+# Refused before all is sent
+
+
+LONG = 900_000
+REFUSED = [
+    ("POST", "/mcp/rail", LONG, {"Authorization": "Bearer x"}),
+    ("POST", "/mcp/oauth/rail", LONG, {}),
+    ("POST", "/mcp/rail", LONG, {"Origin": "http://elsewhere.example"}),
+    ("DELETE", "/mcp/rail", LONG, {"Workrail-Reply": "x"}),
+    ("POST", "/mcp/lookup", LONG * 4, {}),
+    ("POST", "/api/v1/runs", LONG, {"X-Any": "a" * 20_000}),
+    ("GET", "/healthz", LONG, {}),
+    ("GET", "/api/v1/checkpoints/stream", LONG, {"Authorization": "Bearer x"}),
+]
+
+
+@each(("verb", "path", "length", "headers"), REFUSED)
+def test_who_still_sends_hears_the_answer_and_is_served_on_the_same_connection(wire, verb, path, length, headers):
+    """A server that answers before it has the whole body ends the connection with its answer: what the client still sends, or
+    its next call, meets a closed one.
+    """
+    given = {"Authorization": f"Bearer {wire.key}", "Content-Type": "application/json", "Accept": ACCEPT}
+    line = HTTPConnection(*Plug(wire.url, wire.key).where, timeout=20)
+    line.connect()
+    line.auto_open = 0
+
+    for _ in range(3):
+        line.request(verb, path, b" " * length, {**given, **headers})
+        refused = line.getresponse()
+        assert refused.read()
+        line.request("POST", "/mcp/rail", PING, given)
+        assert json.load(line.getresponse())["result"] == {}
+    line.close()

@@ -5,13 +5,12 @@ from typing import Any
 import orjson
 from mcp.server import Server
 
-from workrail_site.bodies import Scope
+from workrail_site.bodies import Scope, Send
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.envelopes import NoMessageError, message_in, refuse_message, unreadable
 from workrail_site.mcp.exchange import answer_one
 from workrail_site.mcp.messages import Json, RpcError, failed, is_whole, request_of, usable_id
 from workrail_site.mcp.revisions import BATCHES, VERSION_HEADER
-from workrail_site.wsgi_in_asgi import Send
 
 MAX_MESSAGES = 100
 _ACCEPTED = 202

@@ -9,9 +9,8 @@ from uuid import uuid4
 
 import orjson
 
-from workrail_site.bodies import Message, Scope
+from workrail_site.bodies import Message, Scope, Send
 from workrail_site.mcp.revisions import LATEST_WITH_HANDSHAKE
-from workrail_site.wsgi_in_asgi import Send
 
 SESSION_HEADER = b"mcp-session-id"
 _OK = 200

@@ -33,6 +33,7 @@ from workrail_site.bodies import (
     Message,
     Receive,
     Scope,
+    Send,
     read_body,
 )
 from workrail_site.errors import (
@@ -54,7 +55,7 @@ from workrail_site.oauth import addresses
 from workrail_site.parties import Parties, party_of
 from workrail_site.request_ids import request_id_from
 from workrail_site.request_line import tell_request
-from workrail_site.wsgi_in_asgi import AsgiApplication, Send
+from workrail_site.wsgi_in_asgi import AsgiApplication
 
 REPLY_HEADER = "workrail-reply"
 # By them it is decided who is let in, and how a message is read.

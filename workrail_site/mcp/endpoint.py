@@ -7,7 +7,7 @@ from functools import partial
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from workrail_site.bodies import Receive, Scope
+from workrail_site.bodies import Receive, Scope, Send
 from workrail_site.errors import MethodNotAllowedError
 from workrail_site.mcp.batches import answer_batch, is_batch
 from workrail_site.mcp.declared import remembering
@@ -17,7 +17,6 @@ from workrail_site.mcp.media import check_media
 from workrail_site.mcp.toolsets import DialectServer
 from workrail_site.mcp.workers import Workers
 from workrail_site.parties import party_of
-from workrail_site.wsgi_in_asgi import Send
 
 _GREETING = "initialize"
 _FAREWELL = "DELETE"

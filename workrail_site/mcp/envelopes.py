@@ -8,13 +8,12 @@ import orjson
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from teams_app.engine.errors import InvalidInputError
-from workrail_site.bodies import Scope
+from workrail_site.bodies import Scope, Send
 from workrail_site.json_rpc import RpcCode
 from workrail_site.mcp.answers import protocol_error
 from workrail_site.mcp.doubled_keys import DoubledKeyError
 from workrail_site.mcp.messages import Json, is_id, is_method, is_whole, read_json
 from workrail_site.mcp.revisions import VERSION_HEADER, VERSION_KEY
-from workrail_site.wsgi_in_asgi import Send
 
 _BAD_REQUEST = 400
 _ACCEPTED = 202

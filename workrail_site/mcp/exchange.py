@@ -21,14 +21,13 @@ from mcp.shared.transport_context import TransportContext
 from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
-from workrail_site.bodies import Scope
+from workrail_site.bodies import Scope, Send
 from workrail_site.mcp.declared import SESSION_HEADER, declared_by
 from workrail_site.mcp.envelopes import is_of_another_revision, message_in
 from workrail_site.mcp.faults import told_of
 from workrail_site.mcp.media import JSON, media_type, takes_json
 from workrail_site.mcp.messages import is_id
 from workrail_site.mcp.revisions import VERSION_HEADER
-from workrail_site.wsgi_in_asgi import Send
 
 # The JSON of the result of a tool, by its name, its arguments and the metadata. Raises what a call of the SDK's raises.
 CallTool = Callable[[str, Mapping[str, Any], Mapping[str, Any] | None], Awaitable[bytes]]

@@ -9,13 +9,12 @@ from django.conf import settings
 
 from teams_app.engine.errors import NotFoundError
 from traces_app.services.recording import close_recorder
-from workrail_site.bodies import Receive, Scope
+from workrail_site.bodies import Receive, Scope, Send
 from workrail_site.mcp.door import AdmittingDoor
 from workrail_site.mcp.endpoint import McpEndpoint
 from workrail_site.mcp.toolsets import DialectServer, all_servers
 from workrail_site.mcp.workers import Workers
 from workrail_site.oauth import addresses
-from workrail_site.wsgi_in_asgi import Send
 
 _ROOT = "/mcp"
 _DEFAULT = "rail"
