@@ -12,7 +12,7 @@ from typing import Any
 
 from sessions_app.engine.ways import Way, claims_accepted, is_claim_of, ways_from
 from workflows_app.engine import walker
-from workflows_app.engine.conditions import describe, evaluate
+from workflows_app.engine.conditions import Looking, describe, evaluate
 from workflows_app.engine.program import Activity, Gate, Parallel, Program, Step, walk_items
 from workflows_app.engine.walks import Position
 
@@ -221,15 +221,20 @@ def _due(
     program: Program, activity: Activity, variables: Mapping[str, Any] | None, skipped: Collection[str]
 ) -> list[str]:
     """What must be listed: required, outside loops, and not skipped by its condition as far as anybody knows."""
-    return [step.id for step in _steps(activity) if step.id not in skipped and _is_due(program, step, variables)]
+    looking = Looking()
+    return [
+        step.id for step in _steps(activity) if step.id not in skipped and _is_due(program, step, variables, looking)
+    ]
 
 
-def _is_due(program: Program, step: Step | Parallel, variables: Mapping[str, Any] | None) -> bool:
+def _is_due(program: Program, step: Step | Parallel, variables: Mapping[str, Any] | None, looking: Looking) -> bool:
     if isinstance(step, Step) and not step.required:
         return False
     if step.run_condition is None:
         return True
-    return variables is not None and evaluate(step.run_condition, variables=variables, mode=program.conditions)
+    return variables is not None and evaluate(
+        step.run_condition, variables=variables, mode=program.conditions, looking=looking
+    )
 
 
 def _missing(activity_id: str, due: Sequence[str], manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarning]:

@@ -96,12 +96,12 @@ def exits(
     ends there.
     """
     seen = on_leaving(program=program, activity=activity, variables=variables)
-    declared = _with_end(program, activity)
+    declared, looking = _with_end(program, activity), conditions.Looking()
     held = {
         way.target
         for way in declared
         if not (way.is_default or way.is_chosen)
-        and conditions.evaluate(way.condition, variables=seen, mode=program.conditions)
+        and conditions.evaluate(way.condition, variables=seen, mode=program.conditions, looking=looking)
     }
     holding = held or {way.target for way in declared if way.is_default}
     left_to_agent = {

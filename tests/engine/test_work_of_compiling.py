@@ -15,8 +15,9 @@ from workflows_app.engine.lookup import find_next
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import program_bytes
 from workflows_app.engine.reading import SharedReading
-from workflows_app.engine.simulate import MOST_WRONG, simulate, wrong_answers
-from workflows_app.engine.source import Library, Source, SourceFormat, Strictness
+from workflows_app.engine.simulate import MOST_WRONG, SimulatedOutcome, simulate, wrong_answers
+from workflows_app.engine.source import Library, Source, SourceFormat, StepsSchema, Strictness
+from workflows_app.engine.walks import FailureKind
 
 TEXTS = ["A rule of some length. " * 40] * 40
 
@@ -246,3 +247,68 @@ def test_of_many_wrong_answers_the_first_are_told():
     program = step_documents.program_of(step_documents.workflow(NESTED))
 
     assert len(wrong_answers(program=program, answers={f"du-{number}": {} for number in range(50)})) == MOST_WRONG
+
+
+TEXT = "a" * 250_000
+LEAVES = {
+    "part of a text": ("contains", "a" * 20 + "b", TEXT),
+    "part of a list": ("contains", "x", [""] * 60_000),
+    "beginning": ("startsWith", "x", TEXT),
+    "pattern": ("matches", "ab", TEXT),
+    "number": ("equals", 7, "7" * 250_000),
+    "truth": ("equals", True, " " * 250_000),
+    "several": ("in", ["x", 1, True], TEXT),
+}
+MOST_OF = {"contains": 1_000, "matches": 1_500}
+
+
+@pytest.mark.parametrize("schema", StepsSchema)
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_conditions_on_a_long_value_cost_in_proportion_to_both(leaf, schema):
+    operator, wanted, value = LEAVES[leaf]
+    count = MOST_OF.get(operator, 10_000)
+    parts = [{"var": "long", operator: wanted}] * min(count, 500)
+    hidden = [{**each, "runCondition": {"or": parts[1:]}} for each in steps(count // len(parts))]
+    document = json.dumps(step_documents.workflow(step_documents.step("first"), *hidden)).encode()
+    program = step_documents.program_of(document, schema=schema)
+
+    with Work() as work:
+        done = simulate(program=program, variables={"long": value}, answers={})
+
+    assert (done.outcome, len(done.path)) == (SimulatedOutcome.COMPLETE, 1)
+    assert work.seconds <= allowed(plain=0, size=len(document) + len(value)) / 10
+
+
+@pytest.mark.parametrize("operator", ["contains", "equals", "startsWith"])
+def test_rounds_in_which_nothing_is_to_be_done_ask_so_many_parts_of_conditions(operator):
+    parts = [{"var": "long", operator: f"x{number}"} for number in range(450)]
+    body = [step_documents.step(f"step-{number}", runCondition={"or": parts}) for number in range(2)]
+    rounds = {"type": "for", "count": 1_000, "maxIterations": 1_000}
+    program = step_documents.program_of(step_documents.workflow(step_documents.loop("again", body, **rounds)))
+
+    with Work() as work:
+        done = simulate(program=program, variables={"long": TEXT}, answers={})
+
+    assert (done.outcome, done.failure.kind) == (SimulatedOutcome.BLOCKED, FailureKind.BUDGET)
+    assert work.seconds <= allowed(plain=0, size=len(TEXT))
+
+
+@pytest.mark.parametrize(("count", "is_built"), [(1_000, True), (1_001, False)])
+@pytest.mark.parametrize("place", ["conditions", "criteria"])
+def test_so_many_texts_are_looked_for(place, count, is_built):
+    made = []
+    for at in range(0, count, 100):
+        part = min(100, count - at)
+        if place == "conditions":
+            fields = {"runCondition": {"or": [{"var": "a", "contains": f"x{number}"} for number in range(part)]}}
+        else:
+            criteria = [
+                {"type": "contains", "value": f"part {number} of it", "message": "No."} for number in range(part)
+            ]
+            fields = {"validationCriteria": criteria}
+        made.append(step_documents.step(f"step-{at}", **fields))
+
+    compilation = step_documents.compiled(step_documents.workflow(*made))
+
+    assert (compilation.program is not None) is is_built, compilation.errors
+    assert ({problem.code for problem in compilation.errors} == {ProblemCode.TOO_LARGE}) is not is_built

@@ -6,8 +6,8 @@ STRICT compares as written. LENIENT is what the 0.3.0 format promises: texts are
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Final, assert_never
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Final, TypeVar, assert_never
 
 from workflows_app.engine import canonical
 from workflows_app.engine.condition_readers.activities import OPERATORS, parse_activity_condition
@@ -18,6 +18,7 @@ from workflows_app.engine.program import AllOf, AnyOf, Broken, Compare, Conditio
 
 __all__ = [
     "MISSING",
+    "Looking",
     "describe",
     "evaluate",
     "lookup",
@@ -27,7 +28,8 @@ __all__ = [
 ]
 
 Variables = Mapping[str, Any]
-_Test = Callable[[Any, Any], bool]
+_Made = TypeVar("_Made")
+_Test = Callable[[Any, Any, "Looking"], bool]
 
 
 class _Missing:
@@ -58,12 +60,59 @@ def lookup(path: tuple[str, ...], *, variables: Variables) -> Any:
     return value
 
 
-def evaluate(condition: Condition | None, *, variables: Variables, mode: ConditionMode) -> bool:
+class Looking:
+    """What was made of the values that conditions look at, for conditions that are asked together: a long value is read once, and
+    not looked through again for the same part. `parts` is how many parts of conditions were asked, and what long values cost.
+    """
+
+    __slots__ = ("_kept", "_made", "parts")
+
+    def __init__(self) -> None:
+        self.parts = 0
+        # Under the identity of a value, which is kept so that no other one gets it.
+        self._made: dict[tuple[int, Hashable], Any] = {}
+        self._kept: dict[int, Any] = {}
+
+    def once(self, value: Any, what: Hashable, make: Callable[[Any], _Made]) -> _Made:
+        if not isinstance(value, str | list | tuple) or (isinstance(value, str) and len(value) <= _SHORT_CHARS):
+            return make(value)
+        key = (id(value), what)
+        if key not in self._made:
+            self._kept[id(value)] = value
+            self.parts += len(value) // _CHARS_OF_A_PART
+            self._made[key] = make(value)
+        return self._made[key]  # type: ignore[no-any-return]  # what was made under this key
+
+    def text(self, value: Any) -> str:
+        """As the 0.3.0 format compares it."""
+        return self.once(value, _folded, _folded)
+
+    def has(self, value: Any, part: Any) -> bool:
+        """As the 0.3.0 format looks for it."""
+        wanted = _folded(part)
+        return self.once(value, ("has", wanted), lambda whole: wanted in self.text(whole))
+
+    def has_exactly(self, value: Any, part: Any) -> bool:
+        """A list has the member, a text has the part."""
+        if isinstance(value, list | tuple):
+            return type(part) in _SCALARS and _member_key(part) in self.once(value, _members, _members)
+        if not isinstance(value, str) or not isinstance(part, str):
+            return False
+        return self.once(value, ("has exactly", part), lambda whole: part in whole)
+
+    def matches(self, value: Any, pattern: Any, flags: str) -> bool:
+        return self.once(value, ("matches", pattern, flags), lambda whole: _matches(whole, pattern, flags))
+
+
+def evaluate(
+    condition: Condition | None, *, variables: Variables, mode: ConditionMode, looking: Looking | None = None
+) -> bool:
     """Whether the condition holds; an absent one does. Never raises."""
     if condition is None:
         return True
+    tests = _LENIENT if mode is ConditionMode.LENIENT else _STRICT
     try:
-        return _holds(condition, variables, _LENIENT if mode is ConditionMode.LENIENT else _STRICT)
+        return _holds(condition, variables, tests, looking or Looking())
     except (_BrokenConditionError, RecursionError):
         return False
 
@@ -132,18 +181,19 @@ class _BrokenConditionError(Exception):
     pass
 
 
-def _holds(condition: Condition, variables: Variables, tests: Mapping[Operator, _Test]) -> bool:
+def _holds(condition: Condition, variables: Variables, tests: Mapping[Operator, _Test], looking: Looking) -> bool:
+    looking.parts += 1
     # Types are asked one by one, the most frequent first: `match` costs three times as much here.
     if type(condition) is Compare:
         path = condition.path
         value = variables.get(path[0], MISSING) if len(path) == 1 else lookup(path, variables=variables)
-        return tests[condition.operator](value, condition.value)
+        return tests[condition.operator](value, condition.value, looking)
     if type(condition) is AllOf:
-        return all(_holds(part, variables, tests) for part in condition.conditions)
+        return all(_holds(part, variables, tests, looking) for part in condition.conditions)
     if type(condition) is AnyOf:
-        return any(_holds(part, variables, tests) for part in condition.conditions)
+        return any(_holds(part, variables, tests, looking) for part in condition.conditions)
     if type(condition) is Not:
-        return not _holds(condition.condition, variables, tests)
+        return not _holds(condition.condition, variables, tests, looking)
     if type(condition) is Truthy:
         return _is_truthy(lookup(condition.path, variables=variables))
     raise _BrokenConditionError
@@ -178,27 +228,27 @@ def _is_same(value: Any, wanted: Any) -> bool:
     return kind in _NUMBERS and other in _NUMBERS and value == wanted
 
 
-def _is_alike(value: Any, wanted: Any) -> bool:
+def _is_alike(value: Any, wanted: Any, looking: Looking) -> bool:
     """Equal as 0.3.0 compares: without case and outer space, "1" and 1, "yes" and true, null and missing."""
     if value is None or value is MISSING:
         return wanted is None
     kind, other = type(value), type(wanted)
     if kind is other:
         if kind is str:
-            return value == wanted or _fold(value) == _fold(wanted)
+            return value == wanted or looking.text(value) == _fold(wanted)
         return kind in _SCALARS and value == wanted
     if kind is str or other is str:
         text, rest = (value, wanted) if kind is str else (wanted, value)
-        return _says(text, rest)
+        return _says(text, rest, looking)
     return kind in _NUMBERS and other in _NUMBERS and value == wanted
 
 
-def _says(text: str, value: Any) -> bool:
+def _says(text: str, value: Any, looking: Looking) -> bool:
     """Whether a text spells a number or a truth value."""
     if type(value) is bool:
-        return _fold(text) in (_TRUE_WORDS if value else _FALSE_WORDS)
+        return looking.text(text) in (_TRUE_WORDS if value else _FALSE_WORDS)
     if type(value) in _NUMBERS:
-        number = _number(text)
+        number = looking.once(text, _number, _number)
         return number is not None and number == value
     return False
 
@@ -238,31 +288,41 @@ def _text(value: Any) -> str:
         return str(value) if isinstance(value, float) else ""
 
 
-def _is_over(value: Any, wanted: Any) -> bool:
+def _folded(value: Any) -> str:
+    return _fold(_text(value))
+
+
+def _bare(value: Any) -> str:
+    return _text(value).strip(_JS_SPACE)
+
+
+def _members(value: list[Any] | tuple[Any, ...]) -> frozenset[tuple[bool | None, Any]]:
+    """The members that equal something: by what `_is_same` tells apart."""
+    return frozenset(_member_key(item) for item in value if type(item) in _SCALARS)
+
+
+def _member_key(item: Any) -> tuple[bool | None, Any]:
+    return (type(item) in _NUMBERS, item) if type(item) is not bool else (None, item)
+
+
+def _is_over(value: Any, wanted: Any, _looking: Looking) -> bool:
     return type(value) in _NUMBERS and type(wanted) in _NUMBERS and value > wanted
 
 
-def _is_at_least(value: Any, wanted: Any) -> bool:
+def _is_at_least(value: Any, wanted: Any, _looking: Looking) -> bool:
     return type(value) in _NUMBERS and type(wanted) in _NUMBERS and value >= wanted
 
 
-def _is_under(value: Any, wanted: Any) -> bool:
+def _is_under(value: Any, wanted: Any, _looking: Looking) -> bool:
     return type(value) in _NUMBERS and type(wanted) in _NUMBERS and value < wanted
 
 
-def _is_at_most(value: Any, wanted: Any) -> bool:
+def _is_at_most(value: Any, wanted: Any, _looking: Looking) -> bool:
     return type(value) in _NUMBERS and type(wanted) in _NUMBERS and value <= wanted
 
 
-def _exists(value: Any, _wanted: Any) -> bool:
+def _exists(value: Any, _wanted: Any, _looking: Looking) -> bool:
     return value is not None and value is not MISSING
-
-
-def _holds_exactly(value: Any, wanted: Any) -> bool:
-    """A list has the member, a text has the part."""
-    if isinstance(value, list | tuple):
-        return any(_is_same(item, wanted) for item in value)
-    return isinstance(value, str) and isinstance(wanted, str) and wanted in value
 
 
 def _matches(text: str, pattern: Any, flags: str) -> bool:
@@ -278,6 +338,10 @@ def _is_text_pair(value: Any, wanted: Any) -> bool:
     return isinstance(value, str) and isinstance(wanted, str)
 
 
+# Longer texts, and all lists, are worth being remembered.
+_SHORT_CHARS = 256
+# To look through so many of them takes about as long as to ask a part.
+_CHARS_OF_A_PART = 1_000
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _NUMBERS = frozenset({int, float})
 _TRUE_WORDS = frozenset({"true", "1", "yes"})
@@ -294,27 +358,29 @@ _SHARED: dict[Operator, _Test] = {
     Operator.LT: _is_under,
     Operator.LTE: _is_at_most,
     Operator.EXISTS: _exists,
-    Operator.NOT_EXISTS: lambda value, _wanted: not _exists(value, None),
+    Operator.NOT_EXISTS: lambda value, wanted, looking: not _exists(value, wanted, looking),
 }
 _STRICT: dict[Operator, _Test] = _SHARED | {
-    Operator.EQUALS: _is_same,
-    Operator.NOT_EQUALS: lambda value, wanted: not _is_same(value, wanted),
-    Operator.CONTAINS: _holds_exactly,
-    Operator.STARTS_WITH: lambda value, wanted: _is_text_pair(value, wanted) and value.startswith(wanted),
-    Operator.ENDS_WITH: lambda value, wanted: _is_text_pair(value, wanted) and value.endswith(wanted),
-    Operator.MATCHES: lambda value, wanted: isinstance(value, str) and _matches(value, wanted, ""),
-    Operator.IN: lambda value, wanted: (
+    Operator.EQUALS: lambda value, wanted, _looking: _is_same(value, wanted),
+    Operator.NOT_EQUALS: lambda value, wanted, _looking: not _is_same(value, wanted),
+    Operator.CONTAINS: lambda value, wanted, looking: looking.has_exactly(value, wanted),
+    Operator.STARTS_WITH: lambda value, wanted, _looking: _is_text_pair(value, wanted) and value.startswith(wanted),
+    Operator.ENDS_WITH: lambda value, wanted, _looking: _is_text_pair(value, wanted) and value.endswith(wanted),
+    Operator.MATCHES: lambda value, wanted, looking: isinstance(value, str) and looking.matches(value, wanted, ""),
+    Operator.IN: lambda value, wanted, _looking: (
         isinstance(wanted, list | tuple) and any(_is_same(value, item) for item in wanted)
     ),
 }
 _LENIENT: dict[Operator, _Test] = _SHARED | {
     Operator.EQUALS: _is_alike,
-    Operator.NOT_EQUALS: lambda value, wanted: not _is_alike(value, wanted),
-    Operator.CONTAINS: lambda value, wanted: _fold(_text(wanted)) in _fold(_text(value)),
-    Operator.STARTS_WITH: lambda value, wanted: _fold(_text(value)).startswith(_fold(_text(wanted))),
-    Operator.ENDS_WITH: lambda value, wanted: _fold(_text(value)).endswith(_fold(_text(wanted))),
-    Operator.MATCHES: lambda value, wanted: _matches(_text(value).strip(_JS_SPACE), wanted, LENIENT_FLAGS),
-    Operator.IN: lambda value, wanted: (
-        isinstance(wanted, list | tuple) and any(_is_alike(value, item) for item in wanted)
+    Operator.NOT_EQUALS: lambda value, wanted, looking: not _is_alike(value, wanted, looking),
+    Operator.CONTAINS: lambda value, wanted, looking: looking.has(value, wanted),
+    Operator.STARTS_WITH: lambda value, wanted, looking: looking.text(value).startswith(_folded(wanted)),
+    Operator.ENDS_WITH: lambda value, wanted, looking: looking.text(value).endswith(_folded(wanted)),
+    Operator.MATCHES: lambda value, wanted, looking: looking.matches(
+        looking.once(value, _bare, _bare), wanted, LENIENT_FLAGS
+    ),
+    Operator.IN: lambda value, wanted, looking: (
+        isinstance(wanted, list | tuple) and any(_is_alike(value, item, looking) for item in wanted)
     ),
 }

@@ -1,4 +1,6 @@
-"""How much the patterns of a program may cost: each runs in linear time, and one call may have to run all of them."""
+"""How much the patterns of a program, and what it looks for in texts, may cost: each takes linear time, and one call may have to look
+for all of them.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,22 +14,38 @@ from workflows_app.engine.program import Compare, ConditionMode, Operator, Progr
 from workflows_app.engine.schema_safety import pattern_instructions
 
 MAX_INSTRUCTIONS = 2 * MAX_PROGRAM_INSTRUCTIONS
+MAX_LOOKED_FOR = 1_000
 # What a schema's engine takes for an instruction, and how much longer a text it looks at.
 _OF_A_SCHEMA = 32
 
 
-def too_many_patterns(program: Program) -> WorkflowProblem | None:
+def too_much_to_look_for(program: Program) -> WorkflowProblem | None:
     flags = LENIENT_FLAGS if program.conditions is ConditionMode.LENIENT else ""
-    total = 0
+    total = looked_for = 0
     for part in _parts(program):
         total += _instructions(part, flags)
+        looked_for += _looks_for_a_text(part)
         if total > MAX_INSTRUCTIONS:
             return WorkflowProblem(
                 code=ProblemCode.TOO_LARGE,
                 message=f"The patterns of the workflow compile to more than {MAX_INSTRUCTIONS} instructions together.",
                 suggestion="Use smaller repetition counts, or fewer patterns.",
             )
+        if looked_for > MAX_LOOKED_FOR:
+            return WorkflowProblem(
+                code=ProblemCode.TOO_LARGE,
+                message=f"The conditions and rules of the workflow look for more than {MAX_LOOKED_FOR} texts ('contains').",
+                suggestion="Use fewer of them, or compare with 'equals' or 'in'.",
+            )
     return None
+
+
+def _looks_for_a_text(part: object) -> bool:
+    match part:
+        case Rule(check=RuleKind.CONTAINS) | Compare(operator=Operator.CONTAINS):
+            return True
+        case _:
+            return False
 
 
 def _instructions(part: object, flags: str) -> int:

@@ -8,11 +8,12 @@ A position is bounded by the size of the program, whatever number of rounds it h
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace as with_facts
-from typing import Any, assert_never, cast
+from typing import Any, NoReturn, assert_never, cast
 
 from msgspec.structs import replace
 
 from workflows_app.engine import conditions, demands, placeholders, walks
+from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.people import activity_asks, asks_person
 from workflows_app.engine.program import (
     Action,
@@ -37,6 +38,9 @@ _END_WORDS = ("end-workflow", "workflow-end", "__terminal__")
 TERMINAL_TARGETS = frozenset(_END_WORDS)
 # Items that one call may pass over; only a program of nested loops whose steps are all skipped comes near it.
 WALK_BUDGET = 20_000
+# Parts of conditions that one call may ask for that, and how much of a condition is told.
+PARTS_BUDGET = 200_000
+_MOST_TOLD_BYTES = 512
 
 _DECISIONS = ("continue", "stop")
 
@@ -325,6 +329,11 @@ class _Walker:
         self.notes: list[Note] = []
         self.passed: list[Failure] = []
         self.budget = WALK_BUDGET
+        # Made when a condition is asked; most walks ask none.
+        self.looking: conditions.Looking | None = None
+        # What is asked before an item, and conditions in words, by their identity: a walk comes by the same ones again.
+        self.asked: dict[tuple[str, str], Condition | None] = {}
+        self.told: dict[int, str] = {}
         # The loops around the item that was just completed, and the innermost of them that an artifact decides.
         self.around: frozenset[str] = frozenset()
         self.decides = ""
@@ -622,7 +631,7 @@ class _Walker:
             if condition is not None:
                 self._note(
                     NoteKind.EVALUATED_CONDITION,
-                    f"{conditions.describe(condition)} is {str(held).lower()}.",
+                    f"{self._told(condition)} is {str(held).lower()}.",
                     item=target,
                 )
             if held:
@@ -671,17 +680,31 @@ class _Walker:
         return activity
 
     def _eligible(self, activity: Activity, item: Item, scope: Variables) -> bool:
-        condition = _condition_of(activity, item)
+        key = (activity.id, item.id)
+        if key not in self.asked:
+            self.asked[key] = _condition_of(activity, item)
+        condition = self.asked[key]
         if condition is None:
             return True
         held = self._holds(condition, scope)
-        self._note(
-            NoteKind.EVALUATED_CONDITION, f"{conditions.describe(condition)} is {str(held).lower()}.", item=item.id
-        )
+        self._note(NoteKind.EVALUATED_CONDITION, f"{self._told(condition)} is {str(held).lower()}.", item=item.id)
         return held
 
     def _holds(self, condition: Condition | None, scope: Variables) -> bool:
-        return conditions.evaluate(condition, variables=scope, mode=self.program.conditions)
+        if condition is None:
+            return True
+        if self.looking is None:
+            self.looking = conditions.Looking()
+        held = conditions.evaluate(condition, variables=scope, mode=self.program.conditions, looking=self.looking)
+        if self.looking.parts > PARTS_BUDGET:
+            self._give_up(f"More than {PARTS_BUDGET} parts of conditions were asked without an item to do.")
+        return held
+
+    def _told(self, condition: Condition) -> str:
+        """Of a condition that the program holds, or that is kept in `asked`."""
+        if id(condition) not in self.told:
+            self.told[id(condition)] = fit_bytes(conditions.describe(condition), max_bytes=_MOST_TOLD_BYTES)
+        return self.told[id(condition)]
 
     def _scope(self, position: Position) -> Variables:
         """As `scope_at`, and no copy: the variables may be many, and the walk long."""
@@ -701,12 +724,10 @@ class _Walker:
     def _spend(self) -> None:
         self.budget -= 1
         if self.budget < 0:
-            raise _StopError(
-                Failure(
-                    kind=FailureKind.BUDGET,
-                    message=f"More than {WALK_BUDGET} items were passed over without one to do.",
-                ),
-            )
+            self._give_up(f"More than {WALK_BUDGET} items were passed over without one to do.")
+
+    def _give_up(self, message: str) -> NoReturn:
+        raise _StopError(Failure(kind=FailureKind.BUDGET, message=message))
 
 
 def _ended(position: Position) -> Position:
