@@ -2,7 +2,7 @@
 
 import toon_format
 
-from workflows_app.engine.activities.reader import compile_folder
+from workflows_app.engine.compile import compile_source
 from workflows_app.engine.source import Library, Origin, Source, SourceFormat, Strictness
 
 NO_LIBRARY = Library()
@@ -52,7 +52,7 @@ def written(files):
 
 def compiled(files, *, library=NO_LIBRARY, strictness=Strictness.STRICT, origin=Origin.TEAM):
     source = Source(format=SourceFormat.ACTIVITY_FOLDER, files=files, origin=origin, strictness=strictness)
-    return compile_folder(source=source, library=library)
+    return compile_source(source=source, library=library)
 
 
 def program_of(files, **more):

@@ -16,7 +16,7 @@ from sessions_app.engine.state import Snapshot
 from sessions_app.engine.ways import Exit
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.filled import filled
-from workflows_app.engine.people import asks_person, leads_to_people
+from workflows_app.engine.people import AskedOfPeople, leads_to_people
 from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import (
     Activity,
@@ -160,6 +160,7 @@ class _Survey:
         self.snapshot = snapshot
         self.position = snapshot.position
         self.activity = activity
+        self.asking = AskedOfPeople(activity)
         self.scope = walker.scope_at(program=program, position=snapshot.position, variables=snapshot.variables)
 
     def land(self) -> Landscape:
@@ -264,7 +265,7 @@ class _Survey:
         return asked is ConfirmationKind.HUMAN_APPROVAL
 
     def _asks(self, item: Item) -> bool:
-        return asks_person(self.activity, item)
+        return self.asking.asks(item)
 
     # Loops
 

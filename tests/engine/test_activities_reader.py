@@ -478,10 +478,10 @@ def test_what_other_workflows_are_known_does_not_change_a_program():
 
 
 def test_a_folder_that_is_wrong_throughout_has_a_list_that_ends():
-    said = activity(steps=[step(f"s{number}", skill=f"none-{number}") for number in range(2_000)])
+    said = activity(steps=[step(f"s{number}", skill=f"none-{number}") for number in range(1_900)])
     problems = compiled(folder(said)).problems
     assert len(problems) == MAX_PER_SEVERITY + 1
-    assert only(problems, ProblemCode.TOO_LARGE).message == f"2000 warnings were found; {MAX_PER_SEVERITY} are listed."
+    assert only(problems, ProblemCode.TOO_LARGE).message == f"1900 warnings were found; {MAX_PER_SEVERITY} are listed."
 
 
 def test_warnings_do_not_crowd_out_an_error():

@@ -3,7 +3,9 @@
 import pytest
 
 from sessions_app.engine import evasions
+from sessions_app.engine.landscape import survey
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
+from tests.flood_play import Work, allowed
 from tests.hand_play import begun
 from workflows_app.engine import walker
 
@@ -39,3 +41,20 @@ def test_activities_in_thought_take_bounded_work(monkeypatch, count):
     assert found is not None
     assert found.guarding == ("asks",)
     assert len(looks) < 10_000
+
+
+@pytest.mark.parametrize("asks", [False, True])
+def test_what_may_be_done_is_told_in_proportion_to_the_activity(asks):
+    human = [checkpoint("agreed", authority="human")] if asks else []
+    last = step("last", checkpoint="agreed") if asks else step("last")
+    files = folder(
+        activity("work", checkpoints=human, steps=[*(step(f"step-{number}") for number in range(1_900)), last])
+    )
+    program = program_of(files)
+    snapshot = begun(program)
+
+    with Work() as work:
+        land = survey(program=program, snapshot=snapshot)
+
+    assert len(land.may_do) > 1_800
+    assert work.seconds <= allowed(plain=0, size=sum(map(len, files.values()))) / 4

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests import step_documents
-from tests.activity_folders import activity, checkpoint, compiled, folder, step, toon, workflow
+from tests.activity_folders import activity, checkpoint, compiled, equals, folder, step, toon, workflow
 from tests.flood_play import Work, allowed
 from workflows_app.engine import reading
 from workflows_app.engine.activities import documents
@@ -312,3 +312,35 @@ def test_so_many_texts_are_looked_for(place, count, is_built):
 
     assert (compilation.program is not None) is is_built, compilation.errors
     assert ({problem.code for problem in compilation.errors} == {ProblemCode.TOO_LARGE}) is not is_built
+
+
+def dull_steps(count):
+    return [step(f"step-{number}") for number in range(count)]
+
+
+def ways(count):
+    return [{"to": "part-0", "condition": equals("go", f"way {number}")} for number in range(count)]
+
+
+SIZES = {
+    "steps": lambda extra: [activity("part-0", steps=dull_steps(1_999 + extra))],
+    "steps of loops": lambda extra: [
+        activity(
+            "part-0",
+            loops=[
+                {"id": "again", "name": "Again", "type": "forEach", "over": "all", "steps": dull_steps(1_998 + extra)}
+            ],
+        )
+    ],
+    "activities": lambda extra: many(1_000 + extra),
+    "transitions": lambda extra: [activity("part-0", steps=dull_steps(1), transitions=ways(4_000 + extra))],
+}
+
+
+@pytest.mark.parametrize("kind", SIZES)
+@pytest.mark.parametrize("extra", [0, 1])
+def test_an_activity_workflow_has_so_many_parts(kind, extra):
+    compilation = compiled(folder(*SIZES[kind](extra), about=about()))
+
+    assert (compilation.program is None) == bool(extra), compilation.errors
+    assert {problem.code for problem in compilation.errors} == ({ProblemCode.TOO_LARGE} if extra else set())

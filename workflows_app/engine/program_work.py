@@ -1,5 +1,5 @@
-"""How much the patterns of a program, and what it looks for in texts, may cost: each takes linear time, and one call may have to look
-for all of them.
+"""How much a program may ask of one call: patterns and texts that are looked for take linear time each, and one call may have to
+look for all of them; and some questions compare each step, or each way out, with every other one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,34 +10,64 @@ import msgspec
 from workflows_app.engine.condition_readers.reading import LENIENT_FLAGS
 from workflows_app.engine.patterns import MAX_PROGRAM_INSTRUCTIONS, BadPatternError, compile_pattern
 from workflows_app.engine.problems import ProblemCode, WorkflowProblem
-from workflows_app.engine.program import Compare, ConditionMode, Operator, Program, Rule, RuleKind
+from workflows_app.engine.program import (
+    Activity,
+    Branch,
+    Compare,
+    ConditionMode,
+    Family,
+    Gate,
+    Loop,
+    Operator,
+    Option,
+    Parallel,
+    Program,
+    Rule,
+    RuleKind,
+    Step,
+    Transition,
+)
 from workflows_app.engine.schema_safety import pattern_instructions
+from workflows_app.engine.steps.scope import MAX_ITEMS
 
 MAX_INSTRUCTIONS = 2 * MAX_PROGRAM_INSTRUCTIONS
 MAX_LOOKED_FOR = 1_000
+MAX_WAYS = 4_000
+_ITEMS = (Activity, Step, Parallel, Gate, Loop)
+_WAYS = (Transition, Branch, Option)
 # What a schema's engine takes for an instruction, and how much longer a text it looks at.
 _OF_A_SCHEMA = 32
 
 
-def too_much_to_look_for(program: Program) -> WorkflowProblem | None:
+def find_excess(program: Program) -> WorkflowProblem | None:
     flags = LENIENT_FLAGS if program.conditions is ConditionMode.LENIENT else ""
-    total = looked_for = 0
+    instructions = texts = items = ways = 0
     for part in _parts(program):
-        total += _instructions(part, flags)
-        looked_for += _looks_for_a_text(part)
-        if total > MAX_INSTRUCTIONS:
-            return WorkflowProblem(
-                code=ProblemCode.TOO_LARGE,
-                message=f"The patterns of the workflow compile to more than {MAX_INSTRUCTIONS} instructions together.",
-                suggestion="Use smaller repetition counts, or fewer patterns.",
+        instructions += _instructions(part, flags)
+        texts += _looks_for_a_text(part)
+        items += isinstance(part, _ITEMS)
+        ways += isinstance(part, _WAYS)
+        if instructions > MAX_INSTRUCTIONS:
+            return _too_large(
+                f"The patterns of the workflow compile to more than {MAX_INSTRUCTIONS} instructions together.",
+                "Use smaller repetition counts, or fewer patterns.",
             )
-        if looked_for > MAX_LOOKED_FOR:
-            return WorkflowProblem(
-                code=ProblemCode.TOO_LARGE,
-                message=f"The conditions and rules of the workflow look for more than {MAX_LOOKED_FOR} texts ('contains').",
-                suggestion="Use fewer of them, or compare with 'equals' or 'in'.",
+        if texts > MAX_LOOKED_FOR:
+            return _too_large(
+                f"The conditions and rules of the workflow look for more than {MAX_LOOKED_FOR} texts ('contains').",
+                "Use fewer of them, or compare with 'equals' or 'in'.",
             )
+    # The reader of steps counts as it builds them.
+    if program.family is Family.ACTIVITIES and (items > MAX_ITEMS or ways > MAX_WAYS):
+        return _too_large(
+            f"There are more than {MAX_ITEMS} activities, steps, loops and checkpoints, or {MAX_WAYS} transitions, branches and options.",
+            "Split the workflow.",
+        )
     return None
+
+
+def _too_large(message: str, suggestion: str) -> WorkflowProblem:
+    return WorkflowProblem(code=ProblemCode.TOO_LARGE, message=message, suggestion=suggestion)
 
 
 def _looks_for_a_text(part: object) -> bool:
