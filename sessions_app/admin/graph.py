@@ -20,7 +20,7 @@ from sessions_app.selectors.checkpoints import CheckpointValue
 from sessions_app.selectors.evidence import ChildRun
 from sessions_app.selectors.run_graph import Graph, GraphNode
 from teams_app.admin.parts import State
-from teams_app.engine.counting import counted
+from teams_app.engine.counting import counted, read_count
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.markdown import plain_words
 from teams_app.engine.times import exact_words
@@ -275,7 +275,7 @@ def _point(node: GraphNode, facts: GraphFacts) -> LanePoint:
         is_aside=node.kind is NodeKind.BOOKMARK,
         is_plain=plain,
         loop="::".join([*outer[:-1], loop]) if outer else "",
-        round=int(number) if number.isdigit() else 0,
+        round=read_count(number) or 0,
     )
 
 

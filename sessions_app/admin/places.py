@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sessions_app.engine.state import Snapshot
+from teams_app.engine.counting import read_count
 from workflows_app.engine.program import Gate, Loop, LoopKind, Program, Step, walk_items
 
 _ITEM_CHARACTERS = 60
@@ -46,7 +47,8 @@ class ShownPlaces:
         outer = pending_key.split("::")[:-1]
         loop, _, number = outer[-1].partition("@") if outer else ("", "", "")
         items = self.items.get(loop, ())
-        return items[int(number)] if number.isdigit() and int(number) < len(items) else ""
+        index = read_count(number)
+        return items[index] if index is not None and index < len(items) else ""
 
 
 def places_of(*, program: Program, state: Snapshot | None) -> ShownPlaces:

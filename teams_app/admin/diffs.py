@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 MOST_LINES = 3_000
 
 _NOWHERE = "/dev/null"
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

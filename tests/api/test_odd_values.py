@@ -2,7 +2,10 @@
 
 import pytest
 
+from tests import run_doors
 from tests.cast import issue
+from tests.run_cast import advanced, plain_steps, published, run_id, start
+from tests.run_doors import V1
 
 pytestmark = pytest.mark.django_db
 
@@ -49,3 +52,36 @@ def test_a_key_may_be_issued_with_every_offset_that_a_clock_has(house):
     for minutes in (-23 * 60 - 59, -1, 1, 23 * 60 + 59):
         far = datetime(2027, 1, 31, 12, tzinfo=timezone(timedelta(minutes=minutes)))
         assert issue(house.alice.actor, expires_at=far).key.expires_at == far
+
+
+# `isdigit` takes the first two, which `int` does not read; and of the last it reads no more than 4,300.
+DIGITS = ["²", "1³", "٣", "-0", "9" * 30, "9" * 5_000]
+
+
+@pytest.mark.parametrize("digits", DIGITS)
+def test_odd_digits_are_read_or_refused_in_headers_and_bodies(digits):
+    doors = run_doors.open_doors()
+    published(doors.desk, *plain_steps(1))
+    path = f"{V1}/workflows/team.sample"
+    body = f'{{"workflowId": "team.sample", "goal": "x", "context": {{"n": {digits}}}}}'.encode()
+
+    based = doors.person("put", path, {"definition": {}}, **{"If-Match": f'"{digits}.x"'.encode().decode("latin-1")})
+    begun = doors.agent.post(f"{V1}/runs", body)
+    called = doors.agent.post(f"{V1}/tools/rail/start_workflow", body)
+
+    assert {based.status_code, begun.status_code, called.status_code} <= {200, 201, 400, 404, 409, 422}, begun.content
+
+
+@pytest.mark.parametrize("digits", DIGITS)
+def test_a_difference_with_odd_digits_is_shown(digits):
+    doors = run_doors.open_doors()
+    published(doors.desk, *plain_steps(2))
+    artifact = {"kind": "team.diff", "diff": f"--- a/x\n+++ b/x\n@@ -{digits},{digits} +1 @@\n-a\n+b\n"}
+    value = advanced(doors.desk.agent, start(doors.desk).value, artifacts=[artifact])
+    nodes = doors.viewer.get(f"{V1}/runs/{value['session']['runId']}/nodes").json()["items"]
+
+    pages = [
+        doors.viewer.get(f"/studio/sessions_app/run/{run_id(value)}/change/?node={node['id']}").content for node in nodes
+    ]
+
+    assert any(b"team.diff" in page for page in pages)

@@ -14,8 +14,8 @@ from traces_app.services.recording import flush_calls
 
 pytestmark = pytest.mark.django_db
 
-IDS = ["x", "0" * 26, "run_" + "a" * 26, "%00", "a" * 4_000, "..%2f..", "é" * 50, "-1"]
-VALUES = ["(.+)(.+)\\2\\1", "x" * 8_000, "1" * 400, "-1", "%00", "é" * 500, "", "a,b," * 1_000]
+IDS = ["x", "0" * 26, "run_" + "a" * 26, "%00", "a" * 4_000, "..%2f..", "é" * 50, "-1", "9" * 5_000, "²"]
+VALUES = ["(.+)(.+)\\2\\1", "x" * 8_000, "1" * 400, "1" * 5_000, "²", "-1", "%00", "é" * 500, "", "a,b," * 1_000]
 NAMES = ["q", "text", "limit", "cursor", "status", "workflow", "session", "include", "number", "base", "tag", "unknown"]
 
 

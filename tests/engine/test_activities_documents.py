@@ -56,6 +56,12 @@ def test_over_indented_toon_is_refused_with_its_line():
     assert "two spaces" in problem.suggestion
 
 
+@pytest.mark.parametrize("strictness", Strictness)
+@pytest.mark.parametrize("text", [f"a[{'9' * 5_000}]: b\n", f"a: {'9' * 5_000}\nb[1{'0' * 5_000}]:\n  - c\n"])
+def test_a_number_of_digits_without_end_in_toon_is_refused(text, strictness):
+    assert refusal(text, strictness=strictness).code in {ProblemCode.NOT_A_NUMBER, ProblemCode.BAD_TOON}
+
+
 def test_legacy_reading_warns_of_each_place_that_is_not_strict():
     text = "tools:\n  shell: 1\n  shell: 2\nlist[3]: a,b\nitems[2]:\n  - a\n\n  - b\nshell: 1\nshell: 2\n"
     document, warnings = read(text, strictness=Strictness.LEGACY)

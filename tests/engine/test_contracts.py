@@ -313,6 +313,8 @@ def nested(levels):
         ({"$ref": "https://example.com/schema"}, "not in this document"),
         ({"$ref": "file:///etc/passwd"}, "not in this document"),
         ({"$ref": "#/$defs/none"}, "leads nowhere"),
+        ({"allOf": [{}], "$ref": "#/allOf/" + "9" * 5_000}, "'#/allOf/9999"),
+        ({"allOf": [{}], "$ref": "#/allOf/²"}, "leads nowhere"),
         ({"$ref": "#"}, "refers to itself"),
         ({"$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"}, "refers to itself"),
         ({"$dynamicRef": "#a"}, "$dynamicRef"),

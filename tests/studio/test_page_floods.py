@@ -10,7 +10,7 @@ from tests.flood_play import Work, allowed
 
 pytestmark = pytest.mark.django_db
 
-VALUES = ["(.+)(.+)\\2\\1", "9" * 400, "-1", "%00", "é" * 900, ""]
+VALUES = ["(.+)(.+)\\2\\1", "9" * 400, "9" * 5_000, "²", "-1", "%00", "é" * 900, ""]
 NAMES = [
     "q",
     "p",

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from teams_app.admin.pages import Act, ActLink, Refused, actor_of
 from teams_app.admin.parts import Crumb, Tab, pill
 from teams_app.engine.actors import Actor, Permission
-from teams_app.engine.counting import counted
+from teams_app.engine.counting import counted, read_count
 from teams_app.engine.errors import NotFoundError
 from workflows_app.admin import acts, drafts, editor, source_view, words
 from workflows_app.admin.differences import shown_difference
@@ -165,17 +165,15 @@ class WorkflowAdmin(SharedAdmin):
 
     def export_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
         row = self._shown_row(request, row_id)
-        number = request.GET.get("revision", "")
-        done = export_workflow(
-            actor=actor_of(request), workflow_id=row.workflow_id, number=int(number) if number.isdigit() else None
-        )
+        number = read_count(request.GET.get("revision", ""))
+        done = export_workflow(actor=actor_of(request), workflow_id=row.workflow_id, number=number)
         headers = {"Content-Disposition": f'attachment; filename="{done.filename}"', "Cache-Control": "no-store"}
         return HttpResponse(done.data, content_type=done.media_type, headers=headers)
 
     def compare_view(self, request: HttpRequest, row_id: UUID) -> HttpResponse:
         row = self._shown_row(request, row_id)
-        number = _number(request.GET.get("revision", "")) or row.latest_number
-        base = _number(request.GET.get("base", ""))
+        number = read_count(request.GET.get("revision", "")) or row.latest_number
+        base = read_count(request.GET.get("base", ""))
         if base is None:
             base = row.published.number if row.published and row.published.number != number else max(number - 1, 0)
         try:
@@ -271,7 +269,7 @@ class WorkflowAdmin(SharedAdmin):
 
 def _views(request: HttpRequest) -> list[Tab]:
     """The steps drawn, or as a table that says the same."""
-    kept = {"revision": request.GET["revision"]} if request.GET.get("revision", "").isdigit() else {}
+    kept = {"revision": request.GET["revision"]} if read_count(request.GET.get("revision", "")) is not None else {}
     is_table = request.GET.get("as") == "table"
     return [
         Tab(label="Graph", url=f"?{urlencode(kept)}", is_here=not is_table),
@@ -325,16 +323,13 @@ def _revisions(row: Workflow) -> list[dict[str, Any]]:
 
 def _shown_revision(row: Workflow, number: str) -> Revision:
     """The one that is asked for, else what runs, else the latest."""
-    if number.isdigit():
+    asked = read_count(number)
+    if asked is not None:
         try:
-            return find_revision(row, int(number))
+            return find_revision(row, asked)
         except NotFoundError:
             raise Http404 from None
     return row.published or find_revision(row, None)
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else None
 
 
 def _ordered(draft: drafts.Draft, asked: QueryDict) -> drafts.Draft:
@@ -356,10 +351,11 @@ def _changed_word(
 ) -> drafts.Draft | None:
     """“Change it” of a problem: the word that was meant, in its line."""
     what, _, index = asked.get("do", "").partition(":")
-    if what != "change" or not index.isdigit():
+    number = read_count(index)
+    if what != "change" or number is None:
         return None
     problems = editor.page_of(actor=actor, row=row, revision=revision, draft=draft, asked=None)["problems"]
-    found = dict(problems).get(int(index))
+    found = dict(problems).get(number)
     if found is None or not found.wrong or found.line is None:
         return None
     lines = draft.files[found.file].decode("utf-8", "replace").split("\n")

@@ -6,6 +6,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from teams_app.api.endpoints import Call, Download, operation
+from teams_app.engine.counting import read_count
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.pages import Page
 from workflows_app.api.answers import (
@@ -231,8 +232,9 @@ def _base(in_body: int | None, if_match: str | None) -> int:
     in_header = None if if_match is None else if_match.strip().removeprefix("W/").strip('"').partition(".")[0]
     said = {str(base) for base in (in_body, in_header) if base is not None}
     text = said.pop() if len(said) == 1 else ""
-    if text.isascii() and text.isdigit():
-        return int(text)
+    base = read_count(text)
+    if base is not None:
+        return base
     raise InvalidInputError(
         "The request does not say which revision it builds upon, or says two.",
         suggestion="Send baseRevision with the number of the latest revision, or the header If-Match.",

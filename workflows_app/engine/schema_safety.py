@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import unquote
 
+from teams_app.engine.counting import read_count
 from workflows_app.engine import canonical
 from workflows_app.engine.patterns import MAX_PROGRAM_INSTRUCTIONS, BadPatternError, compile_pattern
 
@@ -105,8 +106,8 @@ class _Weigher:
             key = unquote(part).replace("~1", "/").replace("~0", "~")
             if isinstance(target, dict) and key in target:
                 target = target[key]
-            elif isinstance(target, list) and key.isdecimal() and int(key) < len(target):
-                target = target[int(key)]
+            elif isinstance(target, list) and (index := read_count(key)) is not None and index < len(target):
+                target = target[index]
             else:
                 raise UnsafeSchemaError(f"{reference!r} leads nowhere.")
         return target

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from teams_app import selectors
 from teams_app.engine.actors import NO_TEAM, USUAL_SCOPES, Actor, Door, Scope, system_actor
+from teams_app.engine.counting import read_count
 from teams_app.engine.errors import NotFoundError, WorkrailError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
@@ -52,8 +53,9 @@ class Command(BaseCommand):
 
 
 def _days(text: str) -> int:
-    if text.isdigit() and int(text) > 0:
-        return int(text)
+    days = read_count(text)
+    if days:
+        return days
     raise ArgumentTypeError(f"{text} is no number of days")
 
 

@@ -177,16 +177,26 @@ def _json(text: str, doubled: list[str] | None) -> Any:
 
 def _toon(text: str, file: str, strictness: Strictness, again: DecodedAgain) -> tuple[Any, Problems]:
     try:
-        return toon_format.loads(text), ()
+        return _toon_value(text), ()
     except toon_format.ToonDecodeError as error:
         if strictness is Strictness.STRICT:
             raise _toon_refusal(error) from error
         first = error
     try:
-        value = toon_format.loads(text, strict=False)
+        value = _toon_value(text, strict=False)
     except toon_format.ToonDecodeError as error:
         raise _toon_refusal(error) from error
     return value, _lenient_places(text, file, first, again)
+
+
+def _toon_value(text: str, *, strict: bool = True) -> Any:
+    try:
+        return toon_format.loads(text, strict=strict)
+    except toon_format.ToonDecodeError:
+        raise
+    except (ValueError, OverflowError) as error:
+        # Digits without end, as the number of items that is declared.
+        raise _UnreadableError(ProblemCode.NOT_A_NUMBER, "A number has more digits than can be read.") from error
 
 
 def _toon_refusal(error: toon_format.ToonDecodeError) -> _UnreadableError:
@@ -214,7 +224,7 @@ def _lenient_places(text: str, file: str, first: toon_format.ToonDecodeError, ag
 
 def _refused_place(lines: list[str]) -> toon_format.ToonDecodeError | None:
     try:
-        toon_format.loads("\n".join(lines))
+        _toon_value("\n".join(lines))
     except toon_format.ToonDecodeError as error:
         return error
     return None
