@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from sessions_app.engine.ways import Way, claims_accepted, is_claim_of, ways_from
+from sessions_app.engine.ways import ClaimableWays, Way, claims_accepted, ways_from
 from workflows_app.engine import walker
 from workflows_app.engine.conditions import Looking, describe, evaluate
 from workflows_app.engine.program import Activity, Gate, Parallel, Program, Step, walk_items
@@ -133,7 +133,8 @@ def check_activity_manifest(
     if not manifest:
         message = "The activity_manifest is empty. List the activities done so far, or leave it out."
         return (_warning(ManifestWarningCode.ACTIVITY_MANIFEST_EMPTY, message),)
-    return tuple(warning for claim in manifest for warning in _of_activity(program, claim))
+    of_each: dict[str, ClaimableWays] = {}
+    return tuple(warning for claim in manifest for warning in _of_activity(program, claim, of_each))
 
 
 def check_transition(
@@ -184,7 +185,7 @@ def check_condition(
     ways = [] if activity is None else [way for way in ways_from(activity) if way.leads_to(target, ends=ends)]
     if claim is None or not ways:
         return ()
-    claimed = [way for way in ways if is_claim_of(way, claim)]
+    claimed = ClaimableWays(ways).claimed_by(claim)
     if not claimed:
         return (_wrong_claim(current, target, claim, ways),)
     if variables is None or any(_holds(program, way, variables) for way in claimed):
@@ -290,7 +291,10 @@ def _without_output(manifest: Sequence[ManifestEntry]) -> Iterator[ManifestWarni
 # Activities and transitions
 
 
-def _of_activity(program: Program, claim: ActivityOutcome) -> Iterator[ManifestWarning]:
+def _of_activity(
+    program: Program, claim: ActivityOutcome, of_each: dict[str, ClaimableWays]
+) -> Iterator[ManifestWarning]:
+    """`of_each` keeps the ways of each activity that was claimed of."""
     activity = program.activity(claim.activity_id)
     if activity is None:
         message = f"The workflow has no activity {claim.activity_id!r}. Use the ids of its activities."
@@ -300,9 +304,11 @@ def _of_activity(program: Program, claim: ActivityOutcome) -> Iterator[ManifestW
         yield _warning(ManifestWarningCode.ACTIVITY_OUTCOME_EMPTY, message, activity=claim.activity_id)
     if activity is None or not claim.transition_condition:
         return
-    ways = ways_from(activity)
-    if ways and not any(is_claim_of(way, claim.transition_condition) for way in ways):
-        accepted = claims_accepted(ways)
+    if activity.id not in of_each:
+        of_each[activity.id] = ClaimableWays(ways_from(activity))
+    known = of_each[activity.id]
+    if known.ways and not known.claimed_by(claim.transition_condition):
+        accepted = known.accepted
         message = (
             f"No transition from {claim.activity_id!r} has the condition {claim.transition_condition!r}. "
             f"It has {_named(accepted)}."

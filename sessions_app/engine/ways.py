@@ -6,6 +6,7 @@ They mean the same in every dialect. A branch without a target leads nowhere of 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from workflows_app.engine import conditions, walker
@@ -149,16 +150,31 @@ def _words(declared: Sequence[Way], target: str) -> str:
 # Claims
 
 
-def is_claim_of(way: Way, claim: str) -> bool:
-    """A condition is claimed as it is written, or by any line that reads as the same condition."""
-    said = _plain(claim)
+class ClaimableWays:
+    """Ways, with the words that claim each of them: they are written once for all claims, and a claim is read once for all ways."""
+
+    def __init__(self, ways: Iterable[Way]) -> None:
+        self.ways = tuple(ways)
+        self._words = tuple("" if way.condition is None else _plain(describe(way.condition)) for way in self.ways)
+
+    def claimed_by(self, claim: str) -> list[Way]:
+        """A condition is claimed as it is written, or by any line that reads as the same condition."""
+        said = _plain(claim)
+        read = _read(said)
+        each = zip(self.ways, self._words, strict=True)
+        return [way for way, words in each if _is_claimed(way, words, said=said, read=read)]
+
+    @cached_property
+    def accepted(self) -> list[str]:
+        return claims_accepted(self.ways)
+
+
+def _is_claimed(way: Way, words: str, *, said: str, read: Condition | None) -> bool:
     if way.name and said == way.name:
         return True
     if said in {"", DEFAULT}:
         return way.is_default or (way.condition is None and not way.name)
-    if way.condition is None:
-        return False
-    return said == _plain(describe(way.condition)) or _reads_as(said, way.condition)
+    return way.condition is not None and (said == words or read == way.condition)
 
 
 def claims_accepted(ways: Iterable[Way]) -> list[str]:
@@ -177,8 +193,8 @@ def _plain(text: str) -> str:
     return _UNDEFINED.sub(r"\1", _SPACE.sub(" ", text).strip())
 
 
-def _reads_as(claim: str, condition: Condition) -> bool:
+def _read(claim: str) -> Condition | None:
     if len(claim) > _LONGEST_CLAIM:
-        return False
+        return None
     read, problems = parse_activity_condition(claim, path="claim")
-    return not problems and read == condition
+    return None if problems else read

@@ -81,7 +81,8 @@ def test_a_difference_with_odd_digits_is_shown(digits):
     nodes = doors.viewer.get(f"{V1}/runs/{value['session']['runId']}/nodes").json()["items"]
 
     pages = [
-        doors.viewer.get(f"/studio/sessions_app/run/{run_id(value)}/change/?node={node['id']}").content for node in nodes
+        doors.viewer.get(f"/studio/sessions_app/run/{run_id(value)}/change/?node={node['id']}").content
+        for node in nodes
     ]
 
     assert any(b"team.diff" in page for page in pages)

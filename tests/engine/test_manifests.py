@@ -15,6 +15,7 @@ from sessions_app.engine.manifests import (
     validate,
 )
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
+from tests.flood_play import Work, allowed
 from workflows_app.engine.walks import Position
 
 APPROVED = equals("approved", value=True)
@@ -406,3 +407,22 @@ def test_any_manifest_is_checked_and_told_briefly(listed):
 @given(st.text(max_size=60))
 def test_any_text_is_a_claim_that_is_right_or_wrong(said):
     assert len(condition(said)) <= 1
+
+
+def test_claims_of_many_ways_cost_in_proportion_to_both():
+    ways = [{"to": "work", "condition": equals("go", f"way {number}")} for number in range(300)]
+    program = one_activity(step("one"), transitions=ways)
+    claims = [
+        ActivityOutcome(
+            activity_id="work",
+            outcome="Done.",
+            transition_condition=" AND ".join(f'go == "{number}.{part}"' for part in range(100)),
+        )
+        for number in range(100)
+    ]
+
+    with Work() as work:
+        warnings = check_activity_manifest(program=program, manifest=claims)
+
+    assert len(warnings) == len(claims)
+    assert work.seconds <= allowed(plain=0, size=sum(len(claim.transition_condition) for claim in claims))
