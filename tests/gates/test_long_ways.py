@@ -71,6 +71,22 @@ def test_no_rounds_hide_who_is_asked_behind_them(floor, dialect, rounds):
     assert {reply["code"] for reply in replies} <= {"CHECKPOINT_OPEN", "STEP_NOT_DONE"}
 
 
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_no_long_value_hides_who_is_asked(floor, dialect):
+    """Conditions are asked for so many parts, and long values count for many: what is not asked for is not passed by."""
+    looked_for = [{"var": "notes", "contains": f"word-{number}"} for number in range(900)]
+    skipped = [notes_free(f"turn-{number}", runCondition={"or": looked_for[number::4]}) for number in range(4)]
+    gated = notes_free("gated", requireConfirmation=APPROVAL)
+    published(floor.desk, notes_free("before"), *skipped, gated, notes_free("after"), workflow_id=STEPS)
+    token = hand_in(floor, dialect, STEPS, "main")
+    before = ("before", {"context": {"notes": "." * 250_000}})
+
+    for more in ([], [("after", {})]):
+        told = tell(floor, dialect, token, "workflow-end", before, *more)
+        assert told["code"] in {"CHECKPOINT_OPEN", "STEP_NOT_DONE"}, told
+    assert not reached() & {"after", COMPLETE}
+
+
 @pytest.mark.parametrize("rounds", ["long", "nested", "long, and might ask"])
 @pytest.mark.parametrize("dialect", HANDED_OVER)
 def test_rounds_may_be_summed_up_where_nobody_is_asked_in_them(floor, dialect, rounds):

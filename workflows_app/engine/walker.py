@@ -122,11 +122,14 @@ def passes_over(*, program: Program, position: Position, loop_id: str, variables
 
 
 class LookAhead:
-    """Walks that are led, in thought, with nothing finished and nothing stopping them. Together they pass over so many items."""
+    """Walks that are led, in thought, with nothing finished and nothing stopping them. Together they pass over so many items,
+    and ask for so many parts of conditions.
+    """
 
     def __init__(self, program: Program, *, budget: int = WALK_BUDGET) -> None:
         self.program = program
         self.budget = budget
+        self.looking = conditions.Looking()
 
     @property
     def is_spent(self) -> bool:
@@ -138,7 +141,7 @@ class LookAhead:
         if item_at(self.program, position) is not None:
             return None if self.is_spent else position
         walk = _Walker(self.program, variables, (), press_on=True, past_people=True)
-        walk.budget = self.budget
+        walk.budget, walk.looking = self.budget, self.looking
         found = walk.settle(position)
         gave_up = any(failure.kind is FailureKind.BUDGET for failure in found.passed)
         self.budget = -1 if gave_up else walk.budget
