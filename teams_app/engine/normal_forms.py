@@ -8,6 +8,11 @@ from typing import Literal
 MOST_MARKS = 30
 # A text that is shorter costs nothing whatever stands in it, and stays whole.
 SHORT_CHARACTERS = 512
+# What Unicode has readers pass over in silence (Default_Ignorable_Code_Point), as within a class of a pattern.
+UNSEEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
 # Letters that become marks.
 _LATE_MARKS = frozenset("\uff9e\uff9f")
 

@@ -33,3 +33,23 @@ def test_what_holds_no_key_is_the_same_object():
     value = {"notes": "Looked at the list of tasks.", "n": [1, 2]}
 
     assert read_kept(value).value is value
+
+
+MADE = ["0123456789abcdef0123456789abcdef", "aB3dE5gH7jK9mN1pQ3sT", "01234567-89ab-cdef-0123-456789abcdef"]
+
+
+@pytest.mark.parametrize("value", MADE)
+@pytest.mark.parametrize("name", ["apiKey", "github_token", "Client-Secret", "DB_PASSWORD"])
+def test_a_value_that_was_made_is_hidden_under_the_name_of_a_secret(name, value):
+    kept = read_kept({"context": [{name: value, "id": value}]})
+
+    assert kept.value == {"context": [{name: "[redacted]", "id": value}]}
+    assert kept.hidden == (f"context[0].{name}",)
+
+
+@pytest.mark.parametrize("name", ["stateToken", "session_token", "checkpoint_handle", "password"])
+@pytest.mark.parametrize(
+    "value", ["st.v1.0123456789abcdefghjkmnpqrstvwxyz", "0123456789abcdefghjkmnpqrstvwxyz0123", "two words"]
+)
+def test_a_token_of_a_run_and_plain_words_stay_under_any_name(name, value):
+    assert read_kept({name: value}).value == {name: value}

@@ -1,7 +1,9 @@
 """The log and the trace hide the same: what is a secret is said in one place."""
 
+import base64
 import re
 import time
+from urllib.parse import quote
 
 import pytest
 
@@ -94,6 +96,79 @@ ISSUED = [
     "0123456789abcd.atlasv1." + _LONG * 2,
     *(f"{begin}{_LONG}" for begin in ("NRAK-", "PMAK-", "sntrys_", "dp.pt.", "pul-", "ATATT3x", "shpca_", "fm2_")),
 ]
+# The same of keys that tell by more than how they begin.
+_HEX = "0123456789abcdef"
+_BASE64 = "aB3dE5+gH/jK" * 8
+_UUID = "01234567-89ab-cdef-0123-456789abcdef"
+MADE = [
+    *(
+        f"{begin}{_LONG}"
+        for begin in ("GR1348941", "ATCTT3x", "ATSTT3x", "hvr.", "dckr_oat_", "lin_oauth_", "pscale_oauth_")
+    ),
+    *(
+        f"{begin}{_LONG}"
+        for begin in ("vercel_blob_rw_", "fo1_", "dp.ct.", "dp.sa.", "dp.scim.", "xkeysib-", "fio-u-", "cflt")
+    ),
+    *(
+        f"{begin}{_LONG}"
+        for begin in ("apify_api_", "essu_", "NRII-", "dt0s16.", "CLOJARS_", "crsr_", "mdb_sa_sk_", "sgp_")
+    ),
+    *(
+        f"{begin}{_LONG}"
+        for begin in ("secret-live-", "duffel_live_", "shippo_live_", "FLWSECK-", "rzp_live_", "bkct_")
+    ),
+    *(
+        f"{begin}{_LONG}"
+        for begin in ("jina_", "rnd_", "rpa_", "fw_", "esecret_", "squ_", "sqp_", "hcaik_", "jsr_", "AKCp", "EZAK")
+    ),
+    *(f"{begin}{_LONG}" for begin in ("secret_", "api_org_", "bedrock-api-key-", "AQ.Ab8", "sha256~abc")),
+    *(f"{begin}{_UUID}" for begin in ("sdk-", "ctx7sk-", "sk-lf-", "amzn.mws.", "access-sandbox-", "pat-na2-")),
+    *(f"access_token${kind}${_HEX}${_HEX * 2}" for kind in ("production", "sandbox")),
+    "ABSK" + _BASE64,
+    "dose" + _HEX * 2,
+    "dapi" + _HEX * 2 + "-2",
+    "glpat-" + _LONG[:20] + ".01.0123456ab",
+    "re_" + _LONG[:8] + "_" + _LONG[:24],
+    "pa-" + _LONG + "abc",
+    *(f"{begin}-{_HEX * 2}" for begin in ("key", "fc")),
+    "key_" + _HEX * 4,
+    "SK" + _HEX * 2,
+    "pat" + _LONG[:14] + "." + _HEX * 4,
+    "pk_01234567_" + _LONG[:32],
+    "1/0123456789012345:" + _HEX * 2,
+    _HEX * 2 + "-us12",
+    "sl." + _LONG * 3,
+    "M" + _LONG[:24] + "." + _LONG[:6] + "." + _LONG[:30],
+    "LTAI" + _LONG[:20],
+    "oy2" + (_HEX * 3)[:43],
+    "EAA" + _LONG * 2,
+    *(_LONG + "abcd" * 3 + sign + "0aB1==" for sign in ("AzFu", "ACDb", "APIm")),
+    _LONG[:36] + "+ASt" + "0aB1c2==",
+    f"https://discord.com/api/webhooks/0123456789012345/{_LONG}",
+    f"https://hooks.zapier.com/hooks/catch/0123456/{_LONG[:8]}",
+    f"https://x.webhook.office.com/webhookb2/{_UUID}@{_UUID}/IncomingWebhook/{_HEX * 2}/{_UUID}",
+]
+# By an issuer that nobody here has heard of.
+UNHEARD = [f"newcomer_{_LONG}", f"newcomer_live_{_LONG}", f"new_{_LONG}{_LONG}"]
+# What is around tells that a value which a machine made is one, and stays itself.
+NEXT_TO = [
+    ("aws_secret_access_key = ", _BASE64[:40]),
+    ("AccountKey=", _BASE64[:86] + "=="),
+    ("client_secret: '", _LONG),
+    ('"private_key": "', _LONG),
+    ("registry.example.com/:_authToken=", _UUID),
+    ("DD_API_KEY=", _HEX * 2),
+    ("Authorization: Splunk ", _UUID),
+    ("authorization: bearer ", _LONG),
+    ('"auth": "', _BASE64[:40]),
+    ("postgres://me:", _LONG + "@db/x"),
+    ("redis://:", "0123456abc@db/0"),
+    ("https://", _HEX * 2 + "@example.com/x"),
+    ("https://", _LONG + ":x-oauth-basic@example.com/x"),
+    ("machine example.com login me password ", "hunter2"),
+    ("https://x.example.com/c?sv=1&sig=", _LONG + "%3D"),
+    ("https://x.example.com/c?X-Amz-Signature=", _HEX * 4),
+]
 # Where one text is inside of another, as in JSON that is quoted, in an address, in a name.
 BEFORE = ["", " ", "\\n", "\\t", "token%3D", "%22", "TOKEN_", "=", '"']
 NAMES = ["stateToken", "checkpoint_handle", "API-Key", "sshKey", "Set-Cookie", "pwd", "jwt", "new_passphrase"]
@@ -110,7 +185,7 @@ def test_a_secret_looks_the_same_in_the_log_and_in_the_trace(text):
 
 
 @pytest.mark.parametrize(
-    "key", [*ISSUED, "ghp_0123456789abcdef0123", "sk-proj-0123456789abcdef", "AKIA0123456789ABCDEF"]
+    "key", [*ISSUED, *MADE, "ghp_0123456789abcdef0123", "sk-proj-0123456789abcdef", "AKIA0123456789ABCDEF"]
 )
 def test_a_key_of_any_issuer_is_found_wherever_it_stands(key):
     for before in BEFORE:
@@ -118,6 +193,77 @@ def test_a_key_of_any_issuer_is_found_wherever_it_stands(key):
 
         assert HIDDEN in hidden, before
         assert key[-8:] not in hidden, before
+
+
+@pytest.mark.parametrize("key", UNHEARD)
+@pytest.mark.parametrize("before", ["", " ", "=", '"', "%22", "Bearer "])
+def test_a_key_of_an_issuer_unheard_of_is_found(before, key):
+    assert hide_keys(f"Seen: {before}{key} there") == f"Seen: {before}{HIDDEN} there"
+
+
+@pytest.mark.parametrize(("before", "value"), NEXT_TO)
+def test_a_value_that_was_made_is_found_by_the_word_before_it(before, value):
+    hidden = hide_keys(f"Seen: {before}{value} there")
+
+    assert hidden.startswith(f"Seen: {before}{HIDDEN}")
+    assert value[:7] not in hidden
+
+
+def _letters(form, key):
+    return "".join(form.format(ord(letter)) for letter in key)
+
+
+SPELLINGS = {
+    "with what is not seen": "\u200b".join,
+    "with marks of direction": lambda key: f"{key[:3]}\u202e{key[3:9]}\u2060{key[9:]}",
+    "broken softly": lambda key: f"{key[:3]}\u00ad{key[3:9]}\ufeff{key[9:]}",
+    "in wide letters": lambda key: "".join(chr(ord(each) + 0xFEE0) if each not in ":/+=~@$" else each for each in key),
+    "in an address": lambda key: quote(key.replace("_", "%5F"), safe=""),
+    "in an address, letter by letter": lambda key: _letters("%{:02x}", key),
+    "in JSON": lambda key: _letters("\\u{:04x}", key),
+    "in JSON in JSON": lambda key: key.replace("_", "\\\\u005f").replace("-", "\\\\u002d").replace(".", "\\\\u002e"),
+    "in JavaScript": lambda key: _letters("\\x{:02X}", key),
+    "in markup": lambda key: _letters("&#{};", key),
+    "in markup, in hex": lambda key: _letters("&#x{:X};", key),
+}
+
+
+@pytest.mark.parametrize("spelt", SPELLINGS)
+def test_a_key_is_found_however_it_is_written(spelt):
+    own = [prefix + "abcdefgh" * 5 for prefix in own_prefixes()]
+    for key in [*own, *ISSUED, *MADE, "ghp_0123456789abcdef0123", "AKIA0123456789ABCDEF"]:
+        written = SPELLINGS[spelt](key)
+
+        assert HIDDEN in hide_keys(f"é Seen: {written} there"), key
+        assert written[-20:] not in hide_keys(f"é Seen: {written} there"), key
+        assert hide_keys(f"é Seen: {written} there").endswith(" there"), key
+    assert all(holds_own_key(f"Use {SPELLINGS[spelt](key)}.") for key in own)
+
+
+@pytest.mark.parametrize("before", ["", "u:", "me:", "user:"])
+def test_a_key_of_ours_is_found_in_what_is_encoded_in_base64(before):
+    for prefix in own_prefixes():
+        for encode in (base64.b64encode, base64.urlsafe_b64encode):
+            encoded = encode(f"{before}{prefix}{'abcdefgh' * 5}".encode()).decode()
+
+            assert holds_own_key(f"Basic {encoded}"), prefix
+            assert encoded[-40:] not in hide_keys(f"Basic {encoded}"), prefix
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see https://example.com/a%20b?x=%2Fy&amp;z, C:\\users\\new, caf\u00e9, \u200bquote\u200b, \uff11\uff12",
+        "commit-0123456789abcdef0123456789abcdef01234567, sha256:" + _HEX * 4,
+        "test_that_the_second_of_2_runs_2_times, MY_CONSTANT_OF_2026, user_2abcdefGHIJ",
+        "token: the first one; secret = something; key: value; password=hunter2",
+        "postgres://me:hunter2@db/x, https://git@example.com/x, https://someone.with.a.long.name2@example.com",
+        "st.v1.0123456789abcdefghjkmnpqrstvwxyz0123456789abc and ack.v1.0123456789abcdefghjkmnpqrstvwxyz0123456789abc",
+        "key-value, fc-barcelona, re_match_object, pa-rticular, sdk-version, dose of it, basic knowledge, login password",
+    ],
+)
+def test_what_reads_otherwise_or_has_a_word_before_it_stays_as_it_is(text):
+    assert hide_keys(text) == text
 
 
 @pytest.mark.parametrize(
@@ -200,7 +346,28 @@ def test_what_an_agent_may_well_write_is_kept_as_it_is(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["://a:", "bearer ", "password=", "-----BEGIN PRIVATE KEY-----", "sk-a", "st.v1.", "cookie:", "a_" * 20]
+    "text",
+    [
+        "://a:",
+        "bearer ",
+        "password=",
+        "-----BEGIN PRIVATE KEY-----",
+        "sk-a",
+        "st.v1.",
+        "cookie:",
+        "a_" * 20,
+        "%41",
+        "\\u0041",
+        "&#65;",
+        "\u200b",
+        "\uff21",
+        "AzFu",
+        "A" * 50 + "AzFu",
+        "a_A1b",
+        "login a password ",
+        "token=A1b",
+        "1/",
+    ],
 )
 def test_looking_for_secrets_takes_time_in_proportion(text):
     """Processor time, as a ratio: ten times the text may take thirty times as long, and not a hundred."""

@@ -1,5 +1,7 @@
 """A key in a form of the Studio, or in the files of a workflow, is kept nowhere in clear; one of ours is refused."""
 
+import base64
+from dataclasses import replace
 from html.parser import HTMLParser
 from urllib.parse import urljoin
 
@@ -89,3 +91,36 @@ def test_a_workflow_with_a_key_of_ours_is_not_saved(own):
     with pytest.raises(InvalidInputError, match="holds a key of Workrail"):
         create_workflow(actor=desk.person, source=source_of(document), message="", now=NOW)
     assert own not in everything_kept()
+
+
+SPELT = {
+    "escaped": lambda own: "".join(f"\\u{ord(letter):04x}" for letter in own),
+    "escaped in part": lambda own: own.replace("_", "\\u005f"),
+    "with what is not seen": lambda own: "\u200b".join(own),
+    "in base64": lambda own: base64.b64encode(f"me:{own}".encode()).decode(),
+}
+
+
+@pytest.mark.parametrize("spelt", SPELT)
+def test_nor_however_the_key_is_written_in_its_source(spelt):
+    from teams_app.engine.errors import InvalidInputError
+    from workflows_app.services.workflows import create_workflow
+
+    desk = make_desk()
+    written = SPELT[spelt](OWN[0])
+    document = workflow(step("plan", prompt="Call it with KEY."), id="team.keyed")
+    source = source_of(document)
+    files = {path: data.replace(b"KEY", written.encode()) for path, data in source.files.items()}
+    with pytest.raises(InvalidInputError, match="holds a key of Workrail"):
+        create_workflow(actor=desk.person, source=replace(source, files=files), message="", now=NOW)
+
+
+def test_nor_with_a_key_of_ours_in_the_name_of_a_file():
+    from teams_app.engine.errors import InvalidInputError
+    from workflows_app.services.workflows import create_workflow
+
+    desk = make_desk()
+    source = source_of(workflow(step("plan"), id="team.keyed"))
+    files = {**source.files, f"notes/{OWN[0]}.md": b"A note."}
+    with pytest.raises(InvalidInputError, match="holds a key of Workrail"):
+        create_workflow(actor=desk.person, source=replace(source, files=files), message="", now=NOW)
