@@ -226,6 +226,30 @@ def test_what_cannot_be_is_refused_whoever_signed_it(desk, bundle, forge, error)
     assert counts() == before
 
 
+OWN = "wr_key_" + "abcdefgh" * 5
+
+
+def key_in_title(forged, own):
+    forged.sessions[0].events[0]["data"]["title"] = f"Use {own}"
+
+
+def key_in_program(forged, own):
+    forged.pinned = [pinned_with(item, title=f"Use {own}") for item in forged.pinned]
+
+
+@pytest.mark.parametrize("place", [key_in_title, key_in_program])
+@pytest.mark.parametrize("written", [OWN, "\u200b".join(OWN), OWN.upper(), OWN.replace("_", "\\u005f")])
+def test_what_holds_a_key_of_ours_is_not_taken_in(desk, bundle, place, written):
+    forged = Forged.of(bundle)
+    place(forged, written)
+    before = counts()
+    with pytest.raises(BundleContentInvalidError, match="key of Workrail") as refused:
+        take_in(desk.person, forged.signed())
+    assert counts() == before
+    assert written not in str(refused.value.as_json())
+    assert refused.value.suggestion
+
+
 def test_a_log_that_is_no_chain_is_refused(desk, bundle):
     forged = Forged.of(bundle)
     forged.sessions[0].events[2]["previousDigest"] = "sha256:" + "0" * 64

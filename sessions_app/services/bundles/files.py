@@ -18,7 +18,7 @@ from django.db import DataError, IntegrityError, ProgrammingError, transaction
 
 from sessions_app.engine import session_tokens, tokens
 from sessions_app.engine.bundle_checks import Examined, ExaminedSession, examine_bundle
-from sessions_app.engine.bundle_reader import EventPart, Part, read_bundle
+from sessions_app.engine.bundle_reader import EventPart, Part, ReadLine, read_bundle
 from sessions_app.engine.bundle_renaming import Renaming, renaming_for
 from sessions_app.engine.bundles import (
     MAX_BUNDLE_BYTES,
@@ -47,6 +47,7 @@ from sessions_app.services.upkeep.ledger import enter_imported
 from sessions_app.services.upkeep.tables import ensure_partition
 from teams_app.engine.actors import NO_TEAM, Actor, Door, Permission, system_actor
 from teams_app.engine.ids import Prefix, to_text, uuid7
+from teams_app.engine.redaction import holds_own_key
 from teams_app.services import storage
 from teams_app.services.audit import record_audit
 from workflows_app.selectors.programs import attached_contents, program_bytes
@@ -170,7 +171,8 @@ def import_bundle(
     """
     actor.require(Permission.PUBLISH_WORKFLOWS)
     storage.require_room(team_id=actor.team_id)
-    examined = verify_bundle(source=source, max_bytes=max_bytes)
+    source.seek(0)
+    examined = examine_bundle(read_bundle(read_line=_without_own_keys(source.readline), max_bytes=max_bytes))
     check_signer(examined)
     writing = _Writing(
         actor=actor, source=source, examined=examined, now=now, progress=progress, finish=finish, max_bytes=max_bytes
@@ -188,6 +190,21 @@ def import_bundle(
         raise BundleContentInvalidError(
             "The tables do not take what the bundle tells.", suggestion="Import a file that was made by an export."
         ) from error
+
+
+def _without_own_keys(read_line: ReadLine) -> ReadLine:
+    """A bundle is taken in as it is sealed, so nothing of it can be hidden: a key of ours is refused, as in whatever is sent."""
+
+    def read(size: int) -> bytes:
+        line = read_line(size)
+        if holds_own_key(line.decode("utf-8", "replace")):
+            raise BundleContentInvalidError(
+                "The bundle holds a key of Workrail. Nothing was imported.",
+                suggestion="Revoke that key, because it has been written where it can be read, and ask for a bundle without it.",
+            )
+        return line
+
+    return read
 
 
 def check_signer(examined: Examined) -> None:
