@@ -6,8 +6,10 @@ from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
+from oauth2_provider.models import get_application_model
 
 from tests.flood_play import Work, allowed
+from tests.mcp.test_secrets_in_arguments import OTHERS, OWN, STRANGE, everything_kept
 from tests.notice_board import NoticeBoard
 from workrail_site.oauth.consent import MOST_ASKED_BYTES
 
@@ -170,6 +172,39 @@ def test_a_network_registers_as_often_as_one_machine_may(settings, redis_client)
     statuses = [each.post("/oauth/register", body, content_type="application/json").status_code for each in machines]
 
     assert statuses == [201, 201, 429]
+
+
+def registered(client, **said):
+    body = json.dumps({"client_name": "Editor", "redirect_uris": [BACK], **said})
+    return client.post("/oauth/register", body, content_type="application/json")
+
+
+@pytest.mark.parametrize("key", [*OTHERS, *STRANGE])
+def test_no_key_that_a_client_says_of_itself_is_kept_in_clear(client, alice, board, ours, key):
+    registered(client, client_name=f"Editor of {key}", software_id=key, client_uri=f"https://x.example/{key}")
+    refused = registered(client, redirect_uris=[BACK, f"{BACK}?k={key}"])
+    board.reply = answer(document(board, client_name=f"{'e' * 80} {key}"))
+    asks(alice, board.url)
+    for field in ("state", "nonce", "claims", "display", "login_hint"):
+        alice.get("/oauth/authorize", {"client_id": board.url, field: key})
+
+    assert (refused.status_code, refused.json()["error"]) == (400, "invalid_redirect_uri")
+    assert key[:30] not in refused.content.decode()
+    assert key not in everything_kept()
+    assert get_application_model().objects.filter(name="Editor of [redacted]").exists() or "/" in key
+
+
+@pytest.mark.parametrize("own", OWN)
+def test_a_client_that_says_a_key_of_ours_of_itself_is_refused(client, alice, board, ours, own):
+    refused = registered(client, client_name=f"Editor of {own}")
+    board.reply = answer(document(board, client_name=f"Editor of {own}"))
+
+    assert (refused.status_code, refused.json()["error"]) == (400, "invalid_client_metadata")
+    assert "key of Workrail" in refused.json()["error_description"]
+    assert own not in refused.content.decode()
+    assert registered(client, redirect_uris=[f"{BACK}?k={own}"]).status_code == 400
+    assert asks(alice, board.url).status_code == 400
+    assert own not in everything_kept()
 
 
 def test_a_server_that_hangs_keeps_nobody_waiting_for_long(alice, board, ours, monkeypatch):

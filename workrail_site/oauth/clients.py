@@ -15,6 +15,7 @@ from oauth2_provider.models import get_application_model
 from oauthlib.common import Request
 
 from teams_app.engine.errors import RateLimitedError, WorkrailError
+from teams_app.engine.redaction import hide_keys, holds_own_key
 from teams_app.engine.webhooks import read_url
 from teams_app.services.outgoing import NotDeliveredError, fetch_json
 from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
@@ -63,8 +64,14 @@ class PublicFetcher:
         kept = {"client_id": found.get("client_id"), "redirect_uris": uris, "grant_types": ["authorization_code"]}
         name = found.get("client_name")
         method = found.get("token_endpoint_auth_method", "none")
-        kept |= {"client_name": _name_in(name) if isinstance(name, str) else ""}
+        kept |= {"client_name": _name_of_document(name) if isinstance(name, str) else ""}
         return {**kept, "token_endpoint_auth_method": method}, _HELD_SECONDS
+
+
+def _name_of_document(said: str) -> str:
+    if holds_own_key(said):
+        raise CIMDError("its name holds a key of Workrail")
+    return _name_in(said)
 
 
 @csrf_exempt
@@ -84,8 +91,10 @@ def register(request: HttpRequest) -> HttpResponse:
     if not _are_allowed(asked.redirect_uris):
         return _refused(
             "invalid_redirect_uri",
-            "Each is https, http on the loopback, or an editor's own scheme; without a fragment.",
+            "Each is https, http on the loopback, or an editor's own scheme; without a fragment, and without a key.",
         )
+    if holds_own_key(asked.client_name):
+        return _refused("invalid_client_metadata", "The client_name holds a key of Workrail, which is to be revoked.")
     if "authorization_code" not in asked.grant_types or asked.response_types != ["code"]:
         return _refused(
             "invalid_client_metadata", "Clients sign on with the grant authorization_code and response code."
@@ -118,12 +127,13 @@ def _registered(asked: Registration) -> HttpResponse:
 
 
 def _name_in(said: str) -> str:
-    """What can be read of it, and kept: a name may hold anything, marks that turn the text around it included."""
-    return "".join(each for each in said[:_NAME_CHARACTERS] if each.isprintable())
+    """What can be read of it, and kept: a name may hold anything, a key and marks that turn the text around it included."""
+    return "".join(each for each in hide_keys(said)[:_NAME_CHARACTERS] if each.isprintable())
 
 
 def _are_allowed(uris: list[Any]) -> bool:
-    return all(isinstance(uri, str) and redirects.is_allowed(uri) for uri in uris)
+    """They are kept as they are, so none may hold a key."""
+    return all(isinstance(uri, str) and redirects.is_allowed(uri) and hide_keys(uri) == uri for uri in uris)
 
 
 def _refused(error: str, why: str) -> HttpResponse:
