@@ -2,11 +2,10 @@
 
 import html
 import re
-import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from teams_app.engine.normal_forms import UNSEEN
+from teams_app.engine.normal_forms import UNSEEN, normalised
 
 _WIDE = "\uff0d-\uff19\uff21-\uff3a\uff3f\uff41-\uff5a\U0001d400-\U0001d7ff"
 # `%5F`, `%255F`, `\u005f`, `\\u{5f}`, `\x5f`, `&#95;`, and what is not seen in the same ways. As `re2` reads it too.
@@ -80,5 +79,5 @@ def _letters_of(written: str) -> str:
         case "&":
             read = html.unescape(written)
         case _:
-            read = unicodedata.normalize("NFKC", written)
+            read = normalised("NFKC", written)
     return read if read.isascii() else ""

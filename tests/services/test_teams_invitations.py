@@ -353,6 +353,12 @@ def test_whoever_runs_the_server_resets_the_password_of_anybody(house):
         ("dora.gale@example.com", "a gale from the east"),
         ("dora", "short"),
         ("dora", "password1234"),
+        ("dora", "ｐａｓｓｗｏｒｄ１２３４"),
+        ("dora", "pass\u200bword1234"),
+        ("dora", "short" + "\u200b" * 20),
+        ("dora", "\ufdfa" * 11),
+        ("dora", "i am d\u200bora of kansas"),
+        ("dora", "i am d\u043er\u0430 of kansas"),
     ],
 )
 def test_a_password_that_is_weak_or_holds_the_name_is_refused_and_the_link_is_still_good(house, username, password):
