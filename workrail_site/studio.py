@@ -51,7 +51,7 @@ from workflows_app.models import Alias, Binding, Resource, Revision, Skill, Team
 from workflows_app.selectors.workflows import find_workflow
 from workrail_site import replica_reads, studio_finding as finding
 from workrail_site.kept_forms import without_keys
-from workrail_site.sign_in import SignIn, slowed_down, tell_of_sign_out, within_limits
+from workrail_site.sign_in import SignIn, own_slowed_down, slowed_down, tell_of_sign_out, within_limits
 from workrail_site.studio_health import health_page
 from workrail_site.studio_nav import navigation
 from workrail_site.studio_watch import no_stream, watch_run, watch_team
@@ -119,7 +119,9 @@ class StudioSite(AdminSite):
     ) -> HttpResponse:
         """An act as any other, at the address that Django gave it."""
         members = cast("MembershipAdmin", self.get_model_admin(Membership))
-        return never_cache(sensitive_post_parameters()(members.do_act))(request, accounts.CHANGE_PASSWORD)
+        return never_cache(sensitive_post_parameters()(own_slowed_down(members.do_act)))(
+            request, accounts.CHANGE_PASSWORD
+        )
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:  # noqa: FBT001, FBT002  Django's signature
         return within_limits(super().admin_view(without_keys(replica_reads.read_page(view)), cacheable))

@@ -148,15 +148,16 @@ def test_an_owner_hands_out_a_link_and_the_person_sets_a_new_password(house, ali
 
 
 def test_a_person_changes_their_password_with_the_one_they_have_and_stays_signed_in(house, client):
-    give_password(house.bob)
-    client.force_login(house.bob.person)
+    boris = play("boris", house.team, Role.VIEWER)
+    give_password(boris)
+    client.force_login(boris.person)
     path = "/studio/password_change/"
     new = {"new_password": "another good one", "again": "another good one"}
 
     assert client.post(path, {"old_password": "a wrong one 1234", **new}).status_code == 400
     assert client.post(path, {"old_password": GOOD, **new}).status_code == 302
     assert client.get(MEMBERS).status_code == 200
-    assert audited(house.team) == ["password.changed"]
+    assert audited(house.team) == ["person.sign_in_refused", "password.changed"]
 
 
 def test_sign_ins_refusals_and_sign_outs_are_in_the_log_of_each_team(house, client):
@@ -216,6 +217,38 @@ def test_new_links_are_no_new_guesses_at_a_password(house, alice, settings):
 
     assert 429 in told
     assert audited(house.other_team) == ["person.sign_in_refused"]
+
+
+def test_who_guesses_at_the_password_of_whose_browser_they_have_is_slowed_down_and_told(house, settings):
+    """It is the same name to guess at, whichever page asks for its password."""
+    settings.THROTTLE_SIGN_IN_PER_MINUTE = 2
+    client, new = elsewhere(16), {"new_password": "another good one", "again": "another good one"}
+    player = play("gustav", house.team, Role.VIEWER)
+    give_password(player)
+    client.force_login(player.person)
+
+    told = [client.post("/studio/password_change/", {"old_password": "a guess", **new}).status_code for _ in range(6)]
+
+    assert 429 in told
+    assert 429 in [
+        client.post("/studio/login/", {"username": "gustav", "password": "a guess"}).status_code for _ in "ab"
+    ]
+    assert audited(house.team) == ["person.sign_in_refused"]
+
+
+def test_a_new_password_that_will_not_do_is_no_guess(house):
+    client = elsewhere(17)
+    player = play("gerda", house.team, Role.VIEWER)
+    give_password(player)
+    client.force_login(player.person)
+
+    for new in (
+        {"new_password": "short", "again": "short"},
+        {"new_password": "not the same 1", "again": "not the same 2"},
+    ):
+        assert client.post("/studio/password_change/", {"old_password": GOOD, **new}).status_code == 400
+
+    assert audited(house.team) == []
 
 
 def test_who_knows_the_password_is_not_told_of_as_one_who_guesses(house, alice):
