@@ -220,7 +220,9 @@ def live_invitation(*, link: str, now: datetime, lock: bool = False) -> Invitati
 
 
 def live_reset(*, link: str, now: datetime, lock: bool = False) -> PasswordReset | None:
-    """Not when the person has left the team since, or has joined another: then its owner no longer answers for them."""
+    """Not when the person has left the team since, whether or not they came back, or has joined another: then its owner no
+    longer answers for them.
+    """
     rows = PasswordReset.objects.select_related("team", "person")
     rows = rows.filter(used_at__isnull=True, withdrawn_at__isnull=True, expires_at__gt=now)
     rows = rows.select_for_update(no_key=True, of=("self",)) if lock else rows
@@ -231,7 +233,7 @@ def live_reset(*, link: str, now: datetime, lock: bool = False) -> PasswordReset
 def _is_still_theirs(row: PasswordReset) -> bool:
     mine = Membership.objects.filter(person_id=row.person_id, person__is_active=True)
     alone = row.offered_by == SYSTEM_ID or not mine.exclude(team_id=row.team_id).exists()
-    return alone and mine.filter(team_id=row.team_id).exists()
+    return alone and mine.filter(team_id=row.team_id, created_at__lte=row.created_at).exists()
 
 
 def name_actors(*, actor: Actor, ids: Iterable[str]) -> dict[str, str]:

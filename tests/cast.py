@@ -80,7 +80,10 @@ def actor_of(membership, *, door=Door.REST):
 
 def issue(actor, *, scopes=frozenset(Scope), name="an agent", expires_at=None, now=NOW):
     from teams_app.services.keys import issue_key
+    from tests.workflow_cast import seated
 
+    if actor.role is Role.OWNER:
+        seated(actor)
     return issue_key(actor=actor, name=name, scopes=scopes, expires_at=expires_at, now=now)
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from teams_app.engine.actors import Actor, ActorKind, Door, Role, Scope
-from teams_app.engine.ids import Prefix, to_text
-from teams_app.models import Team
+from teams_app.engine.ids import Prefix, from_text, to_text
+from teams_app.models import Membership, Person, Team
 from teams_app.services.ids import new_id
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.services import publishing, workflows
@@ -25,15 +25,15 @@ class Cast:
 
 
 def make_cast():
-    """`agent` is a key of Alice's team with every scope, `reader` one that only reads workflows."""
-    alice = _person("alice", Role.OWNER, _team("Alice's team"))
+    """`agent` is a key of Alice's team with every scope, `reader` one that only reads workflows. The owners are members."""
+    alice = seated(_person("alice", Role.OWNER, _team("Alice's team")))
     return Cast(
         alice=alice,
         bob=_person("bob", Role.AUTHOR, alice.team_id),
         viewer=_person("vera", Role.VIEWER, alice.team_id),
         agent=_key(alice, frozenset(Scope)),
         reader=_key(alice, frozenset({Scope.WORKFLOWS_READ})),
-        charlie=_person("charlie", Role.OWNER, _team("Charlie's team")),
+        charlie=seated(_person("charlie", Role.OWNER, _team("Charlie's team"))),
     )
 
 
@@ -51,6 +51,20 @@ def _person(name, role, team_id):
         door=Door.REST,
         role=role,
     )
+
+
+def seated(actor):
+    """Somebody in the team that they act in: what an owner does to it is held by their membership."""
+    person_id = from_text(Prefix.PERSON, actor.id)
+    if not Person.objects.filter(pk=person_id).exists():
+        name = f"{actor.name}-{actor.id[-8:]}" if Person.objects.filter(username=actor.name).exists() else actor.name
+        Person.objects.create(id=person_id, username=name, created_at=NOW)
+    Membership.objects.get_or_create(
+        team_id=actor.team_id,
+        person_id=person_id,
+        defaults={"id": new_id(now=NOW), "role": actor.role.value, "created_at": NOW},
+    )
+    return actor
 
 
 def _key(owner, scopes):

@@ -24,6 +24,7 @@ from teams_app.models import (
     TeamStorage,
 )
 from teams_app.services.audit import record_audit
+from teams_app.services.seats import require_still
 
 # Those that hang on others before them.
 _OF_TEAM: tuple[Any, ...] = (
@@ -42,6 +43,7 @@ def close_team(*, actor: Actor, name: str, now: datetime) -> None:
     team = Team.objects.select_for_update().filter(pk=actor.team_id, ended_at__isnull=True).first()
     if team is None:
         raise NotFoundError("There is no such team.", suggestion="It may have been ended already.")
+    require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     if name != team.name:
         raise InvalidInputError(
             "That is not the name of the team.", suggestion=f"To end it, write its name: {team.name}"

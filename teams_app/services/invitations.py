@@ -25,6 +25,7 @@ from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.passwords import is_password_of, require_good_password
 from teams_app.services.row_scope import within_secret, within_team
+from teams_app.services.seats import require_still
 
 _MOST_OPEN = 500
 
@@ -46,6 +47,7 @@ def invite(*, actor: Actor, username: str, role: Role, now: datetime) -> IssuedI
     name = read_username(username)
     # The team's row is the lock: two invitations of one name take turns, and the later one holds.
     team = Team.objects.select_for_update(no_key=True).get(pk=actor.team_id)
+    require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     _refuse_a_member(team, name)
     still_open = open_invitations(team_id=team.pk)
     still_open.filter(username=name).update(withdrawn_at=now)
@@ -68,7 +70,7 @@ def invite(*, actor: Actor, username: str, role: Role, now: datetime) -> IssuedI
 
 @transaction.atomic(durable=True)
 def withdraw_invitation(*, actor: Actor, invitation_id: UUID, now: datetime) -> None:
-    actor.require(Permission.MANAGE_TEAM)
+    require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     mine = Invitation.objects.filter(team_id=actor.team_id, pk=invitation_id)
     # The condition is the lock: whoever accepts at the same moment either comes first or finds it withdrawn.
     if not mine.filter(accepted_at__isnull=True, withdrawn_at__isnull=True).update(withdrawn_at=now):

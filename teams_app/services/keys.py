@@ -28,6 +28,7 @@ from teams_app.selectors import key_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.row_scope import within_secret
+from teams_app.services.seats import require_still
 
 # How long another process may go on honouring a key that was just revoked in this one.
 KEY_MEMORY = timedelta(seconds=1)
@@ -59,7 +60,7 @@ def issue_key(
     expires_at: datetime | None,
     now: datetime,
 ) -> IssuedKey:
-    actor.require(Permission.MANAGE_TEAM)
+    require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     _check_terms(scopes, expires_at, now)
     text = mint_key(random=os.urandom(KEY_RANDOM_BYTES))
     row = AgentKey.objects.create(
@@ -84,7 +85,7 @@ def rotate_key(*, actor: Actor, key_id: UUID, now: datetime) -> IssuedKey:
     """Another key with the same name, rights and length of life. The old one goes on for `ROTATION_GRACE`, or to its end if that
     is sooner, so that the agent loses nothing before it has the new one.
     """
-    actor.require(Permission.MANAGE_TEAM)
+    require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     # The row is the lock: two rotations at once take turns, and the later one finds the old key ending already.
     old = AgentKey.objects.select_for_update(no_key=True).filter(team_id=actor.team_id, pk=key_id).first()
     if old is None:
@@ -112,7 +113,7 @@ def revoke_key(*, actor: Actor, key_id: UUID, now: datetime) -> KeyValue:
     mine = AgentKey.objects.filter(team_id=actor.team_id, pk=key_id)
     person_id = None if actor.token is not None else from_text(Prefix.PERSON, actor.id)
     if person_id is None or not mine.filter(person_id=person_id).exists():
-        actor.require(Permission.MANAGE_TEAM)
+        require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     # The condition is the lock: of two at once, one updates the row and tells the audit log.
     revoked = mine.filter(revoked_at__isnull=True).update(revoked_at=now)
     row = mine.first()

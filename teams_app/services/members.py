@@ -14,6 +14,7 @@ from teams_app.selectors import member_value
 from teams_app.services.audit import record_audit
 from teams_app.services.connections import disconnect_all_of
 from teams_app.services.handed_out import withdraw_links_of
+from teams_app.services.seats import require_still
 from teams_app.services.tokens import revoke_tokens_of
 
 
@@ -21,6 +22,7 @@ from teams_app.services.tokens import revoke_tokens_of
 def change_role(*, actor: Actor, member_id: UUID, role: Role, now: datetime) -> MemberValue:
     actor.require(Permission.MANAGE_TEAM)
     row = _lock_member(actor, member_id)
+    require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     before = Role(row.role)
     if before is role:
         return member_value(row)
@@ -38,7 +40,7 @@ def remove_member(*, actor: Actor, member_id: UUID, now: datetime) -> None:
     row = _lock_member(actor, member_id)
     # A token takes nobody out, its own person neither, unless it may manage the team.
     if to_text(Prefix.PERSON, row.person_id) != actor.id or actor.token is not None:
-        actor.require(Permission.MANAGE_TEAM)
+        require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     _keep_an_owner(row, "removed")
     disconnect_all_of(actor=actor, person_id=row.person_id, now=now)
     ended = revoke_tokens_of(actor=actor, person_id=row.person_id, now=now)

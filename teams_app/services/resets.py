@@ -18,13 +18,14 @@ from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.passwords import set_password, withdraw_resets
 from teams_app.services.row_scope import within_person, within_secret, within_team
+from teams_app.services.seats import require_still
 from teams_app.services.sign_ins import record_in_teams
 
 
 @transaction.atomic(durable=True)
 def offer_reset(*, actor: Actor, member_id: UUID, now: datetime) -> IssuedReset:
     """The link, shown once. The password that they have holds until the link is used; an earlier link holds no longer."""
-    actor.require(Permission.MANAGE_TEAM)
+    require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     require_present(actor=actor, to_do="make a link for a password")
     member = Membership.objects.select_related("person").filter(team_id=actor.team_id, pk=member_id).first()
     if member is None:

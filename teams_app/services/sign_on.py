@@ -20,7 +20,7 @@ from teams_app.engine.sign_on import Identity, login_name_of
 from teams_app.models import Membership, Person, SignOnIdentity, Team
 from teams_app.services.audit import record_audit
 from teams_app.services.connections import disconnect_all_of
-from teams_app.services.handed_out import withdraw_links_of
+from teams_app.services.handed_out import withdraw_invitations_of, withdraw_links_of
 from teams_app.services.ids import new_id
 from teams_app.services.passwords import is_password_of
 from teams_app.services.row_scope import within_team
@@ -118,10 +118,7 @@ def _keep_role(person: Person, team: Team, role: Role | None, door: Door, now: d
     """A membership that came by an invitation is the owners' to change; one that came by a group follows the group."""
     row = Membership.objects.filter(team=team, person=person).first()
     if row is None and role is not None:
-        row = Membership.objects.create(
-            id=new_id(now=now), team=team, person=person, role=role.value, created_at=now, by_sign_on=True
-        )
-        _tell(row, "member.joined", door, now, role=role.value)
+        _let_in(person, team, role, door, now)
         return
     if row is None or not row.by_sign_on or row.role == (role.value if role else "") or _is_last_owner(row):
         return
@@ -136,6 +133,15 @@ def _keep_role(person: Person, team: Team, role: Role | None, door: Door, now: d
     before, row.role = row.role, role.value
     row.save(update_fields=["role"])
     _tell(row, "member.role_changed", door, now, **{"from": before, "to": role.value}, **links)
+
+
+def _let_in(person: Person, team: Team, role: Role, door: Door, now: datetime) -> None:
+    # First, as whoever accepts one holds its row: then they are in already, by it.
+    ended = withdraw_invitations_of(team_id=team.pk, username=person.username, now=now)
+    fields = {"id": new_id(now=now), "role": role.value, "created_at": now, "by_sign_on": True}
+    row, created = Membership.objects.get_or_create(team=team, person=person, defaults=fields)
+    if created:
+        _tell(row, "member.joined", door, now, role=role.value, **ended)
 
 
 def _is_last_owner(row: Membership) -> bool:

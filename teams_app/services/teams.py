@@ -16,6 +16,7 @@ from teams_app.selectors import team_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
 from teams_app.services.row_scope import within_team
+from teams_app.services.seats import require_still
 
 
 @transaction.atomic
@@ -60,6 +61,7 @@ def change_team(
     new_name = None if name is None else read_name(name)
     # FOR NO KEY UPDATE: two changes take turns, so the audit log tells each old name truly; inserts are not held up.
     team = Team.objects.select_for_update(no_key=True).get(pk=actor.team_id)
+    require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     if new_name is not None and team.name != new_name:
         _rename(actor, team, new_name, now)
     if tokens_answer_human is not None and team.tokens_answer_human is not tokens_answer_human:

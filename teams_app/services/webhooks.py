@@ -17,6 +17,7 @@ from teams_app.models import Endpoint
 from teams_app.selectors import no_endpoint, webhook_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
+from teams_app.services.seats import require_still
 
 MAX_ENDPOINTS = 20
 # What the team's main address is sent, which was there before there were others.
@@ -33,7 +34,7 @@ def set_webhook(*, actor: Actor, url: str, now: datetime) -> SetWebhook:
 
 @transaction.atomic(durable=True)
 def remove_webhook(*, actor: Actor, now: datetime) -> None:
-    actor.require(Permission.MANAGE_TEAM)
+    require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     _remove(actor, actor.team_id, now)
 
 
@@ -74,7 +75,7 @@ def remove_endpoint(*, actor: Actor, endpoint_id: UUID, now: datetime) -> None:
 
 
 def _set(actor: Actor, row_id: UUID, url: str, kinds: Collection[NoticeKind], now: datetime) -> SetWebhook:
-    actor.require(Permission.MANAGE_TEAM)
+    require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     target = read_url(url)
     if not settings.PUBLIC_URL:
         raise PreconditionFailedError(
@@ -103,7 +104,7 @@ def _remove(actor: Actor, endpoint_id: UUID, now: datetime) -> None:
 
 
 def _own(actor: Actor, endpoint_id: UUID) -> Endpoint:
-    actor.require(Permission.MANAGE_TEAM)
+    require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     row = Endpoint.objects.select_for_update(no_key=True).filter(team_id=actor.team_id, pk=endpoint_id).order_by("pk")
     found = row.first()
     if found is None:

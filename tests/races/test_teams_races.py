@@ -2,11 +2,14 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
+from django.db import transaction
 
-from teams_app.engine.actors import NO_TEAM, Door, Role, system_actor
-from teams_app.engine.errors import WorkrailError
+from teams_app.engine.actors import NO_TEAM, Door, Role, Scope, system_actor
+from teams_app.engine.errors import ForbiddenError, WorkrailError
+from teams_app.engine.webhooks import NoticeKind
 from tests.cast import LATER, NOW, audited, issue, play
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -193,3 +196,97 @@ def test_threads_together_get_exactly_the_limit(db):
         through = sum(threads.map(lambda _: one(), range(100)))
 
     assert through <= 20
+
+
+def demoted(house, olga):
+    from teams_app.services.members import change_role
+
+    change_role(actor=house.alice.actor, member_id=olga.membership.pk, role=Role.AUTHOR, now=NOW)
+
+
+def removed(house, olga):
+    from teams_app.services.members import remove_member
+
+    remove_member(actor=house.alice.actor, member_id=olga.membership.pk, now=NOW)
+
+
+def acts_of_an_owner(house, settings):
+    """Each that leaves something behind for others, or cannot be undone."""
+    from teams_app.services import endings, invitations, keys, members, resets, teams, webhooks
+
+    settings.PUBLIC_URL = "https://rails.example.com"
+    key, bob = issue(house.alice.actor).key.id, house.bob.membership.pk
+    url = "https://hooks.example.com/a"
+    webhooks.set_webhook(actor=house.alice.actor, url=url, now=NOW)
+    endpoint, kinds = house.team.pk, [NoticeKind.RUN_STARTED]
+    invited = invitations.invite(actor=house.alice.actor, username="dora", role=Role.VIEWER, now=NOW).invitation.id
+    return {
+        "invite": partial(invitations.invite, username="mallory", role=Role.OWNER),
+        "withdraw": partial(invitations.withdraw_invitation, invitation_id=invited),
+        "reset": partial(resets.offer_reset, member_id=bob),
+        "promote": partial(members.change_role, member_id=bob, role=Role.OWNER),
+        "remove": partial(members.remove_member, member_id=bob),
+        "issue": partial(keys.issue_key, name="k", scopes=frozenset(Scope), expires_at=None),
+        "rotate": partial(keys.rotate_key, key_id=key),
+        "revoke": partial(keys.revoke_key, key_id=key),
+        "rename": partial(teams.change_team, name="Another name"),
+        "tokens": partial(teams.change_team, tokens_answer_human=True),
+        "set": partial(webhooks.set_webhook, url=url),
+        "add": partial(webhooks.add_endpoint, url=url, kinds=kinds),
+        "choose": partial(webhooks.choose_notices, endpoint_id=endpoint, kinds=kinds),
+        "unset": webhooks.remove_webhook,
+        "end": transaction.atomic(partial(endings.close_team, name=house.team.name)),
+    }
+
+
+ACTS = (
+    "invite",
+    "withdraw",
+    "reset",
+    "promote",
+    "remove",
+    "issue",
+    "rotate",
+    "revoke",
+    "rename",
+    "tokens",
+    "set",
+    "add",
+)
+
+
+@pytest.mark.parametrize("ceases", [demoted, removed])
+@pytest.mark.parametrize("act", [*ACTS, "choose", "unset", "end"])
+def test_what_an_owner_began_before_they_ceased_to_be_one_is_not_done_after(house, settings, act, ceases):
+    """They were let in as an owner, and waited for the lock; the act comes after what took their role."""
+    olga = play("olga", house.team, Role.OWNER)
+    acts = acts_of_an_owner(house, settings)
+    assert set(acts) == {*ACTS, "choose", "unset", "end"}
+    ceases(house, olga)
+    before = audited(house.team)
+
+    with pytest.raises(ForbiddenError):
+        acts[act](actor=olga.actor, now=NOW)
+
+    assert audited(house.team) == before
+
+
+def test_an_owner_who_is_demoted_while_they_invite_leaves_no_invitation(house):
+    from teams_app.services.invitations import invite
+
+    olga = play("olga", house.team, Role.OWNER)
+    for _ in range(ROUNDS):
+        olga.membership.role = "owner"
+        olga.membership.save(update_fields=["role"])
+        together(
+            lambda: demoted(house, olga),
+            *(partial(invite, actor=olga.actor, username=f"m{n}", role=Role.OWNER, now=NOW) for n in range(3)),
+        )
+
+        assert not open_links_of(house.team, olga)
+
+
+def open_links_of(team, player):
+    from teams_app.selectors import open_invitations
+
+    return open_invitations(team_id=team.pk).filter(invited_by=player.actor.id).exists()

@@ -36,6 +36,7 @@ from tests.cast import issue
 from tests.furnished import furnish
 from tests.kept_rows import rows_in_tables
 from tests.run_cast import NOW, begin, plain_steps, session_id
+from tests.workflow_cast import seated
 from traces_app.services.retention import keep_traces
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -205,7 +206,7 @@ def test_the_roles_that_serve_and_keep_the_store_do_it(furnished):
 def test_a_server_whose_teams_have_all_ended_begins_anew(furnished):
     desk = furnished.desk
     for team in Team.objects.filter(ended_at__isnull=True):
-        end_team(actor=replace(owner_of(desk), team_id=team.pk), name=team.name, now=NOW)
+        end_team(actor=seated(replace(owner_of(desk), team_id=team.pk)), name=team.name, now=NOW)
 
     assert prepare_first_run(actor=SYSTEM, now=NOW + timedelta(days=1)).created
     assert selectors.find_team(actor=SYSTEM, named="").name

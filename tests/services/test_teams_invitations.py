@@ -142,6 +142,37 @@ def test_what_an_owner_has_handed_out_holds_no_longer_than_they_are_one(house, w
     assert join_new(kept.link).member.username == "erin"
 
 
+def test_an_invitation_ends_when_the_person_is_let_in_in_another_way(house):
+    """Else whoever is put out of the team would come back by it, in a role that they never had."""
+    from teams_app.services.members import remove_member
+    from teams_app.services.sign_on import _keep_role
+
+    dora = play("dora", house.other_team, Role.VIEWER)
+    give_password(dora)
+    link, other = invite(house, "dora", Role.OWNER).link, invite(house, "erin").link
+
+    _keep_role(dora.person, house.team, Role.VIEWER, Door.STUDIO, NOW)
+    member = house.team.memberships.get(person=dora.person)
+    remove_member(actor=house.alice.actor, member_id=member.pk, now=NOW)
+
+    with pytest.raises(NotFoundError):
+        join_known(link)
+    assert "dora" not in roles(house.team)
+    assert join_new(other).member.username == "erin"
+
+
+def test_a_link_for_a_new_password_does_not_come_back_with_its_person(house):
+    from teams_app.services.members import remove_member
+
+    give_password(house.bob)
+    link = offer(house).link
+    remove_member(actor=house.alice.actor, member_id=house.bob.membership.pk, now=NOW)
+    join_known(invite(house, "bob").link)
+
+    with pytest.raises(NotFoundError):
+        reset(link, "a password of somebody else")
+
+
 def test_whoever_holds_the_link_of_a_name_that_exists_cannot_take_it_over(house):
     give_password(house.charlie)
     before = people()

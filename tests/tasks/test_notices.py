@@ -28,7 +28,7 @@ from tests.handover_cast import entered, handed, question, two_activities
 from tests.notice_board import OK, NoticeBoard
 from tests.run_cast import advanced, assert_healthy, begin, run_id
 from tests.step_documents import step
-from tests.workflow_cast import NOW
+from tests.workflow_cast import NOW, seated
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -144,7 +144,7 @@ def test_a_team_that_named_no_address_is_told_nothing(desk, board):
 
 
 def test_another_team_is_told_nothing(desk, board):
-    stranger = run_cast.replace(desk.owner, team_id=desk.stranger.team_id)
+    stranger = seated(run_cast.replace(desk.owner, team_id=desk.stranger.team_id))
     webhooks.set_webhook(actor=stranger, url=board.url, now=NOW)
 
     at_question(desk, human=True)
