@@ -14,8 +14,9 @@ View = Callable[..., HttpResponseBase]
 
 # What proves who somebody is, is for nobody to keep.
 _PROOFS = ("password", "csrfmiddlewaretoken")
-# The source of a workflow is kept byte for byte; a key of ours is refused there too.
-_AS_WRITTEN = ("/edit/", "/import/")
+# The source of a workflow is kept byte for byte, on the pages on which it is sent; a key of ours is refused there too.
+_WITH_SOURCES = ("/edit/", "/save/", "/import/")
+_SOURCES = frozenset({"path", "paths", "text", "changed"})
 
 
 def without_keys(view: View) -> View:
@@ -32,11 +33,13 @@ def without_keys(view: View) -> View:
 
 def _read(request: HttpRequest) -> None:
     said = {name: values for name, values in request.POST.lists() if not any(proof in name for proof in _PROOFS)}
-    kept = read_kept(said)
-    if not kept.hidden or any(part in request.path for part in _AS_WRITTEN):
+    kept = read_kept(said).value
+    as_written = _SOURCES if any(part in request.path for part in _WITH_SOURCES) else frozenset()
+    hidden = {name: kept[name] for name in said.keys() & kept.keys() - as_written if kept[name] != said[name]}
+    if not hidden:
         return
     form = request.POST.copy()
-    for name, values in kept.value.items():
+    for name, values in hidden.items():
         form.setlist(name, values)
     request.POST = form  # type: ignore[assignment]  # Django's own property has a setter
     messages.warning(request, "What looks like a key was left out: it is kept as [redacted].")

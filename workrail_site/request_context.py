@@ -7,6 +7,7 @@ import structlog
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
+from teams_app.api.endpoints import HIDDEN_IN
 from teams_app.engine.errors import WorkrailError
 from teams_app.services.row_scope import NOBODY, RowScope, row_scope, within_scope
 from workrail_site import metrics
@@ -14,7 +15,6 @@ from workrail_site.errors import too_large, too_slow
 from workrail_site.refusals import database_refusal, refuse, said_of_method
 from workrail_site.request_ids import request_id_from
 from workrail_site.request_line import tell_request
-from workrail_site.rest import HIDDEN_IN
 from workrail_site.wsgi_in_asgi import BODY_TOO_LARGE, BODY_TOO_SLOW
 
 MOST_BYTES_OF_STRANGERS = 64 * 1024

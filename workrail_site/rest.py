@@ -20,7 +20,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
-from teams_app.api.endpoints import actor_of, read_id
+from teams_app.api.endpoints import actor_of, read_id, without_keys
 from teams_app.engine.actors import Actor, Door
 from teams_app.engine.errors import (
     ForbiddenError,
@@ -46,7 +46,6 @@ log = structlog.get_logger(__name__)
 # Under these keys of a request's META its body, as it was read, and the code of its refusal wait for the end of the call.
 PARSED_BODY = "workrail.body"
 REFUSED_WITH = "workrail.refused_with"
-HIDDEN_IN = "workrail.hidden_in"
 _TOOLS = "/api/v1/dialects/"
 # The source of a workflow, and where notices go: what would not be the same without what looks like a key.
 _AS_WRITTEN = frozenset({"archive", "definition", "example", "files", "schema", "url"})
@@ -118,9 +117,7 @@ class StrictJsonParser(BaseParser):
             return body
         as_written = {name: body[name] for name in _AS_WRITTEN & body.keys()}
         read_kept(as_written)
-        kept = read_kept({name: value for name, value in body.items() if name not in as_written})
-        stream.META[HIDDEN_IN] = ", ".join(kept.hidden)
-        return {**kept.value, **as_written}
+        return {**without_keys(stream.META, {name: body[name] for name in body.keys() - as_written}), **as_written}
 
 
 class JsonRenderer(BaseRenderer):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm
@@ -15,9 +15,8 @@ from teams_app.admin.pages import find_actor
 from teams_app.engine.actors import Door
 from teams_app.engine.errors import RateLimitedError
 from teams_app.engine.names import fold_username
-from teams_app.models import Person
 from teams_app.selectors import find_invitation
-from teams_app.services.passwords import is_password_of
+from teams_app.services.passwords import is_password_of_account
 from teams_app.services.row_scope import within_secret
 from teams_app.services.sign_ins import record_refused_sign_in, record_sign_in, record_sign_out
 from workrail_site import throttle
@@ -72,15 +71,15 @@ def own_slowed_down(view: Callable[..., HttpResponse]) -> Callable[..., HttpResp
         if refusal is not None:
             return refusal
         answer = view(request, *args, **kwargs)
-        if answer.status_code == HTTPStatus.BAD_REQUEST and not _is_own(request):
+        if answer.status_code == HTTPStatus.BAD_REQUEST and not _proves(request):
             tell_of_refusal(request, account=name)
         return answer
 
     return run
 
 
-def _is_own(request: HttpRequest) -> bool:
-    return is_password_of(person=cast("Person", request.user), password=request.POST.get("old_password", ""))
+def _proves(request: HttpRequest) -> bool:
+    return is_password_of_account(person_id=request.user.pk, password=request.POST.get("old_password", ""))
 
 
 def _guessed_at(link: str) -> str:

@@ -30,6 +30,7 @@ from teams_app.engine.errors import InvalidInputError, NotFoundError, Unauthenti
 from teams_app.engine.ids import Prefix, from_text
 from teams_app.engine.named_requests import REQUEST_KEY, read_name
 from teams_app.engine.pages import DEFAULT_LIMIT, MAX_LIMIT, Page, PageRequest, decode_cursor, encode_cursor
+from teams_app.engine.redaction import read_kept
 from teams_app.engine.shapes import read_query, read_shape
 from teams_app.services.unchanged import change_unchanged
 
@@ -41,6 +42,8 @@ _READS = frozenset({"GET", "HEAD"})
 # Of operations that begin something, now or in a while.
 _BEGINS = frozenset({201, 202})
 _NOT_KEPT = {"Cache-Control": "no-store"}
+# Where a request keeps the places of which a key was taken out, for the answer to tell.
+HIDDEN_IN = "workrail.hidden_in"
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -276,7 +279,16 @@ def _query_of(request: Request) -> dict[str, str]:
         if any(character == "\x00" or "\ud800" <= character <= "\udfff" for character in values[0]):
             raise InvalidInputError(f"The query's {name!r} is not text.", suggestion="Send UTF-8 without U+0000.")
         found[name] = values[0]
-    return found
+    return found if request.method in _READS else without_keys(request.META, found)
+
+
+def without_keys(meta: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
+    """What is said beside a body that is a file, or as a form: it is kept as long as what a body in JSON says. Raises
+    InvalidInputError for a key of Workrail.
+    """
+    kept = read_kept(said)
+    meta[HIDDEN_IN] = ", ".join(filter(None, (meta.get(HIDDEN_IN, ""), *kept.hidden)))
+    return dict(kept.value)
 
 
 def _page_of(query: object, actor: Actor, purpose: str) -> PageRequest:

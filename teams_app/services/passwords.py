@@ -1,6 +1,7 @@
 """What a password must be, and the one place where it is set."""
 
 from datetime import datetime
+from uuid import UUID
 
 from django.contrib.auth.hashers import check_password, make_password
 from django.contrib.auth.password_validation import validate_password
@@ -43,6 +44,10 @@ def is_password_of(*, person: Person | None, password: str) -> bool:
         make_password(password)
         return False
     return check_password(password, person.password)
+
+
+def is_password_of_account(*, person_id: UUID | None, password: str) -> bool:
+    return is_password_of(person=Person.objects.filter(pk=person_id).first(), password=password)
 
 
 @transaction.atomic(durable=True)

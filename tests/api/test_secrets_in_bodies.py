@@ -1,8 +1,13 @@
 """A key in the body of any request by REST is kept nowhere in clear, and one of ours is refused."""
 
+import io
 import json
+import zipfile
+from urllib.parse import urlencode
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 
 from tests import run_doors
 from tests.api.test_route_floods import fields_of, filled, routes
@@ -82,6 +87,45 @@ def test_a_name_or_a_message_keeps_no_key_in_clear(doors, route):
     assert response.status_code in {201, 400}, response.content
     assert ONE not in response.content.decode()
     assert ONE not in everything_kept()
+
+
+def archived(workflow_id):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("a.json", json.dumps(document(workflow_id)))
+    return packed.getvalue()
+
+
+IMPORT = "/api/v1/workflows/import"
+# An archive is sent as the body itself, or as a part of a form; what is said of it stands beside it.
+BESIDE = {
+    "in the address": lambda client, said, data: client.post(
+        f"{IMPORT}?{urlencode({'message': said})}", data=data, content_type="application/zip"
+    ),
+    "in a form": lambda client, said, data: client.post(
+        IMPORT, {"archive": SimpleUploadedFile("a.zip", data), "message": said}
+    ),
+}
+
+
+@pytest.mark.parametrize("sent", BESIDE)
+@pytest.mark.parametrize("who", ["owner", "agent"])
+def test_a_message_beside_a_file_keeps_no_key_in_clear(doors, sent, who):
+    api = getattr(doors, who)
+    client = Client(headers=api.headers) if who == "agent" else api.client
+
+    taken = BESIDE[sent](client, f"Use {WORDS}", archived("team.filed"))
+    refused = BESIDE[sent](client, f"Use {OWN[0]}", archived("team.filed-again"))
+
+    assert taken.status_code in {201, 400}, taken.content
+    assert taken.status_code == 400 or taken["Workrail-Redacted"] == "message"
+    assert (refused.status_code, "holds a key of Workrail" in refused.content.decode()) == (400, True)
+    short = BESIDE[sent](client, f"Use {ONE}", archived("team.short-note"))
+    assert (short.status_code, short["Workrail-Redacted"]) == (201, "message")
+    kept = everything_kept()
+    assert "Use [redacted]" in kept
+    for secret in (*OTHERS, *STRANGE, OWN[0]):
+        assert secret not in kept
 
 
 def test_where_notices_go_is_kept_as_it_is_written(doors, settings):

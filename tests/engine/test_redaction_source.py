@@ -7,7 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from teams_app.engine.redaction import HIDDEN, hide_keys, hide_secrets, holds_own_key, is_secret_name, may_hold_keys
+from teams_app.engine.looks import HIDDEN
+from teams_app.engine.redaction import hide_keys, hide_secrets, holds_own_key, is_secret_name, may_hold_keys
 from traces_app.engine.redaction import redact_arguments, redact_text
 from workrail_site.redaction import Redactor
 

@@ -1,11 +1,13 @@
 """A key in a form of the Studio, or in the files of a workflow, is kept nowhere in clear; one of ours is refused."""
 
 import base64
+import json
 from dataclasses import replace
 from html.parser import HTMLParser
 from urllib.parse import urljoin
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from tests import run_doors
 from tests.checkpoint_cast import at_question
@@ -124,3 +126,41 @@ def test_nor_with_a_key_of_ours_in_the_name_of_a_file():
     files = {**source.files, f"notes/{OWN[0]}.md": b"A note."}
     with pytest.raises(InvalidInputError, match="holds a key of Workrail"):
         create_workflow(actor=desk.person, source=replace(source, files=files), message="", now=NOW)
+
+
+def imported(doors, document, **form):
+    """The address at which its source is saved."""
+    uploads = SimpleUploadedFile("a.json", json.dumps(document).encode())
+    response = doors.owner.client.post("/studio/workflows_app/workflow/import/", {"uploads": uploads, **form})
+    assert response.status_code == 302
+    return response["Location"].replace("/edit/", "/save/")
+
+
+def saved(doors, address, document, **form):
+    base = {"base": 1, "path": "a.json", "text": json.dumps(document)}
+    response = doors.owner.client.post(address, {**base, **form})
+    assert response.status_code == 302
+
+
+def test_what_is_said_beside_the_files_of_a_workflow_keeps_no_key_either(doors):
+    save = imported(doors, workflow(step("a"), id="team.filed"), message=f"Use {OTHERS[0]}")
+    saved(doors, save, workflow(step("b"), id="team.filed"), message=f"Use {OTHERS[1]} twice")
+
+    kept = everything_kept()
+    assert "Use [redacted]" in kept
+    assert "Use [redacted] twice" in kept
+    for secret in OTHERS:
+        assert secret not in kept
+
+
+def test_a_source_with_a_key_of_others_is_saved_as_it_is_written(doors):
+    from workflows_app.models import Revision
+    from workflows_app.selectors.sources import read_source
+
+    first, second = (workflow(step("a", prompt=f"Never write {key}."), id="team.filed") for key in OTHERS[:2])
+    saved(doors, imported(doors, first), second)
+
+    for number, key in enumerate(OTHERS[:2], 1):
+        source = read_source(actor=doors.desk.owner, workflow_id="team.filed", number=number)
+        assert key in str(source.files)
+    assert Revision.objects.filter(workflow__workflow_id="team.filed").count() == 2

@@ -9,6 +9,7 @@ from django.utils.datastructures import MultiValueDict
 from rest_framework.parsers import BaseParser, MultiPartParser
 from rest_framework.request import Request
 
+from teams_app.api.endpoints import without_keys
 from teams_app.engine.errors import InvalidInputError
 
 MAX_ARCHIVE_BYTES = 8 * 1024 * 1024
@@ -49,7 +50,7 @@ class FormParser(MultiPartParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> dict[str, Any]:  # type: ignore[override]  # the body of an operation is a mapping
         _check_size(int(stream.META.get("CONTENT_LENGTH") or 0))
         form = super().parse(stream, media_type, parser_context)
-        return _fields(form.data, form.files)
+        return _fields(form.data, form.files, stream.META)
 
 
 def take_read_form(request: Request) -> None:
@@ -57,11 +58,11 @@ def take_read_form(request: Request) -> None:
     read = request._request  # noqa: SLF001  the Django request behind DRF's
     if (request.content_type or "").startswith(FormParser.media_type) and hasattr(read, "_post"):
         _check_size(int(request.META.get("CONTENT_LENGTH") or 0))
-        request._full_data = _fields(read.POST, read.FILES)  # type: ignore[attr-defined]  # noqa: SLF001  where DRF keeps what a parser gave
+        request._full_data = _fields(read.POST, read.FILES, read.META)  # type: ignore[attr-defined]  # noqa: SLF001  where DRF keeps what a parser gave
 
 
-def _fields(data: QueryDict, files: MultiValueDict[str, "UploadedFile[Any]"]) -> dict[str, Any]:
-    fields: dict[str, Any] = {name: _value(data.getlist(name)) for name in data}
+def _fields(data: QueryDict, files: MultiValueDict[str, "UploadedFile[Any]"], meta: dict[str, Any]) -> dict[str, Any]:
+    fields: dict[str, Any] = without_keys(meta, {name: _value(data.getlist(name)) for name in data})
     for name, sent in files.lists():
         if name != _PART or len(sent) != 1:
             raise InvalidInputError(f"The form has a file {name!r}.", suggestion=f"Send one file, as {_PART!r}.")
