@@ -16,14 +16,14 @@ _ESCAPE = (
 _ENTITY = r"&(?:#(?:0*[0-9]{2,3}|820[3-7]|[xX]0*[2-7][0-9A-Fa-f]|[xX]200[B-Fb-f]);|(?:lowbar|amp|equals|colon|period|quot|shy);)"
 OTHERWISE = rf"{_PERCENT}|{_ESCAPE}|{_ENTITY}|[{UNSEEN}{_WIDE}]"
 # The same, beginning with one set of letters, by which Python passes over everything else; the smaller, the quicker.
-_IN_ASCII = rf"(?<=%){_PERCENT[1:]}|(?<=\\){_ESCAPE[2:]}|(?<=&){_ENTITY[1:]}"
+_IN_ASCII = rf"(?<=%){_PERCENT[1:]}|(?<=\\)(?<!\\\\){_ESCAPE[2:]}|(?<=&){_ENTITY[1:]}"
 _OTHERWISE_IN_ASCII = re.compile(rf"[%\\&](?:{_IN_ASCII})")
 _OTHERWISE = re.compile(rf"[%\\&{UNSEEN}{_WIDE}](?:{_IN_ASCII}|(?<![%\\&]))")
 _IN_HEX = re.compile(r"\\+(?:u|x)\{?([0-9A-Fa-f]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Respelt:
     """What stands at `at` in the plain text with so many letters, and from `begin` to `end` in the text as it is."""
 
     at: int
@@ -37,7 +37,7 @@ class Plain:
     """`pieces` are the places that read otherwise than they are written."""
 
     text: str
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[Respelt, ...] = ()
 
     def begin_of(self, place: int) -> int:
         """Where in the text as it is the letter at this place begins."""
@@ -50,19 +50,19 @@ class Plain:
         piece = self._before(place - 1)
         return piece.end + max(0, place - piece.at - piece.letters)
 
-    def _before(self, place: int) -> Piece:
+    def _before(self, place: int) -> Respelt:
         found = bisect_right(self.pieces, place, key=lambda piece: piece.at)
-        return self.pieces[found - 1] if found else Piece(at=0, letters=0, begin=0, end=0)
+        return self.pieces[found - 1] if found else Respelt(at=0, letters=0, begin=0, end=0)
 
 
 def read_plainly(text: str) -> Plain:
     said: list[str] = []
-    pieces: list[Piece] = []
+    pieces: list[Respelt] = []
     at = end = 0
     for found in (_OTHERWISE_IN_ASCII if text.isascii() else _OTHERWISE).finditer(text):
         letters = _letters_of(found[0])
         at += found.start() - end
-        pieces.append(Piece(at=at, letters=len(letters), begin=found.start(), end=found.end()))
+        pieces.append(Respelt(at=at, letters=len(letters), begin=found.start(), end=found.end()))
         said += [text[end : found.start()], letters]
         at, end = at + len(letters), found.end()
     return Plain(text="".join([*said, text[end:]]), pieces=tuple(pieces)) if pieces else Plain(text=text)

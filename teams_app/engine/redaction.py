@@ -54,7 +54,7 @@ def _quick(pattern: str) -> Any:
     return re2.compile(pattern, _OPTIONS)
 
 
-class _Table:
+class _Looks:
     """`is_worth_reading` and `is_worth_trying` are told by one pass each: most texts hold nothing."""
 
     def __init__(self, looks: tuple[Look, ...]) -> None:
@@ -69,7 +69,7 @@ class _Table:
         return _is_found(self._any, plain)
 
 
-_KEYS, _WORDS = _Table(KEYS), _Table(WORDS)
+_KEYS, _WORDS = _Looks(KEYS), _Looks(WORDS)
 
 
 def hide_secrets(text: str) -> str:
@@ -102,7 +102,7 @@ def _is_found(pattern: str, text: str) -> bool:
         return _quick(pattern).search(text.encode("utf-8", "replace").decode()) is not None
 
 
-def _hidden(text: str, table: _Table) -> str:
+def _hidden(text: str, table: _Looks) -> str:
     if not table.is_worth_reading(text):
         return text
     plain = read_plainly(text)

@@ -47,7 +47,8 @@ def is_password_of(*, person: Person | None, password: str) -> bool:
 
 
 def is_password_of_account(*, person_id: UUID | None, password: str) -> bool:
-    return is_password_of(person=Person.objects.filter(pk=person_id).first(), password=password)
+    found = None if person_id is None else Person.objects.filter(pk=person_id).first()
+    return is_password_of(person=found, password=password)
 
 
 @transaction.atomic(durable=True)
