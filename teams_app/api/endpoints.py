@@ -8,6 +8,7 @@ endpoint: the OpenAPI document is made from them.
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -287,8 +288,13 @@ def without_keys(meta: dict[str, Any], said: dict[str, Any]) -> dict[str, Any]:
     InvalidInputError for a key of Workrail.
     """
     kept = read_kept(said)
-    meta[HIDDEN_IN] = ", ".join(filter(None, (meta.get(HIDDEN_IN, ""), *kept.hidden)))
+    meta[HIDDEN_IN] = ", ".join(filter(None, (meta.get(HIDDEN_IN, ""), *map(_in_a_header, kept.hidden))))
     return dict(kept.value)
+
+
+def _in_a_header(place: str) -> str:
+    """As JSON writes it in ASCII: whoever sends a body names its fields as they like, and a header holds no line."""
+    return json.dumps(place)[1:-1].replace("\x7f", "\\u007f")
 
 
 def _page_of(query: object, actor: Actor, purpose: str) -> PageRequest:

@@ -72,6 +72,37 @@ def test_a_key_of_ours_is_refused_in_every_field_that_begins_a_run(doors, own):
 
 
 ONE = OTHERS[0]
+NAMES = [
+    "a\nb",
+    "a\r\nSet-Cookie: x",
+    "\u043a\u043b\u044e\u0447",
+    "\u00e9",
+    "a\x7fb",
+    "a\tb",
+    "a\u2028b",
+    "\u202e",
+    "\U0001f511",
+    'a"b\\c',
+    "x" * 5_000,
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("who", ["owner", "agent"])
+def test_the_place_of_a_hidden_key_is_told_whatever_its_name(doors, who, name):
+    """It was told after all was written: a name that no header can hold was a server error, of a run that had begun."""
+    response = getattr(doors, who).post(
+        "/api/v1/runs", {"workflowId": "team.sample", "goal": "Try it", "context": {name: f"Use {ONE}"}}
+    )
+
+    assert response.status_code == 201, response.content
+    told = response["Workrail-Redacted"]
+    assert told.startswith("context.")
+    assert told.isascii()
+    assert told.isprintable()
+    assert json.loads(f'"{told}"')[: len("context.") + 80] == f"context.{name}"[: len("context.") + 80]
+
+
 NAMED = {
     "/api/v1/keys": {"name": f"CI {ONE}", "scopes": ["runs:read"]},
     "/api/v1/teams": {"name": f"Team {ONE}"},
