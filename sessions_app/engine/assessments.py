@@ -8,32 +8,18 @@ from msgspec.structs import replace
 from sessions_app.engine.findings import Applied, Artifact, Findings, Graded
 from sessions_app.engine.reasons import Detail, Reason
 from sessions_app.engine.state import Pointer, PointerKind
+from workflows_app.engine.step_demands import ASSESSMENT_KIND, assessments_of, dimensions_in_words
 from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import Assessment, Consequence, Dimension, Program, Step
 
-ASSESSMENT_KIND = "wr.assessment"
 ASSESSMENT_CONTRACT = "wr.contracts.assessment"
-
-
-def wanted(program: Program, item: Step) -> Iterator[str]:
-    """What to hand in, in words."""
-    for assessment in _assessments_of(program, item):
-        yield (
-            f"An artifact of kind {ASSESSMENT_KIND} with assessmentId {assessment.id}{_purpose(assessment)} and dimensions "
-            f"({_words(assessment)}), for example {_example(assessment)}."
-        )
 
 
 def forms(program: Program, item: Step) -> Iterator[dict[str, Any]]:
     """What to hand in, with places for the levels."""
-    for assessment in _assessments_of(program, item):
+    for assessment in assessments_of(program, item):
         levels = {dimension.id: f"<{' | '.join(dimension.levels)}>" for dimension in assessment.dimensions}
         yield {"kind": ASSESSMENT_KIND, "assessmentId": assessment.id, "dimensions": levels}
-
-
-def _purpose(judged: Assessment | Dimension) -> str:
-    said = judged.purpose.strip().rstrip(".")
-    return f" (what is judged: {said})" if said else ""
 
 
 def assess(
@@ -43,7 +29,7 @@ def assess(
     values.
     """
     offered = [artifact for artifact in artifacts if artifact.get("kind") == ASSESSMENT_KIND]
-    definitions = _assessments_of(program, item)
+    definitions = assessments_of(program, item)
     for definition in definitions:
         found = _offered_for(definition, offered, alone=len(definitions) == 1)
         if found is None:
@@ -52,21 +38,6 @@ def assess(
             _grade(findings, definition, found)
     for consequence in item.consequences:
         _apply(findings, replace(consequence, guidance=filling.render(consequence.guidance)))
-
-
-def _assessments_of(program: Program, item: Step) -> tuple[Assessment, ...]:
-    """Each once, however often the step names it."""
-    known = {assessment.id: assessment for assessment in program.assessments}
-    return tuple(known[ref] for ref in dict.fromkeys(item.assessments) if ref in known)
-
-
-def _words(assessment: Assessment) -> str:
-    return "; ".join(f"{d.id}{_purpose(d)}: {' | '.join(d.levels)}" for d in assessment.dimensions)
-
-
-def _example(assessment: Assessment) -> str:
-    levels = ", ".join(f'"{d.id}": "{d.levels[0]}"' for d in assessment.dimensions)
-    return f'{{"kind": "{ASSESSMENT_KIND}", "assessmentId": "{assessment.id}", "dimensions": {{{levels}}}}}'
 
 
 def _offered_for(definition: Assessment, offered: Sequence[Artifact], *, alone: bool) -> Artifact | None:
@@ -82,7 +53,7 @@ def _not_handed_in(definition: Assessment, filling: Filling) -> Reason:
         message=f"The assessment {definition.id} was not handed in.",
         fix=(
             f"Retry with an artifact of kind {ASSESSMENT_KIND}, assessmentId {definition.id}, "
-            f"dimensions {filling.render(_words(definition))}."
+            f"dimensions {filling.render(dimensions_in_words(definition))}."
         ),
     )
 

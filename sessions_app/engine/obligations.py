@@ -39,6 +39,7 @@ from workflows_app.engine.program import (
     Step,
     walk_items,
 )
+from workflows_app.engine.step_demands import demands_of
 from workflows_app.engine.walks import LOOP_CONTROL_KIND
 
 CAPABILITY_KIND = "wr.capability_observation"
@@ -87,10 +88,8 @@ def requirements(*, program: Program, item: Step | Parallel) -> tuple[str, ...]:
     said: list[str] = []
     if item.contract is not None:
         said.append(_contract_words(program, item, item.contract))
-    elif isinstance(item, Step) and item.assessments:
-        said.extend(assessments.wanted(program, item))
-    elif isinstance(item, Step) and item.validation is not None:
-        said.extend(validation.requirements(item.validation))
+    else:
+        said.extend(demands_of(program, item))
     if needs_notes(item):
         said.append("Notes in output.notesMarkdown: what was done, what was found, what is next.")
     return tuple(said)

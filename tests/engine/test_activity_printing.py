@@ -60,7 +60,7 @@ def test_a_step_of_the_other_family_says_how_it_is_done_and_who_agrees():
         )
     )
 
-    (told,) = activity_json(program.activities[0])["steps"]
+    (told,) = activity_json(program, program.activities[0])["steps"]
 
     assert told["description"].startswith("Ship it.")
     assert (told["agentRole"], told["guidance"]) == ("You are careful.", ["Slowly"])
@@ -70,9 +70,9 @@ def test_a_step_of_the_other_family_says_how_it_is_done_and_who_agrees():
 def test_such_a_step_is_told_as_a_skill_of_its_own():
     program = of_steps(step_documents.step("ship", title="Ship", prompt="Ship it.", guidance=["Slowly"]))
 
-    told = instructions_json(program.activities[0].body[0], version="1.2.3")
+    told = instructions_json(program, program.activities[0].body[0])
 
-    assert (told["id"], told["version"], told["capability"]) == ("ship", "1.2.3", "Ship")
+    assert (told["id"], told["version"], told["capability"]) == ("ship", "1.0.0", "Ship")
     assert told["instructions"].startswith("Ship it.")
     assert told["guidance"] == ["Slowly"]
 
@@ -80,9 +80,8 @@ def test_such_a_step_is_told_as_a_skill_of_its_own():
 def test_a_shortened_activity_keeps_every_step_and_the_beginning_of_what_it_says():
     long = "Read this with care. " * 200
     loop = {"id": "each", "name": "Each", "type": "while", "steps": [step("inner", description=long)]}
-    printed = activity_json(
-        program_of(folder(activity("work", steps=[step("do", description=long)], loops=[loop]))).activities[0]
-    )
+    program = program_of(folder(activity("work", steps=[step("do", description=long)], loops=[loop])))
+    printed = activity_json(program, program.activities[0])
 
     told = shortened(printed, text_bytes=200)
 
@@ -96,7 +95,7 @@ def newest(*steps):
     about = b"id: team.oven\nversion: 1.0.0\ntitle: Oven\n"
     written = {"id": "bake", "version": "1.0.0", "name": "Bake", "steps": list(steps)}
     program = program_of({"workflow.yaml": about, "activities/01-bake.yaml": json.dumps(written).encode()})
-    return activity_json(program.activities[0])
+    return activity_json(program, program.activities[0])
 
 
 ACT = {"kind": "action", "id": "shape"}
@@ -125,7 +124,7 @@ def test_nor_where_a_step_names_its_checkpoint():
     asks = step("ask", checkpoint="sure")
     program = program_of(folder(activity(checkpoints=[checkpoint("sure")], steps=[step("do"), asks, step("end")])))
 
-    assert "order" not in activity_json(program.activities[0])
+    assert "order" not in activity_json(program, program.activities[0])
 
 
 def test_a_loop_tells_when_it_is_begun_at_all():

@@ -36,6 +36,7 @@ from workflows_app.engine.program import (
     Variable,
     WorkflowMode,
 )
+from workflows_app.engine.step_demands import demands_of
 
 _OPERATORS = {
     Operator.EQUALS: "==",
@@ -50,7 +51,7 @@ _UNARY = frozenset({Operator.EXISTS, Operator.NOT_EXISTS})
 
 def workflow_json(program: Program) -> dict[str, Any]:
     """The whole definition with its activities."""
-    return _workflow(program, [activity_json(activity) for activity in program.activities])
+    return _workflow(program, [activity_json(program, activity) for activity in program.activities])
 
 
 def workflow_summary(program: Program) -> dict[str, Any]:
@@ -69,6 +70,7 @@ def overview_json(program: Program, *, with_modes: bool) -> dict[str, Any]:
         "title": program.title,
         "description": program.description,
         "rules": list(program.rules or program.guidance),
+        **_told(_opening(program)),
         "variables": [_variable(variable) for variable in program.variables],
         "executionModel": {"roles": _roles(program)},
         **modes,
@@ -77,8 +79,8 @@ def overview_json(program: Program, *, with_modes: bool) -> dict[str, Any]:
     }
 
 
-def activity_json(activity: Activity) -> dict[str, Any]:
-    steps = [_step(item) for item in activity.body if isinstance(item, Step | Parallel)]
+def activity_json(program: Program, activity: Activity) -> dict[str, Any]:
+    steps = [_step(program, item) for item in activity.body if isinstance(item, Step | Parallel)]
     said = {
         "problem": activity.problem,
         "description": activity.description,
@@ -88,7 +90,7 @@ def activity_json(activity: Activity) -> dict[str, Any]:
         "steps": steps,
         "checkpoints": [checkpoint_json(checkpoint) for checkpoint in activity.checkpoints],
         "decisions": [_decision(decision) for decision in activity.decisions],
-        "loops": [_loop(item) for item in activity.body if isinstance(item, Loop)],
+        "loops": [_loop(program, item) for item in activity.body if isinstance(item, Loop)],
         "order": _order(activity),
         "transitions": [_transition(transition) for transition in activity.transitions],
         "triggers": [trigger_json(trigger) for trigger in activity.triggers],
@@ -172,14 +174,14 @@ def condition_json(condition: Condition | None) -> dict[str, Any] | None:
             assert_never(condition)
 
 
-def instructions_json(step: Step | Parallel, *, version: str) -> dict[str, Any]:
+def instructions_json(program: Program, step: Step | Parallel) -> dict[str, Any]:
     """A step that says itself how it is done, told as a skill of its own."""
     return {
         "id": step.id,
-        "version": version,
+        "version": program.version,
         "capability": step.title,
         **_told({"instructions": (step.prompt or step.description) if isinstance(step, Step) else step.prompt}),
-        **_told(_manner(step)),
+        **_told(_manner(program, step)),
     }
 
 
@@ -195,7 +197,7 @@ def _cut(item: Mapping[str, Any], text_bytes: int) -> dict[str, Any]:
     said = {**item}
     if isinstance(item.get("description"), str):
         said["description"] = fit_bytes(item["description"], max_bytes=text_bytes)
-    for key in ("guidance", "fragments", "functions"):
+    for key in ("guidance", "fragments", "functions", "outputRequirements"):
         said.pop(key, None)
     if "steps" in item:
         said["steps"] = [_cut(inner, text_bytes) for inner in item["steps"]]
@@ -213,12 +215,32 @@ def _roles(program: Program) -> list[dict[str, Any]]:
     return [{"id": role.id, "description": role.description, **role.extra} for role in program.roles]
 
 
+def _opening(program: Program) -> dict[str, Any]:
+    """What a workflow of the other family says before its first step."""
+    references = [
+        {
+            "id": reference.id,
+            "title": reference.title,
+            "source": reference.source,
+            "purpose": reference.purpose,
+            "authoritative": reference.authoritative,
+        }
+        for reference in program.references
+    ]
+    return {
+        "preconditions": list(program.preconditions),
+        "clarificationPrompts": list(program.clarification_prompts),
+        "references": references,
+    }
+
+
 def _workflow(program: Program, activities: list[dict[str, Any]]) -> dict[str, Any]:
     said = {
         "description": program.description,
         "author": program.author,
         "tags": list(program.tags),
         "rules": list(program.rules or program.guidance),
+        **_opening(program),
         "variables": [_variable(variable) for variable in program.variables],
         "executionModel": _told({"roles": _roles(program)}),
         "skills": _told({"primary": program.primary_skill, "workflow": list(program.skill_ids)}),
@@ -235,11 +257,11 @@ def _workflow(program: Program, activities: list[dict[str, Any]]) -> dict[str, A
     }
 
 
-def _step(step: Step | Parallel) -> dict[str, Any]:
+def _step(program: Program, step: Step | Parallel) -> dict[str, Any]:
     """A step of the other family has no description of its own; its prompt is what is to be done."""
     said: dict[str, Any] = {"condition": condition_json(step.run_condition)}
     if isinstance(step, Parallel):
-        told = _told({"description": step.prompt, **said, **_manner(step)})
+        told = _told({"description": step.prompt, **said, **_manner(program, step)})
         return {"id": step.id, "name": step.title, **told, "required": True}
     said |= {
         "description": step.description or step.prompt,
@@ -248,21 +270,25 @@ def _step(step: Step | Parallel) -> dict[str, Any]:
         "checkpoint": step.checkpoint,
         "actions": [_action(action) for action in step.actions],
         "triggers": [trigger_json(trigger) for trigger in step.triggers],
-        **_manner(step),
+        **_manner(program, step),
     }
     return {"id": step.id, "name": step.title, **_told(said), "required": step.required, **step.extra}
 
 
-def _manner(step: Step | Parallel) -> dict[str, Any]:
-    """What a step of the other family says besides its prompt: how to go about it, and who has to agree."""
+def _manner(program: Program, step: Step | Parallel) -> dict[str, Any]:
+    """What a step of the other family says besides its prompt: how to go about it, what to hand in, and who has to agree."""
     said: dict[str, Any] = {
         "agentRole": step.agent_role,
         "guidance": list(step.guidance),
         "functions": [{"name": function.name, "definition": function.definition} for function in step.functions],
         "outputContract": step.contract.contract if step.contract else "",
+        "outputRequirements": list(demands_of(program, step)),
         "requireConfirmation": step.confirmation.confirms.value if step.confirmation else "",
+        "confirmationCondition": condition_json(step.confirmation.condition) if step.confirmation else None,
     }
     if isinstance(step, Step):
+        said["askForFiles"] = step.ask_for_files
+        said["modelTier"] = step.model_tier.value if step.model_tier else ""
         said["fragments"] = [
             {"text": fragment.text, **_told({"condition": condition_json(fragment.when)})}
             for fragment in step.fragments
@@ -270,14 +296,17 @@ def _manner(step: Step | Parallel) -> dict[str, Any]:
     return said
 
 
-def _loop(loop: Loop) -> dict[str, Any]:
+def _loop(program: Program, loop: Loop) -> dict[str, Any]:
     over = ".".join(loop.items)
     said = {
         "description": loop.description,
         "variable": loop.item_variable,
+        "indexVariable": loop.index_variable,
+        "iterationVariable": loop.iteration_variable,
         "over": over,
         "count": loop.count if isinstance(loop.count, int) else ".".join(loop.count or ()),
         "condition": condition_json(loop.condition),
+        "decidedBy": loop.decision_contract,
         "breakCondition": condition_json(loop.break_condition),
         "runCondition": condition_json(loop.run_condition),
         "activities": list(loop.activities),
@@ -288,19 +317,19 @@ def _loop(loop: Loop) -> dict[str, Any]:
         "type": loop.loops.value,
         **_told(said),
         "maxIterations": loop.max_iterations,
-        "steps": [_inner(item) for item in loop.body],
+        "steps": [_inner(program, item) for item in loop.body],
         **loop.extra,
     }
 
 
-def _inner(item: Item) -> dict[str, Any]:
+def _inner(program: Program, item: Item) -> dict[str, Any]:
     match item:
         case Step() | Parallel():
-            return _step(item)
+            return _step(program, item)
         case Gate():
             return {"checkpoint": item.checkpoint}
         case Loop():
-            return _loop(item)
+            return _loop(program, item)
         case _:
             assert_never(item)
 

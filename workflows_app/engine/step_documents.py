@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
 from workflows_app.engine import canonical, conditions, contracts, placeholders
+from workflows_app.engine.step_demands import demands_of
 from workflows_app.engine.filled import filled
 from workflows_app.engine.lookup import Ahead, Work, checkpoint_of
 from workflows_app.engine.program import (
@@ -36,7 +37,7 @@ from workflows_app.engine.program import (
     Validation,
 )
 from workflows_app.engine.steps.prompts import handed_out
-from workflows_app.engine.validation import MAX_NOTES_BYTES, check_notes, requirements
+from workflows_app.engine.validation import MAX_NOTES_BYTES, check_notes
 
 COMPLETE = "Workflow complete."
 _PERSON = "Only a signed-in person may agree to this, and nothing here records it: run the workflow by another dialect."
@@ -183,9 +184,7 @@ def expected_of(program: Program, item: Work) -> tuple[str, ...]:
     """What will be asked of the output, in words."""
     if isinstance(item, Gate):
         return ()
-    rules = requirements(item.validation) if isinstance(item, Step) else ()
-    contract = contracts.asked_of(program, item, item.contract) if item.contract else None
-    return (*((contracts.suggest(contract),) if contract else ()), *rules)
+    return demands_of(program, item)
 
 
 # The definition

@@ -43,7 +43,7 @@ def summarized(program: Program, *, with_modes: bool, tool: str) -> dict[str, An
 
 def whole_activity(program: Program, activity: Activity) -> dict[str, Any]:
     """One that is too long for a reply has its steps shortened, and says by which call each is told in full."""
-    said = {**activity_json(activity), **_ending(program, activity)}
+    said = {**activity_json(program, activity), **_ending(program, activity)}
     if fits(said):
         return said
     hint = {"tool": "get_skill", "parameters": {"step_id": "<a step of this activity>"}}

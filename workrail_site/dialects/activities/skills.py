@@ -85,7 +85,7 @@ class Shelf:
         if isinstance(step, Step) and step.skill:
             return self.require(step.skill, home=activity.borrowed_from)
         if self._program.family is Family.STEPS:
-            document = instructions_json(step, version=self._program.version)
+            document = instructions_json(self._program, step)
             return ReadSkill(id=step.id, document=document, text=toon_text(document))
         raise NotFoundError(
             f"Step '{step.id}' in activity '{activity.id}' has no associated skill.",

@@ -50,7 +50,7 @@ def workflow(workflow_id: str) -> ToolReply:
 
 def activity_of(workflow_id: str, activity_id: str) -> ToolReply:
     program = read_published(actor=acting(), workflow_id=workflow_id)
-    return told(activity_json(_activity(program, activity_id)))
+    return told(activity_json(program, _activity(program, activity_id)))
 
 
 def checkpoint_of(workflow_id: str, activity_id: str, checkpoint_id: str) -> ToolReply:
@@ -115,7 +115,7 @@ def activity(activity_id: str) -> ToolReply:
     for program in guides():
         found = program.activity(activity_id)
         if found is not None:
-            return told({**activity_json(found), "workflowId": program.id, "next_action": _next(found)})
+            return told({**activity_json(program, found), "workflowId": program.id, "next_action": _next(found)})
     known = [activity.id for program in guides() for activity in program.activities]
     raise NotFoundError(
         f"Activity not found: {activity_id}",

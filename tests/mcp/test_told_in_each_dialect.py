@@ -1,0 +1,138 @@
+"""What an agent has to know of a step is told in every dialect, and before the step is done: not by the refusal that follows."""
+
+import json
+
+import pytest
+
+from tests.handover_play import caller, text_of
+from tests.run_cast import make_desk, published
+from tests.step_documents import loop, step
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+READY = {
+    "id": "ready",
+    "purpose": "Whether it can be shipped",
+    "dimensions": [
+        {"id": "proof", "purpose": "What was seen of it", "levels": ["seen", "told"]},
+        {"id": "cost", "purpose": "What it takes", "levels": ["little", "much"], "required": False},
+    ],
+}
+LINES = [{"type": "regex", "pattern": "^Seen: ", "flags": "m", "message": "Write what you saw after Seen."}]
+CONTROL = "wr.contracts.loop_control"
+DECIDES = {"kind": "artifact_contract", "contractRef": CONTROL, "loopId": "rounds"}
+VERDICT = {"contractRef": "wr.contracts.review_verdict"}
+SYNTHESIS = {"prompt": "Bring it together.", "outputContract": VERDICT}
+DIALECTS = ["rail", "navigation", "session", "orchestrator", "lookup"]
+
+
+def parallel(step_id):
+    delegations = [{"workflowId": "wr.code-review"}]
+    return step(step_id, type="parallel", parallelDelegations=delegations, synthesis=SYNTHESIS)
+
+
+# What the workflow has, and what of it has to be told.
+CASES = {
+    "assessment": (
+        {"steps": [step("ship", assessmentRefs=["ready"])], "assessments": [READY]},
+        ["Whether it can be shipped", "What was seen of it", "seen | told", "which may be left out"],
+    ),
+    "criteria": ({"steps": [step("ship", validationCriteria=LINES)]}, ["Write what you saw after Seen."]),
+    "contract": ({"steps": [step("ship", outputContract=VERDICT)]}, ["wr.review_verdict", "confidence", "For example"]),
+    "optional contract": (
+        {"steps": [step("ship", outputContract={**VERDICT, "required": False})]},
+        ["wr.review_verdict", "if it applies"],
+    ),
+    "synthesis": ({"steps": [parallel("ship")]}, ["wr.review_verdict", "confidence"]),
+    "within a loop": (
+        {
+            "steps": [
+                loop("rounds", [step("ship", outputContract={"contractRef": CONTROL})], conditionSource=DECIDES),
+            ]
+        },
+        ["wr.loop_control", '"decision', "For example"],
+    ),
+}
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("case", CASES)
+def test_what_a_step_demands_is_told_before_it_is_done(dialect, case):
+    fields, wanted = CASES[case]
+    desk = make_desk()
+    published(desk, *fields["steps"], assessments=fields.get("assessments", []))
+
+    told = read(dialect, caller(dialect, desk.agent)).replace('\\"', '"')
+
+    assert [words for words in wanted if words.lower() not in told.lower()] == []
+
+
+def read(dialect, call):
+    """All that an agent reads before it does the first step."""
+    match dialect:
+        case "rail":
+            return call.text("start_workflow", workflowId="team.sample")
+        case "lookup":
+            return call.text("workflow_next", workflowId="team.sample", completedSteps=[])
+        case "navigation":
+            return call.text("get_workflow_activity", workflow_id="team.sample", activity_id="main")
+        case _:
+            return read_handed_over(dialect, call)
+
+
+def read_handed_over(dialect, call):
+    token = call("start_session", workflow_id="team.sample", agent_id="a")["session_token"]
+    entered = call.raw("next_activity", session_token=token, activity_id="main")
+    if dialect == "session":
+        return text_of(entered)
+    return call.text("get_activity", session_token=entered["structuredContent"]["session_token"])
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_a_step_that_is_read_as_a_skill_tells_what_it_demands(dialect):
+    desk = make_desk()
+    published(desk, step("ship", validationCriteria=LINES))
+    call = caller(dialect, desk.agent)
+    token = call("start_session", workflow_id="team.sample", agent_id="a")["session_token"]
+    token = call("next_activity", session_token=token, activity_id="main")["session_token"]
+
+    assert "Write what you saw after Seen." in call.text("get_skill", session_token=token, step_id="ship")
+
+
+@pytest.mark.parametrize("dialect", ["navigation", "session", "orchestrator"])
+def test_what_a_workflow_says_before_its_first_step_is_told_where_it_is_read(dialect):
+    desk = make_desk()
+    handbook = {"id": "book", "title": "Handbook", "source": "docs/book.md", "purpose": "The rules", "authoritative": True}
+    published(
+        desk,
+        step("ship"),
+        preconditions=["The branch is green."],
+        clarificationPrompts=["Which release is it?"],
+        references=[handbook],
+    )
+    call = caller(dialect, desk.agent)
+
+    if dialect == "navigation":
+        told = call.text("get_workflow", workflow_id="team.sample")
+    else:
+        token = call("start_session", workflow_id="team.sample", agent_id="a")["session_token"]
+        told = call.text("get_workflow", session_token=token)
+
+    for words in ("The branch is green.", "Which release is it?", "docs/book.md"):
+        assert words in told
+
+
+def test_a_definition_tells_by_which_names_a_loop_speaks_of_its_rounds_and_under_which_condition_a_person_agrees():
+    desk = make_desk()
+    risky = {"kind": "human_approval", "condition": {"var": "risk", "equals": "high"}}
+    rounds = {"iterationVar": "round", "indexVar": "at", "type": "forEach", "items": "parts", "itemVar": "part"}
+    inner = step("cut", prompt="{{round}} {{at}} {{part}}", requireConfirmation=risky, askForFiles=True, modelTier="heavy")
+    published(desk, loop("each", [inner], **rounds))
+    told = caller("navigation", desk.agent)("get_workflow_activity", workflow_id="team.sample", activity_id="main")
+
+    (each,) = told["loops"]
+    assert (each["variable"], each["iterationVariable"], each["indexVariable"]) == ("part", "round", "at")
+    (cut,) = each["steps"]
+    assert cut["confirmationCondition"]["variable"] == "risk"
+    assert (cut["askForFiles"], cut["modelTier"]) == (True, "heavy")
+    assert json.dumps(told)
