@@ -8,7 +8,7 @@ from sessions_app.engine import assessments
 from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.obligations import needs_notes
 from sessions_app.engine.prompts import Pending
-from sessions_app.engine.state import Snapshot
+from sessions_app.engine.state import PointerKind, Snapshot
 from sessions_app.engine.submissions import NOTES_PLACEHOLDER, place_for
 from workflows_app.engine import contracts, walker
 from workflows_app.engine.program import Contract, Parallel, Program, Step
@@ -28,7 +28,7 @@ def form_of(*, program: Program, snapshot: Snapshot, pending: Pending) -> dict[s
     artifacts = [*_answers(pending), *(_artifacts(program, item) if isinstance(item, Step | Parallel) else ())]
     if artifacts:
         output["artifacts"] = artifacts
-    context = {name: place_for(name) for name in _context_keys(pending.prompt)}
+    context = {name: place_for(name) for name in dict.fromkeys((*_context_keys(pending.prompt), *_lacking(snapshot)))}
     return {**({"output": output} if output else {}), **({"context": context} if context else {})}
 
 
@@ -68,6 +68,13 @@ def _place(key: str, contract: Contract) -> Any:
             return {}
         case _:
             return place_for(key)
+
+
+def _lacking(snapshot: Snapshot) -> Iterator[str]:
+    """What the run is blocked for want of."""
+    for blocker in snapshot.blocked.blockers if snapshot.blocked else ():
+        if blocker.pointer.kind is PointerKind.CONTEXT_KEY:
+            yield blocker.pointer.name.partition(".")[0]
 
 
 def _context_keys(prompt: str) -> list[str]:

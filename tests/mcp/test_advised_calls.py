@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 from tests.activity_folders import activity, checkpoint, equals, folder, step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.handover_play import caller, text_of
-from tests.run_cast import make_desk, plain_steps, published
+from tests.run_cast import make_desk, notes_free, plain_steps, published
+from tests.step_documents import loop
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -120,3 +121,73 @@ def test_the_ready_made_call_of_a_probe_speaks_of_the_capability_that_is_probed(
     form["status"] = "available"
     told = call("continue_workflow", **begun["nextCall"]["params"])
     assert (told["kind"], told["pending"]["stepId"]) == ("ok", "step-0")
+
+
+# What a run is blocked for want of has a place in the call that stands ready, and that call takes the run on.
+
+
+def one(step_id="one"):
+    return notes_free(step_id)
+
+
+BLOCKED = {
+    "a condition": (
+        loop("again", [one()], condition={"var": "more"}, maxIterations=2),
+        {"more": True},
+        {"more": False},
+    ),
+    "until a condition": (
+        loop("again", [one()], type="until", condition={"var": "enough"}, maxIterations=1),
+        {"enough": False},
+        {"enough": True},
+    ),
+    "a list that is too long": (
+        loop("again", [one()], type="forEach", items="parts", maxIterations=2),
+        {"parts": [1, 2, 3]},
+        {"parts": [1, 2]},
+    ),
+    "a number that is too large": (
+        loop("again", [one()], type="for", count="times", maxIterations=2),
+        {"times": 3},
+        {"times": 2},
+    ),
+    "a list that nobody gave": (loop("again", [one()], type="forEach", items="parts"), {}, {"parts": [1]}),
+    "a list within what nobody gave": (
+        loop("again", [one()], type="forEach", items="plan.parts"),
+        {"plan": {"size": 1}},
+        {"plan": {"parts": [1]}},
+    ),
+    "a list that an item lacks": (
+        loop(
+            "ships",
+            [one("board"), loop("legs", [one()], type="forEach", items="ship.legs")],
+            type="forEach",
+            items="all",
+            itemVar="ship",
+        ),
+        {"all": [{"name": "Vega"}]},
+        {"all": [{"name": "Vega", "legs": ["out"]}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BLOCKED)
+def test_what_a_run_is_blocked_for_has_its_place_in_the_ready_made_call_which_takes_it_on(case):
+    looped, given, mended = BLOCKED[case]
+    desk = make_desk()
+    published(desk, one("first"), looped, one("last"))
+    call = caller("rail", desk.agent)
+    reply = call("start_workflow", workflowId="team.sample", context=given)
+    for _ in range(6):
+        if reply["kind"] == "blocked":
+            break
+        reply = call("continue_workflow", **reply["nextCall"]["params"])
+
+    (name,) = mended
+    (blocker,) = reply["blockers"]
+    assert f"sets {name} so that" in blocker["suggestedFix"]
+    ready = reply["nextCall"]["params"]
+    assert ready["context"] == {name: f"<{name}>"}
+    untouched = call("continue_workflow", **ready)
+    assert untouched["kind"] == "blocked"
+    assert call("continue_workflow", **{**untouched["nextCall"]["params"], "context": mended})["kind"] == "ok"

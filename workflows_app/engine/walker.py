@@ -501,7 +501,7 @@ class _Walker:
         following = frame.iteration + 1
         if not self._breaks(position, loop) and self._goes_on(outside, loop, iteration=following):
             if following >= loop.max_iterations:
-                self._fail(walks.exhausted(loop))
+                self._fail(walks.exhausted(loop, around=self._around(outside)))
                 return self._past(outside, loop.id)
             self._note(
                 NoteKind.ENTERED_LOOP, f"Round {following + 1} of loop {loop.id}.", loop=loop.id, iteration=following
@@ -570,7 +570,10 @@ class _Walker:
 
     def _missing(self, outside: Position, loop: Loop, key: str, wanted: str) -> Failure:
         asks = not self.past_people and asks_person(self._activity(outside.activity), loop)
-        return walks.missing(loop, key, wanted, needs_person=asks)
+        return walks.missing(loop, key, wanted, around=self._around(outside), needs_person=asks)
+
+    def _around(self, position: Position) -> tuple[Loop, ...]:
+        return loops_at(self._activity(position.activity), position.frames)
 
     # Between activities
 

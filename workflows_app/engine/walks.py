@@ -1,14 +1,14 @@
 """What a walk through a program is made of: where it stands, why it went there, and why it cannot go on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, assert_never
 
 import msgspec
 
 from workflows_app.engine import conditions
-from workflows_app.engine.program import Activity, Condition, Loop
+from workflows_app.engine.program import Activity, Condition, Loop, LoopKind
 
 LOOP_CONTROL_KIND = "wr.loop_control"
 
@@ -85,6 +85,8 @@ class Failure:
     message: str
     item: str = ""
     keys: tuple[str, ...] = ()
+    # What has to come of their values.
+    so_that: str = ""
     # What lets the walk go on where it is no variable.
     remedy: str = ""
     # To go on would be to go past somebody who has to be asked.
@@ -106,24 +108,28 @@ class Walk:
     assigned: Mapping[str, Any] = field(default_factory=dict)
 
 
-def exhausted(loop: Loop) -> Failure:
+def exhausted(loop: Loop, *, around: Sequence[Loop] = ()) -> Failure:
+    """`around` are the loops in which it stands, outermost first."""
+    rounds = "its only round" if loop.max_iterations == 1 else f"its {loop.max_iterations} rounds"
     return Failure(
         kind=FailureKind.MAX_ITERATIONS,
-        message=f"Loop {loop.id} has run its {loop.max_iterations} rounds and its decision still says to go on.",
+        message=f"Loop {loop.id} has run {rounds} and {_why_more(loop)}.",
         item=loop.id,
-        keys=_deciding_keys(loop),
+        keys=_to_be_set(_deciding_keys(loop), (*around, loop)),
+        so_that=_no_more(loop),
         remedy=f"Retry with an artifact of kind {LOOP_CONTROL_KIND} whose decision is stop."
         if loop.decision_contract
         else "",
     )
 
 
-def missing(loop: Loop, key: str, wanted: str, *, needs_person: bool = False) -> Failure:
+def missing(loop: Loop, key: str, wanted: str, *, around: Sequence[Loop], needs_person: bool = False) -> Failure:
     return Failure(
         kind=FailureKind.MISSING_CONTEXT,
         message=f"Loop {loop.id} needs {wanted} in the context variable {key!r}.",
         item=loop.id,
-        keys=(key,),
+        keys=_to_be_set((key,), around),
+        so_that=f"so that {key} is {wanted}",
         needs_person=needs_person,
     )
 
@@ -169,3 +175,48 @@ def _deciding_keys(loop: Loop) -> tuple[str, ...]:
     """The variables that say whether there is another round."""
     paths = [path for path in (loop.count, loop.items) if isinstance(path, tuple) and path]
     return tuple(sorted({*conditions.variables_of(loop.condition), *(".".join(path) for path in paths)}))
+
+
+def _to_be_set(keys: Sequence[str], around: Sequence[Loop]) -> tuple[str, ...]:
+    """The variables that somebody can set: where an item is looked into the list that it is of, and no count of rounds."""
+    found: list[str] = list(keys)
+    for loop in reversed(around):
+        item = loop.item_variable or "currentItem"
+        counted = {loop.iteration_variable or "currentIteration", loop.index_variable or "currentIndex"}
+        listed = [".".join(loop.items) if loop.items and _root(key) == item else key for key in found]
+        found = [key for key in listed if _root(key) not in counted]
+    return tuple(dict.fromkeys(found))
+
+
+def _root(key: str) -> str:
+    return key.partition(".")[0]
+
+
+def _why_more(loop: Loop) -> str:
+    match loop.loops:
+        case LoopKind.FOR_EACH:
+            return f"{'.'.join(loop.items)} has more items"
+        case LoopKind.FOR:
+            return f"{_count_of(loop)} asks for more"
+        case LoopKind.WHILE | LoopKind.UNTIL | LoopKind.DO_WHILE:
+            return "its decision still says to go on"
+        case _:
+            assert_never(loop.loops)
+
+
+def _no_more(loop: Loop) -> str:
+    match loop.loops:
+        case LoopKind.FOR_EACH:
+            return f"so that {'.'.join(loop.items)} has at most {loop.max_iterations}"
+        case LoopKind.FOR:
+            return f"so that {_count_of(loop)} is at most {loop.max_iterations}"
+        case LoopKind.UNTIL:
+            return f"so that this holds: {conditions.describe(loop.condition)}"
+        case LoopKind.WHILE | LoopKind.DO_WHILE:
+            return f"so that this holds no more: {conditions.describe(loop.condition)}"
+        case _:
+            assert_never(loop.loops)
+
+
+def _count_of(loop: Loop) -> str:
+    return ".".join(loop.count) if isinstance(loop.count, tuple) else "its count"
