@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from sessions_app.engine.findings import Applied, Artifact, Findings, Graded
 from sessions_app.engine.reasons import Detail, Reason
 from sessions_app.engine.state import Pointer, PointerKind
-from workflows_app.engine.step_demands import ASSESSMENT_KIND, assessments_of, dimensions_in_words
 from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import Assessment, Consequence, Dimension, Program, Step
+from workflows_app.engine.step_demands import ASSESSMENT_KIND, assessments_of, dimensions_in_words
 
 ASSESSMENT_CONTRACT = "wr.contracts.assessment"
 

@@ -32,6 +32,7 @@ from workflows_app.engine.program import (
     Step,
     walk_items,
 )
+from workflows_app.engine.rounds import Round, rounds_around
 from workflows_app.engine.walks import Failure
 
 _Titled = TypeVar("_Titled", Activity, Step, Parallel, Loop, Step | Parallel)
@@ -49,19 +50,10 @@ class Waiting(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Round:
-    """The loop that the run is in; `total` is known where the rounds are counted."""
-
-    loop: Loop
-    iteration: int
-    total: int | None = None
-    item: Any = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Landscape:
     """`step` is the one at hand, `may_do` are those that may be completed now, in their order, and `needs_person` those of
-    them that are done when a signed-in person has approved what was handed in. `loop` is the one that can be begun, turned or left.
+    them that are done when a signed-in person has approved what was handed in. `loop` is the one that can be begun, turned or left;
+    `rounds` are those that the run is in, outermost first.
     """
 
     waiting: Waiting
@@ -70,7 +62,7 @@ class Landscape:
     may_do: tuple[Step | Parallel, ...] = ()
     needs_person: frozenset[str] = frozenset()
     checkpoint: Checkpoint | None = None
-    round: Round | None = None
+    rounds: tuple[Round, ...] = ()
     loop: Loop | None = None
     may_turn_loop: bool = False
     may_leave_loop: bool = False
@@ -78,6 +70,10 @@ class Landscape:
     # Why the loop at hand has no further round, where it should have one.
     turn_failure: Failure | None = None
     ways: tuple[Exit, ...] = ()
+
+    @property
+    def round(self) -> Round | None:
+        return self.rounds[-1] if self.rounds else None
 
 
 def survey(*, program: Program, snapshot: Snapshot) -> Landscape | None:
@@ -124,14 +120,13 @@ def shown(*, program: Program, snapshot: Snapshot) -> Landscape:
     land = surveyed(program=program, snapshot=snapshot)
     scope = walker.scope_at(program=program, position=snapshot.position, variables=snapshot.variables)
     filling = Filling(scope)
-    within = land.round
     return replace(
         land,
         activity=_named(land.activity, filling),
         step=None if land.step is None else _named(land.step, filling),
         may_do=tuple(_named(item, filling) for item in land.may_do),
         loop=None if land.loop is None else _named(land.loop, filling),
-        round=None if within is None else replace(within, loop=_named(within.loop, filling)),
+        rounds=tuple(replace(each, loop=_named(each.loop, filling)) for each in land.rounds),
     )
 
 
@@ -167,11 +162,11 @@ class _Survey:
         if self.position.complete:
             return Landscape(waiting=Waiting.NOTHING, activity=self.activity)
         item = walker.item_at(self.program, self.position)
-        within = self._round()
+        rounds = rounds_around(program=self.program, position=self.position, variables=self.snapshot.variables)
         if isinstance(item, Gate):
             asked = approvals.checkpoint_of(self.program, self.snapshot, item)
             checkpoint = None if asked is None else filled(asked, variables=self.scope)
-            return Landscape(waiting=Waiting.CHECKPOINT, activity=self.activity, checkpoint=checkpoint, round=within)
+            return Landscape(waiting=Waiting.CHECKPOINT, activity=self.activity, checkpoint=checkpoint, rounds=rounds)
         may_do = tuple(self._may_do())
         land = Landscape(
             waiting=Waiting.STEP,
@@ -179,10 +174,10 @@ class _Survey:
             step=item,
             may_do=may_do,
             needs_person=frozenset(step.id for step in may_do if self._needs_person(step)),
-            round=within,
+            rounds=rounds,
         )
-        if within is not None:
-            land = self._at_round(land, within.loop)
+        if rounds:
+            land = self._at_round(land, rounds[-1].loop)
         return land if item is not None else self._at_rest(land)
 
     def _at_round(self, land: Landscape, loop: Loop) -> Landscape:
@@ -305,23 +300,8 @@ class _Survey:
         first = next(must, None)
         return first if isinstance(first, Loop) else None
 
-    def _round(self) -> Round | None:
-        loops = walker.loops_at(self.activity, self.position.frames)
-        if not loops:
-            return None
-        loop, frame = loops[-1], self.position.frames[-1]
-        items = self._items(loop)
-        if isinstance(items, list):
-            item = items[frame.iteration] if frame.iteration < len(items) else None
-            return Round(loop=loop, iteration=frame.iteration + 1, total=len(items), item=item)
-        return Round(loop=loop, iteration=frame.iteration + 1, total=self._count(loop))
-
     def _items(self, loop: Loop) -> Any:
         return conditions.lookup(loop.items, variables=self.scope) if loop.items else None
-
-    def _count(self, loop: Loop) -> int | None:
-        count = loop.count if isinstance(loop.count, int) else conditions.lookup(loop.count or (), variables=self.scope)
-        return int(count) if isinstance(count, int | float) and not isinstance(count, bool) else None
 
     def _turn_failure(self, loop: Loop) -> Failure | None:
         bare = msgspec_replace(self.position, pending="", pending_item="")

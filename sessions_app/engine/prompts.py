@@ -8,9 +8,8 @@ import msgspec
 from msgspec.structs import replace
 
 from sessions_app.engine import approvals, obligations
-from sessions_app.engine.outputs import cut_text
 from sessions_app.engine.state import CapabilityStatus, Snapshot
-from workflows_app.engine import canonical, conditions, placeholders, walker
+from workflows_app.engine import conditions, placeholders, walker
 from workflows_app.engine.activities.references import find_skill
 from workflows_app.engine.filled import filled, filled_by
 from workflows_app.engine.placeholders import Filling
@@ -26,9 +25,8 @@ from workflows_app.engine.program import (
     Step,
     walk_items,
 )
+from workflows_app.engine.rounds import rounds_around, rounds_json
 from workflows_app.engine.steps.prompts import handed_out
-
-_MAX_ITEM_BYTES = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,36 +70,16 @@ def pending_of(
         case None:
             return None
         case Gate():
-            return replace(_gate(program, snapshot, item, filling_of(scope)), loop=_round(program, snapshot))
+            return replace(_gate(program, snapshot, item, filling_of(scope)), loop=rounds_at(program, snapshot))
         case Step() | Parallel():
-            return replace(_step(program, snapshot, item, scope, filling_of(scope)), loop=_round(program, snapshot))
+            return replace(_step(program, snapshot, item, scope, filling_of(scope)), loop=rounds_at(program, snapshot))
         case _:
             assert_never(item)
 
 
-def _round(program: Program, snapshot: Snapshot) -> dict[str, Any] | None:
-    """The innermost loop around the pending item: its round, how many there are at most, and what it is about."""
-    activity = program.activity(snapshot.position.activity)
-    frames = snapshot.position.frames
-    if activity is None or not frames:
-        return None
-    loop = walker.loops_at(activity, frames)[-1]
-    said = {"id": loop.id, "round": frames[-1].iteration + 1, "atMost": loop.max_iterations}
-    added = walker.loop_variables(program=program, position=snapshot.position, variables=snapshot.variables)
-    item = added.get(loop.item_variable or "currentItem") if loop.items else None
-    if item is None:
-        return said
-    words = item if isinstance(item, str) else canonical.canonical_bytes(item).decode("utf-8")
-    return {**said, "item": cut_text(words, max_bytes=_MAX_ITEM_BYTES, marker="…")}
-
-
 def rounds_at(program: Program, snapshot: Snapshot) -> dict[str, Any] | None:
-    """The same, within the rounds around it."""
-    said = _round(program, snapshot)
-    outer: dict[str, Any] = {}
-    for frame in snapshot.position.frames[:-1]:
-        outer = {"within": {"id": frame.loop, "round": frame.iteration + 1, **outer}}
-    return None if said is None else {**said, **outer}
+    """The rounds of the loops around the pending item, the innermost within the others."""
+    return rounds_json(rounds_around(program=program, position=snapshot.position, variables=snapshot.variables))
 
 
 def title_of(*, program: Program, snapshot: Snapshot) -> str:

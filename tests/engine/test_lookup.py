@@ -178,7 +178,10 @@ def test_a_confirmation_is_asked_for_where_its_condition_holds(asked):
         assert ("signed-in person" in told["prompt"]) is (holds and "kind" in asked)
 
 
-def test_the_round_is_told_and_how_many_there_are_at_most():
+OUTER = {"id": "outer", "round": 1, "atMost": 4, "total": 1}
+
+
+def test_the_round_is_told_and_how_many_there_are_and_those_around_it():
     inner = loop("inner", [work("deep")], type="for", count=2, maxIterations=3)
     found = program(workflow(work("first"), loop("outer", [work("step"), inner], type="for", count=1, maxIterations=4)))
 
@@ -189,7 +192,7 @@ def test_the_round_is_told_and_how_many_there_are_at_most():
 
     assert {key: each.get("loop") for key, each in told.items()} == {
         "first": None,
-        "outer@0::step": {"id": "outer", "round": 1, "atMost": 4},
-        "outer@0/inner@0::deep": {"id": "inner", "round": 1, "atMost": 3},
-        "outer@0/inner@1::deep": {"id": "inner", "round": 2, "atMost": 3},
+        "outer@0::step": OUTER,
+        "outer@0/inner@0::deep": {"id": "inner", "round": 1, "atMost": 3, "total": 2, "within": OUTER},
+        "outer@0/inner@1::deep": {"id": "inner", "round": 2, "atMost": 3, "total": 2, "within": OUTER},
     }

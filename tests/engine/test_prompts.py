@@ -284,4 +284,4 @@ def test_in_a_loop_the_round_its_limit_and_its_item_are_told():
 
     told = pending_of(program=built(items), snapshot=at.snapshot)
 
-    assert pending_json(told, "sample")["loop"] == {"id": "each", "round": 1, "atMost": 7, "item": "one.py"}
+    assert pending_json(told, "sample")["loop"] == {"id": "each", "round": 1, "atMost": 7, "total": 2, "item": "one.py"}

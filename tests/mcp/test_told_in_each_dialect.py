@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.handover_play import caller, text_of
-from tests.run_cast import make_desk, published
+from tests.run_cast import make_desk, notes_free, published
 from tests.step_documents import loop, step
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -102,7 +102,13 @@ def test_a_step_that_is_read_as_a_skill_tells_what_it_demands(dialect):
 @pytest.mark.parametrize("dialect", ["navigation", "session", "orchestrator"])
 def test_what_a_workflow_says_before_its_first_step_is_told_where_it_is_read(dialect):
     desk = make_desk()
-    handbook = {"id": "book", "title": "Handbook", "source": "docs/book.md", "purpose": "The rules", "authoritative": True}
+    handbook = {
+        "id": "book",
+        "title": "Handbook",
+        "source": "docs/book.md",
+        "purpose": "The rules",
+        "authoritative": True,
+    }
     published(
         desk,
         step("ship"),
@@ -126,7 +132,9 @@ def test_a_definition_tells_by_which_names_a_loop_speaks_of_its_rounds_and_under
     desk = make_desk()
     risky = {"kind": "human_approval", "condition": {"var": "risk", "equals": "high"}}
     rounds = {"iterationVar": "round", "indexVar": "at", "type": "forEach", "items": "parts", "itemVar": "part"}
-    inner = step("cut", prompt="{{round}} {{at}} {{part}}", requireConfirmation=risky, askForFiles=True, modelTier="heavy")
+    inner = step(
+        "cut", prompt="{{round}} {{at}} {{part}}", requireConfirmation=risky, askForFiles=True, modelTier="heavy"
+    )
     published(desk, loop("each", [inner], **rounds))
     told = caller("navigation", desk.agent)("get_workflow_activity", workflow_id="team.sample", activity_id="main")
 
@@ -136,3 +144,93 @@ def test_a_definition_tells_by_which_names_a_loop_speaks_of_its_rounds_and_under
     assert cut["confirmationCondition"]["variable"] == "risk"
     assert (cut["askForFiles"], cut["modelTier"]) == (True, "heavy")
     assert json.dumps(told)
+
+
+# Rounds
+
+
+LISTS = {"ships": [{"name": "Vega", "legs": ["out", "back"]}, {"name": "Mira", "legs": ["out"]}]}
+NESTED = loop(
+    "fleet",
+    [loop("legs", [notes_free("sail")], type="forEach", items="currentItem.legs", maxIterations=3)],
+    type="forEach",
+    items="ships",
+    maxIterations=2,
+)
+ROUNDS = [
+    {"legs": (1, 3, 2, "out"), "fleet": (1, 2, 2, "Vega")},
+    {"legs": (2, 3, 2, "back"), "fleet": (1, 2, 2, "Vega")},
+    {"legs": (1, 3, 1, "out"), "fleet": (2, 2, 2, "Mira")},
+]
+
+
+def rounds_in(said):
+    """Of each loop around: the round, the limit, how many there are, and what it is about."""
+    if said is None:
+        return {}
+    number = said["round"] if "round" in said else said["iteration"]
+    about = (
+        said["item"] if isinstance(said["item"], str) and said["item"][0] != "{" else json.loads(said["item"])["name"]
+    )
+    return {said["id"]: (number, said["atMost"], said["total"], about), **rounds_in(said.get("within"))}
+
+
+def test_the_rail_tells_the_round_of_every_loop_around_a_step_in_both_forms():
+    desk = make_desk()
+    published(desk, NESTED)
+    call = caller("rail", desk.agent)
+    result = call.raw("start_workflow", workflowId="team.sample", context=LISTS)
+    seen, texts = [], []
+    while (reply := result["structuredContent"])["nextCall"]:
+        seen.append(rounds_in(reply["pending"]["loop"]))
+        texts.append(text_of(result))
+        result = call.raw("continue_workflow", **reply["nextCall"]["params"])
+
+    assert seen == ROUNDS
+    assert "Round 2 of 2 in the loop legs, about: back" in texts[1]
+    assert "Round 1 of 2 in the loop fleet" in texts[1]
+
+
+def test_navigation_tells_the_same():
+    desk = make_desk()
+    published(desk, NESTED)
+    call = caller("navigation", desk.agent)
+    reply, seen = call("nav_start", workflow_id="team.sample", initial_variables=LISTS), []
+    while not reply.get("complete"):
+        (do,) = reply["availableActions"]["required"]
+        if do["action"] == "complete_step":
+            seen.append(rounds_in(reply["position"]["loop"]))
+            what = {"step_id": do["step"]}
+        else:
+            what = {"loop_id": do["loop"]}
+        reply = call("nav_action", state=reply["state"], action=do["action"], **what)
+
+    assert seen == ROUNDS
+
+
+def test_lookup_tells_the_same():
+    desk = make_desk()
+    published(desk, NESTED)
+    call, done, seen = caller("lookup", desk.agent), [], []
+    while not (reply := call("workflow_next", workflowId="team.sample", completedSteps=done, context=LISTS))[
+        "isComplete"
+    ]:
+        seen.append(rounds_in(reply["guidance"]["loop"]))
+        done.append(reply["step"]["id"])
+
+    assert seen == ROUNDS
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_a_refused_step_is_told_by_all_its_rounds(dialect):
+    desk = make_desk()
+    within = loop("legs", [step("sail", validationCriteria=LINES)], type="for", count=2, maxIterations=3)
+    published(desk, loop("fleet", [within], type="for", count=2, maxIterations=4))
+    call = caller(dialect, desk.agent)
+    token = call("start_session", workflow_id="team.sample", agent_id="a")["session_token"]
+    token = call("next_activity", session_token=token, activity_id="main")["session_token"]
+
+    refused = call.refused("next_activity", session_token=token, activity_id="workflow-end", step_manifest=[])
+
+    outer = {"id": "fleet", "round": 1, "atMost": 4, "total": 2}
+    assert refused["details"]["loop"] == {"id": "legs", "round": 1, "atMost": 3, "total": 2, "within": outer}

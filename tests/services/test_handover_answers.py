@@ -491,7 +491,7 @@ def test_a_step_of_a_loop_that_lacks_something_is_told_with_its_round(told):
     with pytest.raises(StepNotDoneError, match="in round 2 of the loop 'rounds'") as refused:
         handed_over.enter_activity(call(desk, at["session_token"]), command)
 
-    assert refused.value.details["loop"] == {"id": "rounds", "round": 2, "atMost": 5, "item": "Ada"}
+    assert refused.value.details["loop"] == {"id": "rounds", "round": 2, "atMost": 5, "total": 2, "item": "Ada"}
 
 
 def test_the_rounds_around_it_are_told_as_well():
@@ -509,7 +509,7 @@ def test_the_rounds_around_it_are_told_as_well():
     ) as refused:
         handed_over.enter_activity(call(desk, at["session_token"]), command)
 
-    assert refused.value.details["loop"]["within"] == {"id": "ships-out", "round": 2}
+    assert refused.value.details["loop"]["within"] == {"id": "ships-out", "round": 2, "atMost": 5, "total": 2}
 
 
 @pytest.mark.parametrize("rated", [{"requireConfirmation": {"kind": "human_approval"}}, CONTRACT])

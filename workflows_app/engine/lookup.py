@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from workflows_app.engine import walker
 from workflows_app.engine.program import Activity, Checkpoint, Effect, Gate, Loop, Parallel, Program, Step, walk_items
+from workflows_app.engine.rounds import Round, rounds_around
 from workflows_app.engine.walks import Failure, Position, Walk
 
 Work = Step | Parallel | Gate
@@ -26,9 +27,8 @@ class Ahead:
     activity: Activity | None = None
     scope: Mapping[str, Any]
     failure: Failure | None = None
-    # The innermost loop around the item, and which of its rounds this is, from 1.
-    loop: Loop | None = None
-    round: int = 0
+    # Of the loops around the item, outermost first.
+    rounds: tuple[Round, ...] = ()
 
 
 def find_next(*, program: Program, completed: Sequence[str], context: Mapping[str, Any]) -> Ahead:
@@ -106,15 +106,12 @@ def _effect(program: Program, position: Position, item: Work | None, variables: 
 
 
 def _ahead(program: Program, position: Position, variables: Mapping[str, Any]) -> Ahead:
-    activity = program.activity(position.activity)
-    loops = walker.loops_at(activity, position.frames) if activity else ()
     return Ahead(
         key=position.pending,
         item=walker.item_at(program, position),
-        activity=activity,
+        activity=program.activity(position.activity),
         scope=walker.scope_at(program=program, position=position, variables=variables),
-        loop=loops[-1] if loops else None,
-        round=position.frames[-1].iteration + 1 if loops else 0,
+        rounds=rounds_around(program=program, position=position, variables=variables),
     )
 
 

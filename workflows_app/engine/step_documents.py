@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, assert_never
 
 from workflows_app.engine import canonical, conditions, contracts, placeholders
-from workflows_app.engine.step_demands import demands_of
 from workflows_app.engine.filled import filled
 from workflows_app.engine.lookup import Ahead, Work, checkpoint_of
 from workflows_app.engine.program import (
@@ -36,6 +35,8 @@ from workflows_app.engine.program import (
     Truthy,
     Validation,
 )
+from workflows_app.engine.rounds import rounds_json
+from workflows_app.engine.step_demands import demands_of
 from workflows_app.engine.steps.prompts import handed_out
 from workflows_app.engine.validation import MAX_NOTES_BYTES, check_notes
 
@@ -114,9 +115,8 @@ def _rendered(program: Program, ahead: Ahead, item: Work) -> dict[str, Any]:
 
 def _guidance(program: Program, ahead: Ahead, item: Work, step: Mapping[str, Any]) -> dict[str, Any]:
     confirms = bool(step.get("requireConfirmation")) and _is_confirmed_now(program, ahead, item)
-    loop = ahead.loop
     said = {
-        "loop": {"id": loop.id, "round": ahead.round, "atMost": loop.max_iterations} if loop else None,
+        "loop": rounds_json(ahead.rounds),
         "modelHint": item.model_tier.value if isinstance(item, Step) and item.model_tier else "",
         "validationCriteria": [placeholders.render(text, variables=ahead.scope) for text in expected_of(program, item)],
     }

@@ -19,9 +19,9 @@ from sessions_app.engine.tokens import TokenKind
 from sessions_app.engine.ways import Exit
 from sessions_app.services.moves.speech import Speech, TokenPlace
 from teams_app.engine.errors import WorkrailError
-from workflows_app.engine import canonical
 from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import Checkpoint, Effect, Loop, Parallel, Program, Step, Trigger
+from workflows_app.engine.rounds import Round, in_words
 from workrail_site.dialects.effects import effect_json
 from workrail_site.dialects.questions import asked_of_persons
 from workrail_site.dialects.tokens import NAVIGATION_TOKENS
@@ -152,8 +152,8 @@ def _position(program: Program, land: Landscape) -> dict[str, Any]:
     }
     if land.step is not None:
         body["step"] = {"id": land.step.id, "index": _index(land, land.step), "name": land.step.title}
-    if land.round is not None:
-        body["loop"] = _round_json(land)
+    if land.rounds:
+        body["loop"] = _round_json(land.rounds)
     return body
 
 
@@ -163,17 +163,16 @@ def _index(land: Landscape, step: Step | Parallel) -> int:
     return steps.index(step.id) + 1
 
 
-def _round_json(land: Landscape) -> dict[str, Any]:
-    at = land.round
-    if at is None:
-        return {}
+def _round_json(rounds: Sequence[Round]) -> dict[str, Any]:
+    """The innermost, within those around it."""
+    *around, at = rounds
     body: dict[str, Any] = {"id": at.loop.id, "name": at.loop.title or at.loop.id, "iteration": at.iteration}
     body["atMost"] = at.loop.max_iterations
     if at.total is not None:
         body["total"] = at.total
     if at.item is not None:
-        body["item"] = at.item if isinstance(at.item, str) else canonical.canonical_bytes(at.item).decode("utf-8")
-    return body
+        body["item"] = in_words(at.item)
+    return {**body, "within": _round_json(around)} if around else body
 
 
 def _line(land: Landscape, snapshot: Snapshot, awaited: Sequence[AwaitedRun]) -> str:

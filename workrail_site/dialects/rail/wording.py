@@ -198,7 +198,16 @@ def _pending_text(reply: Mapping[str, Any]) -> str:
 
 def _round_text(loop: Mapping[str, Any]) -> str:
     about = f", about: {loop['item']}" if "item" in loop else ""
-    return f"Round {loop['round']} of at most {loop['atMost']} in the loop {loop['id']}{about}"
+    within = f"\nThis is within: {_round_text(loop['within'])}" if "within" in loop else ""
+    return f"Round {loop['round']} of {_how_many(loop)} in the loop {loop['id']}{about}{within}"
+
+
+def _how_many(loop: Mapping[str, Any]) -> str:
+    """A list that is longer than the limit is told as both, before the limit strikes."""
+    most, total = loop["atMost"], loop.get("total")
+    if total is None:
+        return f"at most {most}"
+    return str(total) if total <= most else f"{total}, of which at most {most} are run,"
 
 
 def _is_full_auto(reply: Mapping[str, Any]) -> bool:
