@@ -1,5 +1,6 @@
 """The parts of MCP that need no server: documents in pieces, keys that are at hand."""
 
+import re
 from datetime import timedelta
 
 import orjson
@@ -99,3 +100,71 @@ def test_a_number_beyond_every_double_is_refused_beside_half_a_character_too():
     for text in ("a", "\\udc00"):
         with pytest.raises(ValueError):  # noqa: PT011  what is no JSON has no words of its own
             read_json(b'{"id": %d, "x": "%s"}' % (10**400, text.encode()))
+
+
+# What pydantic says of itself, in any of its sentences.
+OF_THE_LIBRARY = re.compile(
+    r"Input should|should have|should match|Field required|Extra inputs|Value error|instance of|pydantic|_type\b", re.I
+)
+WRONG = (
+    1,
+    1.5,
+    True,
+    [],
+    {},
+    [1],
+    {"a": 1},
+    [[]],
+    "",
+    "x",
+    " ",
+    "y" * 20_000,
+    ["x"] * 2_000,
+    -1,
+    10**6,
+    ["a-b", "a-b"],
+    "?" * 5,
+)
+
+
+def test_what_is_wrong_with_an_argument_is_said_in_words_of_ours_whatever_is_wrong():
+    told = {}
+    for name, tool in tools().items():
+        for argument, node in tool.schema["properties"].items():
+            inner = [{key: value} for key in node.get("properties", ()) for value in WRONG]
+            for value in (*WRONG, *inner, *([each] for each in inner)):
+                told |= {(name, said["path"]): said["message"] for said in issues_of(tool, {argument: value})}
+
+    assert len(told) > 100
+    assert {place: words for place, words in told.items() if OF_THE_LIBRARY.search(words)} == {}
+
+
+def issues_of(tool, given):
+    from teams_app.engine.errors import InvalidInputError
+    from workrail_site.mcp.arguments import read_arguments
+
+    try:
+        read_arguments(tool=tool.name, model=tool.arguments, schema=tool.schema, given=given)
+    except InvalidInputError as refusal:
+        return refusal.details.get("validationErrors", [])
+    return []
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "words"),
+    [
+        ("session.get_skills", {"session_token": ""}, "At least 1 character is wanted."),
+        ("session.get_skills", {"session_token": 7}, "This must be text."),
+        ("rail.resume_session", {"query": "y" * 1001}, "At most 1000 characters are taken."),
+        ("rail.resume_session", {"observations": 7}, "This must be an object."),
+        ("rail.list_workflows", {"limit": 10**6}, "A number of at most 50 is wanted."),
+        ("rail.list_workflows", {"tags": "x"}, "This must be a list."),
+        (
+            "session.respond_checkpoint",
+            {"session_token": "s", "checkpoint_id": "c", "auto_advance": "x"},
+            "This must be true or false.",
+        ),
+    ],
+)
+def test_it_says_what_is_wanted(tool, given, words):
+    assert words in [said["message"] for said in issues_of(tools()[tool], given)]

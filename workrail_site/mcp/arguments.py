@@ -171,7 +171,40 @@ def _words(error: ErrorDetails, schema: Mapping[str, Any]) -> str:
         return _no_such("key", closest(str(error["loc"][-1]), known), known)
     if "enum" in node:
         return f"One of: {', '.join(map(str, node['enum']))}."
-    return f"{error['msg']}."
+    return _taken(error["type"], error.get("ctx", {}), node)
+
+
+def _taken(kind: str, limits: Mapping[str, Any], node: Mapping[str, Any]) -> str:
+    """What is taken there, in words of ours: the library's speak of its own types and of our classes."""
+    match kind:
+        case "string_too_long":
+            return f"At most {limits['max_length']} characters are taken."
+        case "string_too_short":
+            return f"At least {limits['min_length']} {'character is' if limits['min_length'] == 1 else 'characters are'} wanted."
+        case "too_long":
+            return f"At most {limits['max_length']} are taken."
+        case "too_short":
+            return f"At least {limits['min_length']} are wanted."
+        case "greater_than_equal":
+            return f"A number of at least {limits['ge']} is wanted."
+        case "less_than_equal":
+            return f"A number of at most {limits['le']} is wanted."
+        case "string_pattern_mismatch":
+            return f"This does not match {limits['pattern']}."
+        case "value_error":
+            return f"{limits['error']}"
+        case _:
+            return f"This must be {_KINDS.get(node.get('type', ''), 'of another kind')}."
+
+
+_KINDS = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "object": "an object",
+    "string": "text",
+}
 
 
 def _is_known(error: ErrorDetails) -> bool:

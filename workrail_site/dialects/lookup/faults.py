@@ -58,4 +58,4 @@ def _wrong_arguments(error: WorkrailError) -> str:
 
 
 def _said(message: str) -> str:
-    return "is required" if message.startswith("Required") else f"is not right: {message}"
+    return "is required" if message.startswith("Required") else f"is not right: {message.removesuffix('.')}"

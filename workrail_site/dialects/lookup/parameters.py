@@ -24,7 +24,7 @@ class Mode(StrEnum):
 
 def _different(values: list[str]) -> list[str]:
     if len(set(values)) != len(values):
-        raise ValueError("Each step is named once")
+        raise ValueError("Each step is named once.")
     return values
 
 
