@@ -193,12 +193,15 @@ class NotesCandidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResumeFacts:
-    """`eligible` counts the runs that could be named, no further than anybody wants to know."""
+    """`eligible` counts the runs that could be named, no further than anybody wants to know. `found_nothing`: the candidates
+    are merely the latest runs, although something was asked for.
+    """
 
     candidates: Sequence[Candidate]
     eligible: int
     is_bounded: bool
     sessions: Sequence[NotesCandidate] = ()
+    found_nothing: bool = False
 
 
 def budgeted(entries: Sequence[RecapEntry], *, max_bytes: int = MAX_RECAP_BYTES, further_back: bool = False) -> Recap:

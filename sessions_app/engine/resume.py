@@ -13,7 +13,15 @@ from typing import assert_never
 from uuid import UUID
 
 from sessions_app.engine.outputs import cut_text
-from sessions_app.engine.resume_signals import LOW_SIGNAL_WORDS, SHORTEST_STEM, Signals, normalise, stem, words_in
+from sessions_app.engine.resume_signals import (
+    LOW_SIGNAL_WORDS,
+    SHORTEST_STEM,
+    Signals,
+    normalise,
+    shortest_part,
+    stem,
+    words_in,
+)
 from sessions_app.engine.runs import RunStatus
 
 MAX_CANDIDATES = 5
@@ -147,7 +155,7 @@ class Haystack:
         """The word, a word that holds it, or a longer spelling of a word that is here."""
         if word in self.words:
             return True
-        if len(word) < _SHORTEST_PART:
+        if len(word) < shortest_part(word):
             return False
         return stem(word) in self.text or any(
             len(known) >= SHORTEST_STEM and word.startswith(known) and known not in LOW_SIGNAL_WORDS

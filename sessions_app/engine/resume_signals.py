@@ -13,6 +13,9 @@ MAX_TEXT_CHARACTERS = 1000
 MAX_WORDS = 16
 MAX_WORD_CHARACTERS = 64
 SHORTEST_STEM = 4
+_SHORTEST_PART = 3
+# Scripts whose words are of two signs as a rule, and stand beside each other without blanks: kana, Han, Hangul.
+_DENSE = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 _ENDINGS = ("s", "d", "ed", "ing")
 _WORD = re.compile(r"[^\W_](?:[\w-]*[^\W_])?")
 _SHA = re.compile(r"[0-9a-f]{7,64}")
@@ -76,6 +79,12 @@ class Signals:
     low_signal_words: tuple[str, ...] = ()
     as_written: str = ""
 
+    @property
+    def asks_for_some(self) -> bool:
+        """Whether anything in it names one piece of work rather than another."""
+        named = (self.session_ids, self.run_ids, self.tickets, self.head_shas, self.branches, self.workflow_ids)
+        return bool(self.words or any(named))
+
 
 def normalise(text: str) -> str:
     return normalised("NFKC", text).lower()
@@ -89,6 +98,11 @@ def words_in(normal: str) -> list[str]:
 def stem(word: str) -> str:
     """Without the s of a plural: the one ending that is worth cutting without knowing the language."""
     return word[:-1] if len(word) > SHORTEST_STEM and word.endswith("s") and not word.endswith("ss") else word
+
+
+def shortest_part(word: str) -> int:
+    """Of so many letters it must be to be looked for within other words."""
+    return _SHORTEST_PART - 1 if _DENSE.search(word) else _SHORTEST_PART
 
 
 def spellings(word: str) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def find_resumable(*, actor: Actor, signals: Signals) -> Resumable:
 
 @dataclass(slots=True, kw_only=True)
 class _Hits:
-    """What the lookups of one statement gave: the ids of rows by kind, those of notes with their run."""
+    """What the lookups of one statement gave: the ids of rows by kind, those of notes with their run or session."""
 
     found: dict[Finds, dict[UUID, UUID]] = field(default_factory=lambda: {finds: {} for finds in Finds})
 
@@ -137,19 +137,21 @@ class _Search:
         hits = self._hits(chosen) if chosen else _Hits()
         notes = hits.found[Finds.NOTES]
         runs = {*hits.found[Finds.RUNS], *notes.values()}
-        sessions = hits.found[Finds.SESSIONS] | hits.found[Finds.SESSION_NOTES]
+        on_sessions = hits.found[Finds.SESSION_NOTES]
+        sessions = {*hits.found[Finds.SESSIONS], *on_sessions.values()}
         self.sessions.update(sessions)
         if runs or sessions:
             self._see(lookups.OF_ROWS, runs=list(runs), sessions=list(sessions), most=_MAX_RUNS)
+            self._take_notes_on_sessions(on_sessions)
             self._verify(notes, enough)
         return hits
 
     def _hits(self, chosen: Sequence[Lookup]) -> _Hits:
         hits = _Hits()
         rows = self._rows(lookups.statement_of(chosen), **lookups.parameters_of(chosen))
-        for number, row_id, run_id, counted in rows:
+        for number, row_id, noted_in, counted in rows:
             if counted <= lookups.MAX_HITS:
-                hits.found[chosen[number].finds][row_id] = run_id or row_id
+                hits.found[chosen[number].finds][row_id] = noted_in or row_id
         return hits
 
     def _verify(self, notes: Mapping[UUID, UUID], enough: Tier) -> None:
@@ -161,6 +163,13 @@ class _Search:
                 self._take_notes(run_id, body)
             if self._has_enough(enough):
                 return
+
+    def _take_notes_on_sessions(self, notes: Mapping[UUID, UUID]) -> None:
+        noted = set(notes.values())
+        runs = [run_id for run_id, match in self.matches.items() if match.run.session_id in noted]
+        if runs:
+            for run_id, body in self._rows(lookups.ON_SESSION, runs=runs, notes=list(notes)):
+                self._take_notes(run_id, body)
 
     def _take_notes(self, run_id: UUID, body: str) -> None:
         known = self.matches[run_id]

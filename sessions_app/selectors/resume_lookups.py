@@ -7,7 +7,7 @@ is by the index, and stops when the reader does. What reaches the cap is not use
 nothing but how the table lies on disk.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
@@ -86,6 +86,13 @@ WHERE o.id = ANY(%(notes)s) AND o.run_id = ANY(%(runs)s)
   )
 ORDER BY o.event_index DESC, o.id
 """
+# Notes on the sessions of these runs, outside of any run: they are in the recap of each.
+ON_SESSION = """
+SELECT r.id, left(o.body, 16384)
+FROM sessions_app_run r JOIN sessions_app_output o ON o.session_id = r.session_id
+WHERE r.team_id = %(team)s AND r.id = ANY(%(runs)s) AND o.id = ANY(%(notes)s) AND o.run_id IS NULL
+ORDER BY o.event_index DESC, o.id
+"""
 # The pending item of each tip, and the newest notes on the way to it. A bookmark's notes hang beside the way. Notes are looked
 # up for each node by itself: joined, they may be filtered from all notes of the installation.
 TIPS = """
@@ -128,13 +135,13 @@ class Finds(StrEnum):
     SESSIONS = "sessions"
     RUNS = "runs"
     NOTES = "notes"
-    # Notes on a session itself; what is found is the session.
+    # Notes on a session itself, outside of any run.
     SESSION_NOTES = "session_notes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """One part of a statement; it gives the id of a row, the id of its run if it has one, and when it was written."""
+    """One part of a statement; it gives the id of a row, the id of the run or session that it was noted in, and when it was written."""
 
     finds: Finds
     sql: str
@@ -145,7 +152,7 @@ def statement_of(lookups: Sequence[Lookup]) -> str:
     """One statement for all of them. A row says which lookup gave it, and how many rows that one found."""
     parts = ", ".join(f"look_{number} AS MATERIALIZED ({lookup.sql})" for number, lookup in enumerate(lookups))
     reads = " UNION ALL ".join(
-        f"(SELECT {number}, id, run_id, count(*) OVER () FROM (SELECT * FROM look_{number} LIMIT {MAX_HITS + 1}) found "
+        f"(SELECT {number}, id, noted_in, count(*) OVER () FROM (SELECT * FROM look_{number} LIMIT {MAX_HITS + 1}) found "
         f"ORDER BY at DESC, id LIMIT {MAX_WEIGHED})"
         for number in range(len(lookups))
     )
@@ -176,7 +183,7 @@ def partial_choices(signals: Signals) -> Choices:
 
 def among_newest(choices: Choices) -> tuple[Lookup, ...]:
     """Every word of one of the choices, in the titles, goals and notes that were written last."""
-    patterns = _Patterns(choices)
+    patterns = _Patterns(choices, shortest=resume_signals.shortest_part)
     if not patterns.names:
         return ()
     return (
@@ -189,7 +196,7 @@ def among_newest(choices: Choices) -> tuple[Lookup, ...]:
 
 def among_all(choices: Choices, *, finds: frozenset[Finds], as_written: str = "") -> tuple[Lookup, ...]:
     """The same in all titles, goals and notes, as far as they are asked for; in what was noted also names of code as a whole."""
-    patterns = _Patterns(choices)
+    patterns = _Patterns(choices, shortest=lambda _word: _SHORTEST_LETTERS)
     lookups: list[Lookup] = []
     if patterns.names:
         lookups.append(_lookup(Finds.SESSIONS, patterns.condition("UPPER(t.title)"), patterns.names))
@@ -225,11 +232,13 @@ def _by_label(signals: Signals) -> Iterator[Lookup]:
 
 
 class _Patterns:
-    """Choices of words as patterns of letters. Letters are indexed by threes, so shorter words are passed over."""
+    """Choices of words as patterns of letters. Words that are too short to be looked for are passed over: letters are indexed
+    by threes.
+    """
 
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: Choices, *, shortest: Callable[[str], int]) -> None:
         stems = [[resume_signals.stem(word) for word in choice] for choice in choices]
-        long = [[word for word in choice if len(word) >= _SHORTEST_LETTERS] for choice in stems]
+        long = [[word for word in choice if len(word) >= shortest(word)] for choice in stems]
         self._choices = [choice for choice in long if choice]
         words = sorted({word for choice in self._choices for word in choice})
         self._name_of = {word: f"word_{number}" for number, word in enumerate(words)}
@@ -254,9 +263,9 @@ _WRITTEN = (
 def _by_words(finds: Finds, words_of: str, note_words: str, as_written: str) -> Lookup:
     """In what was written in runs, or on sessions outside of any run."""
     of_runs = finds is Finds.NOTES
-    row, run = ("o.id, o.run_id", "NOT NULL") if of_runs else ("o.session_id AS id, NULL::uuid AS run_id", "NULL")
+    noted_in, run = ("o.run_id", "NOT NULL") if of_runs else ("o.session_id", "NULL")
     sql = (
-        f"SELECT {row}, o.created_at AS at FROM sessions_app_searchedoutput o "
+        f"SELECT o.id, {noted_in} AS noted_in, o.created_at AS at FROM sessions_app_searchedoutput o "
         f"WHERE o.team_id = %(team)s AND o.run_id IS {run} "
         f"AND {words_of} @@ (to_tsquery('simple'::regconfig, %(note_words)s) "
         "|| plainto_tsquery('simple'::regconfig, %(as_written)s))"
@@ -281,7 +290,7 @@ def _quoted(word: str) -> str:
 def _lookup(finds: Finds, where: str, parameters: Mapping[str, Any]) -> Lookup:
     table = "searchedrun" if finds is Finds.RUNS else "searchedsession"
     sql = (
-        f"SELECT t.id, NULL::uuid AS run_id, t.last_activity_at AS at FROM sessions_app_{table} t "
+        f"SELECT t.id, NULL::uuid AS noted_in, t.last_activity_at AS at FROM sessions_app_{table} t "
         f"WHERE t.team_id = %(team)s AND ({where})"
     )
     return Lookup(finds=finds, sql=sql, parameters=parameters)
@@ -289,14 +298,15 @@ def _lookup(finds: Finds, where: str, parameters: Mapping[str, Any]) -> Lookup:
 
 def _windowed(finds: Finds, table: str, column: str, patterns: _Patterns) -> Lookup:
     notes, of_runs = table == "searchedoutput", finds is Finds.NOTES
-    row = "t.session_id" if finds is Finds.SESSION_NOTES else "t.id"
-    at, run_id = ("t.created_at", "t.run_id") if notes else ("t.last_activity_at", "NULL::uuid")
+    at = "t.created_at" if notes else "t.last_activity_at"
+    run_id, session_id = ("t.run_id", "t.session_id") if notes else ("NULL::uuid", "NULL::uuid")
     newest = f"{at} DESC" if notes else f"t.activity_window DESC, {at} DESC"
     noted = " AND t.channel = 'recap'" if notes else ""
     whose = f" AND run_id IS {'NOT NULL' if of_runs else 'NULL'}" if notes else ""
     size = _WINDOW_OF_NOTES if notes else _WINDOW
     sql = (
-        f"SELECT id, run_id, at FROM (SELECT {row} AS id, {run_id} AS run_id, {at} AS at, UPPER(t.{column}) AS letters "
+        "SELECT id, COALESCE(run_id, session_id) AS noted_in, at "
+        f"FROM (SELECT t.id, {run_id} AS run_id, {session_id} AS session_id, {at} AS at, UPPER(t.{column}) AS letters "
         f"FROM sessions_app_{table} t "
         f"WHERE t.team_id = %(team)s{noted} ORDER BY {newest}, t.id LIMIT {size}) newest "
         f"WHERE ({patterns.condition('newest.letters')}){whose}"

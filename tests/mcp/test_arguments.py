@@ -104,7 +104,8 @@ def test_a_number_beyond_every_double_is_refused_beside_half_a_character_too():
 
 # What pydantic says of itself, in any of its sentences.
 OF_THE_LIBRARY = re.compile(
-    r"Input should|should have|should match|Field required|Extra inputs|Value error|instance of|pydantic|_type\b", re.I
+    r"Input should|should have|should match|Field required|Extra inputs|Value error|instance of|pydantic|_type\b",
+    re.IGNORECASE,
 )
 WRONG = (
     1,

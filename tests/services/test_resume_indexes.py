@@ -67,6 +67,7 @@ def statements(agent):
         (lookups.OF_WORKFLOW, "run_workflow_active"),
         (lookups.WORKFLOWS, "run_workflow_active"),
         (lookups.ON_BRANCH, "sessions_app_node_pkey"),
+        (lookups.ON_SESSION, "sessions_app_run_pkey"),
         (lookups.TIPS, "output_of_branch"),
     ):
         yield sql, parameters_of_needle(agent), (index,)

@@ -249,3 +249,87 @@ def test_the_right_id_is_found_whatever_is_around_it(desk):
 
     named = f"  {value['session']['runId'].upper()} "
     assert find(desk, run_id=named)["candidates"][0]["runId"] == value["session"]["runId"]
+
+
+# A run that began in a session with notes has them in its recap, and is found by them.
+
+
+@pytest.mark.parametrize(
+    ("submission", "text"),
+    [
+        (Submission(notes="Where the plum dumplings are."), "plum dumplings"),
+        (Submission(artifacts=({"kind": "own.finding", "where": "the chestnut spindle"},)), "chestnut spindle"),
+    ],
+)
+def test_a_run_is_found_by_what_was_noted_on_its_session_before_it_began(desk, noted, submission, text):
+    (session,) = find(desk, session_id=noted)["sessions"]
+    token = session["sessionToken"]
+    sessions.bookmark_session(
+        actor=desk.agent, session_token=token, submission=submission, now=NOW, entropy=os.urandom, speech=RAIL
+    )
+    run_cast.published(desk, *plain_steps(2))
+    value = run_cast.start(desk, session_id=from_text(Prefix.SESSION, noted), title="", goal="").value
+    for minutes in range(6):
+        run_cast.start(desk, now=NOW + timedelta(minutes=minutes + 5))
+
+    (found,) = find(desk, text=text)["candidates"]
+    assert (found["runId"], found["whyMatched"]) == (value["session"]["runId"], ["matched_notes"])
+    assert text in found["snippet"]
+
+
+# Words of two signs, as Han, kana and Hangul have them, within a title or beside other words.
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("修复登录错误", "登录"),
+        ("ログイン画面の不具合を直す", "画面"),
+        ("Notes of the 会議", "会議"),
+        ("결제오류를 고치기", "오류"),
+        ("𠮷野家の注文", "𠮷野"),
+    ],
+)
+def test_a_word_of_two_signs_is_found_in_scripts_that_have_such_words(desk, title, text):
+    run_cast.published(desk, *plain_steps(2))
+    value = run_cast.start(desk, title=title, goal="").value
+    bare = sessions.start_session(
+        actor=desk.agent, title=title, observations={}, now=NOW, entropy=os.urandom, speech=RAIL
+    ).value
+    for minutes in range(6):
+        run_cast.start(desk, now=NOW + timedelta(minutes=minutes + 5))
+
+    found = find(desk, text=text)
+
+    assert [each["runId"] for each in found["candidates"]] == [value["session"]["runId"]]
+    assert [each["sessionId"] for each in found["sessions"]] == [bare["session"]["sessionId"]]
+
+
+@pytest.mark.parametrize("text", ["unicorns", "登录", "%", "🚀"])
+def test_that_no_run_has_what_was_asked_for_is_said_aloud(desk, text):
+    begin(desk, *plain_steps(2))
+
+    found = find(desk, text=text)
+
+    assert found["foundNothing"] is True
+    assert "No run has what you asked for" in render_text(found)
+
+
+@pytest.mark.parametrize("text", ["", "please resume my session", "sample"])
+def test_it_is_not_said_where_nothing_was_asked_for_or_something_was_found(desk, text):
+    begin(desk, *plain_steps(2))
+
+    found = find(desk, text=text)
+
+    assert "foundNothing" not in found
+    assert "No run has" not in render_text(found)
+
+
+def test_the_ready_made_call_of_a_session_with_notes_lacks_the_workflow_alone(desk, noted):
+    from tests.handover_play import caller
+
+    run_cast.published(desk, *plain_steps(2))
+    call = caller("rail", desk.agent)
+    (session,) = call("resume_session", query="quartz capacitor")["sessions"]
+    assert session["nextCall"]["params"]["workflowId"] == "<workflowId>"
+
+    params = {**session["nextCall"]["params"], "workflowId": "team.sample"}
+    assert call(session["nextCall"]["tool"], **params)["session"]["sessionId"] == noted

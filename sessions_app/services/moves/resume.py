@@ -29,6 +29,7 @@ def resume_sessions(*, actor: Actor, query: ResumeQuery, entropy: Callable[[int]
         eligible=found.eligible,
         is_bounded=found.eligible >= MAX_COUNTED,
         sessions=[_noted(session, signals, keyring, entropy) for session in found.bare],
+        found_nothing=bool(matches) and is_merely_recent(matches) and _asks_for_some(query, signals),
     )
 
 
@@ -51,6 +52,11 @@ def _asked_for(query: ResumeQuery, found: Resumable) -> Sequence[Match]:
             suggestion="Search without it, or begin a run of it.",
         )
     return found.matches
+
+
+def _asks_for_some(query: ResumeQuery, signals: Signals) -> bool:
+    """Whether a piece of work was named, if only by signs that nothing is looked up by."""
+    return signals.asks_for_some or bool(query.text.strip() and not signals.low_signal_words)
 
 
 def _noted(session: BareSession, signals: Signals, keyring: Keyring, entropy: Callable[[int], bytes]) -> NotesCandidate:

@@ -5,6 +5,7 @@ from typing import Any
 
 from sessions_app.engine.reply_facts import Candidate, NotesCandidate, ResumeFacts
 from sessions_app.engine.resume import Confidence, Match, Why
+from sessions_app.engine.submissions import place_for
 from teams_app.engine.ids import Prefix, to_text
 
 _SAID = {
@@ -24,6 +25,9 @@ _SAID = {
 }
 
 
+_NOTHING_FOUND = "# No run has what you asked for. These were worked on lately"
+
+
 def reply_json(facts: ResumeFacts) -> dict[str, Any]:
     """`totalEligible` counts the runs that could be named, no further than anybody wants to know."""
     body: dict[str, Any] = {
@@ -31,6 +35,8 @@ def reply_json(facts: ResumeFacts) -> dict[str, Any]:
         "totalEligible": facts.eligible,
         "totalEligibleIsBounded": facts.is_bounded,
     }
+    if facts.found_nothing:
+        body["foundNothing"] = True
     return body | ({"sessions": [_session_json(session) for session in facts.sessions]} if facts.sessions else {})
 
 
@@ -65,7 +71,7 @@ def _session_json(session: NotesCandidate) -> dict[str, Any]:
         "snippet": session.snippet,
         "lastModifiedMs": int(session.last_activity_at.timestamp() * 1000),
         "sessionToken": session.token,
-        "nextCall": {"tool": "start_workflow", "params": {"sessionId": named}},
+        "nextCall": {"tool": "start_workflow", "params": {"workflowId": place_for("workflowId"), "sessionId": named}},
     }
 
 
@@ -86,7 +92,7 @@ def render_text(reply: Mapping[str, Any]) -> str:
         return (
             "No run of your team can be resumed. Begin one with start_workflow; list_workflows shows which there are."
         )
-    parts = ["# Runs to resume, the likeliest first"]
+    parts = [_NOTHING_FOUND if reply.get("foundNothing") else "# Runs to resume, the likeliest first"]
     parts.extend(_candidate_text(number, candidate) for number, candidate in enumerate(candidates, 1))
     parts.append(_advice(candidates))
     if sessions:
