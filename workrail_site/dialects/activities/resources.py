@@ -13,7 +13,7 @@ from workflows_app.selectors.programs import load_content
 from workrail_site.mcp.answers import PAGE_BYTES
 
 _MARKDOWN = "markdown"
-_PART = re.compile(r"(?P<reference>[^#]*)#part-(?P<number>[1-9][0-9]{0,3})")
+_PART = re.compile(r"(?P<reference>[^#]*)#part-(?P<number>.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ def read_resource(*, actor: Actor, program: Program, reference: str) -> Resource
             suggestion=f"{_known(program)} Those of another workflow are named with it, for example meta/04.",
         )
     parts = parts_of(body_of(found))
-    number = min(int(cut["number"]), len(parts)) if cut else 1
+    number = _number(cut["number"], whole, len(parts)) if cut else 1
     return ResourceReading(
         found=found,
         asked=reference.strip(),
@@ -48,6 +48,15 @@ def read_resource(*, actor: Actor, program: Program, reference: str) -> Resource
         parts=len(parts),
         next=f"{whole}#part-{number + 1}" if number < len(parts) else "",
     )
+
+
+def _number(said: str, whole: str, parts: int) -> int:
+    """A part that there is; what were told in place of another would be taken for it."""
+    known = {str(number): number for number in range(1, parts + 1)}
+    if said not in known:
+        has = f"parts 1 to {parts}" if parts > 1 else "one part"
+        raise NotFoundError(f"{whole} has {has}, and no part {said[:20]!r}.", suggestion=f"Ask for {whole}.")
+    return known[said]
 
 
 def body_of(found: Attachment) -> str:

@@ -137,6 +137,14 @@ def test_a_long_resource_comes_in_parts_that_make_the_whole(call, token):
     assert "".join(parts) == "# Long\n\n" + "A line of a long guide.\n" * 4_000
 
 
+@pytest.mark.parametrize("part", ["0", "99", "x", "", "01", "-1", "4\n"])
+def test_a_part_that_a_resource_does_not_have_is_refused_and_not_answered_with_another(call, token, part):
+    refused = call.refused("get_resource", session_token=token, resource_index=f"02#part-{part}")
+
+    assert refused["code"] == "NOT_FOUND"
+    assert "parts 1 to" in refused["message"]
+
+
 OWN_META = folder(
     activity("work", steps=[step("do")]),
     about=workflow(id="team.meta"),
