@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -191,3 +192,24 @@ def test_what_a_run_is_blocked_for_has_its_place_in_the_ready_made_call_which_ta
     untouched = call("continue_workflow", **ready)
     assert untouched["kind"] == "blocked"
     assert call("continue_workflow", **{**untouched["nextCall"]["params"], "context": mended})["kind"] == "ok"
+
+
+@pytest.mark.parametrize("case", BLOCKED)
+def test_lookup_is_mended_by_the_context_that_it_names_and_by_the_loop_that_it_names(case):
+    looped, given, mended = BLOCKED[case]
+    desk = make_desk()
+    published(desk, one("first"), looped, one("last"))
+    call, done = caller("lookup", desk.agent), []
+
+    def following(context, *left):
+        return call.raw("workflow_next", workflowId="team.sample", completedSteps=[*done, *left], context=context)
+
+    while not (answer := following(given)).get("isError"):
+        done.append(answer["structuredContent"]["step"]["id"])
+    advice = json.loads(text_of(answer))["details"]["suggestion"]
+
+    (name,) = mended
+    assert f"sets {name} so that" in advice
+    assert not following(mended).get("isError")
+    for loop_id in re.findall(r"'(\w+)' in completedSteps", advice):
+        assert not following(given, loop_id).get("isError")

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from sessions_app.engine.handover_refusals import CheckpointOpenError
 from sessions_app.engine.tokens import TokenUnknownNodeError
 from workrail_site.dialects.suggestions import in_words_of
 from workrail_site.mcp.toolsets import all_servers
@@ -25,3 +26,13 @@ def test_a_lost_token_is_found_again_by_a_tool_that_there_is(dialect, code):
     named = {word for word in re.findall(r"[a-z]+_[a-z_]+", told) if word in every}
     assert named
     assert named <= own
+
+
+@pytest.mark.parametrize(
+    ("dialect", "tools"), [("session", {"next_activity"}), ("orchestrator", {"next_activity", "yield_checkpoint"})]
+)
+def test_who_lacks_the_word_of_a_person_is_told_by_which_call_they_get_to_know(dialect, tools):
+    told = in_words_of(dialect, CheckpointOpenError.to_approve(["ship"])).suggestion
+
+    own = {tool.name for tool in all_servers()[dialect].tools()}
+    assert {word for word in re.findall(r"[a-z]+_[a-z_]+", told) if word in own} == tools

@@ -57,10 +57,14 @@ def _relayed(details: Mapping[str, Any]) -> list[str]:
     return [name for name in details["pending"] if name not in details["needsPerson"]]
 
 
-def _open(relayed: Callable[[Mapping[str, Any]], str]) -> Words:
-    """Of questions that are open. Where none is, a person is needed, and the refusal says itself what helps."""
+def _open(relayed: Callable[[Mapping[str, Any]], str], told_by: str) -> Words:
+    """Of questions that are open. Where none is, a person is needed, whom `told_by` lets know; or the refusal says itself what
+    helps.
+    """
 
     def words(refusal: WorkrailError) -> str:
+        if set(refusal.details) == {"needsPerson"}:
+            return f"{told_by} Then go on when a person has answered it in the Studio."
         if "pending" not in refusal.details:
             return refusal.suggestion or ""
         persons = ", ".join(refusal.details["needsPerson"])
@@ -75,12 +79,12 @@ def _retired(text: str) -> Words:
     return lambda refusal: taken_up if refusal.details.get("retired") else _beside(text)(refusal)
 
 
-def _of_activities(lost: str, told_by: str, open_questions: Callable[[Mapping[str, Any]], str]) -> dict[str, Words]:
+def _of_activities(lost: str, told_by: str, open_questions: Words) -> dict[str, Words]:
     child = f"next_activity with activity_id end-workflow and the child's token, which {told_by} tells."
     return {
         **_lost(lost),
         "TOKEN_BAD_SIGNATURE": _retired(lost),
-        "CHECKPOINT_OPEN": _open(open_questions),
+        "CHECKPOINT_OPEN": open_questions,
         "RUN_SUSPENDED": _instead(f"Complete the child session, or end it: {child}"),
         "RUN_COMPLETE": _instead("Call start_session without a session_token to begin another run."),
         "ACTIVITY_REQUIRED": _instead("Call next_activity first, with the initialActivity that get_workflow names."),
@@ -89,6 +93,7 @@ def _of_activities(lost: str, told_by: str, open_questions: Callable[[Mapping[st
     }
 
 
+_TELL = "Tell of that step in the step_manifest of next_activity."
 _WORDS: Mapping[str, Mapping[str, Words]] = {
     "rail": _lost("Call resume_session to find the run again; it gives fresh tokens."),
     "navigation": {
@@ -98,10 +103,12 @@ _WORDS: Mapping[str, Mapping[str, Words]] = {
         ),
     },
     "session": _of_activities(
-        "Where no reply is left, begin again with start_session.", "its start_session", _open_by_name
+        "Where no reply is left, begin again with start_session.", "its start_session", _open(_open_by_name, _TELL)
     ),
     "orchestrator": _of_activities(
-        "Where no reply is left, call start_session.", "get_workflow_status", _open_by_handle
+        "Where no reply is left, call start_session.",
+        "get_workflow_status",
+        _open(_open_by_handle, f"{_TELL[:-1]}, or ask that checkpoint with yield_checkpoint."),
     ),
 }
 

@@ -198,9 +198,9 @@ class FolderShape:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value) if isinstance(value, str | int | float | None) else f"a {_kind(value)}"
+    text = repr(value) if isinstance(value, str | int | float | None) else _kind(value)
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 
 def _kind(value: Any) -> str:
-    return "list" if isinstance(value, list) else "object"
+    return "a list" if isinstance(value, list) else "an object"

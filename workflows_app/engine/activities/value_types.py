@@ -131,4 +131,6 @@ def _advice(value: Any, kind: VariableType) -> str:
 
 
 def _shown(value: Any) -> str:
-    return repr(value)[:60] if isinstance(value, str | int | float) else f"a {type(value).__name__}"
+    if isinstance(value, str | int | float):
+        return repr(value)[:60]
+    return "a list" if isinstance(value, list) else "an object"

@@ -13,7 +13,7 @@ from workflows_app.engine.problems import WorkflowProblem, did_you_mean
 from workflows_app.engine.program import Program, Step
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.engine.values import WorkflowValue
-from workflows_app.engine.walks import FailureKind
+from workflows_app.engine.walks import Failure, FailureKind
 from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workflows_app.services.workflows import validate_source
 from workrail_site.dialects.introductions import INTRODUCTIONS
@@ -30,7 +30,6 @@ from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
 _DESCRIPTION_BYTES, _DESCRIPTIONS_BYTES = 300, 24_000
 _NO_CATEGORY = "default"
 _OF_THE_CLIENT = frozenset({FailureKind.MISSING_CONTEXT, FailureKind.MAX_ITERATIONS, FailureKind.UNMET})
-_MENDED_HERE = "Add what is missing to context, or the loop's ID to completedSteps."
 _OF_THE_AUTHOR = "No call mends this. Show it to the author of the workflow."
 _ADJUST = "Change the output so that it does what the step asks for, then validate it again."
 
@@ -96,7 +95,7 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         if ahead.failure is not None:
             raise PreconditionFailedError(
                 ahead.failure.message,
-                suggestion=_MENDED_HERE if ahead.failure.kind in _OF_THE_CLIENT else _OF_THE_AUTHOR,
+                suggestion=_mended(ahead.failure),
                 details={"workflowId": workflow_id, "missingContext": list(ahead.failure.keys)},
             )
         return _told(_with_skill(step_documents.next_json(program, ahead), ahead.item, workflow_id))
@@ -158,6 +157,17 @@ def _told(value: Mapping[str, Any]) -> ToolReply:
     return ToolReply(
         text=(text if len(text) <= MAX_REPLY_BYTES else orjson.dumps(value)).decode("utf-8"), value=dict(value)
     )
+
+
+def _mended(failure: Failure) -> str:
+    """By what the client sends: its context, or that the loop is left."""
+    if failure.kind not in _OF_THE_CLIENT:
+        return _OF_THE_AUTHOR
+    names = ", ".join(dict.fromkeys(key.partition(".")[0] for key in failure.keys))
+    ways = [f"context that sets {names} {failure.so_that}".strip()] if names else []
+    if failure.kind is FailureKind.MAX_ITERATIONS:
+        ways.append(f"{failure.item!r} in completedSteps, which leaves the loop")
+    return f"Call it again with {', or with '.join(ways)}."
 
 
 def _shortened(program: Program) -> ToolReply:
