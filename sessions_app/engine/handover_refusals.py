@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
+from uuid import UUID
 
 from sessions_app.engine.state import Answered, Blocker, Snapshot
 from sessions_app.engine.steering_refusals import (
@@ -12,6 +13,7 @@ from sessions_app.engine.steering_refusals import (
 )
 from sessions_app.engine.ways import ways_from
 from teams_app.engine.errors import WorkrailError
+from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import walker
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Program
@@ -170,7 +172,7 @@ class SuspendedError(RunSuspendedError):
         return cls(
             f"This run waits for {len(snapshot.waits_for)} other that its activity triggered.",
             suggestion="Complete the child session, or end it.",
-            details={"waitsFor": list(snapshot.waits_for)},
+            details={"waitsFor": [to_text(Prefix.RUN, UUID(hex=run)) for run in snapshot.waits_for]},
         )
 
 

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from tests.handover_play import caller, text_of
+from tests.activity_folders import activity, checkpoint, folder, step as folder_step, workflow as about
+from tests.checkpoint_cast import publish_folder
+from tests.handover_play import caller, stopped_clock, text_of
 from tests.run_cast import make_desk, notes_free, published
 from tests.step_documents import loop, step
 
@@ -234,3 +236,98 @@ def test_a_refused_step_is_told_by_all_its_rounds(dialect):
 
     outer = {"id": "fleet", "round": 1, "atMost": 4, "total": 2}
     assert refused["details"]["loop"] == {"id": "legs", "round": 1, "atMost": 3, "total": 2, "within": outer}
+
+
+# What an answer has set
+
+
+FIXED = [{"id": "yes", "label": "Yes", "effect": {"setVariable": {"said": "{part.name} for {goal}"}}}]
+MADE = {"action": "set", "target": "made", "value": "{part.name} made"}
+SETS = folder(
+    activity(
+        "work",
+        loops=[
+            {
+                "id": "each",
+                "name": "Each",
+                "type": "forEach",
+                "variable": "part",
+                "over": "parts",
+                "steps": [
+                    folder_step("cut", actions=[MADE], checkpoint="fine"),
+                    folder_step("look", description="{{said}}, {{made}}"),
+                ],
+            }
+        ],
+        checkpoints=[checkpoint("fine", options=FIXED)],
+    ),
+    about=about(
+        initialActivity="work",
+        variables=[
+            {"name": "goal", "type": "string", "defaultValue": "the roof"},
+            {"name": "parts", "type": "array", "defaultValue": [{"name": "Beam"}]},
+        ],
+    ),
+)
+
+
+def test_what_an_answer_and_a_step_set_is_told_and_used_with_its_values_in_each_dialect_that_leads():
+    desk = make_desk()
+    publish_folder(desk, SETS)
+    rail = caller("rail", desk.agent)
+    with stopped_clock() as clock:
+        reply = rail("start_workflow", workflowId="team.plan")
+        for _ in range(2):
+            clock.shift(5)
+            params = reply["nextCall"]["params"]
+            answers = [{**each, "optionId": "yes"} for each in params["output"].get("artifacts", ())]
+            params["output"] = {"notesMarkdown": "Cut it.", "artifacts": answers}
+            reply = rail("continue_workflow", **params)
+    lookup = caller("lookup", desk.agent)
+    context = {"fine": "yes"}
+    done = ["work@0/each@0::cut", "work@0/each@0::fine"]
+
+    assert reply["kind"] == "ok", reply["blockers"]
+    assert reply["pending"]["prompt"] == "Beam for the roof, Beam made"
+    told = lookup("workflow_next", workflowId="team.plan", completedSteps=done, context=context)
+    assert told["step"]["prompt"] == "Beam for the roof, Beam made"
+
+
+def test_navigation_tells_what_the_chosen_option_has_set():
+    desk = make_desk()
+    publish_folder(desk, SETS)
+    call = caller("navigation", desk.agent)
+    what = [
+        {"action": "advance_loop", "loop_id": "each"},
+        {"action": "complete_step", "step_id": "cut"},
+        {"action": "respond_to_checkpoint", "checkpoint_id": "fine", "option_id": "yes"},
+    ]
+    with stopped_clock() as clock:
+        reply = call("nav_start", workflow_id="team.plan")
+        for each in what:
+            clock.shift(5)
+            reply = call("nav_action", state=reply["state"], **each)
+
+    assert reply["effects"] == {"setVariable": {"said": "Beam for the roof"}}
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_those_that_are_handed_over_tell_what_the_chosen_option_has_set(dialect):
+    said = [{"id": "yes", "label": "Yes", "effect": {"setVariable": {"said": "On {goal}"}}}]
+    files = folder(
+        activity("work", steps=[folder_step("ask", checkpoint="sure")], checkpoints=[checkpoint("sure", options=said)]),
+        about=about(initialActivity="work", variables=[{"name": "goal", "type": "string", "defaultValue": "the roof"}]),
+    )
+    desk = make_desk()
+    publish_folder(desk, files)
+    call = caller(dialect, desk.agent)
+    with stopped_clock() as clock:
+        token = call("start_session", workflow_id="team.plan", agent_id="a")["session_token"]
+        token = call("next_activity", session_token=token, activity_id="work")["session_token"]
+        if dialect == "orchestrator":
+            token = call("yield_checkpoint", session_token=token, checkpoint_id="sure")["session_token"]
+        clock.shift(5)
+        which = {"checkpoint_id": "sure"} if dialect == "session" else {}
+        answer = call("respond_checkpoint", session_token=token, option_id="yes", **which)
+
+    assert answer["effect"] == {"setVariable": {"said": "On the roof"}}

@@ -213,8 +213,9 @@ def test_a_triggered_child_suspends_its_parent_and_gives_its_variables_back():
     assert (child.handle.parent.activity, child.handle.parent.workflow_id) == ("plan", WORKFLOW)
     waiting = status(desk, token)
     assert (waiting["status"], waiting["children"][0]["workflow_id"]) == ("blocked", "team.child")
-    with pytest.raises(SuspendedError):
+    with pytest.raises(SuspendedError) as refused:
         entered(desk, token, "build", "draft", dialect=ORCHESTRATOR)
+    assert [each[:4] for each in refused.value.details["waitsFor"]] == ["run_"]
 
     at = entered(desk, waiting["children"][0]["session_token"], "only", dialect=ORCHESTRATOR)
     entered(desk, at["session_token"], "end-workflow", "do", dialect=ORCHESTRATOR)

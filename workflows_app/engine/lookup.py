@@ -80,10 +80,11 @@ def _past(program: Program, position: Position, variables: dict[str, Any]) -> Wa
     """What is set on the way is put among the variables: a copy for each step would cost as much as all of them."""
     item = walker.item_at(program, position)
     effect = _effect(program, position, item, variables)
-    variables |= effect.set_variable
+    scope = walker.scope_at(program=program, position=position, variables=variables)
+    variables |= walker.set_by_option(effect=effect, variables=scope)
     position = walker.skip(position, effect.skip_activities)
     if isinstance(item, Step):
-        variables |= walker.set_by(program=program, actions=item.actions, variables=variables)
+        variables |= walker.set_by(program=program, actions=item.actions, variables=scope)
     if effect.transition_to:
         walk = walker.enter_activity(
             program=program, position=position, activity_id=effect.transition_to, variables=variables

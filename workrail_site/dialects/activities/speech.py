@@ -124,7 +124,7 @@ def _resolved(facts: ResolvedFacts, token: str) -> dict[str, Any]:
     else:
         body["resolved_option"] = settled.option.id
         if settled.option.effect is not None:
-            body["effect"] = effect_json(settled.option.effect)
+            body["effect"] = effect_json(settled.option.effect, variables=facts.snapshot.variables)
     return {**body, "warnings": [*facts.warnings]}
 
 

@@ -19,6 +19,7 @@ from sessions_app.engine.tokens import TokenKind
 from sessions_app.engine.ways import Exit
 from sessions_app.services.moves.speech import Speech, TokenPlace
 from teams_app.engine.errors import WorkrailError
+from workflows_app.engine import walker
 from workflows_app.engine.people import asks_person
 from workflows_app.engine.program import Checkpoint, Effect, Loop, Parallel, Program, Step, Trigger
 from workflows_app.engine.rounds import Round, in_words
@@ -63,9 +64,8 @@ def situation(facts: ReplyFacts) -> dict[str, Any]:
         body["stopped"] = snapshot.stop.as_json()
     if land.waiting is Waiting.NOTHING:
         body["complete"] = True
-    effect = _effect_of(facts)
-    if effect is not None:
-        body["effects"] = effect_json(effect)
+    if facts.before is not None and (effect := _effect_of(facts, facts.before)) is not None:
+        body["effects"] = effect_json(effect, variables=_left_by(effect, program, facts.before))
     if facts.warnings:
         body["warnings"] = [warned.as_json() for warned in facts.warnings]
     return body
@@ -115,11 +115,16 @@ def _acted(before: Snapshot, after: Snapshot, action: Action, *, returns: bool) 
     return f"{said}; the workflow is complete{_RETURNS if returns else ''}" if after.position.complete else said
 
 
-def _effect_of(facts: ReplyFacts) -> Effect | None:
+def _left_by(effect: Effect, program: Program, before: Snapshot) -> dict[str, Any]:
+    scope = walker.scope_at(program=program, position=before.position, variables=before.variables)
+    return walker.set_by_option(effect=effect, variables=scope)
+
+
+def _effect_of(facts: ReplyFacts, before: Snapshot) -> Effect | None:
     """The effect of the option that was chosen."""
-    if facts.before is None or not isinstance(facts.action, RespondToCheckpoint):
+    if not isinstance(facts.action, RespondToCheckpoint):
         return None
-    checkpoint = landscape.surveyed(program=facts.program, snapshot=facts.before).checkpoint
+    checkpoint = landscape.surveyed(program=facts.program, snapshot=before).checkpoint
     options = checkpoint.options if checkpoint else ()
     return next((option.effect for option in options if option.id == facts.action.option_id), None)
 
