@@ -331,3 +331,52 @@ def test_those_that_are_handed_over_tell_what_the_chosen_option_has_set(dialect)
         answer = call("respond_checkpoint", session_token=token, option_id="yes", **which)
 
     assert answer["effect"] == {"setVariable": {"said": "On the roof"}}
+
+
+def test_a_guide_that_is_longer_than_a_reply_comes_in_parts_that_make_the_whole_in_navigation_too():
+    lines = [f"Line {number} of a long guide, ünd 日本.\n" for number in range(4_000)]
+    long = "# Long\n\n" + "".join(lines)
+    named = {
+        "resources__01-long.md": long.encode(),
+        "templates__02-form.md": long.encode(),
+        "resources__02-short.md": b"# Short\n",
+    }
+    desk = make_desk()
+    publish_folder(
+        desk, folder(activity("work", steps=[folder_step("do")]), about=about(initialActivity="work"), **named)
+    )
+    call = caller("navigation", desk.agent)
+
+    for tool, index in (("get_resource", "01"), ("get_template", "02")):
+        parts, ask = [], {"workflow_id": "team.plan", "index": index}
+        while ask:
+            result = call.raw(tool, **ask)
+            parts.append(result["structuredContent"]["content"])
+            assert text_of(result).startswith(parts[-1])
+            ask = result["structuredContent"].get("next_action", {}).get("parameters")
+        assert "".join(parts) == long
+        assert len(parts) > 2
+        assert call.refused(tool, workflow_id="team.plan", index=f"{index}#part-99")["code"] == "NOT_FOUND"
+    assert call.text("get_resource", workflow_id="team.plan", index="02") == "# Short\n"
+
+
+# Words of another dialect
+
+
+def test_a_refusal_names_arguments_that_the_dialect_has():
+    desk = make_desk()
+    published(desk, step("ship", validationCriteria=LINES))
+    call = caller("navigation", desk.agent)
+    begun = call("nav_start", workflow_id="team.sample")
+    wrong = call.refused(
+        "nav_action", state=begun["state"], action="complete_step", step_id="ship", artifacts=[{"no": "kind"}]
+    )
+    lacking = call("nav_action", state=begun["state"], action="complete_step", step_id="ship")
+    handed = caller("session", desk.agent)
+    token = handed("start_session", workflow_id="team.sample", agent_id="a")["session_token"]
+    token = handed("next_activity", session_token=token, activity_id="main")["session_token"]
+    left_out = handed.refused("next_activity", session_token=token, activity_id="workflow-end")
+
+    assert wrong["details"]["validationErrors"][0]["path"] == "artifacts[0]"
+    for told in (wrong, lacking, left_out):
+        assert [word for word in ("output.", "nextCall", "notesMarkdown", "tokens") if word in json.dumps(told)] == []

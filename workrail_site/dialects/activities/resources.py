@@ -30,8 +30,7 @@ class ResourceReading:
 
 def read_resource(*, actor: Actor, program: Program, reference: str) -> ResourceReading:
     """`03` is of the workflow itself, `meta/03` of the one that is named; `03#part-2` goes on in a long one."""
-    cut = _PART.fullmatch(reference.strip())
-    whole = cut["reference"] if cut else reference.strip().partition("#")[0]
+    whole, part = part_in(reference)
     found = _find(actor, program, whole)
     if found is None:
         raise NotFoundError(
@@ -39,7 +38,7 @@ def read_resource(*, actor: Actor, program: Program, reference: str) -> Resource
             suggestion=f"{_known(program)} Those of another workflow are named with it, for example meta/04.",
         )
     parts = parts_of(body_of(found))
-    number = _number(cut["number"], whole, len(parts)) if cut else 1
+    number = number_of(part, whole, len(parts))
     return ResourceReading(
         found=found,
         asked=reference.strip(),
@@ -50,13 +49,21 @@ def read_resource(*, actor: Actor, program: Program, reference: str) -> Resource
     )
 
 
-def _number(said: str, whole: str, parts: int) -> int:
+def part_in(reference: str) -> tuple[str, str | None]:
+    """What a reference names, and which part of it, where it names one."""
+    cut = _PART.fullmatch(reference.strip())
+    return (cut["reference"], cut["number"]) if cut else (reference.strip().partition("#")[0], None)
+
+
+def number_of(part: str | None, whole: str, parts: int) -> int:
     """A part that there is; what were told in place of another would be taken for it."""
+    if part is None:
+        return 1
     known = {str(number): number for number in range(1, parts + 1)}
-    if said not in known:
+    if part not in known:
         has = f"parts 1 to {parts}" if parts > 1 else "one part"
-        raise NotFoundError(f"{whole} has {has}, and no part {said[:20]!r}.", suggestion=f"Ask for {whole}.")
-    return known[said]
+        raise NotFoundError(f"{whole} has {has}, and no part {part[:20]!r}.", suggestion=f"Ask for {whole}.")
+    return known[part]
 
 
 def body_of(found: Attachment) -> str:

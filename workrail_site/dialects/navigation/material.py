@@ -1,6 +1,6 @@
 """What the navigation tools tell of skills, rules, resources and templates, and where all of it is found."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from teams_app.engine.errors import NotFoundError
@@ -8,8 +8,9 @@ from workflows_app.engine.activities.references import META, find_skill, resourc
 from workflows_app.engine.program import Attachment, Program
 from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workflows_app.selectors.programs import load_content
+from workrail_site.dialects.activities.resources import number_of, part_in, parts_of
 from workrail_site.dialects.navigation.definitions import guides
-from workrail_site.dialects.navigation.printing import listed, told
+from workrail_site.dialects.navigation.printing import is_long, listed, told
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
 
@@ -109,7 +110,9 @@ def resources(workflow_id: str) -> ToolReply:
 
 def resource(workflow_id: str, index: str) -> ToolReply:
     program = read_published(actor=acting(), workflow_id=workflow_id)
-    return _content(program, program.resources, index, what="Resource", tool="list_workflow_resources")
+    return _content(
+        program, program.resources, index, what="Resource", tools=("list_workflow_resources", "get_resource")
+    )
 
 
 def templates(workflow_id: str) -> ToolReply:
@@ -119,20 +122,41 @@ def templates(workflow_id: str) -> ToolReply:
 
 def template(workflow_id: str, index: str) -> ToolReply:
     program = read_published(actor=acting(), workflow_id=workflow_id)
-    return _content(program, program.templates, index, what="Template", tool="list_templates")
+    return _content(program, program.templates, index, what="Template", tools=("list_templates", "get_template"))
 
 
-def _content(program: Program, held: Iterable[Attachment], index: str, *, what: str, tool: str) -> ToolReply:
-    """The text as authored."""
+def _content(
+    program: Program, held: Iterable[Attachment], index: str, *, what: str, tools: tuple[str, str]
+) -> ToolReply:
+    """The text as authored; one that does not fit into a reply comes in parts."""
+    lists, reads = tools
+    whole, part = part_in(index)
     keys: dict[str, Attachment] = {}
     for item in _own(program, held):
         for key in resource_keys(index=item.index, name=item.id):
             keys.setdefault(key, item)
-    found = next((keys[key] for key in wanted_keys(index.strip()) if key in keys), None)
+    found = next((keys[key] for key in wanted_keys(whole) if key in keys), None)
     if found is None:
-        raise NotFoundError(f"{what} not found: {index} in workflow {program.id}", suggestion=f"Call {tool}.")
+        raise NotFoundError(f"{what} not found: {index} in workflow {program.id}", suggestion=f"Call {lists}.")
     text = load_content(found.digest).text
-    return ToolReply(text=text, value={**_place(found), "content": text})
+    reply = ToolReply(text=text, value={**_place(found), "content": text})
+    parts = parts_of(text) if is_long(reply) else [text]
+    number = number_of(part, whole, len(parts))
+    following = {"workflow_id": program.id, "index": f"{whole}#part-{number + 1}"} if number < len(parts) else {}
+    return reply if len(parts) == 1 else _part(found, parts, number, tool=reads, following=following)
+
+
+def _part(
+    found: Attachment, parts: Sequence[str], number: int, *, tool: str, following: Mapping[str, str]
+) -> ToolReply:
+    text, of = parts[number - 1], f"part {number} of {len(parts)}"
+    value = {**_place(found), "content": text, "part": number, "parts": len(parts)}
+    if not following:
+        return ToolReply(text=f"{text}\n\n[This was {of}.]", value=value)
+    goes_on = f"[This was {of}. The next: {tool} with index {following['index']}]"
+    return ToolReply(
+        text=f"{text}\n\n{goes_on}", value={**value, "next_action": {"tool": tool, "parameters": dict(following)}}
+    )
 
 
 def _own(program: Program, held: Iterable[Attachment]) -> list[Attachment]:
