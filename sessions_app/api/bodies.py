@@ -244,7 +244,9 @@ class TreeQuery(Shape, frozen=True):
 def _submission(output: OutputBody | None, context: Mapping[str, Any] | None) -> Submission:
     if output is None:
         return read_submission(context=context)
-    return read_submission(notes=output.notes_markdown or "", artifacts=output.artifacts or (), context=context)
+    return read_submission(
+        notes=output.notes_markdown or "", artifacts=output.artifacts or (), context=context, place="output.artifacts"
+    )
 
 
 def _change(body: PreferencesBody | None) -> PreferenceChange | None:

@@ -220,7 +220,7 @@ def refuse_too_early(*, asked: OpenQuestion, at_ms: int, min_response_ms: int) -
         return
     raise CheckpointTooEarlyError(
         f"The question was asked less than {min_response_ms} ms ago; nobody can have read and answered it.",
-        suggestion="Show the question to your user, wait for the answer, then call again with the same tokens.",
+        suggestion="Show the question to your user, wait for the answer, then make the same call again.",
         details={"minResponseMs": min_response_ms},
         retry=retry_after(ms=left_ms),
     )

@@ -279,7 +279,7 @@ def _notes(findings: Findings, item: Step | Parallel, submission: Submission) ->
                 detail=Detail.MISSING_REQUIRED_NOTES,
                 pointer=step_pointer(item.id),
                 message="The step was acknowledged without notes.",
-                fix="Retry with the tokens of nextCall and output.notesMarkdown: what was done, found, and is next.",
+                fix="Retry with notes: what was done, what was found, what is next.",
             ),
         )
 

@@ -38,7 +38,7 @@ def refuse_overwritten(snapshot: Snapshot, variables: Mapping[str, Any], *, item
     if changed:
         raise InvalidInputError(
             f"An answer has set {', '.join(changed)}; nobody but whoever answers changes that before the run goes by it.",
-            suggestion="Leave these keys out of context, and call again with the same tokens.",
+            suggestion="Leave these keys out of context, and make the same call again.",
             details={"reason": "SET_BY_ANSWER", "keys": changed},
         )
 

@@ -60,17 +60,22 @@ def not_filled_in(artifact: Artifact) -> tuple[str, ...]:
 
 
 def read_submission(
-    *, notes: str = "", artifacts: Sequence[Artifact] = (), context: Mapping[str, Any] | None = None
+    *,
+    notes: str = "",
+    artifacts: Sequence[Artifact] = (),
+    context: Mapping[str, Any] | None = None,
+    place: str = "artifacts",
 ) -> Submission:
-    """Notes of any length (the log keeps what it keeps of them) and artifacts within the limits.
+    """Notes of any length (the log keeps what it keeps of them) and artifacts within the limits. `place` is the argument in which
+    the artifacts came.
 
     Raises InvalidInputError, which says the place and the measure of everything that is wrong.
     """
-    issues = list(_issues(artifacts))
+    issues = list(_issues(artifacts, place))
     if issues:
         raise InvalidInputError(
             f"The artifacts cannot be recorded: {issues[0]['path']}: {issues[0]['message']}",
-            suggestion="Nothing was recorded. Mend output.artifacts and call again with the same tokens.",
+            suggestion=f"Nothing was recorded. Mend {place}, and make the same call again.",
             details={
                 "validationErrors": issues,
                 "maxArtifacts": MAX_ARTIFACTS,
@@ -81,15 +86,15 @@ def read_submission(
     return Submission(notes=said_in(notes), artifacts=tuple(artifacts), context=said)
 
 
-def _issues(artifacts: Sequence[Artifact]) -> Iterator[dict[str, str]]:
+def _issues(artifacts: Sequence[Artifact], place: str) -> Iterator[dict[str, str]]:
     if len(artifacts) > MAX_ARTIFACTS:
         words = f"There are {len(artifacts)} artifacts; at most {MAX_ARTIFACTS} are taken at once."
-        yield {"path": "output.artifacts", "message": words}
+        yield {"path": place, "message": words}
         return
     for index, artifact in enumerate(artifacts):
         message = _wrong_with(artifact)
         if message:
-            yield {"path": f"output.artifacts[{index}]", "message": message}
+            yield {"path": f"{place}[{index}]", "message": message}
 
 
 def _wrong_with(artifact: Artifact) -> str:

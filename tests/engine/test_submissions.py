@@ -27,14 +27,14 @@ def test_what_is_within_the_limits_is_handed_on_as_it_is():
 
 
 def test_one_byte_or_one_artifact_more_is_refused():
-    assert issues_of(sized(MAX_ARTIFACT_BYTES + 1))[0]["path"] == "output.artifacts[0]"
-    assert issues_of(*[{"kind": "a"}] * (MAX_ARTIFACTS + 1))[0]["path"] == "output.artifacts"
+    assert issues_of(sized(MAX_ARTIFACT_BYTES + 1))[0]["path"] == "artifacts[0]"
+    assert issues_of(*[{"kind": "a"}] * (MAX_ARTIFACTS + 1))[0]["path"] == "artifacts"
 
 
 def test_every_artifact_that_is_wrong_is_named():
     wrong = issues_of({}, {"kind": "a"}, {"kind": " "}, {"kind": 7}, {"kind": "k" * 129})
 
-    assert [issue["path"] for issue in wrong] == [f"output.artifacts[{index}]" for index in (0, 2, 3, 4)]
+    assert [issue["path"] for issue in wrong] == [f"artifacts[{index}]" for index in (0, 2, 3, 4)]
 
 
 def test_an_artifact_without_a_canonical_form_is_refused_and_not_a_defect():

@@ -61,6 +61,7 @@ def test_a_block_tells_what_is_missing_and_hands_out_the_tokens_of_the_retry(des
 
     stuck = reply.value
     assert (stuck["kind"], stuck["retryable"], blocker_codes(stuck)) == ("blocked", True, ["MISSING_REQUIRED_NOTES"])
+    assert stuck["retryBy"].startswith("The tokens of nextCall")
     assert stuck["pending"]["stepId"] == "first-step"
     assert stuck["nextCall"]["params"]["ackToken"] == stuck["ackToken"] != value["ackToken"]
     assert stuck["ackToken"] in words_of(reply).splitlines()

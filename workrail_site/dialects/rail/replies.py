@@ -226,6 +226,8 @@ def _blocked_json(blocked: Blocked | None) -> dict[str, Any]:
         "retryable": blocked.retryable,
         "validation": {"issues": list(blocked.issues), "suggestions": list(blocked.suggestions)},
     }
+    if blocked.retryable:
+        body["retryBy"] = "The tokens of nextCall; those that you just used would only repeat this reply."
     if blocked.followup:
         body["assessmentFollowup"] = {"guidance": blocked.followup}
     return body

@@ -251,6 +251,7 @@ def submission_of(output: GivenOutput | None, context: Mapping[str, Any] | None 
         notes=(output and output.notes_markdown) or "",
         artifacts=(output and output.artifacts) or (),
         context=context,
+        place="output.artifacts",
     )
 
 
