@@ -45,7 +45,7 @@ def _artifacts(program: Program, item: Step | Parallel) -> Iterator[dict[str, An
             probed = item.probes if isinstance(item, Step) else None
             form = _of_contract(contracts.asked_of(program, item, item.contract))
             yield {**form, "capability": probed.value} if probed else form
-    elif isinstance(item, Step):
+    elif isinstance(item, Step) and item.assessments:
         yield from assessments.forms(program, item)
 
 

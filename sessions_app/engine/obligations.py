@@ -88,7 +88,7 @@ def requirements(*, program: Program, item: Step | Parallel) -> tuple[str, ...]:
     said: list[str] = []
     if item.contract is not None:
         said.append(_contract_words(program, item, item.contract))
-    else:
+    elif isinstance(item, Step) and (item.assessments or item.validation is not None):
         said.extend(demands_of(program, item))
     if needs_notes(item):
         said.append("Notes in output.notesMarkdown: what was done, what was found, what is next.")

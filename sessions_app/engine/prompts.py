@@ -79,6 +79,8 @@ def pending_of(
 
 def rounds_at(program: Program, snapshot: Snapshot) -> dict[str, Any] | None:
     """The rounds of the loops around the pending item, the innermost within the others."""
+    if not snapshot.position.frames:
+        return None
     return rounds_json(rounds_around(program=program, position=snapshot.position, variables=snapshot.variables))
 
 
