@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.step_documents import compiled, step, workflow
+from workflows_app.engine.activities.documents import read_document
 from workflows_app.engine.packing import authored_id, pack_zip, source_digest, split_workflows, with_id
 from workflows_app.engine.source import Origin, Source, SourceFormat, Strictness
 
@@ -177,6 +178,66 @@ def test_an_id_is_found_however_yaml_writes_it(data, mark):
     renamed = with_id(source, workflow_id="acme.beta")
     assert authored_id(renamed) == "acme.beta"
     assert renamed.files["workflow.yaml"].startswith(mark)
+
+
+# Each says `old.one` to whoever reads the whole document.
+SPELLINGS = {
+    "yaml": [
+        "id: old.one",
+        "id:  old.one  # why",
+        "id : old.one",
+        "id:\told.one",
+        "'id': old.one",
+        '"id": "old.one"',
+        'id: "o\\u006cd.one"',
+        "id: 'old.one'",
+        "id:\n  old.one",
+        "id: >-\n  old.one",
+        "id: |-\n   old.one",
+    ],
+    "toon": ["id: old.one", 'id: "old.one"', '"id": old.one', "id:old.one"],
+    "json": ['{"id": "old.one", "title": "A"}', '{"\\u0069d": "old.one"}', '{"id": "o\\u006cd.one"}'],
+}
+
+
+@pytest.mark.parametrize(("form", "spelt"), [(form, spelt) for form, all_ in SPELLINGS.items() for spelt in all_])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_an_id_is_renamed_however_it_is_spelt(form, spelt, end):
+    around = (f"title: A{end}", f"{end}version: 1.0.0{end}") if form != "json" else ("", "")
+    data = spelt.replace("\n", end).join(around).encode()
+    source = folder(workflow_toon=data) if form == "toon" else folder(workflow_yaml=data)
+
+    renamed = with_id(source, workflow_id="new.one")
+
+    assert authored_id(source) == "old.one"
+    assert renamed is not None
+    assert authored_id(renamed) == "new.one"
+    before, after = (read_whole(each) for each in (source, renamed))
+    assert (before["id"], after) == ("old.one", before | {"id": "new.one"})
+
+
+def read_whole(source):
+    ((path, data),) = source.files.items()
+    document, problems = read_document(data=data, file=path, strictness=Strictness.LEGACY)
+    assert document is not None, problems
+    return document.value
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        folder(workflow_yaml=b"id: first\nid: old.one\n"),
+        folder(workflow_yaml=b'"id": first\ntitle: A\nid:\n  old.one\n'),
+        folder(workflow_toon=b"id: first\ntitle: A\nid: old.one\n"),
+        folder(workflow_yaml=b'{"id": "first", "title": "A", "id": "old.one"}'),
+    ],
+)
+def test_of_an_id_that_stands_twice_the_last_one_is_renamed(source):
+    """As whoever reads leniently takes it."""
+    renamed = with_id(source, workflow_id="new.one")
+
+    assert authored_id(source) == read_whole(source)["id"] == "old.one"
+    assert authored_id(renamed) == read_whole(renamed)["id"] == "new.one"
 
 
 def test_a_document_that_begins_with_the_mark_of_windows_is_read_and_renamed():

@@ -155,6 +155,30 @@ def test_renaming_a_folder_changes_one_line(cast):
     assert read_source(actor=cast.bob, workflow_id="team.folder").files == FOLDER
 
 
+@pytest.mark.parametrize("spelt", [b'"id": folder', b"id:\n  folder", b'id: "f\\u006flder"', b"id: first\nid: folder"])
+def test_a_folder_is_renamed_however_its_id_is_spelt(cast, spelt):
+    from workflows_app.engine.source import Strictness
+
+    about = FOLDER["workflow.toon"].replace(b"id: team.folder", spelt)
+    files = {path: data for path, data in FOLDER.items() if path != "workflow.toon"} | {"workflow.yaml": about}
+    (saved,) = import_files(cast.bob, files, rename=True, strictness=Strictness.LEGACY).workflows
+
+    assert (saved.workflow.workflow_id, saved.alias, saved.workflow.error_count) == ("team.folder", "folder", 0)
+
+
+def test_an_id_that_cannot_be_renamed_is_to_be_written_otherwise(cast):
+    from teams_app.engine.errors import InvalidInputError
+
+    about = FOLDER["workflow.toon"].replace(b"id: team.folder", b"? id\n: folder")
+    files = {path: data for path, data in FOLDER.items() if path != "workflow.toon"} | {"workflow.yaml": about}
+
+    with pytest.raises(InvalidInputError) as refusal:
+        import_files(cast.bob, files, rename=True)
+
+    assert "`id: name`" in refusal.value.suggestion
+    assert "rename=true" not in refusal.value.suggestion
+
+
 def test_a_workflow_of_the_first_schema_stays_strict_when_it_is_renamed(cast):
     from workflows_app.engine.program import ConditionMode
     from workflows_app.selectors.programs import load_program

@@ -4,12 +4,14 @@ import io
 import json
 import re
 import zipfile
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, TypeVar
 
 from workflows_app.engine import canonical
+from workflows_app.engine.activities.documents import read_document
 from workflows_app.engine.source import Origin, Source, SourceFormat, Strictness
 
 ENTRY_NAMES = ("workflow.toon", "workflow.yaml", "workflow.yml")
@@ -19,12 +21,17 @@ _DOCUMENT_ENDINGS = (".toon", ".yaml", ".yml")
 _RULES = "rules.toon"
 # Windows begins a text with it.
 _MARK = "\ufeff"
-_ID_LINE = re.compile(rb"(?:^|(?<=\A\xef\xbb\xbf))id:[^\r\n]*", re.MULTILINE)
+# The key, and its value up to the next line that is not indented.
+_ID_LINES = re.compile(
+    rb"""(?:^|(?<=\A\xef\xbb\xbf))(?:id|"id"|'id')[ \t]*:([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)""", re.MULTILINE
+)
+_MOST_ID_BYTES = 4096
 _COMMENT = re.compile(r"(?<!\s)\s+#.*$")
 _SPACE = re.compile(r"[ \t\r\n]*")
 # The earliest time that a zip can tell: an archive of the same files has the same bytes, whenever it is made.
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 _ZIP_MODE = 0o644 << 16
+_Each = TypeVar("_Each")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,14 +99,29 @@ def authored_id(source: Source) -> str:
     if entry is None:
         return ""
     data = source.files[entry]
-    line = None if _is_json(data, source.format) else _ID_LINE.search(data)
-    if line is not None:
-        value = line.group()[3:].decode("utf-8", "replace").strip()
-        return _COMMENT.sub("", value).strip("\"'")
+    lines = None if _is_json(data, source.format) else _last(_ID_LINES.finditer(data))
+    if lines is not None:
+        return _id_in(lines, entry)
     text = data.decode("utf-8", "replace")
     span = _json_id_span(text)
     found: Any = None if span is None else json.loads(text[span[0] : span[1]])
     return found if isinstance(found, str) else ""
+
+
+def _id_in(lines: re.Match[bytes], entry: str) -> str:
+    """As its own reader takes it; where that cannot, what seems to be meant."""
+    if len(lines.group()) <= _MOST_ID_BYTES:
+        document, _ = read_document(data=lines.group(), file=entry, strictness=Strictness.LEGACY)
+        found = document.value.get("id") if document is not None and isinstance(document.value, dict) else None
+        if isinstance(found, str):
+            return found
+    value = lines.group(1).decode("utf-8", "replace").strip()
+    return _COMMENT.sub("", value).strip("\"'")
+
+
+def _last(found: Iterable[_Each]) -> _Each | None:
+    """Of a key that stands twice the last one counts, where that is let pass."""
+    return next(iter(deque(found, maxlen=1)), None)
 
 
 def _is_json(data: bytes, source_format: SourceFormat) -> bool:
@@ -179,16 +201,19 @@ def _replaced_id(data: bytes, source_format: SourceFormat, workflow_id: str) -> 
         if span is None:
             return None
         return (text[: span[0]] + json.dumps(workflow_id) + text[span[1] :]).encode("utf-8", "surrogateescape")
-    replaced, count = _ID_LINE.subn(f"id: {workflow_id}".encode(), data, count=1)
-    return replaced if count else None
+    lines = _last(_ID_LINES.finditer(data))
+    return None if lines is None else data[: lines.start()] + f"id: {workflow_id}".encode() + data[lines.end() :]
 
 
 def _json_id_span(text: str) -> tuple[int, int] | None:
     """Where the value of the document's own `id` stands, found without rewriting the rest."""
+    found = None
     try:
-        return next((span for key, span in _json_members(text) if key == "id"), None)
+        for key, span in _json_members(text):
+            found = span if key == "id" else found
     except (ValueError, RecursionError):
-        return None
+        return found
+    return found
 
 
 def _json_members(text: str) -> Iterator[tuple[str, tuple[int, int]]]:

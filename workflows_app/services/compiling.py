@@ -100,7 +100,7 @@ def renamed(*, source: Source, program: Program | None, workflow_id: str) -> Sou
     if found is None:
         raise InvalidInputError(
             "The id of the workflow cannot be found in its source.",
-            suggestion="Give the entry file an id, then try again.",
+            suggestion="Write it in the entry file as `id: name`, in a line of its own, then try again.",
         )
     return replace(found, schema=source.schema or _schema_of(program))
 

@@ -29,6 +29,10 @@ from workflows_app.services.workflows import add_new, append_revision, locked, t
 
 MAX_WORKFLOWS = 50
 
+_BY_OPTION = "Import it with rename=true to have that done."
+# Renaming looks for the line that says the id; a document may say it otherwise.
+_BY_HAND = "Write it as `id: name` in a line of its own: as it is written now it cannot be renamed."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportOptions:
@@ -115,7 +119,7 @@ def _arrivals(actor: Actor, found: tuple[Found, ...], *, rename: bool) -> tuple[
         for old, source in named
     )
     for item, arrival in zip(found, arrivals, strict=True):
-        _check(item, arrival.compiled)
+        _check(item, arrival.compiled, rename=rename)
     return arrivals
 
 
@@ -130,11 +134,11 @@ def _with_own_id(actor: Actor, item: Found, reading: SharedReading, *, rename: b
     return workflow_id, renamed(source=item.source, program=before.program, workflow_id=suggested)
 
 
-def _check(item: Found, compiled: Compiled) -> None:
+def _check(item: Found, compiled: Compiled, *, rename: bool) -> None:
     try:
         require_own_id(compiled)
     except InvalidInputError as error:
-        hint = "Import it with rename=true to have that done." if "suggestedId" in error.details else ""
+        hint = "" if "suggestedId" not in error.details else _BY_HAND if rename else _BY_OPTION
         raise InvalidInputError(
             f"{item.place or 'The folder'}: {error.message}",
             suggestion=f"{error.suggestion} {hint}".strip(),
