@@ -133,6 +133,15 @@ ASKING = folder(
         ({"plam@0::draft": {}}, ("'plam'", "'plan'")),
         ({"plan@0/eech@1::inner": {}}, ("'eech'", "'each'")),
         ({"plan@0/each@1::inner": {"context": {"x": 1}}}, ()),
+        ({"plan@0::inner": {}}, ("'inner' stands elsewhere", "'plan@0/each@0::inner'")),
+        ({"each@0::draft": {}}, ("'draft' stands elsewhere", "'plan@0::draft'")),
+        ({"each@0/plan@0::inner": {}}, ("stands elsewhere",)),
+        ({"plan@0/each@0/each@0::inner": {}}, ("stands elsewhere",)),
+        ({"each@first::inner": {}}, ("counted from 0", "'each@first'")),
+        ({"each@-1::inner": {}}, ("counted from 0",)),
+        ({"each@01::inner": {}}, ("counted from 0",)),
+        ({"each::inner": {}}, ("counted from 0", "'each'")),
+        ({"::draft": {}}, ("counted from 0",)),
     ],
 )
 def test_answers_that_the_workflow_does_not_have_are_told_and_refused(answers, said):
@@ -146,6 +155,34 @@ def test_answers_that_the_workflow_does_not_have_are_told_and_refused(answers, s
         return
     with pytest.raises(InvalidInputError):
         check_answers(program=program, answers=answers)
+
+
+TWICE_ASKED = folder(
+    activity_document("first", checkpoints=[checkpoint("go")], transitions=[{"to": "second", "isDefault": True}]),
+    activity_document("second", checkpoints=[checkpoint("go", options=[{"id": "later", "label": "Later"}])]),
+)
+
+
+def test_an_option_is_an_answer_to_the_questions_that_have_it():
+    """Of two checkpoints of one name, in different activities, only one may have it."""
+    program = program_of(TWICE_ASKED)
+    answers = {"go": {"option": "later"}}
+
+    assert wrong_answers(program=program, answers=answers) == ()
+    assert [stop.answer["option"] for stop in walked(program, answers=answers).path] == ["yes", "later"]
+    (said,) = wrong_answers(program=program, answers={"first@0::go": {"option": "later"}})
+    assert "'later'" in said
+
+
+def test_an_answer_for_one_round_needs_not_say_the_activity():
+    program = program_of(ASKING)
+
+    found = walked(program, variables={"list": [1, 2]}, answers={"each@1::inner": {"context": {"x": 1}}})
+
+    assert {stop.key: stop.answer.get("context") for stop in found.path[-2:]} == {
+        "plan@0/each@0::inner": None,
+        "plan@0/each@1::inner": {"x": 1},
+    }
 
 
 def test_a_long_walk_with_many_variables_costs_in_proportion():

@@ -9,7 +9,7 @@ from tests.activity_folders import compiled
 from tests.automatic_scripts import answers_of, automatic_script
 from tests.newest_play import random_folder
 from workflows_app.engine.program import program_bytes, program_from_bytes
-from workflows_app.engine.simulate import SimulatedOutcome, simulate
+from workflows_app.engine.simulate import SimulatedOutcome, simulate, wrong_answers
 from workflows_app.engine.source import Strictness
 
 # What may be told of such a folder: the words of a workflow that leave something to the reader.
@@ -41,6 +41,7 @@ def test_a_random_folder_is_walked_to_its_end_by_every_option(seed, which, membe
     told = simulate(program=program, variables=script.knows, answers=answers, max_steps=2_000)
 
     assert told.outcome is SimulatedOutcome.COMPLETE, (told.outcome, told.failure)
+    assert wrong_answers(program=program, answers={stop.key: {} for stop in told.path}) == ()
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -1,18 +1,31 @@
 """An author's test: walk a program with a given context and given answers, and tell the path."""
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from workflows_app.engine import walker
 from workflows_app.engine.problems import did_you_mean
-from workflows_app.engine.program import Activity, Checkpoint, Effect, Gate, Loop, Parallel, Program, Step, walk_items
+from workflows_app.engine.program import (
+    Activity,
+    Checkpoint,
+    Effect,
+    Family,
+    Gate,
+    Item,
+    Loop,
+    Parallel,
+    Program,
+    Step,
+)
 from workflows_app.engine.walks import LOOP_CONTROL_KIND, Failure, Note, Position, Walk
 
 DEFAULT_MAX_STEPS = 500
 MOST_WRONG = 10
+_ROUND = re.compile(r"0|[1-9][0-9]{0,8}")
 _ANSWER: Mapping[str, type] = {"context": dict, "artifacts": list, "option": str}
 _ANSWER_WORDS = {"context": "an object of variables", "artifacts": "a list", "option": "the id of an option"}
 
@@ -55,7 +68,7 @@ def simulate(
     max_steps: int = DEFAULT_MAX_STEPS,
     loop_rounds: int = 1,
 ) -> Simulation:
-    """Answers are looked up by instance key, then by item id: `{"context": {…}, "artifacts": […], "option": "id"}`.
+    """Answers are looked up by instance key, with or without the visit of the activity, then by item id: `{"context": {…}, "artifacts": […], "option": "id"}`.
 
     A step without an answer that ends a round of a loop decided by an artifact says "stop" after `loop_rounds` rounds; a
     checkpoint without one takes its default option, else its first.
@@ -77,62 +90,107 @@ def wrong_answers(*, program: Program, answers: Mapping[str, Any]) -> tuple[str,
     """What the answers say that the workflow does not have: items, rounds, options, or words that are no part of an answer.
     The first `MOST_WRONG` of it.
     """
-    options, rounds = _options(program), _rounds(program)
-    wrong = (
-        said
-        for key, answer in answers.items()
-        for said in chain(_wrong_rounds(key, rounds), _wrong_answer(key, answer, options))
-    )
+    places = _places(program)
+    names = {name for all_ in places.values() for place in all_ for name in place.around}
+    wrong = (said for key, answer in answers.items() for said in _wrong_answer(key, answer, places, names))
     return tuple(islice(wrong, MOST_WRONG))
 
 
-def _wrong_rounds(key: str, rounds: frozenset[str]) -> Iterator[str]:
-    around = key.rpartition("::")[0]
-    for name in (part.rpartition("@")[0] for part in around.split("/") if around):
-        if name not in rounds:
-            yield f"{key}: no activity or loop is called {name!r}. {did_you_mean(name, rounds)}".strip()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where an item stands: the names around it, outermost first, as its key has them, and the options of a question.
+    `is_visited`: the first of the names is that of the activity.
+    """
+
+    around: tuple[str, ...]
+    is_visited: bool
+    options: frozenset[str] | None
+
+    def is_meant(self, names: Sequence[str]) -> bool:
+        """A key may leave the visit of the activity out."""
+        return tuple(names) in {self.around, self.around[1:] if self.is_visited else self.around}
 
 
-def _wrong_answer(key: str, answer: Any, options: Mapping[str, frozenset[str] | None]) -> Iterator[str]:
-    item = key.rpartition("::")[2]
-    if item not in options:
-        yield f"No step or checkpoint is called {item!r}. {did_you_mean(item, options)}".strip()
+_Places = Mapping[str, Sequence[_Place]]
+
+
+def _places(program: Program) -> dict[str, list[_Place]]:
+    """Every item that is answered, by its id."""
+    found: dict[str, list[_Place]] = {}
+    is_visited = program.family is Family.ACTIVITIES
+    for activity in program.activities:
+        for item, loops in _items_in(activity.body, ()):
+            options = None
+            if isinstance(item, Gate):
+                options = frozenset(option.id for option in _checkpoint(activity, item).options)
+            around = (activity.id, *loops) if is_visited else loops
+            found.setdefault(item.id, []).append(_Place(around=around, is_visited=is_visited, options=options))
+    return found
+
+
+def _items_in(body: Iterable[Item], loops: tuple[str, ...]) -> Iterator[tuple[Step | Parallel | Gate, tuple[str, ...]]]:
+    """With the loops around each."""
+    for item in body:
+        if isinstance(item, Loop):
+            yield from _items_in(item.body, (*loops, item.id))
+        else:
+            yield item, loops
+
+
+def _wrong_answer(key: str, answer: Any, places: _Places, names: Collection[str]) -> Iterator[str]:
+    around, colons, item = key.rpartition("::")
+    if item not in places:
+        yield f"No step or checkpoint is called {item!r}. {did_you_mean(item, places)}".strip()
         return
+    meant = list(places[item])
+    if colons:
+        rounds = [part.rpartition("@") for part in around.split("/")]
+        said = next(filter(None, (_wrong_round(*part, names) for part in rounds)), "")
+        meant = [place for place in meant if place.is_meant([name for name, _, _ in rounds])]
+        if said or not meant:
+            yield f"{key}: {said or f'{item!r} stands elsewhere; write {_example(item, places[item][0])!r}.'}"
+            return
+    yield from (f"{key}: {said}" for said in _wrong_parts(answer, _options(meant)))
+
+
+def _wrong_round(name: str, at: str, number: str, names: Collection[str]) -> str:
+    if at and name not in names:
+        return f"no activity or loop is called {name!r}. {did_you_mean(name, names)}".strip()
+    return (
+        ""
+        if at and _ROUND.fullmatch(number)
+        else f"{name + at + number!r} is no round; rounds are counted from 0, as in 'name@0'."
+    )
+
+
+def _example(item: str, place: _Place) -> str:
+    rounds = "/".join(f"{name}@0" for name in place.around)
+    return f"{rounds}::{item}" if rounds else item
+
+
+def _options(places: Iterable[_Place]) -> frozenset[str] | None:
+    """Those of all the questions that are meant; None where only steps are."""
+    options = [place.options for place in places if place.options is not None]
+    return frozenset().union(*options) if options else None
+
+
+def _wrong_parts(answer: Any, known: frozenset[str] | None) -> Iterator[str]:
     if not isinstance(answer, Mapping):
-        yield f'{key}: an answer is an object, as {{"option": "…"}} or {{"context": {{…}}}}.'
+        yield 'an answer is an object, as {"option": "…"} or {"context": {…}}.'
         return
     for word in sorted(answer.keys() - _ANSWER.keys()):
-        yield f"{key}: {word!r} is no part of an answer. {did_you_mean(word, _ANSWER)}"
+        yield f"{word!r} is no part of an answer. {did_you_mean(word, _ANSWER)}"
     for word, wanted in _ANSWER.items():
         if word in answer and not isinstance(answer[word], wanted):
-            yield f"{key}: {word!r} is {_ANSWER_WORDS[word]}."
+            yield f"{word!r} is {_ANSWER_WORDS[word]}."
     artifacts = answer.get("artifacts")
     if isinstance(artifacts, list) and not all(isinstance(each, Mapping) for each in artifacts):
-        yield f"{key}: each of 'artifacts' is an object."
-    known, chosen = options[item], answer.get("option")
+        yield "each of 'artifacts' is an object."
+    chosen = answer.get("option")
     if known is None and chosen is not None:
-        yield f"{key}: a step is not answered with an option; only checkpoints are."
+        yield "a step is not answered with an option; only checkpoints are."
     elif known is not None and isinstance(chosen, str) and chosen not in known:
-        yield f"{key}: the checkpoint has no option {chosen!r}. {did_you_mean(chosen, known)}"
-
-
-def _rounds(program: Program) -> frozenset[str]:
-    """What a key may name around its item."""
-    loops = {item.id for activity in program.activities for item in walk_items(activity.body) if isinstance(item, Loop)}
-    return frozenset({*loops, *(activity.id for activity in program.activities)})
-
-
-def _options(program: Program) -> dict[str, frozenset[str] | None]:
-    """Every item by its id, with the options of those that are answered with one."""
-    found: dict[str, frozenset[str] | None] = {}
-    for activity in program.activities:
-        for item in walk_items(activity.body):
-            if isinstance(item, Gate):
-                ids = frozenset(option.id for option in _checkpoint(activity, item).options)
-                found[item.id] = (found.get(item.id) or frozenset()) | ids
-            elif not isinstance(item, Loop):
-                found.setdefault(item.id, None)
-    return found
+        yield f"the checkpoint has no option {chosen!r}. {did_you_mean(chosen, known)}"
 
 
 def _step(
@@ -147,7 +205,7 @@ def _step(
     activity = program.activity(position.activity)
     if item is None or activity is None:
         raise LookupError(position.pending)
-    answer = dict(answers.get(position.pending) or answers.get(item.id) or {})
+    answer = _answer_for(position, item.id, answers)
     target = ""
     if isinstance(item, Gate):
         effect = _answered(activity, item, answer)
@@ -175,11 +233,19 @@ def _step(
     return stop, following, _with(context, following.assigned)
 
 
+def _answer_for(position: Position, item_id: str, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """By the whole key, by that without the visit of the activity, or by the item."""
+    keys = (position.pending, position.pending.partition("/")[2], item_id)
+    return dict(next((answers[key] for key in keys if answers.get(key)), {}))
+
+
 def _answered(activity: Activity, gate: Gate, answer: dict[str, Any]) -> Effect:
+    """An option that only another checkpoint of this name has is no answer to this one."""
     checkpoint = _checkpoint(activity, gate)
     first = checkpoint.options[0].id if checkpoint.options else ""
-    chosen = answer.setdefault("option", checkpoint.default_option or first)
-    option = next((option for option in checkpoint.options if option.id == chosen), None)
+    if answer.get("option") not in {option.id for option in checkpoint.options}:
+        answer["option"] = checkpoint.default_option or first
+    option = next((option for option in checkpoint.options if option.id == answer["option"]), None)
     return (option and option.effect) or Effect()
 
 
