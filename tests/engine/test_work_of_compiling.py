@@ -52,6 +52,53 @@ def test_a_document_costs_in_proportion_to_its_length(document):
     assert work.seconds <= allowed(plain=0, size=len(data))
 
 
+# Of a document with one long name: what is said of it, in each place where something is wrong.
+LONG_NAME = "k" * 300_000
+NAMED = [{"name": LONG_NAME, "definition": "D", "parameters": [{"name": LONG_NAME, "type": "string"}]}]
+OF_STEPS = {
+    "known functions": {
+        "functionDefinitions": NAMED,
+        "steps": steps(20, functionReferences=[f"none_{number}()" for number in range(20)]),
+    },
+    "known arguments": {
+        "functionDefinitions": [{**NAMED[0], "name": "short"}],
+        "steps": steps(20, functionCalls=[{"name": "short", "args": {f"a{number}": 1 for number in range(20)}}]),
+    },
+    "operators": {"steps": steps(1, runCondition={"var": "x", LONG_NAME: 1})},
+    "flags": {
+        "steps": steps(1, validationCriteria=[{"type": "regex", "pattern": "x", "flags": LONG_NAME, "message": "M"}])
+    },
+    "doubled keys": f'{{"{LONG_NAME}": 1, "{LONG_NAME}": 2}}'.encode(),
+}
+OF_FOLDERS = {
+    "folders that are known": {"workflow.yaml": json.dumps(workflow(activitiesDir=LONG_NAME)).encode()}
+    | {f"activitie/{number:02}-a.yaml": b"id: a" for number in range(50)},
+    "anchors": {"activities/02-b.yaml": f"&{LONG_NAME} id: b".encode()},
+    "tags": {"activities/02-b.yaml": f"id: !{LONG_NAME} b".encode()},
+    "doubled keys": {"activities/02-b.toon": f"{LONG_NAME}: 1\n{LONG_NAME}: 2\n".encode()},
+    "front matter": {f"resources/{number:02}-a.md": f"---\n&{LONG_NAME} a: b\n---\n".encode() for number in range(5)},
+}
+QUOTING = {
+    **{f"steps: {name}": each for name, each in OF_STEPS.items()},
+    **{f"folder: {name}": folder() | each for name, each in OF_FOLDERS.items()},
+}
+
+
+@pytest.mark.parametrize("strictness", Strictness)
+@pytest.mark.parametrize("quoted", QUOTING)
+def test_problems_quote_so_much_of_a_document_and_no_more(quoted, strictness):
+    source = QUOTING[quoted]
+    if quoted.startswith("folder"):
+        found = compiled(source, strictness=strictness).problems
+    else:
+        document = source if isinstance(source, bytes) else {**step_documents.workflow(), **source}
+        found = step_documents.compiled(document, strictness=strictness).problems
+
+    assert found
+    assert max(len(json.dumps(problem.as_json())) for problem in found) <= 8_000
+    assert sum(len(json.dumps(problem.as_json())) for problem in found) <= len(LONG_NAME)
+
+
 HEAVY = "([ab]{0,30}a[ab]{0,30}){30}c"
 PATTERNS = {
     "criteria": {"validationCriteria": [{"type": "regex", "pattern": HEAVY, "message": "No."}]},

@@ -85,6 +85,9 @@ class ProblemCode(StrEnum):
     EXPRESSION_PLACEHOLDER = "expression_placeholder"
 
 
+# What an author wrote is quoted, and names what is long; whoever errs often may have named it once.
+MAX_TOLD_CHARS = 1_500
+_SHOWN_NAME_CHARS = 128
 _OF_OTHER = "Something does not fit in what is taken from another workflow; whoever edits workflows is told what."
 
 
@@ -92,7 +95,8 @@ _OF_OTHER = "Something does not fit in what is taken from another workflow; whoe
 class WorkflowProblem:
     """`path` is a JSON path into the document (`steps[2].prompt`), `file` and `line` where the author wrote it.
 
-    `tells_of_other`: it quotes another workflow of the library, at the place that brings this one in.
+    `tells_of_other`: it quotes another workflow of the library, at the place that brings this one in. Each text is cut where
+    it is longer than anybody reads.
     """
 
     code: ProblemCode
@@ -104,6 +108,12 @@ class WorkflowProblem:
     suggestion: str = ""
     tells_of_other: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("message", "path", "suggestion"):
+            text = getattr(self, name)
+            if len(text) > MAX_TOLD_CHARS:
+                object.__setattr__(self, name, f"{text[:MAX_TOLD_CHARS]}…")
+
     def as_json(self) -> dict[str, Any]:
         places = {"path": self.path, "file": self.file, "line": self.line, "suggestion": self.suggestion}
         said = {key: value for key, value in places.items() if value}
@@ -112,7 +122,7 @@ class WorkflowProblem:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A suggestion for a misspelt word, or the first few known ones; empty when nothing is known."""
-    candidates = sorted(set(known))
+    candidates = sorted(name for name in set(known) if len(name) <= _SHOWN_NAME_CHARS)
     close = closest(word, candidates)
     if close is not None:
         return f"Did you mean {close!r}?"
