@@ -115,8 +115,8 @@ def test_ways_that_lead_nowhere_are_errors_with_their_path():
     assert told == {
         ("dangling_transition", "error", one, "transitions[0].to"),
         ("dangling_transition", "warning", one, "decisions[0].branches[0].transitionTo"),
-        ("dangling_transition", "error", one, "checkpoints.c.options.o.effect.transitionTo"),
-        ("unknown_activity", "warning", one, "checkpoints.c.options.o.effect.skipActivities[0]"),
+        ("dangling_transition", "error", one, "checkpoints[0].options[0].effect.transitionTo"),
+        ("unknown_activity", "warning", one, "checkpoints[0].options[0].effect.skipActivities[0]"),
         ("unknown_activity", "warning", "workflow.toon", "modes[0].skipActivities[1]"),
     }
     assert next(p for p in found if p.path == "transitions[0].to").suggestion == "Did you mean 'two'?"
@@ -276,7 +276,7 @@ def test_the_variables_of_modes_are_to_be_declared_too():
 def test_a_checkpoint_without_options_cannot_be_answered():
     found = warnings(activity("one", checkpoints=[{"id": "c", "name": "C", "message": "Well?"}]))
     problem = only(found, ProblemCode.UNANSWERABLE_CHECKPOINT)
-    assert problem.path == "checkpoints.c.options"
+    assert problem.path == "checkpoints[0].options"
 
 
 @pytest.mark.parametrize(
@@ -289,16 +289,16 @@ def test_a_checkpoint_without_options_cannot_be_answered():
 )
 def test_a_checkpoint_that_answers_itself_needs_an_option_to_choose(said, code):
     (problem,) = warnings(activity("one", checkpoints=[checkpoint("c", **said)]))
-    assert (problem.code.value, problem.path) == (code, "checkpoints.c.defaultOption")
+    assert (problem.code.value, problem.path) == (code, "checkpoints[0].defaultOption")
 
 
 @pytest.mark.parametrize(
     ("said", "path"),
     [
-        ({"type": "forEach", "steps": [step("s")]}, "loops.l.over"),
-        ({"type": "while", "steps": [step("s")]}, "loops.l.condition"),
-        ({"type": "doWhile", "steps": [step("s")]}, "loops.l.condition"),
-        ({"type": "while", "condition": equals("x", value=True)}, "loops.l"),
+        ({"type": "forEach", "steps": [step("s")]}, "loops[0].over"),
+        ({"type": "while", "steps": [step("s")]}, "loops[0].condition"),
+        ({"type": "doWhile", "steps": [step("s")]}, "loops[0].condition"),
+        ({"type": "while", "condition": equals("x", value=True)}, "loops[0]"),
     ],
 )
 def test_a_loop_that_cannot_do_its_work_is_told(said, path):
@@ -325,3 +325,134 @@ def test_a_decision_needs_a_default_for_when_nothing_holds():
         warnings(activity("one", decisions=[{"id": "d", "name": "D", "branches": branches}])), ProblemCode.MISSING_KEY
     )
     assert problem.path == "decisions[0].branches"
+
+
+OPTIONS = [
+    {"id": "a", "label": "A", "effect": {"setVariable": {"x": True}, "transitionTo": "two"}},
+    {"id": "b", "label": "B", "effect": {"skipActivities": ["two"]}},
+]
+BY_LISTS = activity(
+    "one",
+    steps=[
+        step(
+            "s",
+            checkpoint="c",
+            condition=equals("x", value=True),
+            actions=[{"action": "set", "target": "x", "value": True}],
+        ),
+        step("t", triggers=[{"workflow": "team.plan"}]),
+    ],
+    checkpoints=[checkpoint("c", options=OPTIONS, message="{x}?", defaultOption="a", autoAdvanceMs=5)],
+    loops=[{"id": "l", "name": "L", "type": "forEach", "variable": "v", "over": "x", "steps": [step("inner")]}],
+    decisions=[{"id": "d", "name": "D", "branches": [{"id": n, "label": n, "isDefault": n == "p"} for n in "pq"]}],
+    transitions=[{"to": "two", "condition": equals("x", value=True)}, {"to": "workflow-end", "isDefault": True}],
+    triggers=[{"workflow": "team.plan"}],
+    entryActions=[{"action": "set", "target": "x", "value": True}],
+)
+IN_ORDER = activity(
+    "one",
+    steps=[
+        {"kind": "action", "id": "s", "when": "x", "actions": [{"action": "set", "target": "x", "value": True}]},
+        {
+            "kind": "checkpoint",
+            "id": "c#1",
+            "message": "{x}?",
+            "options": [*OPTIONS, {"id": "e", "label": "E", "effect": {"exit": "out"}}],
+        },
+        {"kind": "checkpoint", "id": "f", "ref": "kept"},
+        {"kind": "loop", "id": "l", "loopType": "while", "when": "x", "steps": [{"kind": "action", "id": "inner"}]},
+    ],
+    exits=[{"id": "out", "isDefault": True}, {"id": "late", "when": "y"}],
+)
+KEEPING = workflow(
+    variables=[{"name": name, "type": "boolean"} for name in "xy"],
+    initialActivity="one",
+    modes=[{"id": "m", "name": "M", "activationVariable": "x", "skipActivities": ["two"], "defaults": {"y": True}}],
+    fragments={"checkpoints": {"kept": {"message": "{x}?", "options": OPTIONS, "when": "x", "defaultOption": "a"}}},
+    graph={"one": {"out": "two", "late": "__terminal__"}},
+)
+# What is told of files, and not of what stands in them.
+OF_FILES = {ProblemCode.TOO_LARGE, ProblemCode.UNREACHABLE}
+
+
+def places_in(value, place=()):
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield (*place, key)
+        yield from places_in(inner, (*place, key))
+
+
+def with_at(value, place, put):
+    key, *rest = place
+    made = dict(value) if isinstance(value, dict) else list(value)
+    made[key] = with_at(value[key], rest, put) if rest else put
+    return made
+
+
+def is_reached(value, path):
+    """Whether the path leads to a value, or to a key that is missing where it would be."""
+    key = path.removeprefix(".").partition("[")[0].partition(".")[0]
+    if path.startswith("["):
+        index, _, rest = path[1:].partition("]")
+        return isinstance(value, list) and int(index) < len(value) and is_reached(value[int(index)], rest)
+    if not key:
+        return not path
+    rest = path.removeprefix(".").removeprefix(key)
+    return isinstance(value, dict | None) and (is_reached(value[key], rest) if key in (value or ()) else not rest)
+
+
+@pytest.mark.parametrize("written", [BY_LISTS, IN_ORDER], ids=["by lists", "in order"])
+@pytest.mark.parametrize("put", ["no-such", None, [7]], ids=repr)
+def test_a_problem_says_where_its_author_wrote_it(written, put):
+    """In whichever file, as one would reach the value: whatever is wrong."""
+    about = KEEPING if written is IN_ORDER else {key: value for key, value in KEEPING.items() if key != "graph"}
+    told = 0
+    for file, document in (("workflow.yaml", about), ("activities/01-one.yaml", written)):
+        for place in places_in(document):
+            documents = {
+                "workflow.yaml": about,
+                "activities/01-one.yaml": written,
+                "activities/02-two.yaml": activity("two"),
+            }
+            documents[file] = with_at(document, place, put)
+            for problem in compiled({path: json.dumps(each).encode() for path, each in documents.items()}).problems:
+                if problem.code not in OF_FILES:
+                    told += 1
+                    assert problem.path, (place, problem)
+                    assert is_reached(documents[problem.file], problem.path), (place, problem)
+    assert told > 50
+
+
+@pytest.mark.parametrize("severity", Strictness)
+def test_where_the_graph_leads_to_nothing_is_told_of_the_graph(severity):
+    """Also of the exits of a borrowed activity, which whoever borrows it can mend."""
+    lent = activity("one", exits=[{"id": "out", "isDefault": True}])
+    about = {**workflow(initialActivity="one"), "graph": {"one": {"out": "tow"}}, "activities": ["other/01-one.yaml"]}
+    files = {
+        "workflow.yaml": json.dumps(about).encode(),
+        "activities/02-two.yaml": json.dumps(activity("two")).encode(),
+    }
+    library = Library(folders={"other": {"activities/01-one.yaml": json.dumps(lent).encode()}})
+
+    problem = only(compiled(files, library=library, strictness=severity).problems, ProblemCode.DANGLING_TRANSITION)
+
+    assert (problem.file, problem.path, problem.suggestion) == ("workflow.yaml", "graph.one.out", "Did you mean 'two'?")
+    assert problem.severity is (Severity.ERROR if severity is Strictness.STRICT else Severity.WARNING)
+
+
+@pytest.mark.parametrize("owner", ["", "other::"])
+def test_what_is_wrong_with_a_fragment_is_told_once_and_where_it_is_kept(owner):
+    kept = {"fragments": {"checkpoints": {"sure": {"message": "Sure?", "options": [{"id": "a"}]}}}}
+    own = {**workflow(), **({} if owner else kept)}
+    asking = [{"kind": "checkpoint", "id": name, "ref": f"{owner}sure"} for name in ("c", "d")]
+    files = {
+        "workflow.yaml": json.dumps(own).encode(),
+        "activities/01-one.yaml": json.dumps(activity("one", steps=asking)).encode(),
+    }
+    library = Library(folders={"other": {"workflow.yml": json.dumps({**workflow(id="other"), **kept}).encode()}})
+
+    (problem,) = compiled(files, library=library).errors
+
+    assert (problem.file, problem.path) == (
+        "other/workflow.yml" if owner else "workflow.yaml",
+        "fragments.checkpoints.sure.options[0].label",
+    )

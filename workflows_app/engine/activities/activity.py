@@ -14,7 +14,7 @@ from workflows_app.engine.activities.parts import (
     read_transitions,
     read_triggers,
 )
-from workflows_app.engine.activities.shape import FolderShape
+from workflows_app.engine.activities.shape import ActivityPlaces, FolderShape
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Activity, Variable
 
@@ -33,6 +33,7 @@ class Inherited:
 class ReadActivity:
     activity: Activity
     variables: tuple[Variable, ...]
+    places: ActivityPlaces
 
 
 def read_activity(
@@ -41,7 +42,7 @@ def read_activity(
     """`artifact_prefix` is the number in the file's name. Variables that only this activity writes may be declared in it."""
     shape.raw("id")
     shape.raw("$schema")
-    body, checkpoints = read_body(shape, around=around)
+    body = read_body(shape, around=around)
     primary, supporting = _skills(shape, around)
     variables, reads = _variables(shape)
     if shape.has("artifactPrefix"):
@@ -53,16 +54,16 @@ def read_activity(
     activity = Activity(
         id=activity_id,
         title=shape.text("name", required=True, default=activity_id),
-        body=body,
+        body=body.items,
         version=read_version(shape),
         description=shape.text("description"),
         problem=shape.text("problem"),
         recognition=shape.texts("recognition"),
         primary_skill=primary,
         supporting_skills=tuple(dict.fromkeys((*inherited.skills, *supporting))),
-        checkpoints=checkpoints,
+        checkpoints=body.checkpoints,
         decisions=read_decisions(shape),
-        transitions=(*read_transitions(shape), *read_exits(shape, around.exits, checkpoints)),
+        transitions=(*read_transitions(shape), *read_exits(shape, around.exits, body.checkpoints)),
         triggers=read_triggers(shape, own=around.workflow, known=around.workflow_ids),
         entry_actions=read_actions(shape, "entryActions"),
         exit_actions=read_actions(shape, "exitActions"),
@@ -77,7 +78,8 @@ def read_activity(
         borrowed_from=around.home,
         extra={**reads, **shape.extra()},
     )
-    return ReadActivity(activity=activity, variables=variables)
+    places = ActivityPlaces(shape=shape, graph=around.graph, checkpoints=body.checkpoint_shapes, items=body.item_shapes)
+    return ReadActivity(activity=activity, variables=variables, places=places)
 
 
 def _skills(shape: FolderShape, around: Surroundings) -> tuple[str, tuple[str, ...]]:

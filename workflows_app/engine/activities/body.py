@@ -24,7 +24,7 @@ from workflows_app.engine.activities.parts import (
     unique_by_id,
 )
 from workflows_app.engine.activities.prompts import step_prompt
-from workflows_app.engine.activities.shape import FolderShape
+from workflows_app.engine.activities.shape import FolderShape, Place
 from workflows_app.engine.activities.skills import Skills
 from workflows_app.engine.problems import ProblemCode, Severity
 from workflows_app.engine.program import Checkpoint, Condition, Gate, Item, Loop, LoopKind, Step
@@ -42,13 +42,16 @@ class StepKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What an activity of `workflow` may refer to. `home` is the workflow that it was borrowed from."""
+    """What an activity of `workflow` may refer to. `home` is the workflow that it was borrowed from, `graph` the place at
+    which the workflow says where its exits lead.
+    """
 
     skills: Skills
     activity: str
     activity_ids: frozenset[str]
     fragments: FragmentIndex
     workflow: str
+    graph: Place
     workflow_ids: frozenset[str] = frozenset()
     home: str = ""
     exits: Exits = NO_EXITS
@@ -71,8 +74,17 @@ class _Draft:
     body: list["_Draft"] = field(default_factory=list)
 
 
-def read_body(shape: FolderShape, *, around: Surroundings) -> tuple[tuple[Item, ...], tuple[Checkpoint, ...]]:
-    """The body of the activity and all checkpoints that it declares."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadBody:
+    """The body of an activity and all checkpoints that it declares, with where each was authored, by its id."""
+
+    items: tuple[Item, ...]
+    checkpoints: tuple[Checkpoint, ...]
+    checkpoint_shapes: Mapping[str, FolderShape]
+    item_shapes: Mapping[str, FolderShape]
+
+
+def read_body(shape: FolderShape, *, around: Surroundings) -> ReadBody:
     return _BodyReader(shape, around).read()
 
 
@@ -81,11 +93,13 @@ class _BodyReader:
         self._activity = activity
         self._around = around
         self._checkpoints: dict[str, Checkpoint] = {}
+        self._checkpoint_shapes: dict[str, FolderShape] = {}
+        self._item_shapes: dict[str, FolderShape] = {}
         self._named: Counter[str] = Counter()
         self._taken: set[str] = set()
         self._numbers: Counter[str] = Counter()
 
-    def read(self) -> tuple[tuple[Item, ...], tuple[Checkpoint, ...]]:
+    def read(self) -> ReadBody:
         declared = [self._declared(item, number) for number, item in enumerate(self._activity.shapes("checkpoints"), 1)]
         self._checkpoints = {cp.id: cp for cp in unique_by_id(self._activity, "checkpoints", declared)}
         steps = self._drafts(self._activity)
@@ -93,7 +107,12 @@ class _BodyReader:
         drafts = self._repeating(steps + loops)
         self._count(drafts)
         body = self._settled(drafts)
-        return (*self._on_entry(), *body), tuple(self._checkpoints.values())
+        return ReadBody(
+            items=(*self._on_entry(), *body),
+            checkpoints=tuple(self._checkpoints.values()),
+            checkpoint_shapes=self._checkpoint_shapes,
+            item_shapes=self._item_shapes,
+        )
 
     # Reading
 
@@ -169,6 +188,7 @@ class _BodyReader:
 
     def _declared(self, shape: FolderShape, number: int) -> Checkpoint:
         checkpoint_id = shape.id(default=f"checkpoint-{number}")
+        self._checkpoint_shapes.setdefault(checkpoint_id, shape)
         return read_checkpoint(shape, checkpoint_id=checkpoint_id, exits=self._around.exits)
 
     def _gate(self, shape: FolderShape, number: int) -> _Draft:
@@ -179,6 +199,7 @@ class _BodyReader:
         if checkpoint_id in self._checkpoints:
             checkpoint = msgspec.structs.replace(checkpoint, id=self._renamed(shape, checkpoint_id, self._checkpoints))
         self._checkpoints[checkpoint.id] = checkpoint
+        self._checkpoint_shapes[checkpoint.id] = shape
         return _Draft(item=Gate(id=checkpoint.id, checkpoint=checkpoint.id), shape=shape, names=checkpoint.id)
 
     def _completed(self, shape: FolderShape) -> FolderShape:
@@ -189,13 +210,14 @@ class _BodyReader:
         home = self._around.home
         fragment = self._around.fragments.checkpoint(reference, home=home)
         findings = shape.findings
-        if fragment is not None and not findings.is_full and findings.repeat(text_length(fragment), file=shape.file):
-            return shape.over(fragment)
+        if fragment is not None and not findings.is_full and findings.repeat(text_length(fragment[0]), file=shape.file):
+            return shape.over(fragment[0], place=fragment[1])
         if fragment is None and (home or not self._around.fragments.is_kept_here(reference)):
             hint = shape.findings.hint(reference, self._around.fragments.checkpoint_names(home=home))
             shape.problem(ProblemCode.UNKNOWN_REF, "ref", f"No fragment {reference[:80]!r} is known.", suggestion=hint)
         # The one mistake is told; that its message and options are missing follows from it.
-        return shape.over({"message": reference, "options": [{"id": "unknown", "label": reference}]})
+        body = {"message": reference, "options": [{"id": "unknown", "label": reference}]}
+        return shape.over(body, place=shape.place("ref"))
 
     def _loop(self, shape: FolderShape, number: int, type_key: str) -> _Draft:
         loop_id = shape.id(default=f"loop-{number}")
@@ -285,7 +307,7 @@ class _BodyReader:
             when = "on entry, as people are" + (", if its condition holds then" if checkpoint.condition else "")
         message = f"No step names the checkpoint {checkpoint.id!r}, and steps name others: it is asked {when}."
         hint = "Name it in the step that leads up to it."
-        self._activity.warn(ProblemCode.UNNAMED_CHECKPOINT, f"checkpoints.{checkpoint.id}", message, hint)
+        self._checkpoint_shapes[checkpoint.id].warn(ProblemCode.UNNAMED_CHECKPOINT, "", message, hint)
 
     def _is_asked_on_entry(self, checkpoint: Checkpoint) -> bool:
         """No agent decides whether a person is asked."""
@@ -304,6 +326,7 @@ class _BodyReader:
             if item.id in held:
                 item = msgspec.structs.replace(item, id=self._renamed(draft.shape, item.id, held, self._taken))
             held.add(item.id)
+            self._item_shapes.setdefault(item.id, draft.shape)
             body.append(item)
             if isinstance(item, Step) and item.checkpoint in self._checkpoints:
                 gate_id = self._unused(self._gate_id(item.id, item.checkpoint), held)

@@ -73,9 +73,10 @@ def read_graph(workflow: FolderShape) -> Graph:
     said = workflow.mapping("graph")
     graph = workflow.inner(said, "graph")
     found: dict[str, dict[str, str]] = {}
-    for activity_id in said:
+    for activity_id, names in said.items():
         leads = graph.inner(graph.mapping(activity_id), activity_id)
-        found[activity_id] = {name: _target(leads, name) for name in graph.mapping(activity_id)}
+        if names is None or isinstance(names, dict):
+            found[activity_id] = {name: _target(leads, name) for name in names or ()}
     return found
 
 

@@ -4,13 +4,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from workflows_app.engine.activities.findings import SHOWN_CHARS
 from workflows_app.engine.activities.references import META, owner_named
+from workflows_app.engine.activities.shape import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fragments:
-    """The fragments of one workflow by name, as authored: a rule is one text or a list of them, a checkpoint an object."""
+    """The fragments of one workflow by name, as authored in `file`: a rule is one text or a list of them, a checkpoint an
+    object.
+    """
 
+    file: str = ""
     rules: Mapping[str, Any] = field(default_factory=dict)
     checkpoints: Mapping[str, Any] = field(default_factory=dict)
 
@@ -31,10 +36,15 @@ class FragmentIndex:
         found = (fragments.rules.get(name) for name, fragments in self._candidates(reference, ""))
         return next((texts for value in found if (texts := _texts(value)) is not None), None)
 
-    def checkpoint(self, reference: str, *, home: str = "") -> Mapping[str, Any] | None:
-        """The body of a checkpoint fragment. `home` is the workflow that the referring activity was borrowed from."""
-        found = (fragments.checkpoints.get(name) for name, fragments in self._candidates(reference, home))
-        return next((value for value in found if isinstance(value, dict)), None)
+    def checkpoint(self, reference: str, *, home: str = "") -> tuple[Mapping[str, Any], Place] | None:
+        """The body of a checkpoint fragment and where it stands. `home` is the workflow that the referring activity was
+        borrowed from.
+        """
+        for name, fragments in self._candidates(reference, home):
+            body = fragments.checkpoints.get(name)
+            if isinstance(body, dict):
+                return body, Place(file=fragments.file, path=f"fragments.checkpoints.{name[:SHOWN_CHARS]}")
+        return None
 
     def is_kept_here(self, reference: str) -> bool:
         """Whether the workflow itself has something of that name: what cannot be read of it was told where it stands."""
@@ -66,11 +76,11 @@ class FragmentIndex:
         return self._held if owner == self._own else self._of(owner) or _NONE
 
 
-def fragments_of(document: Mapping[str, Any]) -> Fragments:
+def fragments_of(document: Mapping[str, Any], *, file: str) -> Fragments:
     """Those of the document that describes a workflow; what is no object holds none."""
     fragments = document.get("fragments")
     held = fragments if isinstance(fragments, dict) else {}
-    return Fragments(rules=_object(held.get("rules")), checkpoints=_object(held.get("checkpoints")))
+    return Fragments(file=file, rules=_object(held.get("rules")), checkpoints=_object(held.get("checkpoints")))
 
 
 def text_length(value: Any) -> int:

@@ -64,7 +64,8 @@ class Neighbours:
         if self._files_of(owner) is None:
             return None
         if owner not in self._fragments:
-            self._fragments[owner] = fragments_of(self._document(owner))
+            entry = entry_file(Source(format=SourceFormat.ACTIVITY_FOLDER, files=self._files_of(owner) or {}))
+            self._fragments[owner] = fragments_of(self._document(owner), file=f"{owner}/{entry}")
         return self._fragments[owner]
 
     def _document(self, owner: str) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from workflows_app.engine import conditions, placeholders
 from workflows_app.engine.activities import value_types
+from workflows_app.engine.activities.shape import ActivityPlaces, FolderShape, Place
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import (
     Activity,
@@ -32,12 +33,12 @@ Hint = Callable[[str, Iterable[str]], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintPlaces:
-    """Where the parts of the program were authored: the workflow's own file, and that of each activity. `loose` is how bad
-    it is when a way leads nowhere: older readers let it pass.
+    """Where the parts of the program were authored: the workflow itself, and each activity. `loose` is how bad it is when a way
+    leads nowhere: older readers let it pass.
     """
 
-    workflow: str
-    activities: Mapping[str, str]
+    workflow: FolderShape
+    activities: Mapping[str, ActivityPlaces]
     hint: Hint
     loose: Severity
 
@@ -50,17 +51,17 @@ def lint(*, program: Program, places: LintPlaces, workflow_ids: frozenset[str]) 
     yield from value_types.mismatches_of_modes(program, places.workflow)
     known = frozenset(activity.id for activity in program.activities)
     for activity in program.activities:
-        file = places.activities[activity.id]
+        at = places.activities[activity.id]
         yield from _targets(activity, known, places)
         yield from _triggers(program, activity, workflow_ids, places)
-        yield from _decisions(activity, file)
-        yield from _no_default(activity, file)
-        yield from value_types.mismatches(program, activity, file)
+        yield from _decisions(activity, at)
+        yield from _no_default(activity, at)
+        yield from value_types.mismatches(program, activity, at)
         for checkpoint in activity.checkpoints:
-            yield from _checkpoint(checkpoint, file, places.hint)
-        yield from _twins(activity, file)
+            yield from _checkpoint(checkpoint, at, places.hint)
+        yield from _twins(activity, at)
         for loop in _loops(activity):
-            yield from _loop(loop, file)
+            yield from _loop(loop, at)
 
 
 def leads_on(program: Program) -> bool:
@@ -68,21 +69,38 @@ def leads_on(program: Program) -> bool:
     return any(True for activity in program.activities for _ in _ways(activity))
 
 
-def _ways(activity: Activity) -> Iterator[tuple[str, str]]:
-    """Every activity that this one may lead to, with the path of the key that says so."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """What may lead from one activity to another: `key` of the activity, or an option of a checkpoint, by `exit` or not."""
+
+    to: str
+    key: str = ""
+    checkpoint: str = ""
+    option: str = ""
+    exit: str = ""
+
+    def place(self, places: ActivityPlaces) -> Place:
+        if self.exit:
+            return places.graph.inner(self.exit[:80])
+        if self.option:
+            return places.option(self.checkpoint, self.option, "effect.transitionTo")
+        return places.own(self.key)
+
+
+def _ways(activity: Activity) -> Iterator[_Way]:
+    """Every way to the activity, or to what is none."""
     for index, transition in enumerate(activity.transitions):
-        yield transition.to, f"transitions[{index}].to"
+        yield _Way(to=transition.to, key=f"transitions[{index}].to", exit=str(transition.extra.get("exit", "")))
     for index, decision in enumerate(activity.decisions):
         for number, branch in enumerate(decision.branches):
             if branch.transition_to:
-                yield branch.transition_to, f"decisions[{index}].branches[{number}].transitionTo"
+                yield _Way(to=branch.transition_to, key=f"decisions[{index}].branches[{number}].transitionTo")
     for checkpoint in activity.checkpoints:
         for option in checkpoint.options:
-            if option.effect is not None and option.effect.transition_to:
-                yield (
-                    option.effect.transition_to,
-                    f"checkpoints.{checkpoint.id}.options.{option.id}.effect.transitionTo",
-                )
+            effect = option.effect
+            if effect is not None and effect.transition_to:
+                exit_id = str(effect.extra.get("exit", ""))
+                yield _Way(to=effect.transition_to, checkpoint=checkpoint.id, option=option.id, exit=exit_id)
 
 
 def _unreachable(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
@@ -96,177 +114,179 @@ def _unreachable(program: Program, places: LintPlaces) -> Iterator[WorkflowProbl
         if activity is None or activity.id in reached:
             continue
         reached.add(activity.id)
-        waiting.extend(target for target, _ in _ways(activity))
+        waiting.extend(way.to for way in _ways(activity))
         waiting.extend(name for loop in _loops(activity) for name in loop.activities)
     for activity in program.activities:
         if activity.id not in reached:
             message = f"Nothing leads to the activity {activity.id!r}."
-            yield _warning(ProblemCode.UNREACHABLE, message, places.activities[activity.id])
+            yield _warning(ProblemCode.UNREACHABLE, message, places.activities[activity.id].own())
 
 
 def _targets(activity: Activity, known: Collection[str], places: LintPlaces) -> Iterator[WorkflowProblem]:
-    file = places.activities[activity.id]
-    for target, path in _ways(activity):
-        if target not in known and target not in TERMINAL_TARGETS:
-            message = f"This leads to {target[:80]!r}, which is no activity of the workflow."
-            hint = places.hint(target, known)
+    at = places.activities[activity.id]
+    for way in _ways(activity):
+        if way.to not in known and way.to not in TERMINAL_TARGETS:
+            place = way.place(at)
             yield WorkflowProblem(
                 code=ProblemCode.DANGLING_TRANSITION,
-                message=message,
-                severity=_how_bad(activity, path, places),
-                file=file,
-                path=path,
-                suggestion=hint,
+                message=f"This leads to {way.to[:80]!r}, which is no activity of the workflow.",
+                severity=_how_bad(activity, way, places),
+                file=place.file,
+                path=place.path,
+                suggestion=places.hint(way.to, known),
             )
     for checkpoint in activity.checkpoints:
         for option in checkpoint.options:
             skipped = () if option.effect is None else option.effect.skip_activities
-            path = f"checkpoints.{checkpoint.id}.options.{option.id}.effect.skipActivities"
-            yield from _unknown_activities(skipped, known, file, path, places.hint)
+            place = at.option(checkpoint.id, option.id, "effect.skipActivities")
+            yield from _unknown_activities(skipped, known, place, places.hint)
 
 
-def _how_bad(activity: Activity, path: str, places: LintPlaces) -> Severity:
+def _how_bad(activity: Activity, way: _Way, places: LintPlaces) -> Severity:
     """The branches of the oldest decisions name steps, which nobody can be sent to. A borrowed activity leads on as it does
-    at home; who borrows it cannot mend that.
+    at home; who borrows it cannot mend that, but where their own graph says it.
     """
-    told_only = path.startswith("decisions") or bool(activity.borrowed_from)
+    told_only = way.key.startswith("decisions") or (bool(activity.borrowed_from) and not way.exit)
     return Severity.WARNING if told_only else places.loose
 
 
 def _modes(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
     known = frozenset(activity.id for activity in program.activities)
     for index, mode in enumerate(program.modes):
-        path = f"modes[{index}].skipActivities"
-        yield from _unknown_activities(mode.skip_activities, known, places.workflow, path, places.hint)
+        place = places.workflow.place(f"modes[{index}].skipActivities")
+        yield from _unknown_activities(mode.skip_activities, known, place, places.hint)
 
 
 def _unknown_activities(
-    names: tuple[str, ...], known: Collection[str], file: str, path: str, hint_at: Hint
+    names: tuple[str, ...], known: Collection[str], place: Place, hint_at: Hint
 ) -> Iterator[WorkflowProblem]:
     for index, name in enumerate(names):
         if name not in known:
             message = f"{name[:80]!r} is no activity of the workflow."
             hint = hint_at(name, known)
-            yield _warning(ProblemCode.UNKNOWN_ACTIVITY, message, file, path=f"{path}[{index}]", suggestion=hint)
+            yield _warning(ProblemCode.UNKNOWN_ACTIVITY, message, place.inner(f"[{index}]"), hint)
 
 
 def _triggers(
     program: Program, activity: Activity, workflow_ids: frozenset[str], places: LintPlaces
 ) -> Iterator[WorkflowProblem]:
-    file = places.activities[activity.id]
+    at = places.activities[activity.id]
     known = workflow_ids | {program.id}
-    for trigger in _all_triggers(activity):
+    for trigger, place in _all_triggers(activity, at):
         if workflow_ids and trigger.workflow not in known:
             message = f"The workflow {trigger.workflow[:80]!r} that is started here is not known."
-            hint = places.hint(trigger.workflow, known)
-            yield _warning(ProblemCode.UNKNOWN_WORKFLOW, message, file, path="triggers", suggestion=hint)
+            yield _warning(ProblemCode.UNKNOWN_WORKFLOW, message, place, places.hint(trigger.workflow, known))
 
 
-def _all_triggers(activity: Activity) -> Iterator[Trigger]:
-    yield from activity.triggers
+def _all_triggers(activity: Activity, at: ActivityPlaces) -> Iterator[tuple[Trigger, Place]]:
+    yield from ((trigger, at.own("triggers")) for trigger in activity.triggers)
     for item in walk_items(activity.body):
         if isinstance(item, Step):
-            yield from item.triggers
+            yield from ((trigger, at.item(item.id, "triggers")) for trigger in item.triggers)
 
 
-def _decisions(activity: Activity, file: str) -> Iterator[WorkflowProblem]:
+def _decisions(activity: Activity, at: ActivityPlaces) -> Iterator[WorkflowProblem]:
     for index, decision in enumerate(activity.decisions):
         if not any(branch.is_default for branch in decision.branches):
             message = f"The decision {decision.id!r} has no default branch for when no condition holds."
-            yield _warning(ProblemCode.MISSING_KEY, message, file, path=f"decisions[{index}].branches")
+            yield _warning(ProblemCode.MISSING_KEY, message, at.own(f"decisions[{index}].branches"))
 
 
-def _no_default(activity: Activity, file: str) -> Iterator[WorkflowProblem]:
+def _no_default(activity: Activity, at: ActivityPlaces) -> Iterator[WorkflowProblem]:
     branches = [branch for decision in activity.decisions for branch in decision.branches]
     ways: list[Transition | Branch] = [*activity.transitions, *branches]
     if activity.transitions and not any(way.is_default or way.condition is None for way in ways):
         message = f"No transition of {activity.id!r} is the default: where no condition holds, the run ends here."
         advice = "Give the last one `isDefault: true` and no condition; `workflow-end` is a target too."
-        yield _warning(ProblemCode.MISSING_KEY, message, file, path="transitions", suggestion=advice)
+        key = "exits" if all("exit" in way.extra for way in activity.transitions) else "transitions"
+        yield _warning(ProblemCode.MISSING_KEY, message, at.own(key), advice)
 
 
-def _checkpoint(checkpoint: Checkpoint, file: str, hint_at: Hint) -> Iterator[WorkflowProblem]:
-    path = f"checkpoints.{checkpoint.id}"
+def _checkpoint(checkpoint: Checkpoint, at: ActivityPlaces, hint_at: Hint) -> Iterator[WorkflowProblem]:
+    default = at.checkpoint(checkpoint.id, "defaultOption")
     options = [option.id for option in checkpoint.options]
     if not options:
         message = f"The checkpoint {checkpoint.id!r} has no option to answer with."
-        yield _warning(ProblemCode.UNANSWERABLE_CHECKPOINT, message, file, path=f"{path}.options")
+        yield _warning(ProblemCode.UNANSWERABLE_CHECKPOINT, message, at.checkpoint(checkpoint.id, "options"))
     if checkpoint.auto_advance_ms is not None and not checkpoint.default_option:
         message = f"The checkpoint {checkpoint.id!r} answers itself after a time, with no default option to choose."
-        yield _warning(ProblemCode.MISSING_KEY, message, file, path=f"{path}.defaultOption")
+        yield _warning(ProblemCode.MISSING_KEY, message, default)
     if checkpoint.default_option and checkpoint.default_option not in options:
         message = f"The default {checkpoint.default_option[:80]!r} is not an option of {checkpoint.id!r}."
         hint = hint_at(checkpoint.default_option, options)
-        yield _warning(ProblemCode.UNKNOWN_OPTION, message, file, path=f"{path}.defaultOption", suggestion=hint)
+        yield _warning(ProblemCode.UNKNOWN_OPTION, message, default, hint)
 
 
-def _loop(loop: Loop, file: str) -> Iterator[WorkflowProblem]:
-    path = f"loops.{loop.id}"
+def _loop(loop: Loop, at: ActivityPlaces) -> Iterator[WorkflowProblem]:
     if loop.loops is LoopKind.FOR_EACH and not loop.items:
         message = f"The loop {loop.id!r} has no `over`: there is no list to go through."
-        yield _warning(ProblemCode.BAD_LOOP, message, file, path=f"{path}.over")
+        yield _warning(ProblemCode.BAD_LOOP, message, at.item(loop.id, "over"))
     if loop.loops in {LoopKind.WHILE, LoopKind.DO_WHILE} and loop.condition is None and loop.break_condition is None:
         message = f"The loop {loop.id!r} has no condition: it ends only by failing at its last round."
-        yield _warning(ProblemCode.BAD_LOOP, message, file, path=f"{path}.condition")
+        yield _warning(ProblemCode.BAD_LOOP, message, at.item(loop.id, "condition"))
     if not loop.body and not loop.activities:
         message = f"The loop {loop.id!r} holds no step and names no activity."
-        yield _warning(ProblemCode.BAD_LOOP, message, file, path=path)
+        yield _warning(ProblemCode.BAD_LOOP, message, at.item(loop.id))
 
 
-def _twins(activity: Activity, file: str) -> Iterator[WorkflowProblem]:
+def _twins(activity: Activity, at: ActivityPlaces) -> Iterator[WorkflowProblem]:
     """Steps inside and outside a loop may share an id; an agent that speaks of one does not say which."""
     counted = Counter(item.id for item in walk_items(activity.body))
     for name in sorted(name for name, times in counted.items() if times > 1):
         message = (
             f"The id {name!r} stands for {counted[name]} steps of the activity, in different loops or outside them."
         )
-        yield _warning(ProblemCode.DUPLICATE_ID, message, file)
+        yield _warning(ProblemCode.DUPLICATE_ID, message, at.item(name))
 
 
 def _undeclared(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
     """Each name once, at the first place that uses it."""
     declared = {variable.name for variable in program.variables}
     told: set[str] = set()
-    for name, user, file in _used_variables(program, places):
+    for name, user in _used_variables(program, places):
         root = name.partition(".")[0]
         if root and root not in told and root not in declared and name not in declared:
             told.add(root)
-            message = f"The variable {root[:80]!r}, used by {user}, is not declared."
-            hint = places.hint(root, declared)
-            yield _warning(ProblemCode.UNDECLARED_VARIABLE, message, file, suggestion=hint)
+            message = f"The variable {root[:80]!r}, used by {user.said}, is not declared."
+            yield _warning(ProblemCode.UNDECLARED_VARIABLE, message, user.place, places.hint(root, declared))
 
 
-def _used_variables(program: Program, places: LintPlaces) -> Iterator[tuple[str, str, str]]:
-    for mode in program.modes:
+def _used_variables(program: Program, places: LintPlaces) -> Iterator[tuple[str, value_types.User]]:
+    for index, mode in enumerate(program.modes):
         for name in (mode.activation_variable, *sorted(mode.defaults)):
-            yield name, f"mode {mode.id!r}", places.workflow
+            yield name, value_types.user_of_mode(program, index, places.workflow)
     for activity in program.activities:
         of_loops = {name for loop in _loops(activity) for name in (loop.item_variable, loop.iteration_variable)}
-        for name, user in _uses(activity):
+        for name, user in _uses(activity, places.activities[activity.id]):
             if name.partition(".")[0] not in of_loops | _ROUND_VARIABLES:
-                yield name, user, places.activities[activity.id]
+                yield name, user
 
 
-def _uses(activity: Activity) -> Iterator[tuple[str, str]]:
-    for condition, user in value_types.conditions_of(activity):
+def _uses(activity: Activity, at: ActivityPlaces) -> Iterator[tuple[str, value_types.User]]:
+    for condition, user in value_types.conditions_of(activity, at):
         for name in sorted(conditions.variables_of(condition)):
             yield name, user
-    for checkpoint in activity.checkpoints:
-        for option in checkpoint.options:
-            for name in sorted(option.effect.set_variable) if option.effect is not None else ():
-                yield name, f"option {option.id!r} of checkpoint {checkpoint.id!r}"
+    for name, _, user in value_types.set_by_options(activity, at):
+        yield name, user
     for loop in _loops(activity):
-        yield ".".join(loop.items), f"loop {loop.id!r}"
+        yield ".".join(loop.items), value_types.User(said=f"loop {loop.id!r}", place=at.item(loop.id, "over"))
     for checkpoint in activity.checkpoints:
+        said = f"the message of checkpoint {checkpoint.id!r}"
+        user = value_types.User(said=said, place=at.checkpoint(checkpoint.id, "message"))
         for name in sorted(placeholders.single_names_in(checkpoint.message)):
-            yield name, f"the message of checkpoint {checkpoint.id!r}"
+            yield name, user
 
 
 def _loops(activity: Activity) -> Iterator[Loop]:
     return (item for item in walk_items(activity.body) if isinstance(item, Loop))
 
 
-def _warning(code: ProblemCode, message: str, file: str, *, path: str = "", suggestion: str = "") -> WorkflowProblem:
+def _warning(code: ProblemCode, message: str, place: Place, suggestion: str = "") -> WorkflowProblem:
     return WorkflowProblem(
-        code=code, message=message, severity=Severity.WARNING, file=file, path=path, suggestion=suggestion
+        code=code,
+        message=message,
+        severity=Severity.WARNING,
+        file=place.file,
+        path=place.path,
+        suggestion=suggestion,
     )

@@ -56,7 +56,9 @@ def compile_folder(*, source: Source, library: Library, reading: SharedReading |
         return Compilation(program=None, workflow_id="", problems=findings.listed())
     shape = FolderShape(document.value, findings=findings, file=document.file)
     neighbours = Neighbours(library=library, strictness=source.strictness, reading=reading)
-    fragments = FragmentIndex(own=shape.text("id"), held=fragments_of(document.value), of=neighbours.fragments)
+    fragments = FragmentIndex(
+        own=shape.text("id"), held=fragments_of(document.value, file=document.file), of=neighbours.fragments
+    )
     definition = read_definition(shape, fragments=fragments)
     if definition.id:
         problems = names.check_id(workflow_id=definition.id, origin=source.origin)
@@ -135,8 +137,8 @@ class _Compiler:
         rules = self._rules()
         program = self._program(read, skills, resources, templates, rules)
         places = LintPlaces(
-            workflow=self._shape.file,
-            activities={one.id: one.shape.file for one in authored.values()},
+            workflow=self._shape,
+            activities={one.activity.id: one.places for one in read},
             hint=self._findings.hint,
             loose=self._findings.loose,
         )
@@ -294,6 +296,7 @@ class _Compiler:
                     activity_ids=frozenset(authored) | self._unread,
                     fragments=self._fragments,
                     workflow=definition.id,
+                    graph=self._shape.place("graph").inner(one.id[:80]),
                     workflow_ids=self._library.workflow_ids,
                     home=one.home,
                     exits=exits[one.id],

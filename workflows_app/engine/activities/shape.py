@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -13,6 +14,19 @@ from workflows_app.engine.program import AllOf, Condition
 
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 _NOT_IN_ID = re.compile(r"[^A-Za-z0-9_.-]+")
+_ROOT = re.compile(r"[^.\[]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where something was authored: a file, and the path in it as one would reach the value."""
+
+    file: str
+    path: str = ""
+
+    def inner(self, key: str) -> "Place":
+        joined = f"{self.path}.{key}" if self.path and key and not key.startswith("[") else f"{self.path}{key}"
+        return Place(file=self.file, path=joined)
 
 
 class FolderShape:
@@ -21,13 +35,18 @@ class FolderShape:
     def __init__(self, value: Mapping[str, Any], *, findings: FolderFindings, file: str, path: str = "") -> None:
         self._value = value
         self._taken: set[str] = set()
+        self._beneath: Mapping[str, Place] = MappingProxyType({})
         self.findings = findings
         self.file = file
         self.path = path
 
-    def at(self, key: str) -> str:
-        name = key[:SHOWN_CHARS]
-        return f"{self.path}.{name}" if self.path else name
+    def place(self, key: str = "") -> Place:
+        """Where a key stands, which may say further what is meant in it: `options[1].effect`."""
+        root = _ROOT.match(key)
+        lent = self._beneath.get(root.group()) if root else None
+        if root is not None and lent is not None:
+            return lent.inner(key[root.end() :].removeprefix("."))
+        return Place(file=self.file, path=self.path).inner(key[:SHOWN_CHARS])
 
     def has(self, key: str) -> bool:
         """A key with a value; `null` says nothing, as no key does."""
@@ -53,13 +72,14 @@ class FolderShape:
         suggestion: str = "",
         tells_of_other: bool = False,
     ) -> None:
+        place = self.place(key)
         self.findings.add(
             WorkflowProblem(
                 code=code,
                 message=message,
                 severity=severity or self.findings.loose,
-                path=self.at(key) if key else self.path,
-                file=self.file,
+                path=place.path,
+                file=place.file,
                 suggestion=suggestion,
                 tells_of_other=tells_of_other,
             ),
@@ -142,15 +162,19 @@ class FolderShape:
     # Objects within
 
     def shape(self, key: str) -> "FolderShape | None":
-        return self.inner(self.mapping(key), key) if self.has(key) else None
+        """The object under the key. That it is none is the one mistake; what should stand in it is not missed."""
+        value = self.mapping(key)
+        return self.inner(value, key) if isinstance(self._value.get(key), dict) else None
 
     def inner(self, value: Mapping[str, Any], key: str) -> "FolderShape":
-        return FolderShape(value, findings=self.findings, file=self.file, path=self.at(key))
+        place = self.place(key)
+        return FolderShape(value, findings=self.findings, file=place.file, path=place.path)
 
-    def over(self, beneath: Mapping[str, Any]) -> "FolderShape":
-        """The same object with the values of another under it; keys taken so far stay taken."""
+    def over(self, beneath: Mapping[str, Any], *, place: Place) -> "FolderShape":
+        """The same object with the values of another, which stands at `place`, under it; keys taken so far stay taken."""
         merged = FolderShape({**beneath, **self._value}, findings=self.findings, file=self.file, path=self.path)
         merged._taken = set(self._taken)
+        merged._beneath = {key: place.inner(key[:SHOWN_CHARS]) for key in beneath if key not in self._value}
         return merged
 
     def shapes(self, key: str) -> "Iterator[FolderShape]":
@@ -192,9 +216,42 @@ class FolderShape:
         value = self.raw(key)
         if value is None:
             return None
-        parsed, problems = conditions.parse_activity_condition(value, path=self.at(key), file=self.file)
+        place = self.place(key)
+        parsed, problems = conditions.parse_activity_condition(value, path=place.path, file=place.file)
         self.findings.take(problems)
         return parsed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActivityPlaces:
+    """Where the parts of one activity of the program were authored, its checkpoints and the items of its body by their ids
+    in the program. `graph` is where the workflow says to what its exits lead.
+    """
+
+    shape: FolderShape
+    graph: Place
+    checkpoints: Mapping[str, FolderShape]
+    items: Mapping[str, FolderShape]
+
+    def own(self, key: str = "") -> Place:
+        return self.shape.place(key)
+
+    def checkpoint(self, checkpoint_id: str, key: str = "") -> Place:
+        found = self.checkpoints.get(checkpoint_id)
+        return self.own() if found is None else found.place(key)
+
+    def option(self, checkpoint_id: str, option_id: str, key: str = "") -> Place:
+        found = self.checkpoints.get(checkpoint_id)
+        listed = found.raw("options") if found is not None else None
+        ids = (
+            [item.get("id") if isinstance(item, dict) else None for item in listed] if isinstance(listed, list) else []
+        )
+        index = f"options[{ids.index(option_id)}]" if option_id in ids else "options"
+        return self.checkpoint(checkpoint_id, f"{index}.{key}" if key and option_id in ids else index)
+
+    def item(self, item_id: str, key: str = "") -> Place:
+        found = self.items.get(item_id)
+        return self.own() if found is None else found.place(key)
 
 
 def _shown(value: Any) -> str:

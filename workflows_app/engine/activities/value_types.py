@@ -1,8 +1,10 @@
 """Values that a variable of the declared type never has: what is compared with it, and what is put into it."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from workflows_app.engine.activities.shape import ActivityPlaces, FolderShape, Place
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import (
     Action,
@@ -31,80 +33,105 @@ _TYPES: Mapping[VariableType, type | tuple[type, ...]] = {
 _EQUALITY = {Operator.EQUALS, Operator.NOT_EQUALS}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """Who uses a variable, as a message calls it, and where that stands."""
+
+    said: str
+    place: Place
+
+
 def is_of_type(value: Any, kind: VariableType) -> bool:
     return isinstance(value, _TYPES[kind]) and (kind is VariableType.BOOLEAN or not isinstance(value, bool))
 
 
-def mismatches(program: Program, activity: Activity, file: str) -> Iterator[WorkflowProblem]:
+def mismatches(program: Program, activity: Activity, places: ActivityPlaces) -> Iterator[WorkflowProblem]:
     """Each variable once: a comparison that never holds, or always, is hardly meant."""
-    return _mismatched(program, _uses(activity), file)
+    return _mismatched(program, _uses(activity, places))
 
 
-def mismatches_of_modes(program: Program, file: str) -> Iterator[WorkflowProblem]:
+def mismatches_of_modes(program: Program, workflow: FolderShape) -> Iterator[WorkflowProblem]:
     """A mode is on while its variable is true, and gives others their values."""
     uses = [
-        (name, value, f"mode {mode.id!r}")
-        for mode in program.modes
+        (name, value, user_of_mode(program, index, workflow))
+        for index, mode in enumerate(program.modes)
         for name, value in ((mode.activation_variable, True), *sorted(mode.defaults.items()))
     ]
-    return _mismatched(program, uses, file)
+    return _mismatched(program, uses)
 
 
-def _mismatched(program: Program, uses: Iterable[tuple[str, Any, str]], file: str) -> Iterator[WorkflowProblem]:
+def user_of_mode(program: Program, index: int, workflow: FolderShape) -> User:
+    return User(said=f"mode {program.modes[index].id!r}", place=workflow.place(f"modes[{index}]"))
+
+
+def _mismatched(program: Program, uses: Iterable[tuple[str, Any, User]]) -> Iterator[WorkflowProblem]:
     types = {variable.name: variable.type for variable in program.variables}
     told: set[tuple[str, str]] = set()
     for name, value, user in uses:
         kind = types.get(name)
-        if kind is None or value is None or is_of_type(value, kind) or (name, user) in told:
+        if kind is None or value is None or is_of_type(value, kind) or (name, user.said) in told:
             continue
-        told.add((name, user))
+        told.add((name, user.said))
         yield WorkflowProblem(
             code=ProblemCode.BAD_VALUE,
-            message=f"The variable {name[:80]!r} is of the type {kind.value!r}; {user} has {_shown(value)} for it.",
+            message=f"The variable {name[:80]!r} is of the type {kind.value!r}; {user.said} has {_shown(value)} for it.",
             severity=Severity.WARNING,
-            file=file,
+            file=user.place.file,
+            path=user.place.path,
             suggestion=_advice(value, kind),
         )
 
 
-def conditions_of(activity: Activity) -> Iterator[tuple[Condition | None, str]]:
-    for action in (*activity.entry_actions, *activity.exit_actions):
-        yield action.condition, f"an action of activity {activity.id!r}"
+def conditions_of(activity: Activity, places: ActivityPlaces) -> Iterator[tuple[Condition | None, User]]:
+    for action, user in _actions(activity, places):
+        yield action.condition, user
     for item in walk_items(activity.body):
         if isinstance(item, Step):
-            yield item.run_condition, f"step {item.id!r}"
-            yield from ((action.condition, f"an action of step {item.id!r}") for action in item.actions)
+            yield item.run_condition, User(said=f"step {item.id!r}", place=places.item(item.id))
         elif isinstance(item, Loop):
             for condition in (item.condition, item.break_condition, item.run_condition):
-                yield condition, f"loop {item.id!r}"
+                yield condition, User(said=f"loop {item.id!r}", place=places.item(item.id))
     for checkpoint in activity.checkpoints:
-        yield checkpoint.condition, f"checkpoint {checkpoint.id!r}"
-    for decision in activity.decisions:
-        yield from ((branch.condition, f"decision {decision.id!r}") for branch in decision.branches)
-    for transition in activity.transitions:
-        yield transition.condition, f"the transition to {transition.to!r}"
+        user = User(said=f"checkpoint {checkpoint.id!r}", place=places.checkpoint(checkpoint.id))
+        yield checkpoint.condition, user
+    for index, decision in enumerate(activity.decisions):
+        user = User(said=f"decision {decision.id!r}", place=places.own(f"decisions[{index}]"))
+        yield from ((branch.condition, user) for branch in decision.branches)
+    for index, transition in enumerate(activity.transitions):
+        key = "exits" if "exit" in transition.extra else f"transitions[{index}]"
+        yield transition.condition, User(said=f"the transition to {transition.to!r}", place=places.own(key))
 
 
-def _uses(activity: Activity) -> Iterator[tuple[str, Any, str]]:
-    for condition, user in conditions_of(activity):
+def _uses(activity: Activity, places: ActivityPlaces) -> Iterator[tuple[str, Any, User]]:
+    for condition, user in conditions_of(activity, places):
         for compare in _compared(condition):
             yield ".".join(compare.path), compare.value, user
-    for action, user in _actions(activity):
+    for action, user in _actions(activity, places):
         if action.action is ActionKind.SET and not _is_template(action.value):
             yield action.target, action.value, user
+    for name, value, user in set_by_options(activity, places):
+        if not _is_template(value):
+            yield name, value, user
+
+
+def set_by_options(activity: Activity, places: ActivityPlaces) -> Iterator[tuple[str, Any, User]]:
     for checkpoint in activity.checkpoints:
         for option in checkpoint.options:
+            said = f"option {option.id!r} of checkpoint {checkpoint.id!r}"
+            user = User(said=said, place=places.option(checkpoint.id, option.id))
             for name, value in sorted(option.effect.set_variable.items() if option.effect is not None else ()):
-                if not _is_template(value):
-                    yield name, value, f"option {option.id!r} of checkpoint {checkpoint.id!r}"
+                yield name, value, user
 
 
-def _actions(activity: Activity) -> Iterator[tuple[Action, str]]:
-    for action in (*activity.entry_actions, *activity.exit_actions):
-        yield action, f"an action of activity {activity.id!r}"
+def _actions(activity: Activity, places: ActivityPlaces) -> Iterator[tuple[Action, User]]:
+    said = f"an action of activity {activity.id!r}"
+    for key, actions in (("entryActions", activity.entry_actions), ("exitActions", activity.exit_actions)):
+        yield from ((each, User(said=said, place=places.own(f"{key}[{at}]"))) for at, each in enumerate(actions))
     for item in walk_items(activity.body):
         if isinstance(item, Step):
-            yield from ((action, f"an action of step {item.id!r}") for action in item.actions)
+            said = f"an action of step {item.id!r}"
+            for at, action in enumerate(item.actions):
+                yield action, User(said=said, place=places.item(item.id, f"actions[{at}]"))
 
 
 def _compared(condition: Condition | None) -> Iterator[Compare]:
