@@ -78,6 +78,21 @@ MISTAKES = {
             {"when": {"anyEqualsLevel": "low"}, "effect": {"kind": "require_followup", "guidance": "G"}},
         ],
     ),
+    **{
+        f"the id {wrong!r}": lambda d, wrong=wrong: d.update(id=wrong)
+        for wrong in ("No Id", "a..b", "a.b.c", ".ab", "team.1a", "föö", "abc\n", "x" * 65)
+    },
+    **{
+        f"the loop {json.dumps(wrong)}": lambda d, wrong=wrong: d["steps"][1].update(loop={"maxIterations": 5, **wrong})
+        for wrong in (
+            {"type": "for", "count": -1},
+            {"type": "for", "count": 1001},
+            {"type": "for", "count": ""},
+            {"type": "for", "count": "x" * 257},
+            {"type": "forEach", "items": " "},
+            {"type": "forEach", "items": "a..b"},
+        )
+    },
     "blocks that say nothing": lambda d: d["steps"].append({"id": "no-words", "title": "T", "promptBlocks": {}}),
     **{
         f"the condition {json.dumps(wrong)}": lambda d, wrong=wrong: d["steps"][0].update(runCondition=wrong)
@@ -166,8 +181,11 @@ def in_activity(**fields):
     return {"id": "a", "version": "1.0.0", "name": "A", **fields}
 
 
-def problems_of(document):
-    about = {"id": "team.oven", "version": "1.0.0", "title": "Oven", "initialActivity": document["id"]}
+ABOUT = {"id": "team.oven", "version": "1.0.0", "title": "Oven", "initialActivity": "a"}
+
+
+def problems_of(document, about=None):
+    about = about or ABOUT | {"initialActivity": document["id"]}
     files = {"workflow.yaml": json.dumps(about).encode(), "activities/01-a.yaml": json.dumps(document).encode()}
     return compile_source(source=Source(format=SourceFormat.ACTIVITY_FOLDER, files=files), library=Library()).problems
 
@@ -207,8 +225,19 @@ def problems_of(document):
         {"transitions": [{"to": ""}]},
         {"exits": [{"id": "a/b"}]},
         {"triggers": [{"workflow": ""}]},
+        {"$schema": 7},
+        {"estimatedTime": "soon"},
+        {"steps": [{"kind": "action", "id": "x", "when": "hot" + " " * 4_000}]},
+        {"steps": [{"kind": "action", "id": "x", "condition": "hot && " * 600 + "hot"}]},
+        {"steps": [{"kind": "technique", "technique": ""}]},
+        {"steps": [{"kind": "technique", "technique": "group::no id"}]},
+        {"steps": [{"technique": "x" * 129}]},
+        {"steps": [{"kind": "technique", "technique": {"name": "no id"}}]},
+        {"loops": [{"id": "l", "name": "L", "type": "while", "condition": HOT, "maxIterations": 2**53}]},
+        {"checkpoints": [{**ASKING, "name": "C", "autoAdvanceMs": 2**53, "defaultOption": "a"}]},
+        {"exits": [{"id": "done", "isDefault": True, "description": 7}]},
     ],
-    ids=json.dumps,
+    ids=lambda wrong: json.dumps(wrong)[:90],
 )
 def test_mistakes_in_an_activity_are_marked(wrong):
     document = in_activity(**wrong)
@@ -225,7 +254,9 @@ def test_mistakes_in_an_activity_are_marked(wrong):
         {"steps": [{"kind": "action", "id": "x", "condition": {**HOT, "operator": "in", "value": [1]}}]},
         {"steps": [{"kind": "action", "id": "x", "condition": {**HOT, "operator": "contains", "value": "a"}}]},
         {"steps": [{"kind": "action", "id": "x", "condition": {**HOT, "operator": ">=", "value": 1}}]},
-        {"exits": [{"id": "done", "when": None, "isDefault": True}]},
+        {"exits": [{"id": "done", "when": None, "isDefault": True, "description": "D"}]},
+        {"steps": [{"kind": None, "id": "say", "name": "Say"}, {"kind": None, "id": "t", "actions": []}]},
+        {"$schema": None},
     ],
     ids=json.dumps,
 )
@@ -233,3 +264,30 @@ def test_what_the_compiler_takes_of_an_activity_in_silence_fits(right):
     document = in_activity(variables={"writes": [{"name": "hot", "type": "boolean"}]}, **right)
     assert [p for p in problems_of(document) if p.code not in {ProblemCode.BAD_CONDITION, ProblemCode.WRONG_TYPE}] == []
     assert errors("activity", document) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"$schema": 7},
+        {"id": "No Id"},
+        {"id": "a.b.c"},
+        {"id": "x" * 65},
+        {"skills": {"primary": ""}},
+        {"rules": [{"ref": "brief", "refs": "brief"}], "fragments": {"rules": {"brief": "B"}}},
+        {"graph": {"a": {"done": 7}}},
+        {"variables": [{"name": "v", "type": "boolean", "defaultValue": True, "requird": True}]},
+    ],
+    ids=json.dumps,
+)
+def test_mistakes_in_a_workflow_are_marked(wrong):
+    document = ABOUT | wrong
+    assert set(problems_of(in_activity(), document)) - set(problems_of(in_activity(), ABOUT))
+    assert errors("workflow", document)
+
+
+@pytest.mark.parametrize("right", [{"graph": {"a": {"done": None}}}, {"rules": [{"ref": "brief"}]}], ids=json.dumps)
+def test_what_the_compiler_takes_of_a_workflow_in_silence_fits(right):
+    document = {**ABOUT, "fragments": {"rules": {"brief": "B"}}, **right}
+    assert problems_of(in_activity(exits=[{"id": "done", "isDefault": True}]), document) == ()
+    assert errors("workflow", document) == []

@@ -12,6 +12,8 @@ MAX_ID_CHARS = 64
 _SEGMENT = "[a-z][a-z0-9_-]*"
 _NAMESPACED = re.compile(rf"{_SEGMENT}\.{_SEGMENT}")
 _LEGACY = re.compile("[a-z0-9_-]+")
+# Of either form, as JSON Schema has it.
+ID_PATTERN = rf"^(?:{_LEGACY.pattern}|{_NAMESPACED.pattern})$"
 _NAMESPACES = {
     Origin.BUNDLED: RESERVED_NAMESPACE,
     Origin.TEAM: "team",

@@ -18,7 +18,7 @@ from workflows_app.engine.activities.shape import ActivityPlaces, FolderShape
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Activity, Variable
 
-_ESTIMATE = re.compile(r"[0-9]+(?:-[0-9]+)?\s*(?:m|min|h|hr|hours?|d|days?)?")
+ESTIMATE = re.compile(r"[0-9]+(?:-[0-9]+)?\s*(?:m|min|h|hr|hours?|d|days?)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ def read_activity(
 ) -> ReadActivity:
     """`artifact_prefix` is the number in the file's name. Variables that only this activity writes may be declared in it."""
     shape.raw("id")
-    shape.raw("$schema")
+    shape.text("$schema")
     body = read_body(shape, around=around)
     primary, supporting = _skills(shape, around)
     variables, reads = _variables(shape)
@@ -116,7 +116,7 @@ def _variables(shape: FolderShape) -> tuple[tuple[Variable, ...], dict[str, Any]
 
 def _estimate(shape: FolderShape) -> str:
     estimate = shape.text("estimatedTime")
-    if estimate and _ESTIMATE.fullmatch(estimate) is None:
+    if estimate and ESTIMATE.fullmatch(estimate) is None:
         message = f"{estimate[:40]!r} is not a time like '10-20m' or '1h'."
         shape.warn(ProblemCode.BAD_VALUE, "estimatedTime", message)
     return estimate

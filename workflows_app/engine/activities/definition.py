@@ -46,7 +46,7 @@ class Definition:
 
 
 def read_definition(shape: FolderShape, *, fragments: FragmentIndex) -> Definition:
-    shape.raw("$schema")
+    shape.text("$schema")
     _check_fragments(shape)
     rules, inherited_rules = _rules(shape, fragments)
     primary_skill, skill_ids = _skills(shape)
@@ -155,6 +155,10 @@ def _rule_texts(shape: FolderShape, key: str, fragments: FragmentIndex) -> Itera
     for index, item in enumerate(items):
         reference = item.get("ref") if isinstance(item, dict) else None
         texts = fragments.rule(reference) if isinstance(reference, str) else None
+        if isinstance(item, dict):
+            entry = shape.inner(item, f"{key}[{index}]")
+            entry.raw("ref")
+            entry.extra()
         if isinstance(item, str):
             yield item
         elif texts is not None:

@@ -50,11 +50,16 @@ def read_exits(activity: FolderShape, exits: Exits, checkpoints: Collection[Chec
             to=exits.targets.get(exit_id, TERMINAL),
             condition=item.condition("condition", "when"),
             is_default=item.flag("isDefault", default=False),
-            extra={"exit": exit_id, **item.extra()},
+            extra={"exit": exit_id, **_described(item), **item.extra()},
         )
         if way.condition is not None or way.is_default or exit_id not in chosen:
             found.append(way)
     return tuple(found)
+
+
+def _described(shape: FolderShape) -> dict[str, str]:
+    description = shape.text("description")
+    return {"description": description} if description else {}
 
 
 def read_effect(shape: FolderShape, exits: Exits) -> Effect:

@@ -5,8 +5,12 @@ folder may mix them; what a reader lets pass with a warning, an editor may well 
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from workflows_app.engine.activities.activity import ESTIMATE
+from workflows_app.engine.canonical import MAX_SAFE_INTEGER
 from workflows_app.engine.condition_readers.activities import OPERATORS
 from workflows_app.engine.condition_readers.operands import OPERANDS, VARIABLE_NAME
+from workflows_app.engine.condition_readers.when import MAX_CHARS
+from workflows_app.engine.names import ID_PATTERN, MAX_ID_CHARS
 from workflows_app.engine.program import ActionKind, Operator, VariableType
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -14,12 +18,15 @@ _TEXT: dict[str, Any] = {"type": "string"}
 _TEXTS: dict[str, Any] = {"type": "array", "items": _TEXT}
 _FLAG: dict[str, Any] = {"type": "boolean"}
 _OBJECT: dict[str, Any] = {"type": "object"}
-_COUNT: dict[str, Any] = {"type": "integer", "minimum": 1}
+_COUNT: dict[str, Any] = {"type": "integer", "minimum": 1, "maximum": MAX_SAFE_INTEGER}
 # What a key that has to be there says; where it says nothing it is missing.
 _NAME: dict[str, Any] = {"type": "string", "minLength": 1}
 _ID: dict[str, Any] = {"type": "string", "pattern": "^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$"}
 _SAID: dict[str, Any] = {"not": {"type": "null"}}
-_LINE: dict[str, Any] = {"type": "string", "pattern": "\\S"}
+_LINE: dict[str, Any] = {"type": "string", "pattern": "\\S", "maxLength": MAX_CHARS}
+_WORKFLOW_ID: dict[str, Any] = {"type": "string", "maxLength": MAX_ID_CHARS, "pattern": ID_PATTERN}
+# A name whose last part can be the id of the step that says no other.
+_NAMING: dict[str, Any] = {"type": "string", "pattern": "^(?:[\\s\\S]*(?:::|/))?[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$"}
 _VERSION: dict[str, Any] = {"type": "string", "pattern": "^[0-9]+\\.[0-9]+\\.[0-9]+$"}
 
 
@@ -37,12 +44,12 @@ def workflow_schema() -> dict[str, Any]:
 
 
 def _workflow() -> dict[str, Any]:
-    skills = {"primary": _TEXT, "supporting": _TEXTS}
+    skills = {"primary": _NAME, "supporting": _TEXTS}
     parted = {audience: _list(_ref("ruleOrReference")) for audience in ("workflow", "activity", "universal")}
     return _closed(
         {
             "$schema": _TEXT,
-            "id": _NAME,
+            "id": _WORKFLOW_ID,
             "version": _VERSION,
             "title": _NAME,
             "description": _TEXT,
@@ -63,7 +70,7 @@ def _workflow() -> dict[str, Any]:
             "initialActivity": _TEXT,
             "activitiesDir": _TEXT,
             "activities": _list(_either(_TEXT, _ref("activity"))),
-            "graph": _named(_named(_TEXT)),
+            "graph": _named(_or_null(_named(_or_null(_TEXT)))),
         },
         ["id", "version", "title"],
     )
@@ -145,7 +152,7 @@ def _activity() -> dict[str, Any]:
             "rules": _TEXTS,
             "notes": _TEXTS,
             "required": _FLAG,
-            "estimatedTime": _TEXT,
+            "estimatedTime": {"type": "string", "pattern": f"^(?:{ESTIMATE.pattern})?$"},
             "artifactPrefix": _TEXT,
         },
         ["id", "version", "name"],
@@ -155,6 +162,10 @@ def _activity() -> dict[str, Any]:
 def _steps() -> dict[str, Any]:
     own = {"id": _ID, **_gates()}
     technique = _closed({"name": _NAME, "inputs": _OBJECT, "outputs": _OBJECT}, ["name"])
+    naming = _either(_NAMING, {"type": "object", "properties": {"name": _NAMING}})
+    named: dict[str, Any] = {"technique": naming, "skill": _NAMING}
+    alone = [{"required": [key], "properties": {key: said}} for key, said in ({"id": _SAID} | named).items()]
+    nothing: dict[str, Any] = {"kind": {"const": None}}
     work = {
         **own,
         "name": _TEXT,
@@ -184,13 +195,13 @@ def _steps() -> dict[str, Any]:
     asked = {**_question(), "id": gate_id, "kind": _one_of(("checkpoint",)), "ref": _TEXT}
     return {
         "plainStep": _either(
-            _closed({**work, "name": _NAME}, ["id", "name"]),
-            _closed(work, ["id", "actions"]),
-            _closed(work, ["technique"]),
+            _closed({**work, **nothing, "name": _NAME}, ["id", "name"]),
+            _closed({**work, **nothing}, ["id", "actions"]),
+            {**_closed({**work, **nothing}, ["technique"]), "anyOf": alone},
         ),
         "techniqueStep": {
             **_closed({**work, "kind": _one_of(("technique", "action"))}, ["kind"]),
-            "anyOf": [{"required": [key], "properties": {key: _SAID}} for key in ("id", "technique", "skill")],
+            "anyOf": alone,
         },
         "checkpointStep": _either(
             _closed({**asked, "message": _NAME}, ["kind", "id", "message"]),

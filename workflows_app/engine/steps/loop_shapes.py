@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from workflows_app.engine.condition_readers.operands import VARIABLE_NAME
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.steps import parts
 from workflows_app.engine.steps.findings import StepFindings
@@ -11,13 +12,17 @@ LOOP_TYPES = ("while", "until", "for", "forEach")
 MAX_ROUNDS = 1000
 
 
-@said_as({"type": ["integer", "string"]})
+MAX_VARIABLE_CHARS = 256
+_NAMED = {**VARIABLE_NAME, "minLength": 1, "maxLength": MAX_VARIABLE_CHARS}
+
+
+@said_as({"anyOf": [{"type": "integer", "minimum": 0, "maximum": MAX_ROUNDS}, _NAMED]})
 def _rounds(value: Any, path: str, findings: StepFindings) -> Any:
     """The number of rounds of a `for` loop, or the name of the context variable that holds it."""
     return _variable(value, path, findings) if isinstance(value, str) else _round_number(value, path, findings)
 
 
-_variable = text(least=1, most=256)
+_variable = said_as(_NAMED)(text(least=1, most=MAX_VARIABLE_CHARS))
 _round_number = whole(least=0, most=MAX_ROUNDS)
 
 

@@ -10,7 +10,7 @@ from workflows_app.engine.program import AllRules, AnyRule, NotRule, Rule, RuleK
 from workflows_app.engine.steps import parts
 from workflows_app.engine.steps.findings import StepFindings
 from workflows_app.engine.steps.scope import Build, StepScope
-from workflows_app.engine.steps.shape import DROPPED, kind_of
+from workflows_app.engine.steps.shape import DROPPED, kind_of, shown_number
 
 _COMPOSITIONS = ("and", "or", "not")
 KEYS_OF = {
@@ -122,9 +122,8 @@ def _is_sound(scope: StepScope, rule: dict[str, Any], kind: RuleKind, path: str)
         return not wrong
     least, most = rule.get("min", 0), rule.get("max")
     if kind is RuleKind.LENGTH and most is not None and least > most:
-        scope.findings.error(
-            ProblemCode.CONFLICTING_KEYS, path, f"No text has at least {least} and at most {most} characters."
-        )
+        message = f"No text has at least {shown_number(least)} and at most {shown_number(most)} characters."
+        scope.findings.error(ProblemCode.CONFLICTING_KEYS, path, message)
         return False
     return True
 

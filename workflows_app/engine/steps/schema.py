@@ -7,6 +7,7 @@ loops in the body of a loop, and what an agent is told (`agentRole`, `guidance`,
 import re
 from typing import Any
 
+from workflows_app.engine.names import ID_PATTERN, MAX_ID_CHARS
 from workflows_app.engine.problems import ProblemCode
 from workflows_app.engine.program import Capability, CapabilityNeed
 from workflows_app.engine.steps import parts, shape
@@ -135,9 +136,13 @@ _loop_step = record(
     required=("id", "type", "title", "loop", "body"),
 )
 
+_workflow_id = shape.said_as({"type": "string", "minLength": 3, "maxLength": MAX_ID_CHARS, "pattern": ID_PATTERN})(
+    text(least=3, most=MAX_ID_CHARS)
+)
+
 _WORKFLOW_FIELDS: dict[str, Check] = {
     "$schema": text(),
-    "id": text(least=3, most=64),
+    "id": _workflow_id,
     "name": parts.TITLE,
     "description": text(least=1, most=512),
     "version": parts.VERSION,
