@@ -53,6 +53,13 @@ MISSHAPEN = {
     "a checkpoint": newest(
         [{"kind": "checkpoint", "id": "asked", "ref": "sure"}], fragments={"checkpoints": {"sure": "Sure?"}}
     ),
+    "skills that are no object": newest(skills="cut"),
+    "an activity's skills that are no object": newest([OK_STEP])
+    | {"activities/01-one.yaml": json.dumps({"id": "one", "version": "1.0.0", "name": "One", "skills": 7}).encode()},
+    "ways of exits that are no object": newest(graph={"one": "end"}),
+    "roles that are no object": newest(executionModel=[]),
+    "an empty workflow": {**newest(), "workflow.yaml": b"{}"},
+    "an empty workflow in TOON": {"workflow.toon": b"", "activities/01-one.yaml": newest()["activities/01-one.yaml"]},
     "an unknown kind": newest([{"kind": "tecnique", "id": "cut", "technique": "cut"}], techniques={}),
     "an unknown kind without an id": newest([{"kind": "chore", "id": "a"}, OK_STEP]),
 }

@@ -425,6 +425,18 @@ def test_a_delegation_is_renamed_with_the_workflow_that_it_starts(cast):
     assert told == [("unknown_workflow", "steps[0].parallelDelegations[1].workflowId")]
 
 
+def test_a_name_that_nothing_keeps_is_told_where_it_is_used(cast):
+    """Of an id that no alias can have, as other systems allow it: what begins that workflow by it would find nothing."""
+    parallel = {"id": "apart", "type": "parallel", "title": "Apart", "parallelDelegations": [{"workflowId": "Other"}]}
+    files = {"one.json": as_json(document("One", steps=[parallel])), "other.json": as_json(document("Other"))}
+
+    done = import_files(cast.bob, files, rename=True)
+
+    first = next(saved for saved in done.workflows if saved.workflow.workflow_id == "team.one")
+    (told,) = [problem for problem in first.revision.problems if problem.code == "unknown_workflow"]
+    assert (told.path, told.suggestion) == ("steps[0].parallelDelegations[0].workflowId", "Did you mean 'other'?")
+
+
 def test_routines_that_arrive_together_are_read_once(cast, monkeypatch):
     from workflows_app.engine import reading
 

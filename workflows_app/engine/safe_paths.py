@@ -30,9 +30,10 @@ def checked_path(path: str) -> str:
         raise RefusedError(ProblemCode.TOO_LONG, message, path=path)
     reason = _danger(path)
     if reason:
-        raise RefusedError(
-            ProblemCode.PATH_TRAVERSAL, reason, path=path, suggestion="Pack the folder of the workflow by itself."
+        hint = (
+            "Pack it so that folders are told by '/'." if "\\" in path else "Pack the folder of the workflow by itself."
         )
+        raise RefusedError(ProblemCode.PATH_TRAVERSAL, reason, path=path, suggestion=hint)
     segments = [segment for segment in normalised("NFC", path).split("/") if segment != "."]
     if not segments:
         raise RefusedError(ProblemCode.PATH_TRAVERSAL, "The path names no file.", path=path)

@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 
 from teams_app.engine.actors import Actor
-from workflows_app.engine.names import RESERVED_NAMESPACE
+from workflows_app.engine.names import RESERVED_NAMESPACE, is_legacy, is_namespaced
 from workflows_app.engine.program import Contract, Family, WorkflowKind
 from workflows_app.engine.reading import SharedReading, read_json
 from workflows_app.engine.source import Library, Source, SourceFormat
@@ -74,7 +74,8 @@ def with_sources(
         library,
         folders=_first_of(folders, {name: source.files for name, source in places.items()}, library.folders),
         routines=_first_of(library.routines, _parsed(documents, reading or SharedReading())),
-        workflow_ids=library.workflow_ids | frozenset(sources),
+        # What has another form is no name by which anything is begun, also where a workflow had it before it was renamed.
+        workflow_ids=library.workflow_ids | frozenset(key for key in sources if is_legacy(key) or is_namespaced(key)),
         routine_ids=None if library.routine_ids is None else library.routine_ids | frozenset(documents),
     )
 

@@ -183,7 +183,8 @@ class _BodyReader:
     def _summary(self, shape: FolderShape, skill: str) -> str:
         if not skill:
             return ""
-        held = self._around.skills.require(skill, at=shape, key="skill", home=self._around.home)
+        key = "skill" if shape.has("skill") else "technique"
+        held = self._around.skills.require(skill, at=shape, key=key, home=self._around.home)
         return "" if held is None else held.attachment.summary
 
     def _declared(self, shape: FolderShape, number: int) -> Checkpoint:

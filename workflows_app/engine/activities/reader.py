@@ -89,7 +89,7 @@ def _entry(source: Source, findings: FolderFindings, reading: SharedReading) -> 
     findings.take(problems)
     if document is None:
         return None
-    if not isinstance(document.value, dict):
+    if not isinstance(document.value, dict) or not document.value:
         findings.add(_no_object(path, "A workflow"))
         return None
     return document

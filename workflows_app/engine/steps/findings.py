@@ -41,10 +41,11 @@ class StepFindings:
 
     def unknown(self, code: ProblemCode, path: str, message: str, *, word: str, known: Iterable[str]) -> None:
         """An error about a name that nothing has, with the nearest one that exists."""
-        suggestion = ""
-        if self._counts[Severity.ERROR] < MAX_SUGGESTIONS:
-            suggestion = did_you_mean(word[:SHOWN_CHARS], sorted(known)[:MAX_CANDIDATES])
-        self.error(code, path, message, suggestion)
+        self.error(code, path, message, self._meant(word, known, Severity.ERROR))
+
+    def absent(self, code: ProblemCode, path: str, message: str, *, word: str, known: Iterable[str]) -> None:
+        """The same as a warning: what has that name may come later."""
+        self.warn(code, path, message, self._meant(word, known, Severity.WARNING))
 
     def take(self, problems: Iterable[WorkflowProblem]) -> None:
         """Problems that another module found, with their places already in this document's terms."""
@@ -59,6 +60,10 @@ class StepFindings:
         """The problems in their order, and one more for each severity that has more than are kept."""
         untold = [_untold(severity, count) for severity, count in self._counts.items() if count > MAX_PER_SEVERITY]
         return sorted_problems([*self._problems, *untold])
+
+    def _meant(self, word: str, known: Iterable[str], severity: Severity) -> str:
+        few = self._counts[severity] < MAX_SUGGESTIONS
+        return did_you_mean(word[:SHOWN_CHARS], sorted(known)[:MAX_CANDIDATES]) if few else ""
 
     def _add(self, problem: WorkflowProblem) -> None:
         self._counts[problem.severity] += 1

@@ -44,7 +44,8 @@ def _delegation(build: Build, scope: StepScope, raw: dict[str, Any], path: str) 
     workflow = names.sibling_id(raw["workflowId"], own=build.workflow_id, known=known)
     if known and workflow not in known and workflow not in build.routine_ids:
         message = f"The library has no workflow {shown(workflow)}."
-        scope.findings.warn(ProblemCode.UNKNOWN_WORKFLOW, f"{path}.workflowId", message)
+        place = f"{path}.workflowId"
+        scope.findings.absent(ProblemCode.UNKNOWN_WORKFLOW, place, message, word=workflow, known=known)
     return Delegation(
         workflow=workflow,
         goal=raw.get("goal", ""),
