@@ -6,8 +6,9 @@ import pytest
 
 from teams_app.engine.errors import InvalidInputError
 from tests.activity_folders import activity, checkpoint, folder, program_of as folder_program, step as folder_step
+from tests.flood_play import Work, allowed
 from tests.step_documents import program_of, step
-from workflows_app.engine.places import line_at, lines_of_json, replacement
+from workflows_app.engine.places import line_at, lines_of_blocks, lines_of_json, replacement
 from workflows_app.engine.trial import check_answers, deciding_variables, questions_of
 
 TEXT = """{
@@ -43,6 +44,80 @@ TEXT = """{
 )
 def test_each_place_of_a_document_has_its_line_or_that_of_what_is_around_it(path, line):
     assert line_at(lines=lines_of_json(TEXT), path=path) == line
+
+
+YAML = """# transitions: [none]
+id: one
+description: |
+  to: nobody
+  - transitions
+steps:
+- kind: action
+  id: first
+- kind: checkpoint
+  "id": second
+  options:
+    - {id: "yes", label: "Yes"}
+    -
+      id: no
+      effect:
+        transitionTo: nowhere
+  message: "to: whom"
+
+transitions:
+  - to: two
+  - to: tree
+    condition: {type: simple, variable: x}
+nested:
+  - - to: deep
+    - a
+"""
+TOON = """id: one
+rules[2]: a,b
+vars[2]{name,type}:
+  x,boolean
+  y,nothing
+steps[2]:
+  - id: first
+    tags[2]: p,q
+  - id: second
+    condition:
+      variable: x
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "line"),
+    [
+        (YAML, "id", 2),
+        (YAML, "steps", 6),
+        (YAML, "steps[0].id", 8),
+        (YAML, "steps[1]", 9),
+        (YAML, "steps[1].id", 10),
+        (YAML, "steps[1].options[0].label", 12),
+        (YAML, "steps[1].options[1]", 13),
+        (YAML, "steps[1].options[1].effect.transitionTo", 16),
+        (YAML, "steps[1].defaultOption", 9),
+        (YAML, "transitions[1].to", 21),
+        (YAML, "transitions[1].condition.variable", 22),
+        (YAML, "nested[0][1]", 25),
+        (YAML.replace("\n", "\r\n"), "transitions[1].to", 21),
+        (TOON, "rules[1]", 2),
+        (TOON, "vars[1].type", 5),
+        (TOON, "steps[0].tags", 8),
+        (TOON, "steps[1].condition.variable", 11),
+        (TOON, "nowhere", 1),
+    ],
+)
+def test_each_place_of_indented_text_has_its_line_or_that_of_what_is_around_it(text, path, line):
+    assert line_at(lines=lines_of_blocks(text), path=path) == line
+
+
+@pytest.mark.parametrize("cut", range(0, len(YAML), 11))
+def test_indented_text_that_is_cut_anywhere_is_read_as_far_as_it_goes(cut):
+    whole = lines_of_blocks(YAML)
+
+    assert all(whole.get(path, line) == line for path, line in lines_of_blocks(YAML[:cut]).items() if path in whole)
 
 
 @pytest.mark.parametrize("cut", range(0, len(TEXT), 7))
@@ -107,6 +182,26 @@ def nested_documents():
     yield "lists in lists", lambda size: '{"steps": ' + "[0," * (size // 3)
     yield "a long name around many", lambda size: '{"' + "n" * (size // 2) + '": [' + "0," * (size // 4)
     yield "long names in each other", lambda size: ('{"' + "n" * 300 + '":') * (size // 305)
+
+
+def nested_blocks():
+    yield "items in items", lambda size: "- " * (size // 2)
+    yield "items below items", lambda size: "".join(" " * at + "-\n" for at in range(int(size**0.5)))
+    yield "keys below keys", lambda size: "".join(" " * at + "key:\n" for at in range(int(size**0.5)))
+    yield "blanks", lambda size: "a" + " " * size
+    yield "a long name around many", lambda size: "n" * (size // 2) + ":\n" + "- a\n" * (size // 8)
+    yield "items", lambda size: "list:\n" + "- a\n" * (size // 4)
+
+
+@pytest.mark.parametrize(("kind", "written"), list(nested_blocks()), ids=[kind for kind, _ in nested_blocks()])
+def test_places_of_indented_text_cost_in_proportion_however_it_nests(kind, written):
+    text = written(200_000)
+
+    with Work() as work:
+        told = sum(map(len, lines_of_blocks(text)))
+
+    assert work.seconds <= allowed(plain=0, size=len(text))
+    assert told <= 400 * len(text)
 
 
 @pytest.mark.parametrize(("kind", "written"), list(nested_documents()), ids=[kind for kind, _ in nested_documents()])

@@ -65,6 +65,26 @@ def test_a_problem_stands_at_its_line_and_is_mended_by_a_button(ann):
     assert row.revisions.count() == 1
 
 
+def test_a_problem_of_an_activity_stands_at_its_line_and_is_mended_there(ann):
+    """Also where the same words stand further up."""
+    _, url = made(ann, format="activity_folder")
+    about = "id: team.plan\nversion: 0.2.0\ntitle: Plan\ninitialActivity: begin\n"
+    ways = (
+        "transitions:\n- to: workflow-end\n  condition: {type: simple, variable: x, operator: exists}\n- to: beginn\n"
+    )
+    activity = f"id: begin\nversion: 1.0.0\nname: to begin\n{ways}"
+    changed = json.dumps({"workflow.yaml": about, "workflow.toon": None, "activities/01-begin.toon": None})
+    form = typed(activity, path="activities/01-begin.yaml", changed=changed)
+
+    page = text(ann.post(url, form))
+    (button,) = re.findall(r'value="(change:\d+)"', page)
+    mended = text(ann.post(url, {**form, "do": button}))
+
+    box = re.search(r"<textarea name=\"text\".*?</textarea>", mended, re.DOTALL)[0]
+    assert box.count("- to: begin\n") == 1
+    assert "name: to begin\n" in box
+
+
 def test_what_was_saved_meanwhile_is_shown_beside_what_was_typed_and_nothing_is_lost(ann):
     from workflows_app.models import Workflow
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from workflows_app.admin.words import ShownProblem
-from workflows_app.engine.places import line_at, lines_of_json, replacement
+from workflows_app.engine.activities.documents import JSON, STRUCTURED, suffix_of
+from workflows_app.engine.places import line_at, lines_of_blocks, lines_of_json, replacement
 from workflows_app.engine.problems import WorkflowProblem
 
 MOST_LINES = 5_000
@@ -55,9 +56,11 @@ def lines_of(*, path: str, text: str, problems: Iterable[ShownProblem] = ()) -> 
 
 def placed(*, problems: Iterable[WorkflowProblem], files: Mapping[str, bytes], first: str) -> list[ShownProblem]:
     """Each with the file and the line where its author finds it. What names no file is of the first one."""
+    told = list(problems)
+    named = {first, *(problem.file for problem in told)}
     texts = {path: text_of(data) or "" for path, data in files.items()}
-    indexes = {path: lines_of_json(text) for path, text in texts.items() if path.endswith(".json")}
-    return [_placed(problem, texts, indexes, first) for problem in problems]
+    indexes = {path: _lines_in(path, texts[path]) for path in named & texts.keys() if suffix_of(path) in STRUCTURED}
+    return [_placed(problem, texts, indexes, first) for problem in told]
 
 
 def _placed(
@@ -66,7 +69,7 @@ def _placed(
     file = problem.file if problem.file in texts else first
     line = problem.line
     if line is None:
-        line = line_at(lines=indexes[file], path=problem.path) if file in indexes else _word_line(problem, texts[file])
+        line = line_at(lines=indexes.get(file, {}), path=problem.path) or (1 if texts.get(file) else None)
     lines = texts.get(file, "").splitlines()
     written = lines[line - 1] if line is not None and 0 < line <= len(lines) else ""
     changed = replacement(message=problem.message, suggestion=problem.suggestion, line=written)
@@ -74,13 +77,10 @@ def _placed(
     return ShownProblem(problem=problem, file=file, line=line, wrong=wrong, right=right)
 
 
-def _word_line(problem: WorkflowProblem, text: str) -> int | None:
-    """In other formats: the first line that holds the last name of the place."""
-    name = re.split(r"[.\[]", problem.path.rstrip("]"))[-1]
-    if not name or name.isdigit():
-        return 1 if text else None
-    wanted = re.compile(rf"\b{re.escape(name)}\b")
-    return next((number for number, line in enumerate(text.splitlines(), 1) if wanted.search(line)), 1)
+def _lines_in(path: str, text: str) -> Mapping[str, int]:
+    """YAML may be written as JSON is."""
+    is_json = path.endswith(JSON) or text.lstrip("\ufeff \t\r\n").startswith("{")
+    return lines_of_json(text) if is_json else lines_of_blocks(text)
 
 
 def _json_pieces(line: str) -> Iterator[Piece]:

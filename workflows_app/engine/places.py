@@ -1,10 +1,15 @@
-"""Where in a text the author wrote something: the line of a place in a JSON document, and of a word in any other."""
+"""Where in a text the author wrote something: the line of a place in a document, whether it is told by brackets or by indents."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,\n]|[^\s{}\[\]:,"]+')
+# A key as YAML and TOON write it: with a length and columns behind it, where TOON has them. Of a line its beginning is read.
+_BLOCK_KEY = re.compile(
+    r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s:\[\]{}"'#][^:\[\]{}"']*?))\s*(?:\[[^\]]*\])?(\{[^}]*\})?\s*:(?=\s|$)"""
+)
+_LINE_CHARACTERS = 300
 _QUOTED = re.compile(r"['`]([^'`\n]{1,80})['`]|\{\{\s*([\w.]{1,80})\s*\}\}")
 # Of a path that is told: whoever nests or names more has each place told of the nearest one around it.
 _PATH_CHARACTERS = 400
@@ -17,6 +22,69 @@ def lines_of_json(text: str) -> Mapping[str, int]:
     for piece in _PIECE.findall(text):
         reader.take(piece)
     return reader.lines
+
+
+def lines_of_blocks(text: str) -> Mapping[str, int]:
+    """The same of YAML and TOON: what stands deeper belongs to what is above it. What is written in one line is there."""
+    reader = _BlockReader()
+    for number, line in enumerate(text.splitlines(), 1):
+        reader.take(number, line[:_LINE_CHARACTERS])
+    return reader.lines
+
+
+@dataclass(slots=True, kw_only=True)
+class _Block:
+    """Something with others below it: an item of a list, or a key. `path` is None where it is longer than is told."""
+
+    indent: int
+    path: str | None
+    is_item: bool = False
+    is_table: bool = False
+    items: int = 0
+
+    def next_item(self) -> str | None:
+        self.items += 1
+        return None if self.path is None else f"{self.path}[{self.items - 1}]"
+
+
+@dataclass(slots=True)
+class _BlockReader:
+    lines: dict[str, int] = field(default_factory=dict)
+    around: list[_Block] = field(default_factory=lambda: [_Block(indent=-1, path="")])
+
+    def take(self, number: int, line: str) -> None:
+        word = line.lstrip(" ")
+        indent = len(line) - len(word)
+        if not word or word.startswith("#"):
+            return
+        while word == "-" or word.startswith("- "):
+            # A list may stand as deep as the key that it belongs to.
+            while self.around[-1].indent > indent or (self.around[-1].indent == indent and self.around[-1].is_item):
+                self.around.pop()
+            self._open(_Block(indent=indent, path=self.around[-1].next_item(), is_item=True), number)
+            rest = word[1:].lstrip(" ")
+            indent, word = indent + len(word) - len(rest), rest
+        self._take_key(number, indent, word)
+
+    def _take_key(self, number: int, indent: int, word: str) -> None:
+        found = _BLOCK_KEY.match(word)
+        above = self.around[-1]
+        if found is None and above.is_table and indent > above.indent:
+            self.lines.setdefault(above.next_item() or above.path or "", number)
+        if found is None:
+            return
+        while self.around[-1].indent >= indent:
+            self.around.pop()
+        outer, key = self.around[-1].path, found[1] or found[2] or found[3] or ""
+        path = f"{outer}.{key}" if outer else key
+        self._open(_Block(indent=indent, path=None if outer is None else path, is_table=bool(found[4])), number)
+
+    def _open(self, block: _Block, number: int) -> None:
+        if block.path is not None and len(block.path) > _PATH_CHARACTERS:
+            block.path = None
+        if block.path:
+            self.lines.setdefault(block.path, number)
+        self.around.append(block)
 
 
 @dataclass(slots=True)
