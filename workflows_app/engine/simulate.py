@@ -97,7 +97,7 @@ def wrong_answers(*, program: Program, answers: Mapping[str, Any]) -> tuple[str,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _Standing:
     """Where an item stands: the names around it, outermost first, as its key has them, and the options of a question.
     `is_visited`: the first of the names is that of the activity.
     """
@@ -111,12 +111,12 @@ class _Place:
         return tuple(names) in {self.around, self.around[1:] if self.is_visited else self.around}
 
 
-_Places = Mapping[str, Sequence[_Place]]
+_Standings = Mapping[str, Sequence[_Standing]]
 
 
-def _places(program: Program) -> dict[str, list[_Place]]:
+def _places(program: Program) -> dict[str, list[_Standing]]:
     """Every item that is answered, by its id."""
-    found: dict[str, list[_Place]] = {}
+    found: dict[str, list[_Standing]] = {}
     is_visited = program.family is Family.ACTIVITIES
     for activity in program.activities:
         for item, loops in _items_in(activity.body, ()):
@@ -124,7 +124,7 @@ def _places(program: Program) -> dict[str, list[_Place]]:
             if isinstance(item, Gate):
                 options = frozenset(option.id for option in _checkpoint(activity, item).options)
             around = (activity.id, *loops) if is_visited else loops
-            found.setdefault(item.id, []).append(_Place(around=around, is_visited=is_visited, options=options))
+            found.setdefault(item.id, []).append(_Standing(around=around, is_visited=is_visited, options=options))
     return found
 
 
@@ -137,7 +137,7 @@ def _items_in(body: Iterable[Item], loops: tuple[str, ...]) -> Iterator[tuple[St
             yield item, loops
 
 
-def _wrong_answer(key: str, answer: Any, places: _Places, names: Collection[str]) -> Iterator[str]:
+def _wrong_answer(key: str, answer: Any, places: _Standings, names: Collection[str]) -> Iterator[str]:
     around, colons, item = key.rpartition("::")
     if item not in places:
         yield f"No step or checkpoint is called {item!r}. {did_you_mean(item, places)}".strip()
@@ -163,12 +163,12 @@ def _wrong_round(name: str, at: str, number: str, names: Collection[str]) -> str
     )
 
 
-def _example(item: str, place: _Place) -> str:
+def _example(item: str, place: _Standing) -> str:
     rounds = "/".join(f"{name}@0" for name in place.around)
     return f"{rounds}::{item}" if rounds else item
 
 
-def _options(places: Iterable[_Place]) -> frozenset[str] | None:
+def _options(places: Iterable[_Standing]) -> frozenset[str] | None:
     """Those of all the questions that are meant; None where only steps are."""
     options = [place.options for place in places if place.options is not None]
     return frozenset().union(*options) if options else None

@@ -24,7 +24,7 @@ from workflows_app.engine.activities.parts import (
     unique_by_id,
 )
 from workflows_app.engine.activities.prompts import step_prompt
-from workflows_app.engine.activities.shape import FolderShape, Place
+from workflows_app.engine.activities.shape import AuthoredPlace, FolderShape
 from workflows_app.engine.activities.skills import Skills
 from workflows_app.engine.problems import ProblemCode, Severity
 from workflows_app.engine.program import Checkpoint, Condition, Gate, Item, Loop, LoopKind, Step
@@ -51,7 +51,7 @@ class Surroundings:
     activity_ids: frozenset[str]
     fragments: FragmentIndex
     workflow: str
-    graph: Place
+    graph: AuthoredPlace
     workflow_ids: frozenset[str] = frozenset()
     home: str = ""
     exits: Exits = NO_EXITS

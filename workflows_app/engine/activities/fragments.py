@@ -6,7 +6,7 @@ from typing import Any
 
 from workflows_app.engine.activities.findings import SHOWN_CHARS
 from workflows_app.engine.activities.references import META, owner_named
-from workflows_app.engine.activities.shape import Place
+from workflows_app.engine.activities.shape import AuthoredPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,14 +36,14 @@ class FragmentIndex:
         found = (fragments.rules.get(name) for name, fragments in self._candidates(reference, ""))
         return next((texts for value in found if (texts := _texts(value)) is not None), None)
 
-    def checkpoint(self, reference: str, *, home: str = "") -> tuple[Mapping[str, Any], Place] | None:
+    def checkpoint(self, reference: str, *, home: str = "") -> tuple[Mapping[str, Any], AuthoredPlace] | None:
         """The body of a checkpoint fragment and where it stands. `home` is the workflow that the referring activity was
         borrowed from.
         """
         for name, fragments in self._candidates(reference, home):
             body = fragments.checkpoints.get(name)
             if isinstance(body, dict):
-                return body, Place(file=fragments.file, path=f"fragments.checkpoints.{name[:SHOWN_CHARS]}")
+                return body, AuthoredPlace(file=fragments.file, path=f"fragments.checkpoints.{name[:SHOWN_CHARS]}")
         return None
 
     def is_kept_here(self, reference: str) -> bool:

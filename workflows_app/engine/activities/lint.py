@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from workflows_app.engine import conditions, placeholders
 from workflows_app.engine.activities import value_types
-from workflows_app.engine.activities.shape import ActivityPlaces, FolderShape, Place
+from workflows_app.engine.activities.shape import ActivityPlaces, AuthoredPlace, FolderShape
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import (
     Activity,
@@ -79,7 +79,7 @@ class _Way:
     option: str = ""
     exit: str = ""
 
-    def place(self, places: ActivityPlaces) -> Place:
+    def place(self, places: ActivityPlaces) -> AuthoredPlace:
         if self.exit:
             return places.graph.inner(self.exit[:80])
         if self.option:
@@ -158,7 +158,7 @@ def _modes(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
 
 
 def _unknown_activities(
-    names: tuple[str, ...], known: Collection[str], place: Place, hint_at: Hint
+    names: tuple[str, ...], known: Collection[str], place: AuthoredPlace, hint_at: Hint
 ) -> Iterator[WorkflowProblem]:
     for index, name in enumerate(names):
         if name not in known:
@@ -178,7 +178,7 @@ def _triggers(
             yield _warning(ProblemCode.UNKNOWN_WORKFLOW, message, place, places.hint(trigger.workflow, known))
 
 
-def _all_triggers(activity: Activity, at: ActivityPlaces) -> Iterator[tuple[Trigger, Place]]:
+def _all_triggers(activity: Activity, at: ActivityPlaces) -> Iterator[tuple[Trigger, AuthoredPlace]]:
     yield from ((trigger, at.own("triggers")) for trigger in activity.triggers)
     for item in walk_items(activity.body):
         if isinstance(item, Step):
@@ -281,7 +281,7 @@ def _loops(activity: Activity) -> Iterator[Loop]:
     return (item for item in walk_items(activity.body) if isinstance(item, Loop))
 
 
-def _warning(code: ProblemCode, message: str, place: Place, suggestion: str = "") -> WorkflowProblem:
+def _warning(code: ProblemCode, message: str, place: AuthoredPlace, suggestion: str = "") -> WorkflowProblem:
     return WorkflowProblem(
         code=code,
         message=message,

@@ -18,15 +18,15 @@ _ROOT = re.compile(r"[^.\[]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class AuthoredPlace:
     """Where something was authored: a file, and the path in it as one would reach the value."""
 
     file: str
     path: str = ""
 
-    def inner(self, key: str) -> "Place":
+    def inner(self, key: str) -> "AuthoredPlace":
         joined = f"{self.path}.{key}" if self.path and key and not key.startswith("[") else f"{self.path}{key}"
-        return Place(file=self.file, path=joined)
+        return AuthoredPlace(file=self.file, path=joined)
 
 
 class FolderShape:
@@ -35,18 +35,18 @@ class FolderShape:
     def __init__(self, value: Mapping[str, Any], *, findings: FolderFindings, file: str, path: str = "") -> None:
         self._value = value
         self._taken: set[str] = set()
-        self._beneath: Mapping[str, Place] = MappingProxyType({})
+        self._beneath: Mapping[str, AuthoredPlace] = MappingProxyType({})
         self.findings = findings
         self.file = file
         self.path = path
 
-    def place(self, key: str = "") -> Place:
+    def place(self, key: str = "") -> AuthoredPlace:
         """Where a key stands, which may say further what is meant in it: `options[1].effect`."""
         root = _ROOT.match(key)
         lent = self._beneath.get(root.group()) if root else None
         if root is not None and lent is not None:
             return lent.inner(key[root.end() :].removeprefix("."))
-        return Place(file=self.file, path=self.path).inner(key[:SHOWN_CHARS])
+        return AuthoredPlace(file=self.file, path=self.path).inner(key[:SHOWN_CHARS])
 
     def has(self, key: str) -> bool:
         """A key with a value; `null` says nothing, as no key does."""
@@ -170,7 +170,7 @@ class FolderShape:
         place = self.place(key)
         return FolderShape(value, findings=self.findings, file=place.file, path=place.path)
 
-    def over(self, beneath: Mapping[str, Any], *, place: Place) -> "FolderShape":
+    def over(self, beneath: Mapping[str, Any], *, place: AuthoredPlace) -> "FolderShape":
         """The same object with the values of another, which stands at `place`, under it; keys taken so far stay taken."""
         merged = FolderShape({**beneath, **self._value}, findings=self.findings, file=self.file, path=self.path)
         merged._taken = set(self._taken)
@@ -229,18 +229,18 @@ class ActivityPlaces:
     """
 
     shape: FolderShape
-    graph: Place
+    graph: AuthoredPlace
     checkpoints: Mapping[str, FolderShape]
     items: Mapping[str, FolderShape]
 
-    def own(self, key: str = "") -> Place:
+    def own(self, key: str = "") -> AuthoredPlace:
         return self.shape.place(key)
 
-    def checkpoint(self, checkpoint_id: str, key: str = "") -> Place:
+    def checkpoint(self, checkpoint_id: str, key: str = "") -> AuthoredPlace:
         found = self.checkpoints.get(checkpoint_id)
         return self.own() if found is None else found.place(key)
 
-    def option(self, checkpoint_id: str, option_id: str, key: str = "") -> Place:
+    def option(self, checkpoint_id: str, option_id: str, key: str = "") -> AuthoredPlace:
         found = self.checkpoints.get(checkpoint_id)
         listed = found.raw("options") if found is not None else None
         ids = (
@@ -249,7 +249,7 @@ class ActivityPlaces:
         index = f"options[{ids.index(option_id)}]" if option_id in ids else "options"
         return self.checkpoint(checkpoint_id, f"{index}.{key}" if key and option_id in ids else index)
 
-    def item(self, item_id: str, key: str = "") -> Place:
+    def item(self, item_id: str, key: str = "") -> AuthoredPlace:
         found = self.items.get(item_id)
         return self.own() if found is None else found.place(key)
 

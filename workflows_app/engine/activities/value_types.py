@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from workflows_app.engine.activities.shape import ActivityPlaces, FolderShape, Place
+from workflows_app.engine.activities.shape import ActivityPlaces, AuthoredPlace, FolderShape
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import (
     Action,
@@ -38,7 +38,7 @@ class User:
     """Who uses a variable, as a message calls it, and where that stands."""
 
     said: str
-    place: Place
+    place: AuthoredPlace
 
 
 def is_of_type(value: Any, kind: VariableType) -> bool:
