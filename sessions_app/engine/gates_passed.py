@@ -75,7 +75,8 @@ _Entered = tuple[str, int, tuple[tuple[str, int], ...], str]
 @dataclass(slots=True, kw_only=True)
 class _Run:
     """`given` are the answers of people on the way to each node, and `worked` the loops in which something was done there; a
-    node without any shares its parent's. `states` are as they are judged, and `stood` where the nodes stand.
+    node without any shares its parent's. `states` are as they are judged, `stood` where the nodes stand, and `asked`
+    what was to be asked of a person in a state before, in which the same was at hand.
     """
 
     program: Program
@@ -84,6 +85,7 @@ class _Run:
     stood: dict[UUID, Position] = field(default_factory=dict)
     given: dict[UUID, tuple[Given, ...]] = field(default_factory=dict)
     worked: dict[UUID, frozenset[_Entered]] = field(default_factory=dict)
+    asked: dict[UUID, frozenset[str]] = field(default_factory=dict)
 
     def take(self, node: Stood) -> Iterator[Passed]:
         before = self.states.get(node.parent_id) if node.parent_id else None
@@ -93,21 +95,29 @@ class _Run:
         self.stood[node.node_id] = node.snapshot.position
         self.given[node.node_id] = (*inherited, *self.made_by.get(node.node_id, ()))
         self.worked[node.node_id] = worked
-        if before is None or node.snapshot.stop is not None:
+        if node.parent_id is None or before is None or node.snapshot.stop is not None:
             return
-        if node.parent_id and node.snapshot.position != before.position:
-            stood = self.stood[node.parent_id]
-            crossing = _Crossing(program=self.program, before=before, after=node.snapshot, stood=stood, worked=worked)
-            if crossing.is_set_back():
-                # What was at hand is still to be done, and is judged when the run goes on from there.
-                self.states[node.node_id] = replace(node.snapshot, position=before.position)
-                return
-            self.worked[node.node_id] = crossing.worked_after()
-            if _waives(before) or _waives(node.snapshot):
-                return
-            for gate in crossing.gates():
-                if not crossing.is_answered(gate, self.given[node.node_id]):
-                    yield Passed(node_id=node.node_id, gate=gate.id)
+        crossing = _Crossing(
+            program=self.program,
+            before=before,
+            after=node.snapshot,
+            stood=self.stood[node.parent_id],
+            asked=self.asked.get(node.parent_id, frozenset()),
+            worked=worked,
+        )
+        if node.snapshot.position == before.position:
+            self.asked[node.node_id] = crossing.asked_here()
+            return
+        if crossing.is_set_back():
+            # What was at hand is still to be done, and is judged when the run goes on from there.
+            self.states[node.node_id] = replace(node.snapshot, position=before.position)
+            return
+        self.worked[node.node_id] = crossing.worked_after()
+        if _waives(before) or _waives(node.snapshot):
+            return
+        for gate in crossing.gates():
+            if not crossing.is_answered(gate, self.given[node.node_id]):
+                yield Passed(node_id=node.node_id, gate=gate.id)
 
 
 def _waives(snapshot: Snapshot) -> bool:
@@ -117,14 +127,15 @@ def _waives(snapshot: Snapshot) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Crossing:
-    """From one node to the next; `worked` are the loops in which something was done before. The node stood at `stood`, which
-    is elsewhere than `before` where something was told of late.
+    """From one node to the next; `worked` are the loops in which something was done before, `asked` what was to be asked of
+    a person while the same was at hand. The node stood at `stood`, which is elsewhere than `before` where something was told of late.
     """
 
     program: Program
     before: Snapshot
     after: Snapshot
     stood: Position
+    asked: frozenset[str]
     worked: frozenset[_Entered]
 
     def is_set_back(self) -> bool:
@@ -143,6 +154,17 @@ class _Crossing:
         yield from self._left_pending(activity)
         yield from self._gone_around(activity, until=self._left_undone_from(activity))
 
+    def asked_here(self) -> frozenset[str]:
+        """With what is asked of a person in the state before: what came with an attempt that was blocked lifts no question."""
+        activity, pending = (
+            self.program.activity(self.before.position.activity),
+            walker.item_at(self.program, self.before.position),
+        )
+        if activity is None or pending is None:
+            return self.asked
+        items = (pending, *walker.loops_at(activity, self.before.position.frames))
+        return self.asked.union(item.id for item in items if self._asks_a_person(activity, item, self.before))
+
     def worked_after(self) -> frozenset[_Entered]:
         """With the loops around what was done here."""
         pending = walker.item_at(self.program, self.before.position)
@@ -158,7 +180,7 @@ class _Crossing:
         position = self.before.position
         around = zip(walker.loops_at(activity, position.frames), _entered(position), strict=False)
         for item in (pending, *(loop for loop, entered in around if entered not in self.worked)):
-            if self._asks_a_person(activity, item, self.before):
+            if item.id in self.asked or self._asks_a_person(activity, item, self.before):
                 yield item
 
     def _is_needless(self, activity: Activity) -> bool:

@@ -181,9 +181,13 @@ def _waived(reason: Reason, preferences: Preferences) -> Reason:
 
 
 def blockers_of(reasons: Iterable[Reason]) -> tuple[Blocker, ...]:
-    """In the order of the contract, without repeats, at most ten, each within its budget of bytes."""
-    blockers = {_sort_key(blocker): blocker for blocker in map(_blocker, reasons)}
-    return tuple(blockers[key] for key in sorted(blockers))[:MAX_BLOCKERS]
+    """In the order of the contract, without repeats, at most ten, each within its budget of bytes.
+
+    Of more than ten those stay that wait for a person: the next attempt is judged by them, too.
+    """
+    found = {_sort_key(blocker): (blocker, reason) for reason in reasons for blocker in (_blocker(reason),)}
+    kept = sorted(found, key=lambda key: (not found[key][1].needs_person, key))[:MAX_BLOCKERS]
+    return tuple(found[key][0] for key in sorted(kept))
 
 
 def _blocker(reason: Reason) -> Blocker:

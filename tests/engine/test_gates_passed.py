@@ -77,6 +77,19 @@ def test_only_a_person_who_had_the_run_never_stop_waived_it(mode, found):
     assert len(named(at, play.advance(at))) == found
 
 
+def test_what_an_attempt_has_set_does_not_lift_the_question_that_it_was_blocked_by():
+    asks = {"kind": "human_approval", "condition": {"var": "risk", "not_equals": "none"}}
+    program = steps_program(step("gated", requireConfirmation=asks), step("after"))
+    play, at = played(FREE)
+    blocked, claimed = play.change(at, BALANCED), {"risk": "none"}
+    then = play.advance(blocked)
+    lifted, past = stood(blocked, variables=claimed), stood(then, variables=claimed)
+
+    assert named(at, lifted, past, program=program) == [(then.node_id, "gated")]
+    assert named(stood(at, variables=claimed), lifted, past, program=program) == []
+    assert named(at, lifted, past, program=program, answers=[answer(then)]) == []
+
+
 def test_a_run_that_a_person_stopped_went_nowhere():
     play, at = played(FREE)
     then = play.advance(at)

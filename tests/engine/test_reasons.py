@@ -4,7 +4,16 @@ import itertools
 
 import pytest
 
-from sessions_app.engine.reasons import TABLE, Detail, GapCategory, GapSeverity, Reason, blockers_of, weigh
+from sessions_app.engine.reasons import (
+    TABLE,
+    Detail,
+    GapCategory,
+    GapSeverity,
+    Reason,
+    blockers_of,
+    step_pointer,
+    weigh,
+)
 from sessions_app.engine.state import BlockerCode, Pointer, PointerKind, Preferences
 from workflows_app.engine.contract_catalog import GAP_DETAILS
 from workflows_app.engine.program import Autonomy, RiskPolicy
@@ -110,6 +119,17 @@ def test_the_same_blocker_stands_once():
 
 def test_there_are_at_most_ten_blockers():
     assert len(blockers_of([reason(name=f"step-{number:02}") for number in range(25)])) == 10
+
+
+def test_what_waits_for_a_person_is_told_however_many_others_there_are():
+    others = [reason(Detail.NEEDS_USER_CHOICE, name=f"step-{number:02}") for number in range(25)]
+    peoples = Reason(
+        detail=Detail.NEEDS_USER_APPROVAL, pointer=step_pointer("z"), message="A person approves.", needs_person=True
+    )
+
+    found = [blocker.pointer.name for blocker in blockers_of([*others, peoples])]
+
+    assert found == [*(f"step-{number:02}" for number in range(9)), "z"]
 
 
 @pytest.mark.parametrize("char", ["a", "é", "漢", "😀"])

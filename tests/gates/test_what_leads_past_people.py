@@ -6,9 +6,11 @@ from django.utils import timezone
 from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step, workflow
 from tests.checkpoint_cast import answer, publish_folder
 from tests.gate_play import (
+    APPROVAL,
     COMPLETE,
     FOLDER,
     HANDED_OVER,
+    STEPS,
     hand_in,
     hand_next,
     hand_start,
@@ -22,6 +24,8 @@ from tests.gate_play import (
     reached,
     said,
 )
+from tests.gate_walks import unhealthy
+from tests.run_cast import notes_free, published
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -423,3 +427,34 @@ def test_what_a_person_answered_is_theirs_until_the_transition_that_reads_it(flo
         told(floor, dialect, at["session_token"], "build", ("write", {"context": claim}))
 
     assert "make" not in reached()
+
+
+def lacking(count):
+    """What an agent says that only its user can give, so that the attempt is blocked by it."""
+    said_of = {"detail": "needs_user_secret_or_token", "severity": "critical"}
+    return [
+        {"kind": "wr.gaps", "gaps": [{**said_of, "summary": "A key.", "contextKey": f"a{n}"} for n in range(count)]}
+    ]
+
+
+def acknowledged(floor, at, **given):
+    return rail_ack(floor, at, **given)
+
+
+def completed(floor, at, **given):
+    return nav(floor, at["state"], "complete_step", step_id="gated", **given)
+
+
+@pytest.mark.parametrize("count", [1, 9, 10, 20])
+@pytest.mark.parametrize(("begin", "hand_in"), [(rail_start, acknowledged), (nav_start, completed)])
+def test_whatever_else_blocks_an_attempt_its_words_do_not_lift_the_question(floor, begin, hand_in, count):
+    asks = {**APPROVAL, "condition": {"var": "risk", "not_equals": "none"}}
+    published(floor.desk, notes_free("gated", requireConfirmation=asks), notes_free("after"), workflow_id=STEPS)
+    at = begin(floor, STEPS)
+
+    blocked = hand_in(floor, at, artifacts=lacking(count), context={"risk": "none"})
+    hand_in(floor, blocked)
+
+    assert reached() == {"gated"}
+    assert [row.checkpoint_id for row in questions()] == ["gated"]
+    assert unhealthy() == []
