@@ -35,11 +35,13 @@ class Stood:
 
     @property
     def told(self):
-        found, at = [], self
+        """The variables on the way here, by the activity that they were so in: what left it is among them."""
+        found, at, after = {}, self, None
         while at is not None:
-            found += [at.state.variables] if at.state.variables not in found else []
-            at = at.before
-        return found[::-1]
+            told = found.setdefault(at.state.position.activity, [])
+            told += [each.state.variables for each in (at, after) if each and each.state.variables not in told]
+            at, after = at.before, at
+        return found
 
     @property
     def place(self) -> Place | None:

@@ -14,8 +14,8 @@ APPROVES = "approve"
 
 
 def reachable(written, told, *, is_lenient=False, given=None):
-    """The places that may be come to when `told` were the variables, one after the other, and people have answered what is in
-    `given`: options by the place that asked. Lenient, what is wanted and not there stops nobody: an agent may choose that, and
+    """The places that may be come to when `told` were the variables in each activity that a run stood in, and people have
+    answered what is in `given`: options by the place that asked. Lenient, what is wanted and not there stops nobody: an agent may choose that, and
     may not choose to go past people.
     """
     return _Reach(written, told, is_lenient=is_lenient, given=given or {}).found()
@@ -25,7 +25,9 @@ class _Reach:
     def __init__(self, written, told, *, is_lenient, given):
         self.visits = {visit.id: visit for visit in written.visits}
         self.first = written.visits[0].id
-        self.modes, self.told, self.is_lenient, self.given = written.modes, told, is_lenient, given
+        self.modes, self.is_lenient, self.given = written.modes, is_lenient, given
+        self.by_activity, self.ever = told, [variables for told_there in told.values() for variables in told_there]
+        self.told = self.ever
         self.is_loose = bool(self.modes) or any(choice.drops for place in written.places for choice in place.choices)
         # What activities set when they are entered or left: a walk through several of them shows the last values alone.
         self.unknown = frozenset(name for visit in written.visits for name, _ in (*visit.entry, *visit.exit))
@@ -46,6 +48,8 @@ class _Reach:
 
     def enter(self, visit, kept):
         self.kept = {**kept, **_kept(visit.entry)}
+        # Where a run never stood it may have passed through at any moment.
+        self.told = self.by_activity.get(visit.id, self.ever)
         # What is set in the activity itself may have been read before or after.
         self.moving = frozenset(name for place in walk(visit.body) for name, _ in _set_in(place))
         before = self.kept
@@ -92,7 +96,7 @@ class _Reach:
 
     def may_be_dropped(self, name):
         by_mode = any(
-            name in names and any(told.get(mode) is True for told in self.told) for mode, names in self.modes.items()
+            name in names and any(told.get(mode) is True for told in self.ever) for mode, names in self.modes.items()
         )
         every = [place for visit in self.visits.values() for place in walk(visit.body)]
         return by_mode or any(
