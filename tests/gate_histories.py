@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sessions_app.engine.checkpoints import Authority
 from sessions_app.engine.projections import project
+from sessions_app.engine.runs import StopKind
 from sessions_app.engine.state import Snapshot as State, snapshot_from_bytes
 from sessions_app.models import CheckpointRequest, Node, Run, Snapshot
 from sessions_app.selectors.gates_passed import answers_told
@@ -34,6 +35,15 @@ class Stood:
         )
 
     @property
+    def is_waived(self):
+        """Whether a person had the run never stop, when it came here or before it did."""
+        return any(each.state.preferences.waives_people for each in (self, self.before) if each is not None)
+
+    @property
+    def was_waived(self):
+        return self.is_waived or (self.before is not None and self.before.was_waived)
+
+    @property
     def told(self):
         """The variables on the way here, by the activity that they were so in: what left it is among them."""
         found, at, after = {}, self, None
@@ -57,7 +67,7 @@ def histories(traveller) -> list[Stood]:
         data = Snapshot.objects.get(team_id=node.team_id, digest=node.snapshot_digest).data
         before, made_by = found.get(node.parent_id), tuple(answers.get(node.id, ()))
         peoples = tuple((each.instance, each.option) for each in made_by if each.authority is Authority.HUMAN)
-        found[node.id] = Stood(
+        each = found[node.id] = Stood(
             node=node,
             run=runs[node.run_id],
             written=traveller.by_hash[runs[node.run_id].workflow_hash],
@@ -66,7 +76,18 @@ def histories(traveller) -> list[Stood]:
             given=(*(before.given if before else ()), *peoples),
             made_by=made_by,
         )
+        each.given = (*each.given, *_waived_on_the_way(each))
     return list(found.values())
+
+
+def _waived_on_the_way(each: Stood):
+    """In the activities at hand nobody had to be asked."""
+    if not each.is_waived:
+        return
+    around = {at.state.position.activity for at in (each, each.before) if at is not None}
+    for visit in each.written.visits:
+        if visit.id in around:
+            yield from ((place.id, APPROVES) for place in walk(visit.body))
 
 
 def _answers(runs):
@@ -91,8 +112,11 @@ def beyond(stood: list[Stood], *, is_lenient: bool) -> list[str]:
         # A branch that a gate ended has its question pending; a question is known by its own name.
         if (item != COMPLETE and each.place is None) or each.state.stop is not None:
             continue
-        given = _by_place(each.given)
-        if item not in reachable(each.written, each.told, is_lenient=is_lenient, given=given):
+        # Where people are waived activities that are handed over are entered in any order.
+        if each.was_waived and each.state.is_handed_over:
+            continue
+        given, lenient = _by_place(each.given), is_lenient or each.was_waived
+        if item not in reachable(each.written, each.told, is_lenient=lenient, given=given):
             found.add(f"{each} stands at {item}: {each.told} {given} node_{each.node.id}")
     return sorted(found)
 
@@ -118,7 +142,7 @@ def unapproved(stood: list[Stood]) -> list[str]:
         # Whether it asks was settled when it was come to: what is said with the work does not lift the question.
         if before.place.asks_when and not before.place.asks_when.holds(before.state.variables):
             continue
-        if before.place.is_question or each.state.stop or _is_set_back(each):
+        if before.place.is_question or each.state.stop or each.is_waived or _is_set_back(each):
             continue
         if before.state.position.pending == each.state.position.pending:
             continue
@@ -152,6 +176,27 @@ def _is_set_back(each: Stood) -> bool:
     order = [place.id for visit in each.written.visits for place in walk(visit.body)]
     rounds = [[frame.iteration for frame in position.frames] for position in (before, after)]
     return rounds[1] <= rounds[0] and order.index(after.pending_item) < order.index(before.pending_item)
+
+
+def moved_while_stopped(stood: list[Stood]) -> list[str]:
+    """Where a run that people had stopped went on without them."""
+    found, stops = [], {}
+    for each in stood:
+        stop = stops.get(each.run.id)
+        is_let_go_on = each.before is not None and each.before.state.stop is not None and each.state.stop is None
+        if stop is not None and each.state.stop is None and (stop.kind is not StopKind.PAUSED or not is_let_go_on):
+            found.append(f"{each} has moved though it was {stop.kind.value} node_{each.node.id}")
+        stops[each.run.id] = each.state.stop
+    return found
+
+
+def waived_by_nobody(stood: list[Stood], waived: set) -> list[str]:
+    """Where people are passed by in a run for which none of them has said so."""
+    return [
+        f"{each} is waived node_{each.node.id}"
+        for each in stood
+        if each.state.preferences.waived_by and not waived & {each.run.id, each.run.session_id, each.run.team_id}
+    ]
 
 
 def answered_otherwise(stood: list[Stood]) -> list[str]:

@@ -42,6 +42,7 @@ class Traveller(Wanderer):
         self.parent = f"{PARENT}-{seed}"
         self.offered, self.at, self.speaks = {}, {}, {}
         self.answered = Counter()
+        self.waived = set()
         self.names = self.learnt()
 
     def remember(self):

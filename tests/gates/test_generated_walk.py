@@ -4,20 +4,30 @@ import os
 
 import pytest
 
-from tests.gate_histories import answered_otherwise, beyond, histories, overwritten, unapproved
+from tests.gate_histories import (
+    answered_otherwise,
+    beyond,
+    histories,
+    moved_while_stopped,
+    overwritten,
+    unapproved,
+    waived_by_nobody,
+)
 from tests.gate_journeys import Attended, Traveller
+from tests.gate_people import Governed
 from tests.gate_walks import not_taken_in, unhealthy
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 STEPS = 150
 IN_SUITE, AT_LENGTH = 3, 400
+PUBLIC_URL = "https://rails.example.com"
 
 
-def assert_held(floor, seed, traveller=Traveller):
-    traveller = traveller(floor, seed)
+def assert_held(floor, seed, traveller=Traveller, *, steps=STEPS, **more):
+    traveller = traveller(floor, seed, **more)
 
-    traveller.walk(STEPS)
+    traveller.walk(steps)
 
     assert passed(traveller) == [], traveller.written
     assert not_taken_in(floor.desk.owner) == [], traveller.written
@@ -27,7 +37,8 @@ def passed(traveller):
     """What no run may have done, in words."""
     stood = histories(traveller)
     found = [*beyond(stood, is_lenient=traveller.is_lenient), *unapproved(stood), *answered_otherwise(stood)]
-    return [*found, *overwritten(stood), *unhealthy()]
+    found += [*overwritten(stood), *moved_while_stopped(stood), *waived_by_nobody(stood, traveller.waived)]
+    return [*found, *unhealthy()]
 
 
 @pytest.mark.parametrize("seed", range(IN_SUITE))
@@ -40,6 +51,12 @@ def test_where_people_answer_nobody_goes_on_but_as_they_said(floor, seed):
     assert_held(floor, seed, Attended)
 
 
+@pytest.mark.parametrize("seed", range(IN_SUITE))
+def test_where_people_steer_nobody_goes_on_but_as_they_said(doors, doored, settings, seed):
+    settings.PUBLIC_URL = PUBLIC_URL
+    assert_held(doored, seed, Governed, steps=2 * STEPS, doors=doors)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(AT_LENGTH))
 def test_in_many_workflows_nobody_comes_to_what_stands_behind_a_gate(floor, seed):
@@ -50,3 +67,10 @@ def test_in_many_workflows_nobody_comes_to_what_stands_behind_a_gate(floor, seed
 @pytest.mark.parametrize("seed", range(AT_LENGTH))
 def test_in_many_workflows_where_people_answer_nobody_goes_on_but_as_they_said(floor, seed):
     assert_held(floor, int(os.environ.get("WALK_SEED", "1000")) + seed, Attended)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(AT_LENGTH))
+def test_in_many_workflows_where_people_steer_nobody_goes_on_but_as_they_said(doors, doored, settings, seed):
+    settings.PUBLIC_URL = PUBLIC_URL
+    assert_held(doored, int(os.environ.get("WALK_SEED", "1000")) + seed, Governed, steps=2 * STEPS, doors=doors)
