@@ -5,6 +5,7 @@ from tests.gate_kinds import CHILD
 from tests.gate_play import APPROVAL
 from tests.gate_programs import walk
 from tests.run_cast import notes_free
+from workflows_app.selectors.library import routine_name
 
 END, TERMINAL = "workflow-end", "__terminal__"
 PROBED = "wr.templates.capability_probe"
@@ -14,6 +15,9 @@ def step_written(place):
     common = {"runCondition": place.when.written()} if place.when else {}
     if place.asks:
         common["requireConfirmation"] = APPROVAL | ({"condition": place.asks_when.written()} if place.asks_when else {})
+    if place.routine:
+        call = {"templateId": f"wr.templates.routine.{routine_name(place.routine)}"}
+        return {"id": place.id, "title": place.id, "templateCall": call, **common}
     if place.loops:
         settings = dict(place.settings)
         if place.goes_on:

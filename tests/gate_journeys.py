@@ -9,7 +9,7 @@ from sessions_app.models import CheckpointRequest
 from teams_app.engine.errors import WorkrailError
 from tests.checkpoint_cast import answer
 from tests.gate_kinds import CHILD, OBSERVED, PARENT, publish_parent
-from tests.gate_play import NEVER_STOP, READ_SECONDS
+from tests.gate_play import NEVER_STOP, READ_SECONDS, lacking
 from tests.gate_programs import LISTS, SETTLED, VALUES, VARIABLES, walk
 from tests.gate_walks import Names, Wanderer
 from tests.gate_writer import write
@@ -97,6 +97,8 @@ class Traveller(Wanderer):
             found.append({"kind": "wr.review_verdict", "verdict": "nothing"})
         if self.dice.random() < 0.1:
             found.append({"kind": "wr.assessment", "assessmentId": "ready", "dimensions": {"proof": "none"}})
+        if self.dice.random() < 0.05:
+            found.append(lacking(self.dice.choice((1, 12))))
         return found
 
     def told_of(self, step_id):
@@ -269,6 +271,7 @@ class Traveller(Wanderer):
         workflow_id = self.written.workflow_id
         if self.dice.random() < 0.6:
             self.written = write(self.dice, workflow_id, steps=isinstance(self.written.document, list))
+            self.written.publish_routines(self.floor.desk)
             self.names = self.learnt()
         count = Revision.objects.filter(workflow__workflow_id=workflow_id).count()
         saved = revise_workflow(

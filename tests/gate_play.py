@@ -166,6 +166,12 @@ def relayed(option_id, checkpoint_id="agreed"):
     return {"kind": "wr.checkpoint_answer", "checkpointId": checkpoint_id, "optionId": option_id}
 
 
+def lacking(count):
+    """What an agent says that only its user can give, so that the attempt is blocked by so many reasons."""
+    each = {"detail": "needs_user_secret_or_token", "severity": "critical", "summary": "A key."}
+    return {"kind": "wr.gaps", "gaps": [{**each, "contextKey": f"a{number}"} for number in range(count)]}
+
+
 # An agent that drives by hand
 
 

@@ -1,7 +1,7 @@
 """Workflows with gates as the tests of gates write them: places, what they ask and lead to, and what activities set."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tests.checkpoint_cast import publish_folder
 from tests.run_cast import published
@@ -49,6 +49,28 @@ class Test:
 
 
 @dataclass(frozen=True)
+class Tests:
+    """Several at once, all of which have to hold or any one of them."""
+
+    of: tuple
+    joined: str
+
+    def holds(self, variables):
+        return {"and": all, "or": any}[self.joined](test.holds(variables) for test in self.of)
+
+    def written(self):
+        return {self.joined: [test.written() for test in self.of]}
+
+
+def joined(word, *tests):
+    """What is asked by those that there are; where one of several would do, nothing is asked where one asks nothing."""
+    if word == "or" and None in tests:
+        return None
+    there = tuple(test for test in tests if test is not None)
+    return Tests(there, word) if len(there) > 1 else next(iter(there), None)
+
+
+@dataclass(frozen=True)
 class Choice:
     """An option of a question: where it leads, what it leaves out of the run, and what it sets."""
 
@@ -60,7 +82,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Place:
-    """A step, a question or a loop. `asks` and `wants` are what nobody but a person, and nobody at all, gives in these tests;
+    """A step, a question, a loop, or the call of a `routine`, whose steps are its body. `asks` and `wants` are what nobody but a person, and nobody at all, gives in these tests;
     `asks_when` restricts the former. A question may follow a step, and then is asked about that; one that is on demand stands
     nowhere in the order of work.
     """
@@ -82,6 +104,7 @@ class Place:
     goes_on: Test | None = None
     breaks: Test | None = None
     rounds: int = 0
+    routine: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,12 +126,18 @@ class Written:
     document: object
     modes: dict[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     fields: dict = field(default_factory=dict, hash=False)
+    routines: dict[str, list] = field(default_factory=dict, hash=False)
 
     @property
     def places(self):
         return [place for visit in self.visits for place in walk(visit.body)]
 
+    def publish_routines(self, desk):
+        for routine_id, steps in self.routines.items():
+            published(desk, *steps, workflow_id=routine_id, **DECLARED)
+
     def publish(self, desk):
+        self.publish_routines(desk)
         if isinstance(self.document, list):
             return published(desk, *self.document, workflow_id=self.workflow_id, **DECLARED, **self.fields)
         return publish_folder(desk, self.document, self.workflow_id)
@@ -126,3 +155,23 @@ def walk(body) -> Iterator[Place]:
     for place in body:
         yield place
         yield from walk(place.body)
+
+
+def expanded(body, *, within="", when=None) -> tuple[Place, ...]:
+    """With the steps of each routine in the place of its call: they are under the condition of the call, and what is to be
+    confirmed there is confirmed with the last of them.
+    """
+    found = []
+    for place in body:
+        named = replace(place, id=f"{within}{place.id}", when=joined("and", when, place.when))
+        if not place.routine:
+            found.append(replace(named, body=expanded(place.body, within=within)))
+            continue
+        inner = expanded(place.body, within=f"{within}{place.id}.", when=named.when)
+        found += [*inner[:-1], _confirmed(inner[-1], place) if place.asks else inner[-1]]
+    return tuple(found)
+
+
+def _confirmed(last: Place, call: Place) -> Place:
+    when = joined("or", call.asks_when, last.asks_when) if last.asks else call.asks_when
+    return replace(last, asks=True, asks_when=when)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 
 from tests.gate_play import COMPLETE
-from tests.gate_programs import KEPT, walk
+from tests.gate_programs import KEPT, Tests, walk
 
 APPROVES = "approve"
 
@@ -107,6 +107,8 @@ class _Reach:
         """Whether it held all the time; what changed on the way may have been read at any moment."""
         if test is None:
             return True
+        if isinstance(test, Tests):
+            return all(test.holds(variables) for variables in self.told)
         if test.name in KEPT:
             return test.name not in self.moving and test.holds(self.kept)
         return test.name not in self.unknown and all(test.holds(variables) for variables in self.told)

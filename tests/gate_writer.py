@@ -17,6 +17,7 @@ from tests.gate_programs import (
     Test,
     Visit,
     Written,
+    expanded,
     walk,
 )
 
@@ -79,22 +80,40 @@ class _Writer:
 
 
 class _StepsWriter(_Writer):
+    def __init__(self, dice, workflow_id):
+        super().__init__(dice, workflow_id)
+        self.routines = {}
+
     def written(self):
         body = ()
         while not any(place.asks or place.wants for place in walk(body)):
+            self.routines = {}
             body = (Place(self.named("step")), *self.body(2), Place(self.named("step")))
         document = [step_written(place) for place in body]
         needed = self.chance(0.2)
         probe = (Place(f"wr-probe.{CAPABILITY}"),) if needed else ()
         fields = {"capabilities": {CAPABILITY: self.dice.choice(("required", "preferred"))}} if needed else {}
-        return Written(self.workflow_id, (Visit("main", (*probe, *body)),), document, fields=fields)
+        visit = Visit("main", (*probe, *expanded(body)))
+        return Written(self.workflow_id, (visit,), document, fields=fields, routines=self.routines)
 
     def body(self, depth):
         return tuple(self.item(depth) for _ in range(self.dice.randrange(1, 4)))
 
-    def item(self, depth):
+    def call(self):
+        """Of a routine of its own, with gates in it or upon it or both."""
+        routine_id = f"team.routine-{self.dice.getrandbits(48):x}"
+        body = tuple(self.item(1, may_call=False) for _ in range(self.dice.randrange(1, 4)))
+        self.routines[routine_id] = [step_written(place) for place in body]
+        asks = self.chance(0.3)
+        when = self.maybe(0.3) if asks else None
+        return Place(self.named("call"), self.maybe(0.3), asks=asks, asks_when=when, body=body, routine=routine_id)
+
+    def item(self, depth, *, may_call=True):
+        if may_call and self.chance(0.15):
+            return self.call()
         if depth and self.chance(0.45):
-            loop = self.loop(("for", "forEach", "while", "until", "decided"), self.body(depth - 1))
+            body = tuple(self.item(depth - 1, may_call=may_call) for _ in range(self.dice.randrange(1, 4)))
+            loop = self.loop(("for", "forEach", "while", "until", "decided"), body)
             if loop.loops == "decided":
                 deciding = Place(self.named("decide"), settings={"outputContract": {"contractRef": DECISION}})
                 loop = replace(loop, body=(*loop.body, deciding))

@@ -14,6 +14,7 @@ from tests.gate_play import (
     hand_in,
     hand_next,
     hand_start,
+    lacking,
     nav,
     nav_start,
     nav_step,
@@ -429,14 +430,6 @@ def test_what_a_person_answered_is_theirs_until_the_transition_that_reads_it(flo
     assert "make" not in reached()
 
 
-def lacking(count):
-    """What an agent says that only its user can give, so that the attempt is blocked by it."""
-    said_of = {"detail": "needs_user_secret_or_token", "severity": "critical"}
-    return [
-        {"kind": "wr.gaps", "gaps": [{**said_of, "summary": "A key.", "contextKey": f"a{n}"} for n in range(count)]}
-    ]
-
-
 def acknowledged(floor, at, **given):
     return rail_ack(floor, at, **given)
 
@@ -452,7 +445,7 @@ def test_whatever_else_blocks_an_attempt_its_words_do_not_lift_the_question(floo
     published(floor.desk, notes_free("gated", requireConfirmation=asks), notes_free("after"), workflow_id=STEPS)
     at = begin(floor, STEPS)
 
-    blocked = hand_in(floor, at, artifacts=lacking(count), context={"risk": "none"})
+    blocked = hand_in(floor, at, artifacts=[lacking(count)], context={"risk": "none"})
     hand_in(floor, blocked)
 
     assert reached() == {"gated"}
