@@ -12,9 +12,10 @@ from tests.gate_kinds import CHILD, OBSERVED, PARENT, publish_parent
 from tests.gate_play import NEVER_STOP, READ_SECONDS, lacking
 from tests.gate_programs import LISTS, SETTLED, VALUES, VARIABLES, walk
 from tests.gate_walks import Names, Wanderer
-from tests.gate_writer import write
+from tests.gate_writer import VERDICT, write
 from tests.key_turns import rotate_long_ago
 from tests.workflow_cast import NOW, publish
+from workflows_app.engine.contracts import BUILT_IN
 from workflows_app.models import Revision
 from workflows_app.services.workflows import revise_workflow
 
@@ -25,25 +26,30 @@ _NAMED = {
     "advance_loop": "loop",
     "respond_to_checkpoint": "checkpoint",
 }
+PROVEN = {"kind": "wr.assessment", "assessmentId": "ready", "dimensions": {"proof": "some"}}
 STOPPING = ({"preset": "guided"}, {"preset": "full_auto_stop_on_user_deps"})
 
 
 class Traveller(Wanderer):
-    """One workflow at a time, with a parent that triggers it. In every other one the agent has the run never stop."""
+    """One workflow at a time, with a parent that triggers it. In every other one the agent has the run never stop, and in some
+    of the others it hands in what is wanted: so or so that stops nobody.
+    """
 
     def __init__(self, floor, seed):
+        self.parent, self.workflow_id = f"{PARENT}-{seed}", f"team.gen-{seed}"
         super().__init__(floor, seed)
-        self.is_lenient = seed % 2 == 0
-        self.written = write(self.dice, f"team.gen-{seed}")
-        self.written.publish(floor.desk)
-        self.by_hash = {}
-        self.remember()
-        publish_parent(floor.desk, self.written.workflow_id, f"{PARENT}-{seed}")
-        self.parent = f"{PARENT}-{seed}"
+        self.never_stops, self.hands_in = seed % 2 == 0, seed % 4 == 1
+        self.is_lenient = self.never_stops or self.hands_in
         self.offered, self.at, self.speaks = {}, {}, {}
         self.answered = Counter()
         self.waived = set()
         self.names = self.learnt()
+
+    def publish(self):
+        self.written, self.by_hash = write(self.dice, self.workflow_id), {}
+        self.written.publish(self.floor.desk)
+        self.remember()
+        publish_parent(self.floor.desk, self.workflow_id, self.parent)
 
     def remember(self):
         """Each run is judged by the program that it is pinned to."""
@@ -58,19 +64,22 @@ class Traveller(Wanderer):
             activities=(*(visit.id for visit in self.written.visits), "workflow-end"),
             options=("yes", "yes", "no", "approve"),
             claims=tuple(self.claim() for _ in range(6)),
-            modes=(NEVER_STOP, *STOPPING) if self.is_lenient else STOPPING,
+            modes=(NEVER_STOP, *STOPPING) if self.never_stops else STOPPING,
         )
 
     def walk(self, steps):
+        self.set_out()
+        super().walk(steps)
+
+    def set_out(self):
         """There is a run in each dialect from the beginning."""
         for begins in (self.rail_starts, self.hand_starts, self.session_starts, self.session_starts):
             self.keep(begins() or {})
-        super().walk(steps)
 
     def claim(self):
         """A few of the variables, and of the lists and numbers that loops read, now and then of the wrong kind."""
         said = {}
-        for name in self.dice.sample(VARIABLES, self.dice.randrange(2)):
+        for name in self.dice.sample(VARIABLES, self.dice.randrange(3)):
             said[name] = self.dice.choice(VALUES)
         if self.dice.random() < 0.5:
             said[self.dice.choice(LISTS)] = self.dice.choice(([], ["one"], ["one", "two"], "none"))
@@ -86,7 +95,7 @@ class Traveller(Wanderer):
         return self.dice.choice((*[self.written.workflow_id] * 10, self.parent, CHILD))
 
     def early(self):
-        found = []
+        found = [BUILT_IN[VERDICT].example, PROVEN] if self.hands_in and self.dice.random() < 0.7 else []
         if self.dice.random() < 0.4:
             decision = {"kind": "wr.loop_control", "decision": self.dice.choice(("stop", "stop", "continue"))}
             named = {"loopId": self.dice.choice(self.names.loops)} if self.dice.random() < 0.4 else {}
@@ -96,7 +105,7 @@ class Traveller(Wanderer):
         if self.dice.random() < 0.1:
             found.append({"kind": "wr.review_verdict", "verdict": "nothing"})
         if self.dice.random() < 0.1:
-            found.append({"kind": "wr.assessment", "assessmentId": "ready", "dimensions": {"proof": "none"}})
+            found.append(PROVEN | {"dimensions": {"proof": "none"}})
         if self.dice.random() < 0.05:
             found.append(lacking(self.dice.choice((1, 12))))
         return found
@@ -301,6 +310,15 @@ Traveller.calls = (
 
 class Attended(Traveller):
     """The same with a person at hand, who now and then answers a question: also one from which the run has gone on elsewhere."""
+
+    def set_out(self):
+        """Some come far before anything odd is tried."""
+        super().set_out()
+        for _ in range(self.dice.randrange(40)):
+            goes_on = self.dice.choice((self.rail_goes_on, self.hand_acts_as_offered, self.session_goes_on))
+            self.keep(goes_on() or {})
+            if self.dice.random() < 0.4:
+                self.person_answers()
 
     def person_answers(self):
         rows = list(CheckpointRequest.objects.filter(state__in=("open", "withdrawn")).order_by("event_index")[:40])

@@ -136,12 +136,12 @@ class Governed(Attended):
                 self.take_up(each)
 
     def take_up(self, taken):
-        for token in taken.session_tokens:
-            self.tokens.append(token)
-            self.speaks[token] = taken.dialect
         if taken.dialect not in HANDED_OVER:
             self.keep({"state": taken.state_token})
             self.keep(self.call("rail", "continue_workflow", stateToken=taken.state_token))
+            return
+        self.tokens += taken.session_tokens
+        self.speaks |= dict.fromkeys(taken.session_tokens, taken.dialect)
 
     def keys_are_retired(self):
         """Nothing signed before is trusted any more; what was answered is answered again all the same."""

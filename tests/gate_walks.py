@@ -50,12 +50,17 @@ class Wanderer:
     def __init__(self, floor, seed):
         self.floor = floor
         self.dice = random.Random(seed)
-        self.workflows = {kind: KINDS[kind].publish(floor.desk, f"team.{kind}".replace("_", "-")) for kind in PEOPLES}
+        self.workflows = {}
         publish_child(floor.desk)
-        publish_parent(floor.desk, self.workflows[Kind.APPROVAL])
+        self.publish()
         self.names = Names()
         self.rails, self.states, self.tokens = [], [], []
         self.steps, self.accepted = 0, Counter()
+
+    def publish(self):
+        desk = self.floor.desk
+        self.workflows |= {kind: KINDS[kind].publish(desk, f"team.{kind}".replace("_", "-")) for kind in PEOPLES}
+        publish_parent(desk, self.workflows[Kind.APPROVAL])
 
     def walk(self, steps):
         for _ in range(steps):
