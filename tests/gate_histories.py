@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sessions_app.engine.checkpoints import Authority
 from sessions_app.engine.projections import project
-from sessions_app.engine.runs import StopKind
+from sessions_app.engine.runs import Drive, StopKind
 from sessions_app.engine.state import Snapshot as State, snapshot_from_bytes
 from sessions_app.models import CheckpointRequest, Node, Run, Snapshot
 from sessions_app.selectors.gates_passed import answers_told
@@ -159,8 +159,13 @@ def unapproved(stood: list[Stood]) -> list[str]:
 
 
 def _is_set_back(each: Stood) -> bool:
-    """What is told of late by a manifest stands before what was at hand, in the same rounds."""
+    """What is told of late by a manifest stands before what was at hand, in the same rounds; whoever steers does the steps at the
+    top in any order, and what was at hand is still to be done.
+    """
     before, after = each.before.state.position, each.state.position
+    if each.state.drive is Drive.STEERED and not before.frames:
+        is_here = (before.activity, before.visit) == (after.activity, after.visit) and not after.complete
+        return is_here and not after.frames and before.pending_item not in after.done
     if (
         not each.state.is_handed_over
         or after.complete
