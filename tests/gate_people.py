@@ -10,13 +10,14 @@ from functools import partial
 from django.utils import timezone
 
 from sessions_app.engine.decisions import PreferenceChange
-from sessions_app.models import Node, Run
+from sessions_app.models import CheckpointRequest, Node, Run
 from sessions_app.services.moves.runs import change_preferences
 from sessions_app.services.people import forking, preferences, preferring, stops
 from teams_app.engine.actors import Door
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, to_text
 from tests.bundle_play import export, take_in
+from tests.checkpoint_cast import answer
 from tests.gate_journeys import Attended
 from tests.gate_play import DIALECTS, HANDED_OVER, READ_SECONDS, rest_floor, said
 from tests.key_turns import rotate_long_ago
@@ -30,9 +31,9 @@ MODES = (Autonomy.GUIDED, Autonomy.STOP_ON_USER_DEPS)
 class Governed(Attended):
     """In every third one people waive approvals. `waived` are the runs and the sessions, and perhaps the team, for which they did."""
 
-    def __init__(self, floor, seed, doors):
+    def __init__(self, floor, seed, doors, crew):
         super().__init__(floor, seed)
-        self.doors = doors
+        self.doors, self.crew = doors, crew
         self.operator = replace(floor.desk.person, door=Door.STUDIO)
         self.by_rest = rest_floor(floor, doors.agent)
         self.does_waive = seed % 3 == 0
@@ -148,6 +149,37 @@ class Governed(Attended):
         if self.dice.random() < 0.04:
             rotate_long_ago(3)
 
+    # At once
+
+    def two_go_on_at_once(self):
+        """With tokens of one place, by two dialects or with other words, or one of them beside a person who answers."""
+        value = self.some(self.rails)
+        if value is None or "ackToken" not in value:
+            return
+        works = self.dice.sample(
+            [self.acknowledges(value), self.acknowledges(value), self.acts(value), self.answers()], 2
+        )
+        for told in self.crew.race(*works):
+            self.keep(told if isinstance(told, dict) else {})
+
+    def acknowledges(self, value):
+        tokens = {key: value[key] for key in ("stateToken", "ackToken")}
+        output = {"notesMarkdown": self.dice.choice(("SAFE", "EVIL")), "artifacts": self.early()}
+        context = self.dice.choice((None, *self.names.claims))
+        return lambda: said(self.floor.rail.raw("continue_workflow", **tokens, output=output, context=context))
+
+    def acts(self, value):
+        named = {"action": "complete_step", "step_id": self.dice.choice(self.names.steps)}
+        return lambda: said(self.floor.navigation.raw("nav_action", state=value["stateToken"], **named))
+
+    def answers(self):
+        rows = list(CheckpointRequest.objects.filter(state="open", authority="human")[:20])
+        if not rows:
+            return lambda: None
+        row, now = self.dice.choice(rows), timezone.now()
+        option = self.dice.choice(row.options)["id"]
+        return lambda: answer(self.floor.desk.person, row, option, reason="Said so.", now=now)
+
     # By other doors
 
     def agent_goes_on_by_rest(self):
@@ -218,6 +250,7 @@ Governed.calls = (
     Governed.person_prefers,
     Governed.person_takes_in,
     Governed.keys_are_retired,
+    *[Governed.two_go_on_at_once] * 3,
     *[Governed.agent_goes_on_by_rest] * 3,
     Governed.agent_tries_what_is_peoples,
     *[Governed.client_answers_for_its_user] * 3,

@@ -121,12 +121,15 @@ class Visit:
 
 @dataclass(frozen=True)
 class Written:
+    """`modes` are the activities that each mode leaves out, `begins` what is so from the start of a run in it."""
+
     workflow_id: str
     visits: tuple[Visit, ...]
     document: object
     modes: dict[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
     fields: dict = field(default_factory=dict, hash=False)
     routines: dict[str, list] = field(default_factory=dict, hash=False)
+    begins: dict[str, tuple] = field(default_factory=dict, hash=False)
 
     @property
     def places(self):

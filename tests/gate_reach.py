@@ -33,7 +33,11 @@ class _Reach:
         self.unknown = frozenset(name for visit in written.visits for name, _ in (*visit.entry, *visit.exit))
         self.kept, self.moving = {}, frozenset()
         self.places = set()
-        self.waiting = [(self.first, dict.fromkeys(KEPT, False))]
+        begun = dict.fromkeys(KEPT, False)
+        self.waiting = [(self.first, begun)]
+        for mode, pairs in written.begins.items():
+            if any(variables.get(mode) is True for variables in self.ever):
+                self.waiting.append((self.first, begun | _kept(pairs)))
 
     def found(self):
         entered = []

@@ -109,9 +109,9 @@ class Wanderer:
         if len(self.rails) > 5 and self.dice.random() < 0.7:
             return None
         preferences = self.dice.choice((None, None, *self.names.modes))
-        return self.call(
-            "rail", "start_workflow", workflowId=self.some_workflow(), goal="Try it", preferences=preferences
-        )
+        context = self.dice.choice((None, *self.names.claims))
+        begun = {"workflowId": self.some_workflow(), "goal": "Try it", "context": context}
+        return self.call("rail", "start_workflow", **begun, preferences=preferences)
 
     def rail_acknowledges(self):
         value = self.some(self.rails)

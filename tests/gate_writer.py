@@ -160,6 +160,11 @@ class _FolderWriter(_Writer):
             | ({"defaults": {"on": True}} if self.chance(0.3) else {})
             for name, left in modes.items()
         ]
+        begins = {"fast": self.sets(1)} if self.keeps and self.chance(0.3) else {}
+        written += [
+            {"id": f"mode-{name}", "name": name, "activationVariable": name, "defaults": dict(pairs)}
+            for name, pairs in begins.items()
+        ]
         graph = graph_written(visits)
         about = about_folder(
             id=self.workflow_id,
@@ -170,7 +175,7 @@ class _FolderWriter(_Writer):
             **({"graph": graph} if graph else {}),
         )
         acts = [activity_written(visit, (CHILD,) if self.chance(0.2) else ()) for visit in visits]
-        return Written(self.workflow_id, tuple(visits), folder(*acts, about=about), modes)
+        return Written(self.workflow_id, tuple(visits), folder(*acts, about=about), modes, begins=begins)
 
     def visit(self, index, names):
         self.others = names

@@ -1,9 +1,11 @@
 """Workflows written at random, and an agent that does anything in them: nothing is reached that stands behind a gate."""
 
 import os
+from functools import partial
 
 import pytest
 
+from tests.crews import hiring
 from tests.gate_histories import (
     answered_otherwise,
     beyond,
@@ -24,8 +26,18 @@ IN_SUITE, AT_LENGTH = 3, 400
 PUBLIC_URL = "https://rails.example.com"
 
 
-def assert_held(floor, seed, traveller=Traveller, *, steps=STEPS, **more):
-    traveller = traveller(floor, seed, **more)
+hire = pytest.fixture(hiring)
+
+
+@pytest.fixture
+def among_people(doors, doored, hire, settings):
+    settings.PUBLIC_URL = PUBLIC_URL
+    governed = partial(Governed, doors=doors, crew=hire(2))
+    return lambda seed, steps=STEPS: assert_held(doored, seed, governed, steps=steps)
+
+
+def assert_held(floor, seed, traveller=Traveller, *, steps=STEPS):
+    traveller = traveller(floor, seed)
 
     traveller.walk(steps)
 
@@ -52,9 +64,8 @@ def test_where_people_answer_nobody_goes_on_but_as_they_said(floor, seed):
 
 
 @pytest.mark.parametrize("seed", range(IN_SUITE))
-def test_where_people_steer_nobody_goes_on_but_as_they_said(doors, doored, settings, seed):
-    settings.PUBLIC_URL = PUBLIC_URL
-    assert_held(doored, seed, Governed, steps=2 * STEPS, doors=doors)
+def test_where_people_steer_nobody_goes_on_but_as_they_said(among_people, seed):
+    among_people(seed)
 
 
 @pytest.mark.slow
@@ -71,6 +82,5 @@ def test_in_many_workflows_where_people_answer_nobody_goes_on_but_as_they_said(f
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(AT_LENGTH))
-def test_in_many_workflows_where_people_steer_nobody_goes_on_but_as_they_said(doors, doored, settings, seed):
-    settings.PUBLIC_URL = PUBLIC_URL
-    assert_held(doored, int(os.environ.get("WALK_SEED", "1000")) + seed, Governed, steps=2 * STEPS, doors=doors)
+def test_in_many_workflows_where_people_steer_nobody_goes_on_but_as_they_said(among_people, seed):
+    among_people(int(os.environ.get("WALK_SEED", "1000")) + seed, steps=2 * STEPS)
