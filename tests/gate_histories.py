@@ -44,6 +44,11 @@ class Stood:
         return self.is_waived or (self.before is not None and self.before.was_waived)
 
     @property
+    def is_led(self):
+        """Whether the server led it all the way here."""
+        return self.state.drive is Drive.LED and (self.before is None or self.before.is_led)
+
+    @property
     def told(self):
         """The variables on the way here, by the activity that they were so in: what left it is among them."""
         found, at, after = {}, self, None
@@ -116,7 +121,7 @@ def beyond(stood: list[Stood], *, is_lenient: bool) -> list[str]:
         if each.was_waived and each.state.is_handed_over:
             continue
         given, lenient = _by_place(each.given), is_lenient or each.was_waived
-        if item not in reachable(each.written, each.told, is_lenient=lenient, given=given):
+        if item not in reachable(each.written, each.told, is_lenient=lenient, given=given, is_led=each.is_led):
             found.add(f"{each} stands at {item}: {each.told} {given} node_{each.node.id}")
     return sorted(found)
 

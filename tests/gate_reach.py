@@ -13,19 +13,19 @@ from tests.gate_programs import KEPT, Tests, walk
 APPROVES = "approve"
 
 
-def reachable(written, told, *, is_lenient=False, given=None):
+def reachable(written, told, *, is_lenient=False, given=None, is_led=False):
     """The places that may be come to when `told` were the variables in each activity that a run stood in, and people have
     answered what is in `given`: options by the place that asked. Lenient, what is wanted and not there stops nobody: an agent may choose that, and
-    may not choose to go past people.
+    may not choose to go past people. Where the server led all the way, no agent's word opens a way.
     """
-    return _Reach(written, told, is_lenient=is_lenient, given=given or {}).found()
+    return _Reach(written, told, is_lenient=is_lenient, given=given or {}, is_led=is_led).found()
 
 
 class _Reach:
-    def __init__(self, written, told, *, is_lenient, given):
+    def __init__(self, written, told, *, is_lenient, given, is_led):
         self.visits = {visit.id: visit for visit in written.visits}
         self.first = written.visits[0].id
-        self.modes, self.is_lenient, self.given = written.modes, is_lenient, given
+        self.modes, self.is_lenient, self.given, self.is_led = written.modes, is_lenient, given, is_led
         self.by_activity, self.ever = told, [variables for told_there in told.values() for variables in told_there]
         self.told = self.ever
         self.is_loose = bool(self.modes) or any(choice.drops for place in written.places for choice in place.choices)
@@ -72,12 +72,20 @@ class _Reach:
         for target, test in visit.ways:
             if test is None and is_sure and not self.is_loose:
                 continue
-            if test is not None and test.name in KEPT and not test.holds(kept) and not self.is_loose:
+            if not self.may_hold(test, kept):
                 continue
             is_sure = is_sure or test is None or test.name in KEPT
             self.waiting.append((target, kept))
         if not is_sure or self.is_loose:
             self.places.add(COMPLETE)
+
+    def may_hold(self, test, kept):
+        if test is None or self.is_loose:
+            return True
+        if test.name in KEPT:
+            return test.holds(kept)
+        is_known = self.is_led and test.name not in self.unknown
+        return not is_known or any(test.holds(variables) for variables in self.told)
 
     def envs(self, visit, before, *, all_done):
         """What the steps and answers of the activity may have left: those that must be done have set what they set."""
