@@ -121,6 +121,25 @@ def test_the_callers_confirmation_stands_on_the_last_step():
 
 
 @pytest.mark.parametrize(
+    "asked",
+    [
+        {"requireConfirmation": {"kind": "human_approval"}},
+        {"requireConfirmation": True},
+        {"outputContract": {"contractRef": "wr.contracts.review_verdict"}},
+    ],
+)
+def test_what_the_caller_asks_of_a_last_step_that_may_be_left_out_is_a_warning(asked):
+    (key,) = asked
+    conditional = library(step("one"), step("two", runCondition=QUICK))
+    told = ("conflicting_keys", f"steps[0].{key}")
+    plain = library(step("one"), step("two"))
+
+    assert told in warnings_of(workflow(call("look", **asked)), library=conditional)
+    assert told not in warnings_of(workflow(call("look", **asked)), library=plain)
+    assert told not in warnings_of(workflow(call("look", runCondition=SMALL, **asked)), library=plain)
+
+
+@pytest.mark.parametrize(
     ("callers", "own", "kind", "conditional"),
     [
         (True, {"kind": "human_approval"}, "human_approval", False),

@@ -16,6 +16,7 @@ from workflows_app.engine.steps.scope import Build, StepScope, both
 
 _FIRST = ("askForFiles", "functionCalls")
 _LAST = ("outputContract", "output", "assessmentRefs", "validationCriteria", "audit", "verification")
+_GATES = ("requireConfirmation", "outputContract", "assessmentRefs", "validationCriteria")
 
 
 def shared(build: Build, caller: StepScope, inner: StepScope, raw: dict[str, Any], path: str) -> StepScope:
@@ -35,6 +36,7 @@ def applied(
 ) -> tuple[Item, ...]:
     """The routine's items under the caller's condition, with its wishes for the first and the last of them."""
     condition = build.condition(scope, raw.get("runCondition"), f"{path}.runCondition")
+    _report_left_out(scope, raw, items[-1], path)
     bound = [_bound(item, condition, raw["title"]) for item in items]
     bound[0] = _first(build, scope, raw, bound[0], path)
     bound[-1] = _last(build, scope, raw, bound[-1], path)
@@ -100,6 +102,17 @@ def _checked(raw: dict[str, Any], step: Step) -> Step:
         audit=audit or step.audit,
         verification=verification or step.verification,
     )
+
+
+def _report_left_out(scope: StepScope, raw: dict[str, Any], last: Item, path: str) -> None:
+    """What the caller demands of the routine stands on its last step, and goes with it where that is not done."""
+    if isinstance(last, Gate) or last.run_condition is None:
+        return
+    for key in _GATES:
+        if raw.get(key):
+            message = f"`{key}` stands on {last.id!r}, the last step of the routine, which has a condition: where that does not hold, nobody asks."
+            advice = "Put it on a step of its own behind the call."
+            scope.findings.warn(ProblemCode.CONFLICTING_KEYS, f"{path}.{key}", message, advice)
 
 
 def _report_no_place(scope: StepScope, raw: dict[str, Any], keys: tuple[str, ...], verb: str, path: str) -> None:
