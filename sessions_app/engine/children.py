@@ -8,6 +8,7 @@ from sessions_app.engine.decisions import Decision, Outcome, Place, Suspend, Tak
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.outputs import merge_context
+from sessions_app.engine.settling import is_held
 from sessions_app.engine.state import Snapshot
 from workflows_app.engine.program import Activity, Program, Step, Trigger, walk_items
 
@@ -39,8 +40,8 @@ def given_back(*, parent: Program, trigger: Trigger | None, before: Snapshot, ch
     shared = {variable.name for variable in parent.variables} | set(trigger.pass_context if trigger else ())
     return {
         name: child.variables[name]
-        for name in sorted((shared & child.variables.keys()) - set(before.settled))
-        if before.variables.get(name) != child.variables[name]
+        for name in sorted(shared & child.variables.keys())
+        if before.variables.get(name) != child.variables[name] and not is_held(name, before.settled)
     }
 
 

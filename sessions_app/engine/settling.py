@@ -30,10 +30,12 @@ def refuse_overwritten(snapshot: Snapshot, variables: Mapping[str, Any], *, item
     """`variables` are those with what an agent sends when it finishes the item. The same value again overwrites nothing, and
     what a `set` action of the item leaves to the agent is the agent's.
     """
+    held = [name for name in snapshot.settled if name not in _left_to_agent(item)]
+    before = snapshot.variables
     changed = [
         name
-        for name in snapshot.settled
-        if variables.get(name, _ABSENT) != snapshot.variables.get(name, _ABSENT) and name not in _left_to_agent(item)
+        for name in sorted(before.keys() | variables.keys())
+        if held and is_held(name, held) and not _is_same(variables.get(name, _ABSENT), before.get(name, _ABSENT))
     ]
     if changed:
         raise InvalidInputError(
@@ -41,6 +43,24 @@ def refuse_overwritten(snapshot: Snapshot, variables: Mapping[str, Any], *, item
             suggestion="Leave these keys out of context, and make the same call again.",
             details={"reason": "SET_BY_ANSWER", "keys": changed},
         )
+
+
+def _is_same(value: Any, before: Any) -> bool:
+    """As conditions tell values apart: false is no 0, wherever it stands."""
+    if isinstance(value, bool) or isinstance(before, bool):
+        return value is before
+    if isinstance(value, Mapping) and isinstance(before, Mapping):
+        return value.keys() == before.keys() and all(_is_same(value[key], before[key]) for key in value)
+    if isinstance(value, list | tuple) and isinstance(before, list | tuple):
+        return len(value) == len(before) and all(map(_is_same, value, before))
+    return bool(value == before)
+
+
+def is_held(name: str, settled: Iterable[str]) -> bool:
+    """Whether a variable of that name is read in the place of one that an answer has set: it is that one, or is named like a part
+    of it, which is found before the part.
+    """
+    return any(name == each or name.startswith(f"{each}.") for each in settled)
 
 
 def _left_to_agent(item: object) -> set[str]:
@@ -58,7 +78,7 @@ def settled_after(
     held = {*before.settled, *names}
     if held and not is_led and _has_left(before.position, position):
         activity = program.activity(before.position.activity)
-        held -= _freed_by(program, activity) if activity else set()
+        held -= _freed_by(program, activity, held) if activity else set()
     return tuple(sorted(held))
 
 
@@ -66,16 +86,21 @@ def _has_left(before: Position, after: Position) -> bool:
     return (before.activity, before.visit) != (after.activity, after.visit) or after.complete
 
 
-def _freed_by(program: Program, activity: Activity) -> set[str]:
+def _freed_by(program: Program, activity: Activity, held: Iterable[str]) -> set[str]:
     """What its transitions read, and what its steps read where no transition of the workflow does."""
-    items = (item.run_condition for item in walk_items(activity.body) if not isinstance(item, Gate))
-    in_ways = {name for each in program.activities for name in _read_in_ways(each)}
-    return _read_in_ways(activity) | (_names(items) - in_ways)
+    in_steps = _paths(item.run_condition for item in walk_items(activity.body) if not isinstance(item, Gate))
+    in_ways = {path for each in program.activities for path in _paths_of_ways(each)}
+    own = _paths_of_ways(activity)
+    return {name for name in held if _is_read(name, own) or (_is_read(name, in_steps) and not _is_read(name, in_ways))}
 
 
-def _read_in_ways(activity: Activity) -> set[str]:
-    return _names(condition for _, condition in walks.ways(activity))
+def _paths_of_ways(activity: Activity) -> set[str]:
+    return _paths(condition for _, condition in walks.ways(activity))
 
 
-def _names(read: Iterable[Condition | None]) -> set[str]:
-    return {name.partition(".")[0] for condition in read for name in conditions.variables_of(condition)}
+def _paths(read: Iterable[Condition | None]) -> set[str]:
+    return {path for condition in read for path in conditions.variables_of(condition)}
+
+
+def _is_read(name: str, paths: Iterable[str]) -> bool:
+    return any(is_held(path, (name,)) for path in paths)

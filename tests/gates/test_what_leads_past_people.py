@@ -11,6 +11,7 @@ from tests.gate_play import (
     FOLDER,
     HANDED_OVER,
     STEPS,
+    asking_folder,
     hand_in,
     hand_next,
     hand_start,
@@ -21,6 +22,8 @@ from tests.gate_play import (
     person_answers,
     questions,
     rail_ack,
+    rail_at_gate,
+    rail_read,
     rail_start,
     reached,
     said,
@@ -451,3 +454,64 @@ def test_whatever_else_blocks_an_attempt_its_words_do_not_lift_the_question(floo
     assert reached() == {"gated"}
     assert [row.checkpoint_id for row in questions()] == ["gated"]
     assert unhealthy() == []
+
+
+NOT_FALSE = {**equals("approved", value=False), "operator": "!="}
+# What `no` sets, what is read of it, and what an agent sends to have it read otherwise.
+SAID_OTHERWISE = {
+    "a part of it by name": (
+        {"approved": {"given": False}},
+        equals("approved.given", value=True),
+        {"approved.given": True},
+    ),
+    "a part of a part": ({"approved": {"by": {"her": 0}}}, equals("approved.by.her", 1), {"approved.by.her": 1}),
+    "a list of it": ({"approved": ["no"]}, equals("approved.0", "yes"), {"approved.0": "yes"}),
+    "its length": ({"approved": ["no"]}, equals("approved.length", 2), {"approved.length": 2}),
+    "a number that is false": ({"approved": False}, NOT_FALSE, {"approved": 0}),
+    "a broken number that is false": ({"approved": False}, NOT_FALSE, {"approved": 0.0}),
+    "false for a number": ({"approved": 0}, {**NOT_FALSE, "value": 0}, {"approved": False}),
+    "one for true": ({"approved": True}, {**NOT_FALSE, "value": True}, {"approved": 1}),
+    "a number in a list": ({"approved": [False]}, {**NOT_FALSE, "variable": "approved.0"}, {"approved": [0]}),
+    "a number in a part": ({"approved": {"a": False}}, {**NOT_FALSE, "variable": "approved.a"}, {"approved": {"a": 0}}),
+    "nothing": ({"approved": False}, NOT_FALSE, {"approved": None}),
+    "the part of a dotted one": ({"approved.a": False}, {**NOT_FALSE, "variable": "approved.a"}, {"approved.a": 0}),
+}
+
+
+def at_no(floor, way):
+    """A run that is led, behind a person's `no`, and what is sent to have it read otherwise."""
+    sets, condition, given = SAID_OTHERWISE[way]
+    options = [
+        {"id": "yes", "label": "Yes"},
+        {"id": "no", "label": "No", "effect": {"setVariable": sets}},
+    ]
+    ways = [{"to": "build", "condition": condition}, {"to": "redo", "isDefault": True}]
+    asking_folder(floor.desk, authority="human", options=options, transitions=ways)
+    at = rail_at_gate(floor, FOLDER)
+    person_answers(floor, "no")
+    return rail_read(floor, at), given
+
+
+@pytest.mark.parametrize("way", SAID_OTHERWISE)
+@pytest.mark.parametrize("dialect", ["rail", "navigation"])
+def test_what_a_person_answered_is_read_as_they_answered(floor, dialect, way):
+    at, given = at_no(floor, way)
+
+    if dialect == "rail":
+        told = rail_ack(floor, at, context=given)
+    else:
+        state = at["stateToken"]
+        told = nav(floor, state, "complete_step", step_id="after", context=given)
+        nav(floor, told.get("state", state), "transition", activity_id="build")
+
+    assert "make" not in reached()
+    assert "SET_BY_ANSWER" in str(told) or "again" in reached() or not told.get("success", True)
+
+
+@pytest.mark.parametrize("way", SAID_OTHERWISE)
+def test_what_nobody_says_otherwise_goes_on(floor, way):
+    at, _ = at_no(floor, way)
+
+    rail_ack(floor, at, context={"mood": 1, **SAID_OTHERWISE[way][0]})
+
+    assert "again" in reached()
