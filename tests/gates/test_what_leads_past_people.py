@@ -515,3 +515,34 @@ def test_what_nobody_says_otherwise_goes_on(floor, way):
     rail_ack(floor, at, context={"mood": 1, **SAID_OTHERWISE[way][0]})
 
     assert "again" in reached()
+
+
+DOTTED = {"action": "set", "target": "review.needed", "value": True}
+
+
+@pytest.mark.parametrize("target", ["review", "review.needed"])
+@pytest.mark.parametrize("kind", ["while", "doWhile"])
+def test_what_a_loop_sets_by_a_dotted_name_leads_on_whoever_leaves_it_by_hand(floor, kind, target):
+    read = equals(target, value=True)
+    sets = {"kind": "action", "id": "sets", "name": "Sets", "actions": [{**DOTTED, "target": target}]}
+    held = {**read, "operator": "!="} if kind == "while" else equals("on", value=True)
+    rounds = {"kind": "loop", "id": "rounds", "name": "Rounds", "loopType": kind, "condition": held, "steps": [sets]}
+    ways = [{"to": "asks", "condition": read}, {"to": "build", "isDefault": True}]
+    plan = activity("plan", steps=[activity_step("draft"), rounds], transitions=ways)
+    asks = activity("asks", checkpoints=[checkpoint("agreed", **ASKS)], steps=[activity_step("asked")])
+    publish_folder(
+        floor.desk, folder(plan, asks, activity("build", steps=[activity_step("make")]), about=about()), FOLDER
+    )
+    at = nav_step(floor, nav_start(floor, FOLDER)["state"], "draft")
+
+    for action, named in (
+        ("complete_step", {"step_id": "rounds"}),
+        ("transition", {"activity_id": "build"}),
+        ("advance_loop", {"loop_id": "rounds"}),
+        ("complete_step", {"step_id": "rounds"}),
+        ("transition", {"activity_id": "build"}),
+    ):
+        told = nav(floor, at["state"], action, **named)
+        at = told if told.get("success") else at
+
+    assert not reached() & {"make", COMPLETE}

@@ -63,9 +63,12 @@ def leads_to_people(program: Program, loop: Loop) -> bool:
 
 
 def names_read(activity: Activity, *, asks: bool) -> set[str]:
-    """The variables that decide where its ways lead, and where somebody is asked in it also those that decide whether."""
+    """The variables that decide where its ways lead, and where somebody is asked in it also those that decide whether. A dotted
+    name is a part of a variable, or one of that whole name.
+    """
     read = _conditions(activity) if asks else (condition for _, condition in walks.ways(activity))
-    return {name.partition(".")[0] for condition in read for name in conditions.variables_of(condition)}
+    paths = {path for condition in read for path in conditions.variables_of(condition)}
+    return paths | {path.partition(".")[0] for path in paths}
 
 
 def _conditions(activity: Activity) -> Iterator[Condition | None]:
