@@ -87,8 +87,9 @@ class Shown:
     options: tuple[Choice, ...]
     authority: Authority
     due_ms: int | None = None
-    # The outputs that were handed in for the step whose approval is asked.
+    # The outputs that were handed in for the step whose approval is asked, and the digest of all that came last, context included.
     handed_in: tuple[str, ...] = ()
+    work: str = ""
 
     @property
     def digest(self) -> str:
@@ -102,6 +103,8 @@ class Shown:
         }
         if self.handed_in:
             said["handedIn"] = list(self.handed_in)
+        if self.work:
+            said["work"] = self.work
         return canonical.digest(canonical.canonical_bytes(said))
 
     def as_json(self) -> dict[str, Any]:
@@ -116,6 +119,8 @@ class Shown:
         }
         if self.handed_in:
             body["handedIn"] = list(self.handed_in)
+        if self.work:
+            body["work"] = self.work
         return body if self.due_ms is None else {**body, "dueMs": self.due_ms}
 
     def due_at(self, presented_ms: int) -> datetime | None:
@@ -200,6 +205,7 @@ def approval_at(*, program: Program, snapshot: Snapshot, due_ms: int | None) -> 
         authority=Authority.HUMAN,
         due_ms=due_ms,
         handed_in=tuple(handed.output for handed in snapshot.handed_in),
+        work="" if snapshot.work is None else snapshot.work.content,
     )
 
 

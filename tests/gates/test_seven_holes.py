@@ -576,6 +576,22 @@ def test_an_approval_is_asked_again_for_another_plan(floor):
     assert {row.digest for row in questions() if row.state == "open"} - shown
 
 
+@pytest.mark.parametrize("notes", ["", SAFE])
+@pytest.mark.parametrize("dialect", ["rail", "navigation"])
+def test_an_approval_is_asked_again_for_the_same_plan_with_another_context(floor, dialect, notes):
+    approval_steps(floor.desk)
+    stuck = rail_ack(floor, rail_at_gate(floor), SAFE, context={"target": "staging"})
+    shown = {row.digest for row in questions()}
+
+    if dialect == "rail":
+        rail_ack(floor, stuck, notes, context={"target": "production"})
+    else:
+        work = {"step_id": "gated", "notes": notes, "context": {"target": "production"}}
+        nav(floor, stuck["stateToken"], "complete_step", **work)
+
+    assert {row.digest for row in questions() if row.state == "open"} - shown
+
+
 def test_one_approval_serves_one_branch(floor):
     at, stuck = approved(floor)
 
