@@ -335,7 +335,7 @@ class _Walker:
         # Made when a condition is asked; most walks ask none.
         self.looking: conditions.Looking | None = None
         # What is asked before an item, and conditions in words, by their identity: a walk comes by the same ones again.
-        self.asked: dict[tuple[str, str], Condition | None] = {}
+        self.asked: dict[int, Condition | None] = {}
         self.told: dict[int, str] = {}
         # The loops around the item that was just completed, and the innermost of them that an artifact decides.
         self.around: frozenset[str] = frozenset()
@@ -379,7 +379,7 @@ class _Walker:
         def move() -> Position:
             frame = position.frames[-1] if position.frames else None
             loop = self._loop(position, loop_id)
-            if frame is None or frame.loop != loop_id:
+            if frame is None or frame.loop != loop_id or loop is self._at_hand(position):
                 return self._settle(self._enter_loop(position, loop))
             return self._settle(self._turned(position, loop, frame))
 
@@ -388,17 +388,28 @@ class _Walker:
     def leave_loop(self, position: Position, loop_id: str) -> Walk:
         def move() -> Position:
             inside = [frame.loop for frame in position.frames]
-            depth = inside.index(loop_id) if loop_id in inside else len(inside)
+            met = self._at_hand(position)
+            is_left = loop_id in inside and (met is None or met.id != loop_id)
+            depth = len(inside) - 1 - inside[::-1].index(loop_id) if is_left else len(inside)
             self._note(NoteKind.EXITED_LOOP, f"Left loop {loop_id}.", loop=loop_id)
             outside = replace(position, frames=position.frames[:depth], pending="", pending_item="")
             return self._settle(self._past(outside, loop_id))
 
         return self._walk(position, move)
 
+    def _at_hand(self, position: Position) -> Loop | None:
+        """The loop that the round has come to, which may have the name of one around it."""
+        if not position.frames:
+            return None
+        body, index = body_at(self._activity(position.activity), position.frames), position.frames[-1].index
+        item = body[index] if index < len(body) else None
+        return item if isinstance(item, Loop) else None
+
     def _loop(self, position: Position, loop_id: str) -> Loop:
         activity = self._activity(position.activity)
-        at_hand = (*loops_at(activity, position.frames), *body_at(activity, position.frames), *activity.body)
-        found = next((item for item in at_hand if isinstance(item, Loop) and item.id == loop_id), None)
+        around = reversed(loops_at(activity, position.frames))
+        known = (self._at_hand(position), *around, *body_at(activity, position.frames), *activity.body)
+        found = next((item for item in known if isinstance(item, Loop) and item.id == loop_id), None)
         if found is None:
             message = f"Activity {activity.id} has no loop {loop_id!r} here."
             raise _StopError(Failure(kind=FailureKind.UNKNOWN_LOOP, message=message, item=loop_id))
@@ -686,10 +697,9 @@ class _Walker:
         return activity
 
     def _eligible(self, activity: Activity, item: Item, scope: Variables) -> bool:
-        key = (activity.id, item.id)
-        if key not in self.asked:
-            self.asked[key] = _condition_of(activity, item)
-        condition = self.asked[key]
+        if id(item) not in self.asked:
+            self.asked[id(item)] = _condition_of(activity, item)
+        condition = self.asked[id(item)]
         if condition is None:
             return True
         held = self._holds(condition, scope)
@@ -745,16 +755,22 @@ def _condition_of(activity: Activity, item: Item) -> Condition | None:
     if not isinstance(item, Gate):
         return item.run_condition
     asked = next((cp.condition for cp in activity.checkpoints if cp.id == item.checkpoint), None)
-    step = next((step for step in _looped_steps(activity.body) if step.id == item.step), None) if item.step else None
+    step = _step_before(item, activity.body) if item.step else None
     both = tuple(condition for condition in (step.run_condition if step else None, asked) if condition is not None)
     return AllOf(conditions=both) if len(both) > 1 else next(iter(both), None)
 
 
-def _looped_steps(body: tuple[Item, ...]) -> Iterator[Step]:
-    for item in body:
-        if isinstance(item, Loop):
-            yield from (inner for inner in item.body if isinstance(inner, Step))
-            yield from _looped_steps(item.body)
+def _step_before(gate: Gate, body: tuple[Item, ...]) -> Step | None:
+    """The step in whose round the gate stands; another loop may have one of the same name."""
+    for loop in body:
+        if not isinstance(loop, Loop):
+            continue
+        if any(item is gate for item in loop.body):
+            return next((item for item in loop.body if isinstance(item, Step) and item.id == gate.step), None)
+        found = _step_before(gate, loop.body)
+        if found is not None:
+            return found
+    return None
 
 
 def _over(added: dict[str, Any], variables: Variables) -> Variables:
