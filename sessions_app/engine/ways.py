@@ -12,7 +12,7 @@ from typing import Any
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.conditions import describe, parse_activity_condition
 from workflows_app.engine.program import Activity, Condition, Program
-from workflows_app.engine.walks import Position
+from workflows_app.engine.walks import FailureKind, Position
 
 DEFAULT = "default"
 _SPACE = re.compile(r"\s+")
@@ -139,7 +139,8 @@ def _leads(program: Program, position: Position | None, target: str, variables: 
     walk = walker.enter_activity(
         program=program, position=position, activity_id=target, variables=variables, by_hand=True
     )
-    return walk.failure is None
+    # What takes more work than one call does is no dead end: another way would open in its place.
+    return walk.failure is None or walk.failure.kind is FailureKind.BUDGET
 
 
 def _words(declared: Sequence[Way], target: str) -> str:

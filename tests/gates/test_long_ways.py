@@ -11,6 +11,8 @@ from tests.gate_play import (
     HANDED_OVER,
     STEPS,
     hand_in,
+    nav,
+    nav_start,
     person_answers,
     reached,
     said,
@@ -145,3 +147,44 @@ def test_what_is_set_behind_many_rounds_leads_on_whoever_leaves_it_out(floor, di
         assert not reached() & {"make", COMPLETE}
     told = tell(floor, dialect, token, "asks", ("draft", listed), ("turn", {}), ("sets", {}))
     assert "code" not in told
+
+
+def test_no_long_value_opens_another_way_than_the_one_that_holds(floor):
+    """To enter what asks takes more looks than one call does: it is no dead end for that."""
+    looked_for = [{**equals("notes", f"word-{number}"), "operator": "contains"} for number in range(900)]
+    skipped = [
+        activity_step(f"turn-{number}", condition={"type": "or", "conditions": looked_for[number::18]})
+        for number in range(18)
+    ]
+    plan = activity(
+        "plan",
+        steps=[activity_step("draft")],
+        transitions=[
+            {"to": "asks", "condition": {**equals("fine", value=True), "operator": "!="}},
+            {"to": "build", "condition": equals("fine", value=True)},
+        ],
+    )
+    asks = activity(
+        "asks",
+        checkpoints=[checkpoint("agreed", message="May it go on?", authority="human")],
+        steps=[*skipped, activity_step("asked", checkpoint="agreed")],
+        transitions=[{"to": "build"}],
+    )
+    extra = activity("extra", steps=[activity_step("more")], transitions=[{"to": "build"}])
+    fast = {"id": "fast", "name": "Fast", "description": "Leaves out.", "activationVariable": "fast"}
+    about = workflow(
+        id=FOLDER,
+        description="Asks before it goes on.",
+        initialActivity="plan",
+        variables=[{"name": "fine", "type": "boolean", "defaultValue": False}],
+        modes=[{**fast, "recognition": ["fast"], "skipActivities": ["extra"]}],
+    )
+    publish_folder(
+        floor.desk, folder(plan, asks, extra, activity("build", steps=[activity_step("make")]), about=about), FOLDER
+    )
+    state = nav_start(floor, FOLDER)["state"]
+    done = nav(floor, state, "complete_step", step_id="draft", context={"notes": "." * 250_000})
+
+    for target in ("build", "end-workflow"):
+        assert not nav(floor, done["state"], "transition", activity_id=target)["success"]
+    assert not reached() & {"make", COMPLETE}
