@@ -58,6 +58,8 @@ class Standing:
     tip_node_id: UUID
     has_children: bool
     has_gaps: bool
+    # That never to stop was taken back in the run after this node, or the one that was read for it, was made.
+    has_withdrawal: bool
     recorded: Recorded | None
 
 
@@ -87,6 +89,12 @@ _RECORDED = _recorded_with("o.to_node_id = a.to_node_id")
 _NOTED = _recorded_with("o.id = ANY($4::uuid[])")
 _RECORDED_COUNT = 5
 
+# Never to stop was taken back after the node was made. The node before is looked up by its id: joined, it may be looked for among all.
+_WITHDRAWN = f"""EXISTS (
+         SELECT 1 FROM sessions_app_node c
+         WHERE c.run_id = n.run_id AND c.event_index > n.event_index AND c.autonomy <> '{Autonomy.NEVER_STOP.value}'
+           AND (SELECT p.autonomy FROM sessions_app_node p WHERE p.id = c.parent_id) = '{Autonomy.NEVER_STOP.value}')"""  # noqa: S608  constants only
+
 # The snapshot is looked up by both halves of its key, whatever the planner believes of the table: joined, it may be filtered
 # from all snapshots of the team while nobody has analysed them yet.
 STANDING = f"""n.id, n.session_id, n.run_id, n.kind,
@@ -96,6 +104,7 @@ STANDING = f"""n.id, n.session_id, n.run_id, n.kind,
        EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = n.id AND c.kind <> 'checkpoint'),
        EXISTS (SELECT 1 FROM sessions_app_gap g
                WHERE g.run_id = n.run_id AND g.severity = 'critical' AND g.resolved_by_id IS NULL),
+       {_WITHDRAWN},
        {_RECORDED}"""  # noqa: S608  constants only
 
 _READ = f"""
@@ -115,6 +124,8 @@ JOIN sessions_app_worksession s ON s.id = r.session_id
 LEFT JOIN sessions_app_attempt a ON false
 WHERE r.id = $1 AND r.team_id = $2
 """  # noqa: S608  constants only
+
+_READ_WITHDRAWN = f"SELECT {_WITHDRAWN} FROM sessions_app_node n WHERE n.id = $1 AND n.team_id = $2"  # noqa: S608  constants only
 
 _READ_RECORDED = f"""
 SELECT {_RECORDED}
@@ -163,8 +174,16 @@ def standing_of(row: Sequence[Any]) -> Standing:
         tip_node_id=row[13],
         has_children=row[14],
         has_gaps=row[15],
-        recorded=_recorded(row[16 : 16 + _RECORDED_COUNT]),
+        has_withdrawal=row[16],
+        recorded=_recorded(row[17 : 17 + _RECORDED_COUNT]),
     )
+
+
+@asked
+def is_withdrawn(*, team_id: UUID, node_id: UUID) -> bool:
+    """Whether never to stop was taken back in the run after the node was made, on whichever of its branches."""
+    row = prepared_cursor().execute(_READ_WITHDRAWN, [node_id, team_id]).fetchone()
+    return row is not None and bool(row[0])
 
 
 @asked

@@ -31,6 +31,7 @@ from sessions_app.selectors.standings import SessionStanding, Standing
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text
+from workflows_app.engine.program import Autonomy
 from workflows_app.engine.values import Published
 from workflows_app.selectors.publications import LatestPublication
 from workrail_site.simulation.tables import Tables
@@ -105,6 +106,15 @@ class MemoryStore(Tables):
             return None
         return self.standing(self.node(placed.row.tip_node_id), None)
 
+    def is_withdrawn(self, *, team_id: UUID, node_id: UUID) -> bool:
+        placed = self.nodes.get(node_id)
+        if placed is None or placed.team_id != team_id:
+            return False
+        node, never = placed.row, Autonomy.NEVER_STOP.value
+        later = (each.row for each in self.nodes.values() if each.row.event_index > node.event_index)
+        softened = (row for row in later if row.run_id == node.run_id and row.autonomy != never and row.parent_id)
+        return any(self.node(row.parent_id).autonomy == never for row in softened)
+
     def standing(self, node: NodeRow, recorded: Recorded | None) -> Standing:
         run, session_id = self.run(node.run_id), self.nodes[node.id].session_id
         return Standing(
@@ -126,6 +136,7 @@ class MemoryStore(Tables):
                 gap.severity == GapSeverity.CRITICAL.value and gap.resolved_by_id is None
                 for gap in self.gaps_of(node.run_id)
             ),
+            has_withdrawal=self.is_withdrawn(team_id=self.nodes[node.id].team_id, node_id=node.id),
             recorded=recorded,
         )
 

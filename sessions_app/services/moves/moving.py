@@ -29,7 +29,7 @@ from sessions_app.engine.tokens import (
     TokenUnknownNodeError,
 )
 from sessions_app.selectors.session_tokens import read_children
-from sessions_app.selectors.standings import Standing, read_standing, read_tip
+from sessions_app.selectors.standings import Standing, is_withdrawn, read_standing, read_tip
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.moves.triggers import trigger_for
 from sessions_app.services.store.appends import Append, NewAttempt, NewSession, NewTip
@@ -112,6 +112,17 @@ def point_of(standing: Standing, *, handle: Handle | None = None) -> Point:
     return Point(standing=standing, program=load_program(standing.workflow_hash), snapshot=snapshot, handle=handle)
 
 
+def as_waived(actor: Actor, at: Point) -> Point:
+    """What a person has waived and taken back is waived at no node of the run that was made before."""
+    preferences, standing = at.snapshot.preferences, at.standing
+    if not (preferences.waives_people and standing.has_withdrawal):
+        return at
+    # Where another node was read for this one, the person may have waived it anew in between.
+    if not is_withdrawn(team_id=actor.team_id, node_id=standing.node_id):
+        return at
+    return replace(at, snapshot=structs.replace(at.snapshot, preferences=structs.replace(preferences, waived_by="")))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
     """The use of a token: under which node and nonce its reply is recorded. `refusal` is of a token whose key is retired."""
@@ -186,6 +197,7 @@ class Mover:
 
     def move_as_read(self, at: Point, command: Move, *, nonce: bytes | None = None, nodes: int = 0) -> "Moved":
         """The same where the ends of other runs make no difference."""
+        at = as_waived(self.actor, at)
         place = self._place(at.standing, nonce, nodes)
         decision = decide(program=at.program, snapshot=at.snapshot, command=command, place=place)
         ends = decision.outcome is not Outcome.BOOKMARKED and decision.status in ENDED

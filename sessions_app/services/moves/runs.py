@@ -32,6 +32,7 @@ from sessions_app.services.moves.moving import (
     Point,
     Tries,
     Use,
+    as_waived,
     mover_of,
     point_of,
     retired_token,
@@ -140,7 +141,7 @@ def change_preferences(
         standing = read_tip(team_id=actor.team_id, run_id=run_id)
         if standing is None:
             raise NotFoundError("There is no such run.", suggestion="List the runs of the session for their ids.")
-        at = point_of(standing)
+        at = as_waived(actor, point_of(standing))
         if change.applied_to(at.snapshot.preferences) == at.snapshot.preferences:
             return _told(actor, at, entropy, speech)
         use = Use(node_id=standing.node_id, nonce=entropy(NONCE_BYTES), keys=mover.keys)
@@ -157,7 +158,9 @@ def rehydrate_run(*, actor: Actor, state_token: str, entropy: Entropy, speech: S
     found = branches.rehydration(actor=actor, node_id=token.node_id)
     if found is None:
         raise unknown_node()
-    return _told(actor, point_of(found.standing), entropy, speech, recap=found.recap, branching=found.branching)
+    return _told(
+        actor, as_waived(actor, point_of(found.standing)), entropy, speech, recap=found.recap, branching=found.branching
+    )
 
 
 def _told(

@@ -21,7 +21,16 @@ from sessions_app.selectors.session_tokens import read_children
 from sessions_app.selectors.standings import Standing
 from sessions_app.services.moves.acknowledging import after_answer, done_with, fork_warning, same_work, standing_work
 from sessions_app.services.moves.facts import drift_known, facts_after, facts_at
-from sessions_app.services.moves.moving import Entropy, Mover, Point, Use, mover_of, point_of, retired_token
+from sessions_app.services.moves.moving import (
+    Entropy,
+    Mover,
+    Point,
+    Use,
+    as_waived,
+    mover_of,
+    point_of,
+    retired_token,
+)
 from sessions_app.services.moves.requests import approves, require_part
 from sessions_app.services.moves.speech import Reply, Speech
 from sessions_app.services.store.signing_keys import current_keys, read_token
@@ -117,4 +126,4 @@ def _looked_at(actor: Actor, state_token: str) -> Point:
     at = standing_work(actor=actor, node_id=token.node_id)
     # What an action would find there, with the ends of runs that it no longer has to wait for.
     mover = mover_of(actor, now=timezone.now(), entropy=os.urandom)
-    return replace(at, snapshot=mover.caught_up(at).snapshot)
+    return replace(at, snapshot=as_waived(actor, mover.caught_up(at)).snapshot)
