@@ -10,6 +10,7 @@ from sessions_app.engine.log import NodeKind
 from sessions_app.engine.outputs import merge_context
 from sessions_app.engine.settling import is_held
 from sessions_app.engine.state import Snapshot
+from workflows_app.engine import conditions
 from workflows_app.engine.program import Activity, Program, Step, Trigger, walk_items
 
 
@@ -41,7 +42,8 @@ def given_back(*, parent: Program, trigger: Trigger | None, before: Snapshot, ch
     return {
         name: child.variables[name]
         for name in sorted(shared & child.variables.keys())
-        if before.variables.get(name) != child.variables[name] and not is_held(name, before.settled)
+        if not is_held(name, before.settled)
+        and not conditions.is_same_value(before.variables.get(name, conditions.MISSING), child.variables[name])
     }
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from sessions_app.engine import guards, settling, ways
 from sessions_app.engine.state import Snapshot
-from workflows_app.engine import aiming, walker
+from workflows_app.engine import aiming, conditions, walker
 from workflows_app.engine.people import names_read
 from workflows_app.engine.program import Activity, Item, Loop, Program, Step, walk_items
 from workflows_app.engine.walker import LookAhead
@@ -58,7 +58,10 @@ def evaded(*, program: Program, snapshot: Snapshot, target: str) -> Evasion | No
 
 def _unset(read: set[str], possible: list[dict[str, Any]], variables: dict[str, Any]) -> tuple[str, ...]:
     """The variables that no way to there leaves so."""
-    differing = [{name for name in read if found.get(name) != variables.get(name)} for found in possible]
+    differing = [
+        {name for name in read if not conditions.is_same_variable(name, variables=variables, others=found)}
+        for found in possible
+    ]
     return tuple(sorted(min(differing, key=len, default=())))
 
 

@@ -11,8 +11,6 @@ from workflows_app.engine import conditions, demands, walker, walks
 from workflows_app.engine.program import ActionKind, Activity, Condition, Gate, Program, Step, walk_items
 from workflows_app.engine.walks import Failure, Position
 
-_ABSENT = object()
-
 
 def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
     """What the `set` actions of a finished step put into the variables."""
@@ -35,7 +33,9 @@ def refuse_overwritten(snapshot: Snapshot, variables: Mapping[str, Any], *, item
     changed = [
         name
         for name in sorted(before.keys() | variables.keys())
-        if held and is_held(name, held) and not _is_same(variables.get(name, _ABSENT), before.get(name, _ABSENT))
+        if held
+        and is_held(name, held)
+        and not conditions.is_same_value(variables.get(name, conditions.MISSING), before.get(name, conditions.MISSING))
     ]
     if changed:
         raise InvalidInputError(
@@ -43,17 +43,6 @@ def refuse_overwritten(snapshot: Snapshot, variables: Mapping[str, Any], *, item
             suggestion="Leave these keys out of context, and make the same call again.",
             details={"reason": "SET_BY_ANSWER", "keys": changed},
         )
-
-
-def _is_same(value: Any, before: Any) -> bool:
-    """As conditions tell values apart: false is no 0, wherever it stands."""
-    if isinstance(value, bool) or isinstance(before, bool):
-        return value is before
-    if isinstance(value, Mapping) and isinstance(before, Mapping):
-        return value.keys() == before.keys() and all(_is_same(value[key], before[key]) for key in value)
-    if isinstance(value, list | tuple) and isinstance(before, list | tuple):
-        return len(value) == len(before) and all(map(_is_same, value, before))
-    return bool(value == before)
 
 
 def is_held(name: str, settled: Iterable[str]) -> bool:

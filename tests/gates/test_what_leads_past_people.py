@@ -546,3 +546,162 @@ def test_what_a_loop_sets_by_a_dotted_name_leads_on_whoever_leaves_it_by_hand(fl
         at = told if told.get("success") else at
 
     assert not reached() & {"make", COMPLETE}
+
+
+def answered_no(floor, dialect, *steps):
+    """Where the run stands after a person's `no` to the question behind `draft`: the state or token to go on with. What `steps`
+    tell of first is told before it.
+    """
+    if dialect == "rail":
+        at = rail_start(floor, FOLDER)
+        for context in (*steps, {}):
+            at = rail_ack(floor, at, context=context)
+        person_answers(floor, "no")
+        return said(floor.rail.raw("continue_workflow", stateToken=at["stateToken"]))
+    if dialect == "navigation":
+        state = nav_start(floor, FOLDER)["state"]
+        for name, context in zip(("first", "draft") if steps else ("draft",), (*steps, {}), strict=True):
+            state = nav(floor, state, "complete_step", step_id=name, context=context)["state"]
+        person_answers(floor, "no")
+        return said(floor.navigation.raw("nav_situation", state=state))
+    token = hand_in(floor, dialect, FOLDER, "plan")
+    if dialect == "orchestrator":
+        token = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))[
+            "checkpoint_handle"
+        ]
+    person_answers(floor, "no")
+    if dialect == "orchestrator":
+        token = said(floor.orchestrator.raw("resume_checkpoint", session_token=token))["session_token"]
+    return {"session_token": token}
+
+
+def goes_to_build(floor, dialect, at, claim):
+    if dialect == "rail":
+        return rail_ack(floor, at, context=claim)
+    if dialect == "navigation":
+        done = nav(floor, at["state"], "complete_step", step_id="after", context=claim)
+        return nav(floor, done.get("state", at["state"]), "transition", activity_id="build")
+    return told(floor, dialect, at["session_token"], "build", ("draft", {}), ("after", {"context": claim}))
+
+
+def publish_answers(floor, no, *, to_build=None, to_redo=None, steps=()):
+    ways = [{"to": "build", "condition": to_build}, {"to": "redo", "isDefault": True}]
+    if to_redo is not None:
+        ways = [{"to": "redo", "condition": to_redo}, {"to": "build", "isDefault": True}]
+    options = [{"id": "no", "label": "No", "effect": {"setVariable": no}}, {"id": "yes", "label": "Yes"}]
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", options=options, **ASKS)],
+        steps=[*steps, activity_step("draft", checkpoint="agreed"), activity_step("after")],
+        transitions=ways,
+    )
+    others = (activity("build", steps=[activity_step("make")]), activity("redo", steps=[activity_step("again")]))
+    publish_folder(floor.desk, folder(plan, *others, about=about()), FOLDER)
+
+
+# What a person's answer sets, and what an agent says instead: all but a condition would take one for the other.
+ALIKE = {"no for 0": (False, 0), "no for 0.0": (False, 0.0), "yes for 1": (True, 1), "1 for yes": (1, True)}
+
+
+@pytest.mark.parametrize("alike", ALIKE)
+@pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
+def test_no_agent_puts_another_kind_of_value_in_place_of_what_an_answer_set(floor, dialect, alike):
+    given, claim = ALIKE[alike]
+    publish_answers(floor, {"approved": given}, to_redo=equals("approved", given))
+
+    goes_to_build(floor, dialect, answered_no(floor, dialect), {"approved": claim})
+
+    assert "make" not in reached()
+
+
+@pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
+def test_no_dotted_name_hides_what_an_answer_set(floor, dialect):
+    publish_answers(floor, {"plan": {"ok": False}}, to_build=equals("plan.ok", value=True))
+
+    goes_to_build(floor, dialect, answered_no(floor, dialect), {"plan.ok": True})
+
+    assert "make" not in reached()
+
+
+@pytest.mark.parametrize("dialect", ["rail", "navigation"])
+def test_no_dotted_name_that_was_there_before_hides_what_an_answer_sets(floor, dialect):
+    publish_answers(
+        floor, {"plan": {"ok": False}}, to_build=equals("plan.ok", value=True), steps=[activity_step("first")]
+    )
+
+    goes_to_build(floor, dialect, answered_no(floor, dialect, {"plan.ok": True}), {})
+
+    assert "make" not in reached()
+
+
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_no_dotted_name_from_an_activity_before_hides_what_an_answer_sets(floor, dialect):
+    plan = activity(
+        "plan",
+        checkpoints=[
+            checkpoint(
+                "agreed",
+                options=[{"id": "no", "label": "No", "effect": {"setVariable": {"plan": {"ok": False}}}}],
+                **ASKS,
+            )
+        ],
+        steps=[activity_step("draft", checkpoint="agreed"), activity_step("after")],
+        transitions=[{"to": "build", "condition": equals("plan.ok", value=True)}, {"to": "redo", "isDefault": True}],
+    )
+    files = folder(
+        activity("start", steps=[activity_step("first")], transitions=[{"to": "plan"}]),
+        plan,
+        activity("build", steps=[activity_step("make")]),
+        activity("redo", steps=[activity_step("again")]),
+        about=about() | {"initialActivity": "start"},
+    )
+    publish_folder(floor.desk, files, FOLDER)
+    token = hand_in(floor, dialect, FOLDER, "start")
+    token = told(floor, dialect, token, "plan", ("first", {"context": {"plan.ok": True}}))["session_token"]
+    if dialect == "orchestrator":
+        said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
+    person_answers(floor, "no")
+
+    hand_next(floor, dialect, token, "build", "draft", "after")
+
+    assert "make" not in reached()
+
+
+# What the activity that is jumped over sets, what the agent says of it instead, and what is read of it.
+UNSET = {
+    "1 for yes": ("review", True, {"review": 1}, "review"),
+    "a dotted name": ("review.on", True, {}, "review.on"),
+    "a whole for a dotted name": ("review.on", True, {"review": {"on": False}}, "review.on"),
+    "a dotted name for a whole": ("review", {"on": True}, {"review.on": False}, "review.on"),
+}
+
+
+@pytest.mark.parametrize("unset", UNSET)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_what_is_jumped_over_sets_more_than_what_looks_alike(floor, dialect, unset):
+    target, value, claim, read = UNSET[unset]
+    files = folder(
+        activity("plan", steps=[activity_step("draft")], transitions=[{"to": "check"}]),
+        activity(
+            "check",
+            steps=[activity_step("look")],
+            exitActions=[{"action": "set", "target": target, "value": value}],
+            transitions=[{"to": "middle"}],
+        ),
+        activity("middle", steps=[activity_step("more")], transitions=ways_by(read)),
+        asking(),
+        activity("build", steps=[activity_step("make")]),
+        about=about(),
+    )
+    publish_folder(floor.desk, files, FOLDER)
+    found = {"context": claim}
+    token = hand_in(floor, dialect, FOLDER, "plan")
+
+    over = told(floor, dialect, token, "middle", ("draft", found))
+    token = told(floor, dialect, over.get("session_token", token), "build", ("more", {})).get("session_token", token)
+    assert "make" not in reached()
+
+    token = told(floor, dialect, token, "check", ("draft", found))["session_token"]
+    token = told(floor, dialect, token, "middle", ("look", found))["session_token"]
+    assert "code" in told(floor, dialect, token, "build", ("more", {}))
+    assert "code" not in told(floor, dialect, token, "asks", ("more", {}))

@@ -21,10 +21,14 @@ __all__ = [
     "Looking",
     "describe",
     "evaluate",
+    "is_same_value",
+    "is_same_variable",
     "lookup",
     "parse_activity_condition",
     "parse_steps_condition",
+    "root_of",
     "variables_of",
+    "with_dotted",
 ]
 
 Variables = Mapping[str, Any]
@@ -58,6 +62,40 @@ def lookup(path: tuple[str, ...], *, variables: Variables) -> Any:
     for segment in path[1:]:
         value = _member(value, segment)
     return value
+
+
+def root_of(name: str) -> str:
+    """The variable of which a dotted name reads a part."""
+    return name.partition(".")[0]
+
+
+def is_same_value(value: Any, other: Any) -> bool:
+    """Whether no condition tells them apart: neither `true` and 1, nor null and what was never set."""
+    if value is other:
+        return True
+    if isinstance(value, Mapping) and isinstance(other, Mapping):
+        return value.keys() == other.keys() and all(is_same_value(value[key], other[key]) for key in value)
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return len(value) == len(other) and all(map(is_same_value, value, other))
+    return isinstance(value, bool) is isinstance(other, bool) and bool(value == other)
+
+
+def is_same_variable(name: str, *, variables: Variables, others: Variables) -> bool:
+    """Whether all that is read under that name is the same in both, variables with dotted names included."""
+    under = f"{name}."
+    names = {each for each in (*variables, *others) if each == name or each.startswith(under)}
+    return all(is_same_value(variables.get(each, MISSING), others.get(each, MISSING)) for each in names)
+
+
+def with_dotted(added: Variables, *, variables: Variables) -> dict[str, Any]:
+    """What is set, with the variables of dotted names that would hide a part of it: they say the same."""
+    found = dict(added)
+    for name in variables if added else ():
+        root, dot, _ = name.partition(".")
+        if dot and root in added and name not in added:
+            value = lookup(tuple(name.split(".")), variables=added)
+            found[name] = None if value is MISSING else value
+    return found
 
 
 class Looking:

@@ -280,7 +280,7 @@ def end_name(program: Program) -> str:
 
 def set_by(*, program: Program, actions: Sequence[Action], variables: Variables) -> dict[str, Any]:
     """What `set` actions put into the variables, all at once. One without a value leaves it to the agent."""
-    return {
+    added = {
         action.target: placeholders.resolved(action.value, variables=variables)
         for action in actions
         if action.action is ActionKind.SET
@@ -292,8 +292,10 @@ def set_by(*, program: Program, actions: Sequence[Action], variables: Variables)
 
 def set_by_option(*, effect: Effect, variables: Variables) -> dict[str, Any]:
     """What a chosen option puts into the variables."""
-    return {name: placeholders.resolved(value, variables=variables) for name, value in effect.set_variable.items()}
+    added = {name: placeholders.resolved(value, variables=variables) for name, value in effect.set_variable.items()}
+    return conditions.with_dotted(added, variables=variables)
 
+    return conditions.with_dotted(added, variables=variables)
 
 class _StopError(Exception):
     def __init__(self, failure: Failure) -> None:
