@@ -161,7 +161,7 @@ def _settled(
 ) -> Decision:
     """A run that is handed over stays in its activity; it may have more to answer there."""
     snapshot, question = case.snapshot, case.question
-    effect = (option.effect if option else None) or Effect()
+    effect, kept = _what_counts(case, (option.effect if option else None) or Effect(), command)
     journal = Journal(case.place, asked=question, voice=command.voice)
     journal.advance_recorded(Outcome.ADVANCED, ())
     journal.answered(option.id if option else "", authority=authority)
@@ -180,7 +180,27 @@ def _settled(
         settled=tuple(sorted({*snapshot.settled, *effect.set_variable})),
     )
     decision = journal.decision(outcome=Outcome.ADVANCED, snapshot=after, node_kind=NodeKind.STEP)
-    return with_facts(decision, told=told, settled=Settled(question=question, option=option))
+    return with_facts(decision, told=(*told, *kept), settled=Settled(question=question, option=option))
+
+
+def _what_counts(case: _Case, effect: Effect, command: Answer) -> tuple[Effect, tuple[str, ...]]:
+    """Without what a person's answer has set to which the work comes later: told in its turn, theirs is the last word."""
+    if command.by_person or not effect.set_variable:
+        return effect, ()
+    activity, snapshot, asked = _activity(case.program, case.snapshot), case.snapshot, case.question.checkpoint
+    held = {
+        conditions.root_of(name)
+        for checkpoint in activity.checkpoints
+        if checkpoint.human and questions.comes_later(activity, snapshot, checkpoint.id, than=asked)
+        for name in guards.set_by_answers(snapshot, checkpoint)
+    }
+    kept = [name for name in effect.set_variable if conditions.root_of(name) in held]
+    if not kept:
+        return effect, ()
+    counts = {name: value for name, value in effect.set_variable.items() if name not in kept}
+    return replace(effect, set_variable=counts), (
+        f"{', '.join(kept)} stays as a signed-in person's answer has set it.",
+    )
 
 
 def _leads(case: _Case, effect: Effect, command: Answer) -> str:

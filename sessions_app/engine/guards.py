@@ -162,6 +162,13 @@ def _is_reached(activity: Activity, at: Position, gate: Gate) -> bool:
         return True
     place = next(index for index, item in enumerate(activity.body) if any(each is gate for each in walk_items((item,))))
     return _place(activity, at) > place
+def set_by_answers(snapshot: Snapshot, checkpoint: Checkpoint) -> set[str]:
+    """The variables that its answers in this visit have set."""
+    answers = _answers(snapshot, checkpoint.id)
+    effects = (option.effect for option in checkpoint.options if option.id in answers)
+    return {name for effect in effects if effect is not None for name in effect.set_variable}
+
+
 
 
 def _place(activity: Activity, position: Position) -> int:

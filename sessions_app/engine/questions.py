@@ -9,7 +9,7 @@ from sessions_app.engine.steering_refusals import CheckpointNotFoundError
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import aiming, conditions
 from workflows_app.engine.problems import did_you_mean
-from workflows_app.engine.program import Activity, Checkpoint, Gate, Program, walk_items
+from workflows_app.engine.program import Activity, Checkpoint, Gate, Loop, Program, walk_items
 
 
 def on_entry(*, activity: Activity, snapshot: Snapshot, due_ms: int | None) -> tuple[Shown, ...]:
@@ -61,6 +61,15 @@ def latest_answer(snapshot: Snapshot, name: str) -> str | None:
 
 def _count(snapshot: Snapshot, first: str) -> int:
     return sum(key == first or key.startswith(f"{first}#") for key in snapshot.answers)
+
+
+def comes_later(activity: Activity, snapshot: Snapshot, name: str, *, than: str) -> bool:
+    """Whether the work comes to the last answer to this question behind the other one, which is open."""
+    order, rounds = in_order_of_work(activity), (0, 0)
+    around = [_loops_of(activity, each)[:1] for each in (name, than)]
+    if around[0] and around[0] == around[1]:
+        rounds = (_count(snapshot, instance_of(snapshot, name)), _count(snapshot, instance_of(snapshot, than)) + 1)
+    return (rounds[0], order.index(name)) > (rounds[1], order.index(than))
 
 
 def is_settled(activity: Activity, snapshot: Snapshot, name: str) -> bool:
@@ -121,6 +130,11 @@ def _came(activity: Activity, gate: Gate, listed: frozenset[str]) -> bool:
         return gate.step in listed
     loops = aiming.loops_around(activity, gate.id)
     return not loops or any(item.id in listed for item in walk_items(loops[-1].body))
+
+
+def _loops_of(activity: Activity, name: str) -> tuple[Loop, ...]:
+    gate = next((gate for gate in _gates(activity) if gate.checkpoint == name), None)
+    return () if gate is None else aiming.loops_around(activity, gate.id)
 
 
 def _is_repeated(activity: Activity, name: str) -> bool:

@@ -705,3 +705,56 @@ def test_what_is_jumped_over_sets_more_than_what_looks_alike(floor, dialect, uns
     token = told(floor, dialect, token, "middle", ("look", found))["session_token"]
     assert "code" in told(floor, dialect, token, "build", ("more", {}))
     assert "code" not in told(floor, dialect, token, "asks", ("more", {}))
+
+
+ORDERS = {"before": ("relayed", "agreed"), "behind": ("agreed", "relayed")}
+
+
+@pytest.mark.parametrize("where", ["top", "loop"])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_an_answer_relayed_out_of_turn_changes_nothing_that_a_person_has_set(floor, dialect, order, where):
+    """The work comes to one of the questions first, and whatever is answered there is set by the other one anew."""
+    first, second = ORDERS[order]
+    go = [{"id": "go", "label": "Go", "effect": {"setVariable": {"approved": True}}}]
+    steps = [activity_step("draft", checkpoint=first), activity_step("after", checkpoint=second)]
+    if where == "loop":
+        steps = [
+            {
+                "kind": "loop",
+                "id": "rounds",
+                "name": "Rounds",
+                "loopType": "forEach",
+                "over": "items",
+                "variable": "item",
+                "maxIterations": 5,
+                "steps": steps,
+            }
+        ]
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("relayed", options=go), checkpoint("agreed", options=SETS, **ASKS)],
+        steps=steps,
+        transitions=[{"to": "build", "condition": equals("approved", value=True)}, {"to": "redo", "isDefault": True}],
+    )
+    files = folder(
+        plan,
+        activity("build", steps=[activity_step("make")]),
+        activity("redo", steps=[activity_step("again")]),
+        about=about(variables=[{"name": "items", "type": "array", "defaultValue": ["one"]}]),
+    )
+    publish_folder(floor.desk, files, FOLDER)
+    token = hand_in(floor, dialect, FOLDER, "plan")
+    if dialect == "orchestrator":
+        asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
+    (row,) = [row for row in questions() if row.checkpoint_id == "agreed"]
+    floor.read_it()
+    answer(floor.desk.person, row, "no", now=timezone.now())
+    if dialect == "orchestrator":
+        resumed = said(floor.orchestrator.raw("resume_checkpoint", session_token=asked["checkpoint_handle"]))
+        token = resumed.get("session_token", token)
+
+    token = responded(floor, dialect, token, "relayed", option_id="go")
+    hand_next(floor, dialect, token, "build", "draft", "after")
+
+    assert ("make" in reached()) is (order == "behind")
