@@ -10,16 +10,14 @@ from msgspec.structs import replace
 
 from sessions_app.engine import guards, settling, ways
 from sessions_app.engine.state import Snapshot
-from workflows_app.engine import aiming, conditions, walker
-from workflows_app.engine.people import names_read
+from workflows_app.engine import aiming, conditions, walker, walks
+from workflows_app.engine.people import names_read, names_read_within, sets_any
 from workflows_app.engine.program import Activity, Item, Loop, Program, Step, walk_items
 from workflows_app.engine.walker import LookAhead
-from workflows_app.engine.walks import Position
+from workflows_app.engine.walks import Frame, Position
 
 # Items that one call comes to in thought, for what their steps set.
 _MOST_ITEMS = 4_000
-# Rounds of a loop that are gone through for that; those behind set the same.
-_MOST_ROUNDS = 16
 # How often an activity is gone through in thought, each time with other variables.
 _MOST_VISITS = 8
 
@@ -124,14 +122,11 @@ def _with_steps(ahead: LookAhead, position: Position, variables: dict[str, Any])
     activity = program.activity(position.activity)
     if activity is None or not _sets(activity.body):
         return variables
-    idle = frozenset(item.id for item in activity.body if isinstance(item, Loop) and not _sets(item.body))
-    at = ahead.come_to(guards.past_loops(position, idle), variables)
+    idle = frozenset(item.id for item in activity.body if isinstance(item, Loop) and not _decides(ahead, item))
+    at, rounds = ahead.come_to(guards.past_loops(position, idle), variables), _Rounds(activity)
     while at is not None and not at.complete and (at.activity, at.visit) == (position.activity, position.visit):
-        item = walker.item_at(program, at)
-        if isinstance(item, Step) and item.required:
-            scope = walker.scope_at(program=program, position=at, variables=variables)
-            variables = variables | settling.set_by_actions(program=program, item=item, variables=scope)
-        at = ahead.come_to(_past(at), variables)
+        variables = settling.as_set_by_pending(program=program, position=at, variables=variables)
+        at = ahead.come_to(rounds.past(at, variables), variables)
     return variables
 
 
@@ -139,12 +134,40 @@ def _sets(body: tuple[Item, ...]) -> bool:
     return any(isinstance(item, Step) and item.actions for item in walk_items(body))
 
 
-def _past(at: Position) -> Position:
-    """Behind the item, and behind the loops that have had enough rounds."""
-    depth = next((depth for depth, frame in enumerate(at.frames) if frame.iteration >= _MOST_ROUNDS), None)
-    if depth is None:
+def _decides(ahead: LookAhead, loop: Loop) -> bool:
+    """Whether what is set in it may decide where a way leads, or if somebody is asked."""
+    return any(isinstance(item, Step) and sets_any(item, ahead.deciding) for item in walk_items(loop.body))
+
+
+class _Rounds:
+    """The rounds of loops, as they are gone through in thought: where each does the same, and one has changed nothing, those behind
+    it change nothing either.
+    """
+
+    def __init__(self, activity: Activity) -> None:
+        self.activity = activity
+        self.before: dict[tuple[Frame, ...], tuple[int, dict[str, Any]]] = {}
+        self.alike: dict[str, bool] = {}
+
+    def past(self, at: Position, variables: dict[str, Any]) -> Position:
+        """Behind the item, and behind the loops of which a round has changed nothing."""
+        for depth, (loop, frame) in enumerate(zip(walker.loops_at(self.activity, at.frames), at.frames, strict=True)):
+            if self._is_idle(loop, at.frames[:depth], frame.iteration, variables):
+                return aiming.past(replace(at, frames=at.frames[:depth], pending_item=loop.id))
         return aiming.past(at)
-    return aiming.past(replace(at, frames=at.frames[:depth], pending_item=at.frames[depth].loop))
+
+    def _is_idle(self, loop: Loop, around: tuple[Frame, ...], iteration: int, variables: dict[str, Any]) -> bool:
+        """Asked once more in a round, it is compared with the one before it."""
+        key = (*around, Frame(loop=loop.id, iteration=0))
+        known, as_then = self.before.get(key, (-1, {}))
+        if known == iteration:
+            return False
+        self.before[key] = (iteration, variables)
+        if known < 0 or not conditions.is_same_value(as_then, variables):
+            return False
+        if loop.id not in self.alike:
+            self.alike[loop.id] = walks.round_names(loop).isdisjoint(names_read_within(loop))
+        return self.alike[loop.id]
 
 
 def _reached(

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sessions_app.engine import approvals, obligations
+from sessions_app.engine import approvals, obligations, settling
 from sessions_app.engine.handover_refusals import StepNotDoneError
 from sessions_app.engine.judging import judge
 from sessions_app.engine.prompts import rounds_at
@@ -18,8 +18,8 @@ from sessions_app.engine.reasons import Gap
 from sessions_app.engine.runs import Drive
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.submissions import NOTHING
-from workflows_app.engine import aiming, conditions, walker
-from workflows_app.engine.people import AskedOfPeople, activity_asks
+from workflows_app.engine import aiming, conditions, placeholders, walker
+from workflows_app.engine.people import AskedOfPeople, activity_asks, sets_any
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
@@ -36,6 +36,8 @@ from workflows_app.engine.walker import LookAhead
 from workflows_app.engine.walks import Position
 
 _PASSED = "~"
+# What is come to in thought, and the variables as they are then.
+_Met = tuple[Position, dict[str, Any]]
 
 
 def to_approve(*, program: Program, activity: Activity, variables: Mapping[str, Any]) -> tuple[str, ...]:
@@ -80,10 +82,13 @@ def passage(
     """
     found = Passage(told=frozenset(told))
     activity = program.activity(position.activity)
-    if activity is None or not demands(program, activity):
+    if activity is None or not is_guarded(ahead, activity):
         return found
-    for at in _on_the_way(ahead, activity, snapshot, position, until):
-        _meet(found, program, activity, snapshot, at)
+    for at, variables in _on_the_way(ahead, activity, snapshot, position, until):
+        here = snapshot if variables is snapshot.variables else replace(snapshot, variables=variables)
+        _meet(found, program, activity, here, at)
+        if until is not None:
+            _set_aside(found, ahead, here, at)
     if ahead.is_spent and not found.left_out and found.lacking is None and not snapshot.preferences.waives_people:
         found.lacking = StepNotDoneError.too_far(activity.id, position.frames[0].loop if position.frames else "")
     return found
@@ -91,21 +96,21 @@ def passage(
 
 def _on_the_way(
     ahead: LookAhead, activity: Activity, snapshot: Snapshot, position: Position, until: Position | None
-) -> Iterator[Position]:
+) -> Iterator[_Met]:
     """Each item once that stands before the one that is aimed at, or before the end."""
     left_at = led_from(activity=activity, snapshot=snapshot)
     met = set[str]()
-    for at in _ahead(ahead, activity, snapshot, position):
+    for at, variables in _ahead(ahead, activity, snapshot, position):
         if until is None and left_at is not None and _is_reached(activity, at, left_at):
             break
         if until is not None and _is_there(activity, at, position, until):
             break
         met.add(at.pending)
-        yield at
-    for at in _before_in_rounds(ahead, activity, snapshot, position, until) if until is not None else ():
+        yield at, variables
+    for at, variables in _before_in_rounds(ahead, activity, snapshot, position, until) if until is not None else ():
         if at.pending not in met:
             met.add(at.pending)
-            yield at
+            yield at, variables
 
 
 def _is_there(activity: Activity, at: Position, position: Position, until: Position) -> bool:
@@ -117,7 +122,7 @@ def _is_there(activity: Activity, at: Position, position: Position, until: Posit
 
 def _before_in_rounds(
     ahead: LookAhead, activity: Activity, snapshot: Snapshot, position: Position, until: Position
-) -> Iterator[Position]:
+) -> Iterator[_Met]:
     """What stands before the item in the rounds that it is told of, also where a run which is led would have no such round."""
     for depth, frame in enumerate(until.frames):
         outside = until.frames[:depth]
@@ -125,13 +130,13 @@ def _before_in_rounds(
         is_same = here is not None and (here.loop, here.iteration) == (frame.loop, frame.iteration)
         entrance = replace(frame, index=here.index if here is not None and is_same else 0)
         start = replace(until, frames=(*outside, entrance), pending="", pending_item="")
-        for at in _ahead(ahead, activity, snapshot, start):
+        for at, variables in _ahead(ahead, activity, snapshot, start):
             around = at.frames[depth : depth + 1]
             if not around or (around[0].loop, around[0].iteration) != (frame.loop, frame.iteration):
                 break
             if around[0].index >= frame.index:
                 break
-            yield at
+            yield at, variables
 
 
 def led_from(*, activity: Activity, snapshot: Snapshot) -> Gate | None:
@@ -157,11 +162,6 @@ def _leading(activity: Activity, snapshot: Snapshot) -> Iterator[Checkpoint]:
             yield checkpoint
 
 
-def _is_reached(activity: Activity, at: Position, gate: Gate) -> bool:
-    if at.pending_item == gate.id:
-        return True
-    place = next(index for index, item in enumerate(activity.body) if any(each is gate for each in walk_items((item,))))
-    return _place(activity, at) > place
 def set_by_answers(snapshot: Snapshot, checkpoint: Checkpoint) -> set[str]:
     """The variables that its answers in this visit have set."""
     answers = _answers(snapshot, checkpoint.id)
@@ -169,6 +169,11 @@ def set_by_answers(snapshot: Snapshot, checkpoint: Checkpoint) -> set[str]:
     return {name for effect in effects if effect is not None for name in effect.set_variable}
 
 
+def _is_reached(activity: Activity, at: Position, gate: Gate) -> bool:
+    if at.pending_item == gate.id:
+        return True
+    place = next(index for index, item in enumerate(activity.body) if any(each is gate for each in walk_items((item,))))
+    return _place(activity, at) > place
 
 
 def _place(activity: Activity, position: Position) -> int:
@@ -177,26 +182,38 @@ def _place(activity: Activity, position: Position) -> int:
     return next((index for index, item in enumerate(activity.body) if item.id == top), len(activity.body))
 
 
-def _ahead(ahead: LookAhead, activity: Activity, snapshot: Snapshot, position: Position) -> Iterator[Position]:
-    """The items that a run which is led would come to in this visit, but for loops in which nobody is met."""
-    idle = _idle_loops(ahead.program, activity)
-    at = ahead.come_to(past_loops(position, idle), snapshot.variables)
+def _ahead(ahead: LookAhead, activity: Activity, snapshot: Snapshot, position: Position) -> Iterator[_Met]:
+    """The items that a run which is led would come to in this visit, but for loops in which nobody is met, and the variables as they
+    would be then: what is left out and must be done sets what it sets.
+    """
+    idle, variables = _idle_loops(ahead, activity), snapshot.variables
+    at = ahead.come_to(past_loops(position, idle), variables)
     while at is not None and not at.complete and (at.activity, at.visit) == (position.activity, position.visit):
-        yield at
-        at = ahead.come_to(aiming.past(at), snapshot.variables)
+        yield at, variables
+        variables = settling.as_set_by_pending(program=ahead.program, position=at, variables=variables)
+        at = ahead.come_to(aiming.past(at), variables)
 
 
-def _idle_loops(program: Program, activity: Activity) -> frozenset[str]:
-    """The loops at the top of the activity in which nobody is asked and nothing but words is demanded: however many rounds they
-    have, none of them is to be looked at.
+def _idle_loops(ahead: LookAhead, activity: Activity) -> frozenset[str]:
+    """The loops at the top of the activity in which nobody is asked, nothing but words is demanded and nothing is set that decides who
+    is asked: however many rounds they have, none of them is to be looked at.
     """
     asking = AskedOfPeople(activity)
     loops = (item for item in activity.body if isinstance(item, Loop))
     return frozenset(
         loop.id
         for loop in loops
-        if not asking.asks(loop) and not any(obligations.is_demanding(program, item) for item in walk_items(loop.body))
+        if not asking.asks(loop) and not any(_is_looked_at(ahead, item) for item in walk_items(loop.body))
     )
+
+
+def _is_looked_at(ahead: LookAhead, item: Item) -> bool:
+    return obligations.is_demanding(ahead.program, item) or _decides(ahead, item)
+
+
+def _decides(ahead: LookAhead, item: Item) -> bool:
+    """Whether the step must be done and sets what may decide if somebody is asked."""
+    return isinstance(item, Step) and item.required and bool(item.actions) and sets_any(item, ahead.deciding)
 
 
 def past_loops(position: Position, loops: frozenset[str]) -> Position:
@@ -229,6 +246,31 @@ def _meet(found: Passage, program: Program, activity: Activity, snapshot: Snapsh
             return
 
 
+def _set_aside(found: Passage, ahead: LookAhead, snapshot: Snapshot, at: Position) -> None:
+    """What a step sets that is passed over is set in thought when the activity is left, where it is the same then as now. Else it
+    would be set by nobody, so that it is to be told of in its turn.
+    """
+    program, variables = ahead.program, snapshot.variables
+    item = walker.item_at(program, at)
+    if found.lacking is not None or snapshot.preferences.waives_people or not isinstance(item, Step):
+        return
+    if not _decides(ahead, item) or not (at.frames or _is_by_condition(item)):
+        return
+    left = settling.as_set_by_pending(program=program, position=at, variables=variables)
+    unset = sorted(
+        name for name in ahead.deciding if not conditions.is_same_variable(name, variables=variables, others=left)
+    )
+    if unset:
+        found.lacking = StepNotDoneError.unset(item.id, unset, rounds_at(program, _as_at(snapshot, at)))
+
+
+def _is_by_condition(step: Step) -> bool:
+    """Whether what it sets, or that it is done at all, depends on variables."""
+    return step.run_condition is not None or any(
+        action.condition is not None or placeholders.names_of_value(action.value) for action in step.actions
+    )
+
+
 def _as_at(snapshot: Snapshot, at: Position) -> Snapshot:
     """What was handed in before was for the item at hand, and for no other."""
     if at.pending == snapshot.position.pending:
@@ -250,6 +292,11 @@ def _demand(found: Passage, program: Program, here: Snapshot, item: Step | Paral
 def demands(program: Program, activity: Activity) -> bool:
     """Whether anybody is asked in it, or more is demanded than some words or other."""
     return activity_asks(activity) or any(obligations.is_demanding(program, item) for item in walk_items(activity.body))
+
+
+def is_guarded(ahead: LookAhead, activity: Activity) -> bool:
+    """Whether it is looked through for what a call leaves out."""
+    return demands(ahead.program, activity) or any(_decides(ahead, item) for item in walk_items(activity.body))
 
 
 def _key(snapshot: Snapshot, checkpoint: str) -> str:

@@ -114,6 +114,15 @@ class StepNotDoneError(WorkrailError):
         )
 
     @classmethod
+    def unset(cls, step_id: str, names: Sequence[str], within: Mapping[str, Any] | None) -> Self:
+        """What it sets decides whether somebody is asked, and would be set by nobody."""
+        return cls(
+            f"Step {step_id!r} is not done{_where(within)}. It sets {', '.join(names)}, by which the run goes on.",
+            suggestion=f"Do {step_id}, and tell of it before what follows it.",
+            details={"step": step_id, **({"loop": dict(within)} if within else {}), "variables": list(names)},
+        )
+
+    @classmethod
     def too_far(cls, activity_id: str, loop: str) -> Self:
         """What is left out is more than the server goes through in thought, so nobody knows whom it passes by."""
         rounds = f"each round of {loop!r}" if loop else "the rounds of its loops"

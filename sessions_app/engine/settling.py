@@ -17,6 +17,15 @@ def set_by_actions(*, program: Program, item: object, variables: Mapping[str, An
     return walker.set_by(program=program, actions=item.actions, variables=variables) if isinstance(item, Step) else {}
 
 
+def as_set_by_pending(*, program: Program, position: Position, variables: dict[str, Any]) -> dict[str, Any]:
+    """The variables when the item at hand is done, if it is a step that must be."""
+    item = walker.item_at(program, position)
+    if not isinstance(item, Step) or not item.required or not item.actions:
+        return variables
+    scope = walker.scope_at(program=program, position=position, variables=variables)
+    return variables | set_by_actions(program=program, item=item, variables=scope)
+
+
 def unmet_by(*, program: Program, item: object, variables: Mapping[str, Any]) -> tuple[Failure, ...]:
     """What the `validate` actions of a finished step demand and do not find."""
     if not isinstance(item, Step) or not item.actions:

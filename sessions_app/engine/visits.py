@@ -63,9 +63,9 @@ class Visit:
         self.nodes = iter((*place.more_nodes, place.next_node))
         self.made: list[Decision] = []
         self.activity = program.activity(snapshot.position.activity)
-        self.is_guarded = self.activity is not None and guards.demands(program, self.activity)
         # All that the call goes through in thought.
         self.ahead = walker.LookAhead(program)
+        self.is_guarded = self.activity is not None and guards.is_guarded(self.ahead, self.activity)
         self.judged: tuple[ManifestEntry, Snapshot, Judgement] | None = None
         self.listed: list[str] = []
         # The entry that is done when the activity is left, and what of the manifest names no step that can be done.

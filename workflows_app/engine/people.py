@@ -1,9 +1,10 @@
 """Where a program asks for a signed-in person: nothing that stands there is passed by on an agent's word."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator
 
-from workflows_app.engine import conditions, walks
+from workflows_app.engine import conditions, placeholders, walks
 from workflows_app.engine.program import (
+    Action,
     Activity,
     Condition,
     ConfirmationKind,
@@ -53,13 +54,25 @@ def activity_asks(activity: Activity) -> bool:
 
 def leads_to_people(program: Program, loop: Loop) -> bool:
     """Whether what its steps set may decide if somebody is asked further on."""
-    set_here = {
-        action.target for item in walk_items(loop.body) if isinstance(item, Step) for action in item.actions
-    } - {""}
-    if not set_here or not any(activity_asks(activity) for activity in program.activities):
-        return False
-    read = (name for each in program.activities for name in names_read(each, asks=activity_asks(each)))
-    return not set_here.isdisjoint(read)
+    sets = [item for item in walk_items(loop.body) if isinstance(item, Step) and item.actions]
+    names = names_that_decide(program) if sets else frozenset[str]()
+    return any(sets_any(step, names) for step in sets)
+
+
+def names_that_decide(program: Program) -> frozenset[str]:
+    """The variables that decide whether somebody is asked, and those that what sets them goes by; none where nobody is."""
+    if not any(activity_asks(activity) for activity in program.activities):
+        return frozenset()
+    found = {name for each in program.activities for name in names_read(each, asks=activity_asks(each))}
+    setters = [(_roots((action.target,)), _read_by(action, run)) for action, run in _setters(program)]
+    while added := {name for sets, read in setters if not sets.isdisjoint(found) for name in read} - found:
+        found |= added
+    return frozenset(found)
+
+
+def sets_any(step: Step, names: Container[str]) -> bool:
+    """Whether its actions may set one of these variables."""
+    return any(action.target and conditions.root_of(action.target) in names for action in step.actions)
 
 
 def names_read(activity: Activity, *, asks: bool) -> set[str]:
@@ -68,7 +81,19 @@ def names_read(activity: Activity, *, asks: bool) -> set[str]:
     """
     read = _conditions(activity) if asks else (condition for _, condition in walks.ways(activity))
     paths = {path for condition in read for path in conditions.variables_of(condition)}
-    return paths | {path.partition(".")[0] for path in paths}
+    names = paths | _roots(paths)
+    return names | _read_by_loops(activity) if asks else names
+
+
+def names_read_within(loop: Loop) -> set[str]:
+    """The variables by which the steps in it go, and what they set: where the round is none of them, each does the same."""
+    inner = tuple(walk_items(loop.body))
+    acts = (_read_by(action, item.run_condition) for item in inner if isinstance(item, Step) for action in item.actions)
+    runs = (
+        name for item in inner if not isinstance(item, Gate) for name in conditions.variables_of(item.run_condition)
+    )
+    around = (_round_names(item) for item in inner if isinstance(item, Loop))
+    return _roots(runs).union(*acts, *around)
 
 
 def _conditions(activity: Activity) -> Iterator[Condition | None]:
@@ -78,3 +103,32 @@ def _conditions(activity: Activity) -> Iterator[Condition | None]:
         if not isinstance(item, Gate):
             yield item.run_condition
             yield item.confirmation.condition if item.confirmation else None
+
+
+def _read_by_loops(activity: Activity) -> set[str]:
+    """Whether there is a round in which somebody is asked."""
+    asking = AskedOfPeople(activity)
+    loops = (item for item in walk_items(activity.body) if isinstance(item, Loop) and asking.asks(item))
+    return {name for loop in loops for name in _round_names(loop)}
+
+
+def _round_names(loop: Loop) -> set[str]:
+    return _roots((*walks.deciding_keys(loop), *conditions.variables_of(loop.break_condition)))
+
+
+def _setters(program: Program) -> Iterator[tuple[Action, Condition | None]]:
+    for activity in program.activities:
+        yield from ((action, None) for action in (*activity.entry_actions, *activity.exit_actions))
+        for item in walk_items(activity.body):
+            if isinstance(item, Step):
+                yield from ((action, item.run_condition) for action in item.actions)
+
+
+def _read_by(action: Action, run: Condition | None) -> set[str]:
+    """What it goes by, and what it puts."""
+    put = placeholders.names_of_value(action.value)
+    return _roots((*put, *conditions.variables_of(action.condition), *conditions.variables_of(run)))
+
+
+def _roots(names: Iterable[str]) -> set[str]:
+    return {conditions.root_of(name) for name in names if name}

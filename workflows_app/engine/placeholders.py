@@ -118,6 +118,15 @@ def resolved(value: Any, *, variables: Variables) -> Any:
     return None if found is MISSING else found
 
 
+def names_of_value(value: Any) -> frozenset[str]:
+    """The dotted names that `resolved` would look for."""
+    return (
+        frozenset(name for found in _EITHER.findall(value) for name in found if name)
+        if isinstance(value, str)
+        else frozenset()
+    )
+
+
 def names_in(text: str) -> frozenset[str]:
     """The dotted names that `render` would put values for."""
     return frozenset(_DOUBLE.findall(text))

@@ -8,13 +8,14 @@ A position is bounded by the size of the program, whatever number of rounds it h
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace as with_facts
+from functools import cached_property
 from typing import Any, NoReturn, assert_never, cast
 
 from msgspec.structs import replace
 
 from workflows_app.engine import conditions, demands, placeholders, walks
 from workflows_app.engine.budgets import fit_bytes
-from workflows_app.engine.people import activity_asks, asks_person
+from workflows_app.engine.people import activity_asks, asks_person, names_that_decide
 from workflows_app.engine.program import (
     Action,
     ActionKind,
@@ -130,6 +131,11 @@ class LookAhead:
         self.program = program
         self.budget = budget
         self.looking = conditions.Looking()
+
+    @cached_property
+    def deciding(self) -> frozenset[str]:
+        """The variables that decide whether somebody is asked."""
+        return names_that_decide(self.program)
 
     @property
     def is_spent(self) -> bool:
@@ -288,6 +294,7 @@ def set_by(*, program: Program, actions: Sequence[Action], variables: Variables)
         and (action.value is not None or action.clears)
         and conditions.evaluate(action.condition, variables=variables, mode=program.conditions)
     }
+    return conditions.with_dotted(added, variables=variables)
 
 
 def set_by_option(*, effect: Effect, variables: Variables) -> dict[str, Any]:
@@ -295,7 +302,6 @@ def set_by_option(*, effect: Effect, variables: Variables) -> dict[str, Any]:
     added = {name: placeholders.resolved(value, variables=variables) for name, value in effect.set_variable.items()}
     return conditions.with_dotted(added, variables=variables)
 
-    return conditions.with_dotted(added, variables=variables)
 
 class _StopError(Exception):
     def __init__(self, failure: Failure) -> None:

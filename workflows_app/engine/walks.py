@@ -115,7 +115,7 @@ def exhausted(loop: Loop, *, around: Sequence[Loop] = ()) -> Failure:
         kind=FailureKind.MAX_ITERATIONS,
         message=f"Loop {loop.id} has run {rounds} and {_why_more(loop)}.",
         item=loop.id,
-        keys=_to_be_set(_deciding_keys(loop), (*around, loop)),
+        keys=_to_be_set(deciding_keys(loop), (*around, loop)),
         so_that=_no_more(loop),
         remedy=f"Retry with an artifact of kind {LOOP_CONTROL_KIND} whose decision is stop."
         if loop.decision_contract
@@ -171,10 +171,16 @@ def ways(activity: Activity) -> Iterator[tuple[str, Condition | None]]:
     yield from ((b.transition_to, None) for b in branches if b.is_default)
 
 
-def _deciding_keys(loop: Loop) -> tuple[str, ...]:
+def deciding_keys(loop: Loop) -> tuple[str, ...]:
     """The variables that say whether there is another round."""
     paths = [path for path in (loop.count, loop.items) if isinstance(path, tuple) and path]
     return tuple(sorted({*conditions.variables_of(loop.condition), *(".".join(path) for path in paths)}))
+
+
+def round_names(loop: Loop) -> set[str]:
+    """The variables that tell its rounds apart."""
+    counted = {loop.iteration_variable or "currentIteration", loop.index_variable or "currentIndex"}
+    return counted | {loop.item_variable or "currentItem"}
 
 
 def _to_be_set(keys: Sequence[str], around: Sequence[Loop]) -> tuple[str, ...]:
