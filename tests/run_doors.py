@@ -6,7 +6,7 @@ from functools import cached_property
 from tests import run_cast
 from tests.cast import Api, issue
 from tests.run_cast import plain_steps, published
-from tests.workflow_cast import NOW
+from tests.workflow_cast import NOW, seated
 
 V1 = "/api/v1"
 
@@ -35,7 +35,8 @@ class Doors:
 
     @cached_property
     def stranger(self):
-        return by_key(run_cast.replace(self.desk.owner, team_id=self.desk.stranger.team_id))
+        stranger = {"id": person_text(), "name": "a stranger", "team_id": self.desk.stranger.team_id}
+        return by_key(run_cast.replace(self.desk.owner, **stranger))
 
     @cached_property
     def person(self):
@@ -92,17 +93,9 @@ def by_token(actor, scopes=("answer", "publish")):
 def enrol(actor):
     """The account and the membership behind an actor of the cast."""
     from teams_app.engine.ids import Prefix, from_text
-    from teams_app.models import Membership, Person
-    from teams_app.services.ids import new_id
+    from teams_app.models import Person
 
-    person, is_new = Person.objects.get_or_create(
-        id=from_text(Prefix.PERSON, actor.id), defaults={"username": actor.name, "created_at": NOW}
-    )
-    if is_new:
-        Membership.objects.create(
-            id=new_id(now=NOW), team_id=actor.team_id, person=person, role=actor.role.value, created_at=NOW
-        )
-    return person
+    return Person.objects.get(pk=from_text(Prefix.PERSON, seated(actor).id))
 
 
 def begin_run(doors, *steps, workflow_id="team.sample", **body):

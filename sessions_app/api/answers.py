@@ -382,6 +382,7 @@ class ReplyAnswer(Shape, frozen=True):
     references: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
     blockers: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
     retryable: bool | msgspec.UnsetType = msgspec.UNSET
+    retry_by: str | msgspec.UnsetType = msgspec.UNSET
     validation: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     assessment_followup: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     recorded_before: str | msgspec.UnsetType = msgspec.UNSET
@@ -433,11 +434,12 @@ class NotedSessionAnswer(Shape, frozen=True):
 
 
 class ResumeAnswer(Shape, frozen=True):
-    """`totalEligible` counts the team's runs, no further than where `totalEligibleIsBounded` is true. `sessions` are there
-    only if some fit that have no run.
+    """`totalEligible` counts the team's runs, no further than where `totalEligibleIsBounded` is true. `foundNothing` says that
+    the candidates are merely the latest. `sessions` are there only if some fit that have no run.
     """
 
     candidates: list[CandidateAnswer]
     total_eligible: int
     total_eligible_is_bounded: bool
+    found_nothing: bool | msgspec.UnsetType = msgspec.UNSET
     sessions: list[NotedSessionAnswer] | msgspec.UnsetType = msgspec.UNSET

@@ -146,4 +146,4 @@ def test_the_compiler_says_when_a_question_that_no_step_names_is_asked(others, a
     assert ("on entry" in told.message) is (authority == "human")
     assert ("an agent raises it" in told.message) is (authority == "relayed")
     assert told.file == "activities/01-plan.toon"
-    assert told.path == "checkpoints.agreed"
+    assert told.path == "checkpoints[0]"

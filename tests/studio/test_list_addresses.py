@@ -75,6 +75,7 @@ def test_a_lookup_that_is_not_declared_is_left_out_aloud_and_never_reaches_the_d
         assert [str(told) for told in get_messages(response.wsgi_request)]
 
 
+@pytest.mark.django_db(transaction=True)
 @each("value", SOME_ODD_VALUES)
 @each("name", sorted(lists()))
 def test_no_value_of_what_a_list_declares_breaks_it(client, name, value):

@@ -30,16 +30,10 @@ def reply(desk):
 @pytest.fixture
 def sign_in(client):
     """Signs a person of the desk in to the Studio."""
-    from teams_app.engine.ids import Prefix, from_text
-    from teams_app.models import Membership, Person
-    from teams_app.services.ids import new_id
+    from tests.run_doors import enrol
 
     def enter(actor):
-        person = Person.objects.create(id=from_text(Prefix.PERSON, actor.id), username=actor.name, created_at=NOW)
-        Membership.objects.create(
-            id=new_id(now=NOW), team_id=actor.team_id, person=person, role=actor.role.value, created_at=NOW
-        )
-        client.force_login(person)
+        client.force_login(enrol(actor))
         return client
 
     return enter
