@@ -136,7 +136,10 @@ class Visit:
             by_hand=True,
             by_word=True,
         )
-        return aiming.past(position) if walk.failure else replace(walk.position, pending="", pending_item="")
+        depth = len(walk.position.frames)
+        if walk.failure is not None or depth >= len(position.frames):
+            return aiming.past(position)
+        return aiming.past(replace(position, frames=position.frames[:depth], pending_item=position.frames[depth].loop))
 
     def _reach(self, aimed: Position) -> None:
         """The pending entry is finished and this one is pending; or, before the first, the run is set on it."""
