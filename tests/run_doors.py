@@ -35,7 +35,7 @@ class Doors:
 
     @cached_property
     def stranger(self):
-        stranger = {"id": person_text(), "name": "a stranger", "team_id": self.desk.stranger.team_id}
+        stranger = {"id": person_text(), "name": "mallory", "team_id": self.desk.stranger.team_id}
         return by_key(run_cast.replace(self.desk.owner, **stranger))
 
     @cached_property
