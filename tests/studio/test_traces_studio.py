@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from tests.run_cast import begin, make_desk, notes_free
+from tests.run_doors import person_text
 from tests.studio_pages import content_of
 from tests.trace_calls import at_ms, made, write
 from tests.workflow_cast import NOW
@@ -156,7 +157,7 @@ def test_the_timeline_of_another_team_is_not_there(desk, reply, sign_in):
     from dataclasses import replace
 
     write(on_run(desk, reply))
-    charlie = replace(desk.owner, team_id=desk.stranger.team_id, name="charlie")
+    charlie = replace(desk.owner, id=person_text(), team_id=desk.stranger.team_id, name="charlie")
 
     assert sign_in(charlie).get(timeline_of(reply)).status_code == 404
 
