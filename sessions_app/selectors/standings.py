@@ -89,8 +89,9 @@ _RECORDED = _recorded_with("o.to_node_id = a.to_node_id")
 _NOTED = _recorded_with("o.id = ANY($4::uuid[])")
 _RECORDED_COUNT = 5
 
-# Never to stop was taken back after the node was made. The node before is looked up by its id: joined, it may be looked for among all.
-_WITHDRAWN = f"""EXISTS (
+# Never to stop was taken back after the node was made, which only a node asks that has it. The node before is looked up by its id:
+# joined, it may be looked for among all.
+_WITHDRAWN = f"""n.autonomy = '{Autonomy.NEVER_STOP.value}' AND EXISTS (
          SELECT 1 FROM sessions_app_node c
          WHERE c.run_id = n.run_id AND c.event_index > n.event_index AND c.autonomy <> '{Autonomy.NEVER_STOP.value}'
            AND (SELECT p.autonomy FROM sessions_app_node p WHERE p.id = c.parent_id) = '{Autonomy.NEVER_STOP.value}')"""  # noqa: S608  constants only

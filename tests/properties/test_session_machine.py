@@ -247,6 +247,12 @@ class Machine(RuleBasedStateMachine):
         return self.handles[pick % len(self.handles)]
 
     def _made(self, spot, value):
+        never = Autonomy.NEVER_STOP
+        taken_back = spot.parent is not None and spot.parent.mode is never and spot.mode is not never
+        if taken_back and self.world.withdraws:
+            # Never to stop was taken back: whoever waived people before waives them nowhere any more.
+            for before in self.spots:
+                before.waived = False
         self.spots.append(spot)
         self.tip = spot
         self.handles.append(Handle(spot=spot, value=value))
@@ -262,7 +268,9 @@ class Machine(RuleBasedStateMachine):
 
 
 class RealWorld:
-    """The services, with a database behind them."""
+    """The services, with a database behind them. What a person takes back counts on every branch."""
+
+    withdraws = True
 
     def __init__(self, desk):
         self.desk = desk
@@ -329,6 +337,8 @@ class RealWorld:
 
 class MemoryWorld:
     """The engine over a log in memory; tokens are the stands themselves, and attempts are remembered by them."""
+
+    withdraws = False
 
     def __init__(self, program):
         self.program = program
