@@ -253,6 +253,8 @@ tool|The tool|continue_workflow
 tools|The tools
 totalEligible|How many runs were looked through|40
 totalEligibleIsBounded|Whether there are more
+foundNothing|That no run has what was asked for: the candidates are merely the latest
+retryBy|With which tokens to try again
 totalEvents|How many events there are|200
 tries|How often it was tried|1
 type|The kind of refusal, as a URN|urn:workrail:error:NOT_FOUND
