@@ -31,6 +31,8 @@ SHORT, TIMES = 1_000, 16
 MOST_TIMES = 5 * TIMES
 WORTH_A_LOOK_SECONDS = 0.0002
 TRIES = 8
+# Python tidies up after all tests when it likes, at the cost of whoever is measured then; what is slow is slow each time.
+LOOKS = 3
 
 
 def modules():
@@ -91,7 +93,9 @@ def slow_texts(pattern, ways):
     for short, long in zip(shorts, longs, strict=True):
         for way in ways:
             taken = seconds(pattern, way, short)
-            if taken > WORTH_A_LOOK_SECONDS and seconds(pattern, way, long) > MOST_TIMES * taken:
+            if taken > WORTH_A_LOOK_SECONDS and all(
+                seconds(pattern, way, long) > MOST_TIMES * taken for _look in range(LOOKS)
+            ):
                 return [(way, short[:40])]
     return []
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,\n]|[^\s{}\[\]:,"]+')
 # A key as YAML and TOON write it: with a length and columns behind it, where TOON has them. Of a line its beginning is read.
 _BLOCK_KEY = re.compile(
-    r"""(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s:\[\]{}"'#][^:\[\]{}"']*?))\s*(?:\[[^\]]*\])?(\{[^}]*\})?\s*:(?=\s|$)"""
+    r"""(?:"((?:[^"\\]|\\.)*+)"|'([^']*+)'|([^\s:\[\]{}"'#][^:\[\]{}"']*+))\s*+(?:\[[^\]]*+\])?+(\{[^}]*+\})?+\s*+:(?=\s|$)"""
 )
 _LINE_CHARACTERS = 300
 _QUOTED = re.compile(r"['`]([^'`\n]{1,80})['`]|\{\{\s*([\w.]{1,80})\s*\}\}")
@@ -75,7 +75,7 @@ class _BlockReader:
             return
         while self.around[-1].indent >= indent:
             self.around.pop()
-        outer, key = self.around[-1].path, found[1] or found[2] or found[3] or ""
+        outer, key = self.around[-1].path, found[1] or found[2] or (found[3] or "").rstrip()
         path = f"{outer}.{key}" if outer else key
         self._open(_Block(indent=indent, path=None if outer is None else path, is_table=bool(found[4])), number)
 
