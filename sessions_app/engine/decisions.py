@@ -305,7 +305,7 @@ class Decision:
 
     `asked` are the questions that are asked at the new node, `closings` what became of those that were open before.
     `earlier` are the nodes that the same command made before this one, `told` what its reply is to say besides, `recorded` how
-    many steps of a manifest were taken when the rest waits.
+    many entries of a manifest were taken where the rest waits for a person.
     """
 
     place: Place
@@ -328,7 +328,7 @@ class Decision:
     earlier: tuple["Decision", ...] = ()
     told: tuple[str, ...] = ()
     settled: Settled | None = None
-    recorded: int = 0
+    recorded: int | None = None
 
     @property
     def nodes(self) -> tuple["Decision", ...]:

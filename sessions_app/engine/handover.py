@@ -3,11 +3,13 @@
 Claims that disagree with the workflow are warned of and stop nothing. Open questions and what only a person may do stop the run.
 """
 
+from dataclasses import replace as with_facts
 from typing import Any
 
 from msgspec.structs import replace
 
 from sessions_app.engine import manifests, outputs, questions
+from sessions_app.engine.checkpoints import Shown
 from sessions_app.engine.decisions import AskQuestion, Decision, EnterActivity, Outcome, Place
 from sessions_app.engine.handover_refusals import (
     CheckpointOpenError,
@@ -53,14 +55,37 @@ def enter_activity(*, program: Program, snapshot: Snapshot, command: EnterActivi
     _refuse_unstorable(command)
     if command.activity_id not in walker.TERMINAL_TARGETS and program.activity(command.activity_id) is None:
         raise unknown_activity(program, command.activity_id)
-    told = warnings_of(program=program, snapshot=snapshot, command=command)
     visit = Visit(program, snapshot, place, left_behind)
+    try:
+        return _left(visit, command)
+    except CheckpointOpenError:
+        again = _asked_again(program=program, snapshot=snapshot, name=visit.left_out, place=place)
+        if again is None or not command.asks_on_entry:
+            raise
+        return again
+
+
+def _left(visit: Visit, command: EnterActivity) -> Decision:
+    told = warnings_of(program=visit.program, snapshot=visit.snapshot, command=command)
     told = (*told, *visit.take(command.manifest or ()))
     if visit.waits:
         return visit.decision((*told, *visit.waiting()))
     visit.refuse_evasion(command.activity_id)
     visit.leave(command)
-    return visit.decision((*told, *_passed_over(program, visit.snapshot, command)))
+    return visit.decision((*told, *_passed_over(visit.program, visit.snapshot, command)))
+
+
+def _asked_again(*, program: Program, snapshot: Snapshot, name: str, place: Place) -> Decision | None:
+    """The question of the next round, asked for an agent that has no call to ask it with; None when it is no question."""
+    activity = program.activity(snapshot.position.activity)
+    shown = activity and questions.on_demand(activity=activity, snapshot=snapshot, name=name, due_ms=place.due_ms)
+    if not shown:
+        return None
+    said = (
+        f"Checkpoint {name!r} is asked in each round, and a person is asked once more now. Nothing of the step_manifest was "
+        "recorded. Send the same again with this session_token when they have answered."
+    )
+    return with_facts(_asking(snapshot, shown, place), told=(said,), recorded=0)
 
 
 def ask_question(*, program: Program, snapshot: Snapshot, command: AskQuestion, place: Place) -> Decision:
@@ -74,6 +99,10 @@ def ask_question(*, program: Program, snapshot: Snapshot, command: AskQuestion, 
     shown = questions.on_demand(activity=activity, snapshot=snapshot, name=command.checkpoint_id, due_ms=place.due_ms)
     if shown is None:
         raise questions.unknown_checkpoint(program, activity, snapshot, command.checkpoint_id)
+    return _asking(snapshot, shown, place)
+
+
+def _asking(snapshot: Snapshot, shown: Shown, place: Place) -> Decision:
     journal = Journal(place)
     journal.advance_recorded(Outcome.ADVANCED, ())
     return journal.decision(

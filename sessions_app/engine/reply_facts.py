@@ -117,7 +117,7 @@ class NotedFacts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnteredFacts:
     """The activity at which the run stands now: another than was asked for where that one is passed over, or where the one
-    that is left waits for a person. `recorded` counts the steps that the manifest told, where anything was left.
+    that is left waits for a person. `recorded` counts the entries of the manifest that were taken, where the rest waits for a person.
     """
 
     program: Program

@@ -79,9 +79,11 @@ class Visit:
         # Who was not asked, since a person has had the run never stop.
         self.waived: list[str] = []
         self.passed_by: list[Gap] = []
+        # Who comes next, of those whom the way leaves out.
+        self.left_out = ""
 
     def decision(self, told: tuple[str, ...]) -> Decision:
-        recorded = self.taken if self.waits else 0
+        recorded = self.taken if self.waits else None
         return with_facts(self.made[-1], earlier=tuple(self.made[:-1]), told=told, recorded=recorded)
 
     def take(self, manifest: Sequence[ManifestEntry]) -> tuple[str, ...]:
@@ -316,6 +318,7 @@ class Visit:
         if passed.left_out and not self.snapshot.preferences.waives_people:
             left_out = list(dict.fromkeys(passed.left_out))
             self._refuse_sent_back(left_out)
+            self.left_out = left_out[0]
             raise self._out_of_order(CheckpointOpenError.to_approve(left_out), left_out)
         if passed.lacking is not None:
             raise self._out_of_order(passed.lacking, passed.lacking.steps)

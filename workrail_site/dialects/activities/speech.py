@@ -52,8 +52,8 @@ ACTIVITIES = Speech(
 
 def _entered(facts: EnteredFacts, token: str) -> dict[str, Any]:
     body = _activity(facts.program, facts.snapshot, token, facts.warnings) | answer_of(facts.before)
-    if facts.snapshot.work is not None and facts.recorded is not None:
-        body["recorded_steps"] = facts.recorded
+    if facts.recorded is not None:
+        body |= {"status": "waiting", "recorded_steps": facts.recorded}
     return {**body, STRETCH: _stretch(facts.before, run_id=facts.run_id, now_ms=facts.at_ms)}
 
 

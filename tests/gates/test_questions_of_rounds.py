@@ -1,0 +1,109 @@
+"""A person's question in a loop: each round asks anew, also where an agent has no call of its own to ask it with."""
+
+import pytest
+
+from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step, workflow
+from tests.checkpoint_cast import publish_folder
+from tests.gate_play import FOLDER, hand_in, hand_next, nav, person_answers, questions, reached, said
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ASKED = {
+    "authority": "human",
+    "options": [
+        {"id": "yes", "label": "Yes", "effect": {"setVariable": {"approved": True}}},
+        {"id": "no", "label": "No", "effect": {"setVariable": {"approved": False}}},
+    ],
+}
+ROUNDS = {"each": {"loopType": "forEach", "over": "items", "variable": "item", "maxIterations": 5}} | {
+    kind: {"loopType": kind, "condition": equals("approved", value=False), "maxIterations": 5}
+    for kind in ("while", "doWhile")
+}
+
+
+def publish(desk, kind):
+    """Two rounds: of two items, or while the answer is no."""
+    rounds = {"kind": "loop", "id": "rounds", "name": "Rounds", **ROUNDS[kind]}
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", message="Is it right?", **ASKED)],
+        steps=[
+            activity_step("begin"),
+            {**rounds, "steps": [activity_step("draft", checkpoint="agreed"), activity_step("tidy")]},
+            activity_step("after"),
+        ],
+        transitions=[{"to": "build"}],
+    )
+    variables = [
+        {"name": "items", "type": "array", "defaultValue": ["one", "two"]},
+        {"name": "approved", "type": "boolean", "defaultValue": False},
+    ]
+    about = workflow(id=FOLDER, description="Asks in each round.", initialActivity="plan", variables=variables)
+    publish_folder(desk, folder(plan, activity("build", steps=[activity_step("make")]), about=about), FOLDER)
+
+
+TOLD = ("begin", "draft", "tidy", "draft", "tidy", "after")
+
+
+@pytest.mark.parametrize("kind", ROUNDS)
+def test_a_session_asks_for_the_next_round_when_it_comes_to_it(floor, kind):
+    publish(floor.desk, kind)
+    token = hand_in(floor, "session", FOLDER, "plan")
+    person_answers(floor, "no")
+
+    asked = hand_next(floor, "session", token, "build", *TOLD)
+
+    assert (asked["status"], asked["recorded_steps"], asked["pending_checkpoints"]) == ("waiting", 0, ["agreed"])
+    assert [row.state for row in questions()].count("open") == 1
+    assert asked["waits_for_person"][0]["checkpoint_id"] == "agreed"
+    assert "make" not in reached()
+    refused = hand_next(floor, "session", asked["session_token"], "build", *TOLD)
+    assert refused["code"] == "CHECKPOINT_OPEN"
+
+    person_answers(floor, "yes")
+    assert hand_next(floor, "session", asked["session_token"], "build", *TOLD)["id"] == "build"
+    assert "make" in reached()
+
+
+@pytest.mark.parametrize("manifest", [(), TOLD[:3], TOLD], ids=len)
+def test_nobody_is_asked_more_often_than_the_rounds_ask(floor, manifest):
+    publish(floor.desk, "each")
+    token = hand_in(floor, "session", FOLDER, "plan")
+    person_answers(floor, "no")
+    for number in range(3):
+        told = hand_next(floor, "session", token, "build", *manifest)
+        token = told.get("session_token", token)
+        if [row for row in questions() if row.state == "open"]:
+            assert number == 0
+            person_answers(floor, "yes")
+
+    assert len(questions()) == 2
+    assert "make" in reached()
+
+
+def test_the_call_that_had_a_question_asked_is_answered_the_same_again(floor):
+    publish(floor.desk, "each")
+    token = hand_in(floor, "session", FOLDER, "plan")
+    person_answers(floor, "no")
+
+    first = hand_next(floor, "session", token, "build", *TOLD)
+
+    assert hand_next(floor, "session", token, "build", *TOLD) == first
+    assert len(questions()) == 2
+
+
+def test_a_worker_asks_for_each_round_itself(floor):
+    publish(floor.desk, "each")
+    token = hand_in(floor, "orchestrator", FOLDER, "plan")
+
+    refused = hand_next(floor, "orchestrator", token, "build", *TOLD)
+
+    assert refused["details"]["needsPerson"] == ["agreed"]
+    assert questions() == []
+    for _round in range(2):
+        asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
+        person_answers(floor, "yes")
+        resumed = said(floor.orchestrator.raw("resume_checkpoint", session_token=asked["checkpoint_handle"]))
+        token = resumed["session_token"]
+    hand_next(floor, "orchestrator", token, "build", *TOLD)
+    assert "make" in reached()
