@@ -82,8 +82,8 @@ def _asked_again(*, program: Program, snapshot: Snapshot, name: str, place: Plac
     if not shown:
         return None
     said = (
-        f"Checkpoint {name!r} is asked in each round, and a person is asked once more now. Nothing of the step_manifest was "
-        "recorded. Send the same again with this session_token when they have answered."
+        f"Checkpoint {name!r} is asked in each round, and a person is asked once more now. Nothing of the manifest was "
+        "recorded. Send the same again, with the token of this reply, when they have answered."
     )
     return with_facts(_asking(snapshot, shown, place), told=(said,), recorded=0)
 
