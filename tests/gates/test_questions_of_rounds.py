@@ -4,7 +4,7 @@ import pytest
 
 from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step, workflow
 from tests.checkpoint_cast import publish_folder
-from tests.gate_play import FOLDER, hand_in, hand_next, nav, person_answers, questions, reached, said
+from tests.gate_play import FOLDER, hand_in, hand_next, person_answers, questions, reached, said
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
