@@ -107,3 +107,27 @@ def test_a_worker_asks_for_each_round_itself(floor):
         token = resumed["session_token"]
     hand_next(floor, "orchestrator", token, "build", *TOLD)
     assert "make" in reached()
+
+
+def test_a_question_that_was_dismissed_is_asked_when_its_condition_holds_in_the_end(floor):
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", **ASKED, condition=equals("risk", value="high"))],
+        steps=[activity_step("look"), activity_step("draft", checkpoint="agreed"), activity_step("after")],
+        transitions=[{"to": "build"}],
+    )
+    variables = [{"name": "risk", "type": "string", "defaultValue": "low"}, {"name": "approved", "type": "boolean"}]
+    about = workflow(id=FOLDER, description="Asks where it is risky.", initialActivity="plan", variables=variables)
+    publish_folder(floor.desk, folder(plan, activity("build", steps=[activity_step("make")]), about=about), FOLDER)
+    token = hand_in(floor, "session", FOLDER, "plan")
+    dismissed = floor.session("respond_checkpoint", session_token=token, checkpoint_id="agreed", condition_not_met=True)
+    manifest = [{"step_id": name, "output": f"Did {name}."} for name in ("look", "draft", "after")]
+    manifest[0]["context"] = {"risk": "high"}
+    call = {"activity_id": "build", "step_manifest": manifest}
+
+    asked = said(floor.session.raw("next_activity", session_token=dismissed["session_token"], **call))
+
+    assert (asked["status"], asked["pending_checkpoints"]) == ("waiting", ["agreed"])
+    person_answers(floor, "yes")
+    assert said(floor.session.raw("next_activity", session_token=asked["session_token"], **call))["id"] == "build"
+    assert "make" in reached()
