@@ -10,7 +10,7 @@ from sessions_app.engine.log import NodeKind
 from sessions_app.engine.outputs import merge_context
 from sessions_app.engine.settling import is_held
 from sessions_app.engine.state import Snapshot
-from workflows_app.engine import conditions
+from workflows_app.engine import conditions, walker
 from workflows_app.engine.program import Activity, Program, Step, Trigger, walk_items
 
 
@@ -26,19 +26,22 @@ def triggers_of(activity: Activity | None) -> tuple[Trigger, ...]:
     return (*activity.triggers, *of_steps)
 
 
-def passed_on(trigger: Trigger, parent: Snapshot) -> dict[str, Any]:
-    """The variables that the trigger names, as far as the parent has them."""
-    return {name: parent.variables[name] for name in trigger.pass_context if name in parent.variables}
+def passed_on(trigger: Trigger, *, program: Program, parent: Snapshot) -> dict[str, Any]:
+    """The variables that the trigger names, as far as the parent has them: in a loop the item at hand is one."""
+    scope = walker.scope_at(program=program, position=parent.position, variables=parent.variables)
+    return {name: scope[name] for name in trigger.pass_context if name in scope}
 
 
 def given_back(*, parent: Program, trigger: Trigger | None, before: Snapshot, child: Snapshot) -> dict[str, Any]:
     """What the child leaves in the variables that it was given or that the parent declares, where it is another value.
 
-    A run that a person has stopped leaves nothing, and what an answer has set in the parent stays.
+    A run that a person has stopped leaves nothing, and what an answer has set in the parent stays. So does what a loop of the
+    parent counts and goes through.
     """
     if child.stop is not None:
         return {}
     shared = {variable.name for variable in parent.variables} | set(trigger.pass_context if trigger else ())
+    shared -= walker.loop_variables(program=parent, position=before.position, variables=before.variables).keys()
     return {
         name: child.variables[name]
         for name in sorted(shared & child.variables.keys())

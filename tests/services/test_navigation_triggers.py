@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sessions_app.engine.actions import CompleteStep
+from sessions_app.engine.actions import AdvanceLoop, CompleteStep
 from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.runs import Dialect
@@ -371,6 +371,48 @@ def test_a_step_of_the_activity_triggers_as_well(desk):
     assert len(snapshot_at_tip().waits_for) == 1
     complete(desk, child["state"], "do", "end")
     assert complete(desk, parent["state"], "draft")["success"]
+
+
+def each_ticket(**more):
+    """A parent whose loop goes through the tickets, and triggers in each round."""
+    each = {"id": "each", "name": "Each", "type": "forEach", "variable": "ticket", "over": "tickets"}
+    loop = {**each, "steps": [step("hand-out", **more)]}
+    files = parent_files(loops=[loop])
+    return {**files, "activities/01-plan.toon": files["activities/01-plan.toon"].replace(b"draft", b"first")}
+
+
+def in_round_two(desk, **variables):
+    publish_folder(desk, child_files(), "team.child")
+    publish_folder(desk, each_ticket(), "team.parent")
+    begun = complete(desk, start(desk, tickets=["T-1", "T-2"], **variables)["state"], "first", "check")
+    first = act(desk, begun["state"], AdvanceLoop(loop_id="each"))
+    return act(desk, complete(desk, first["state"], "hand-out")["state"], AdvanceLoop(loop_id="each"))
+
+
+@pytest.mark.parametrize("variables", [{}, {"ticket": "T-0"}])
+def test_a_run_that_a_round_triggers_is_given_the_item_at_hand(desk, variables):
+    parent = in_round_two(desk, **variables)
+
+    (entry,) = offered(parent)
+    assert (entry["known"], entry["initial_variables"]["ticket"]) == (["ticket"], "T-2")
+    start(desk, "team.child", parent_state=parent["state"])
+    assert snapshot_at_tip("team.child").variables == {"ticket": "T-2"}
+
+
+@pytest.mark.parametrize("variables", [{}, {"ticket": "T-0"}])
+def test_the_item_of_a_round_is_not_the_childs_to_give_back(desk, variables):
+    parent = in_round_two(desk, **variables)
+    child = triggered(desk, parent)
+
+    complete(desk, child["state"], "do", "end")
+
+    tip = snapshot_at_tip()
+    assert {**tip.variables, "ticket": tip.variables.get("ticket")} == {
+        "ticket": variables.get("ticket"),
+        "tickets": ["T-1", "T-2"],
+        "outcome": "merged",
+    }
+    assert_sound()
 
 
 @pytest.mark.parametrize("goes_on_by", ["an action", "another child"])

@@ -90,7 +90,8 @@ class Parent:
 
     @property
     def context(self) -> Mapping[str, Any]:
-        return passed_on(self.trigger, self.point.snapshot) if self.trigger else {}
+        at = self.point
+        return passed_on(self.trigger, program=at.program, parent=at.snapshot) if self.trigger else {}
 
     @property
     def told(self) -> ParentContext:

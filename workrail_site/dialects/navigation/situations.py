@@ -225,7 +225,7 @@ def _available(program: Program, snapshot: Snapshot, land: Landscape, state: str
             *optional,
             *leaves,
             *(way for way in ways if not way["holds"]),
-            *_triggers(snapshot, land, state),
+            *_triggers(program, snapshot, land, state),
             *([{"action": "get_resource"}] if program.resources else []),
         ],
         "blocked": [
@@ -317,18 +317,18 @@ def _for_persons(land: Landscape) -> list[dict[str, Any]]:
     ]
 
 
-def _triggers(snapshot: Snapshot, land: Landscape, state: str) -> list[dict[str, Any]]:
+def _triggers(program: Program, snapshot: Snapshot, land: Landscape, state: str) -> list[dict[str, Any]]:
     """Workflows that the activity or the step at hand starts; each is a run of its own, begun with `nav_start`."""
     own = land.step.triggers if isinstance(land.step, Step) else ()
-    return [_trigger(snapshot, trigger, state) for trigger in (*land.activity.triggers, *own)]
+    triggers = (*land.activity.triggers, *own)
+    return [_trigger(trigger, passed_on(trigger, program=program, parent=snapshot), state) for trigger in triggers]
 
 
-def _trigger(snapshot: Snapshot, trigger: Trigger, state: str) -> dict[str, Any]:
+def _trigger(trigger: Trigger, given: dict[str, Any], state: str) -> dict[str, Any]:
     """Begun with these variables it knows what it is given, and this run waits for it."""
     said: dict[str, Any] = {"action": "nav_start", "workflow": trigger.workflow}
     if trigger.description:
         said["description"] = trigger.description
-    given = passed_on(trigger, snapshot)
     if trigger.pass_context:
         said |= {"passContext": list(trigger.pass_context), "known": list(given)}
     return said | {"initial_variables": {**given, PARENT_STATE: state}}
