@@ -249,7 +249,7 @@ class _Hand:
     def _no_such_way(self, target: str) -> InvalidTransitionError:
         way = next((way for way in self.land.ways if way.target == target), None)
         listed = ", ".join(way.target for way in self.land.ways if way.is_open) or "none"
-        why = f" Its condition does not hold: {way.condition or 'another way applies'}." if way else ""
+        why = f" {way.why_closed}" if way else ""
         return InvalidTransitionError(
             f"No transition leads from {self.land.activity.id} to {target} now.{why} Open: {listed}.", suggestion=_ASK
         )

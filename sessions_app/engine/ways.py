@@ -49,6 +49,12 @@ class Exit:
     holds: bool
     is_open: bool = False
 
+    @property
+    def why_closed(self) -> str:
+        if self.holds:
+            return "It is left out in this run, and nothing leads on from there."
+        return f"Its condition does not hold: {self.condition}." if self.condition else "Another way applies."
+
 
 def ways_from(activity: Activity) -> tuple[Way, ...]:
     """Everything that is declared, the effects of options included."""
@@ -118,7 +124,13 @@ def exits(
             end = walker.end_name(program)
             targets, holding, is_open = targets | {end: None}, holding | {end}, [*leading, end]
     return tuple(
-        Exit(target=target, condition=_words(declared, target), holds=target in holding, is_open=target in is_open)
+        Exit(
+            target=target,
+            # One that holds since nothing else does has a condition, if any, that does not.
+            condition="" if target in holding - held else _words(declared, target),
+            holds=target in holding,
+            is_open=target in is_open,
+        )
         for target in targets
     )
 

@@ -6,7 +6,7 @@ import pytest
 
 from sessions_app.engine.actions import AdvanceLoop, CompleteStep, RespondToCheckpoint, TakeTransition
 from sessions_app.engine.landscape import Waiting, survey
-from sessions_app.engine.steering_refusals import REFUSALS
+from sessions_app.engine.steering_refusals import REFUSALS, InvalidTransitionError
 from sessions_app.engine.ways import valid_targets
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
 from tests.hand_play import ITEMS, begun, situation_at, steered
@@ -183,6 +183,57 @@ def test_after_the_last_step_the_ways_are_told_with_what_their_conditions_say():
     assert ways(way="b") == {"a": (False, False), "b": (True, True), "c": (False, False)}
     assert ways(way="z") == {"a": (False, False), "b": (False, False), "c": (True, True)}
     assert ways() == {"a": (False, True), "b": (False, True), "c": (True, True)}
+
+
+def test_a_way_is_told_with_the_condition_by_which_it_holds():
+    """One that holds because nothing else does has a condition that does not."""
+    files = folder(
+        activity(
+            steps=[step("do")],
+            transitions=[{"to": "a", "condition": equals("way", "a")}, {"to": "b", "condition": equals("way", "b")}],
+            decisions=[
+                {
+                    "id": "d",
+                    "name": "D",
+                    "branches": [
+                        {"id": "x", "label": "X", "transitionTo": "b", "condition": equals("way", "c")},
+                        {"id": "y", "label": "Y", "transitionTo": "a", "isDefault": True},
+                    ],
+                }
+            ],
+        ),
+        *(activity(name, steps=[step("end")]) for name in "ab"),
+    )
+    program = program_of(files)
+
+    def ways(**variables):
+        done = steered(program, begun(program, **variables), CompleteStep(step_id="do"))
+        land = survey(program=program, snapshot=done)
+        return {way.target: (way.condition, way.holds) for way in land.ways}
+
+    assert ways(way="z") == {"b": ('way == "c" or way == "b"', False), "a": ("", True)}
+    assert ways() == {"b": ('way == "c" or way == "b"', False), "a": ("", True)}
+    assert ways(way="a") == {"b": ('way == "c" or way == "b"', False), "a": ('way == "a"', True)}
+    assert ways(way="b") == {"b": ('way == "c" or way == "b"', True), "a": ('way == "a"', False)}
+
+
+def test_a_way_to_what_is_left_out_and_leads_nowhere_is_not_told_by_its_condition():
+    transitions = [{"to": "skipped", "condition": equals("way", "on")}, {"to": "b", "isDefault": True}]
+    mode = {"id": "quick", "name": "Quick", "activationVariable": "quick", "skipActivities": ["skipped"]}
+    files = folder(
+        activity(steps=[step("do")], transitions=transitions),
+        activity("skipped", steps=[step("end")], transitions=[{"to": "b", "condition": equals("way", "never")}]),
+        activity("b", steps=[step("end")]),
+        about=workflow(modes=[mode]),
+    )
+    program = program_of(files)
+    done = steered(program, begun(program, way="on", quick=True), CompleteStep(step_id="do"))
+
+    (blocked,) = situation_at(program, done)["availableActions"]["blocked"]
+    assert (blocked["activity"], blocked["holds"]) == ("skipped", True)
+    assert blocked["reason"] == "It is left out in this run, and nothing leads on from there."
+    with pytest.raises(InvalidTransitionError, match="It is left out in this run"):
+        steered(program, done, TakeTransition(activity_id="skipped"))
 
 
 def test_the_targets_of_an_activity_are_those_of_transitions_decisions_and_effects():

@@ -305,7 +305,7 @@ def _way(way: Exit) -> dict[str, Any]:
 
 
 def _blocked_way(way: Exit) -> dict[str, Any]:
-    return _way(way) | {"reason": "Its condition does not hold." if way.condition else "Another way applies."}
+    return _way(way) | {"reason": way.why_closed}
 
 
 def _for_persons(land: Landscape) -> list[dict[str, Any]]:
