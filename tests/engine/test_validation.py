@@ -96,6 +96,16 @@ def test_one_of_several_is_enough():
     assert check(either, "b") == ("needs a", "needs c")
 
 
+def test_what_may_not_be_there_is_told_as_that_before_and_after():
+    """In the author's words, which say what to write, and in ours."""
+    worded = NotRule(rule=contains("TODO", "Leave nothing open."))
+    plain = NotRule(rule=Rule(check=RuleKind.CONTAINS, value="TODO", message=""))
+
+    assert requirements(worded) == ("Leave nothing open. (The notes must not contain 'TODO'.)",)
+    assert check(worded, "TODO") == ("Leave nothing open.",)
+    assert requirements(plain) == check(plain, "TODO") == ("The notes must not contain 'TODO'.",)
+
+
 def test_not_turns_a_rule_around():
     assert check(NotRule(rule=contains("TODO", "no TODO may be left")), "TODO") == ("no TODO may be left",)
     assert check(NotRule(rule=contains("TODO")), "all done") == ()
@@ -152,7 +162,7 @@ def test_compositions_and_conditions_are_told():
 
     assert requirements(either)[0].split(" Or: ") == [
         "One of these: needs a (The notes must contain 'a'.)",
-        "Not this: needs the pattern (The notes must match /b/i.)",
+        "needs the pattern (The notes must not match /b/i.)",
     ]
     assert requirements(rule) == ("needs c (The notes must contain 'c'.) Only when big == true.",)
     assert requirements(None) == ()

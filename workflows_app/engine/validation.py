@@ -122,8 +122,8 @@ def _message(rule: Rule) -> str:
 
 def _denied(validation: Validation) -> str:
     """The message of what should have failed: its own words when it has some, else what it looked for."""
-    if isinstance(validation, Rule) and validation.message:
-        return validation.message
+    if isinstance(validation, Rule):
+        return validation.message or f"The notes must not {_wish(validation)}."
     return f"The notes must not meet this: {_describe(validation)}"
 
 
@@ -138,6 +138,9 @@ def _describe(validation: Validation) -> str:
             return " And: ".join(_describe(rule) for rule in validation.rules)
         case AnyRule():
             return f"One of these: {' Or: '.join(_describe(rule) for rule in validation.rules)}"
+        case NotRule(rule=Rule() as rule):
+            hint = f" (The notes must not {_wish(rule)}.)" if rule.message else ""
+            return f"{_denied(rule)}{hint}{_unless(rule.condition)}"
         case NotRule():
             return f"Not this: {_describe(validation.rule)}"
         case _:
