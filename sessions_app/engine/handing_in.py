@@ -42,9 +42,7 @@ def _answers(pending: Pending) -> Iterator[dict[str, Any]]:
 def _artifacts(program: Program, item: Step | Parallel) -> Iterator[dict[str, Any]]:
     if item.contract is not None:
         if item.contract.required:
-            probed = item.probes if isinstance(item, Step) else None
-            form = _of_contract(contracts.asked_of(program, item, item.contract))
-            yield {**form, "capability": probed.value} if probed else form
+            yield _of_contract(contracts.asked_of(program, item, item.contract))
     elif isinstance(item, Step) and item.assessments:
         yield from assessments.forms(program, item)
 

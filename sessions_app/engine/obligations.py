@@ -88,7 +88,9 @@ def requirements(*, program: Program, item: Step | Parallel) -> tuple[str, ...]:
     said: list[str] = []
     if item.contract is not None:
         said.append(_contract_words(program, item, item.contract))
-    elif isinstance(item, Step) and (item.assessments or item.validation is not None):
+    elif isinstance(item, Step) and item.assessments:
+        said.extend(f"In output.artifacts: {words}" for words in demands_of(program, item))
+    elif isinstance(item, Step) and item.validation is not None:
         said.extend(demands_of(program, item))
     if needs_notes(item):
         said.append("Notes in output.notesMarkdown: what was done, what was found, what is next.")
@@ -215,13 +217,13 @@ def _contract(
     use = item.contract
     if use is None:
         return
-    contract = contracts.asked_of(program, item, use)
+    contract, known = contracts.asked_of(program, item, use), program.contracts[use.contract]
     offered = [artifact for artifact in submission.artifacts if artifact.get("kind") == contract.artifact_kind]
     if not offered:
         if use.required:
             findings.reasons.append(_missing(use.contract, contract))
         return
-    issues = [issue for artifact in offered for issue in contracts.check_artifact(contract, artifact)]
+    issues = [issue for artifact in offered for issue in contracts.check_artifact(known, artifact)]
     issues.extend(f"{key}: Its place is not filled in." for artifact in offered for key in not_filled_in(artifact))
     if contract.artifact_kind == LOOP_CONTROL_KIND:
         issues.extend(_wrong_loop(program, snapshot, offered))

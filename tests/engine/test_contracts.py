@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from tests.flood_play import Work, allowed
 from workflows_app.engine import canonical
@@ -89,6 +90,36 @@ def test_a_suggestion_fits_its_budget_with_the_whole_example(contract_id):
 
     assert len(suggestion.encode()) <= 1024
     assert suggestion.endswith(canonical.canonical_bytes(BUILT_IN[contract_id].example).decode())
+
+
+def needed(schema, place=""):
+    """Every key that has to be there and takes one of some values, wherever it stands."""
+    if "enum" in schema:
+        yield place, schema["enum"]
+    for key in schema.get("required", ()):
+        yield from needed(schema.get("properties", {}).get(key, {}), f"{place}.{key}".strip("."))
+    if isinstance(schema.get("items"), dict):
+        yield from needed(schema["items"], f"{place}[]")
+
+
+@EVERY_CONTRACT
+def test_a_suggestion_says_what_each_key_may_say(contract_id):
+    suggestion = suggest(BUILT_IN[contract_id])
+
+    for place, values in needed(BUILT_IN[contract_id].schema):
+        assert f"{place}: {' | '.join(values)}" in suggestion
+
+
+def test_what_keys_may_say_never_takes_the_room_of_the_example():
+    choices = {f"key-{number}": {"enum": ["a" * 20, "b" * 20, 3, None]} for number in range(40)}
+    schema = {"type": "object", "properties": choices, "required": ["key-1", "key-0", "key-2"]}
+    contract = replace(BUILT_IN["wr.contracts.gaps"], schema=schema, example={"kind": "wr.gaps", "long": "x" * 800})
+
+    suggestion = suggest(contract)
+
+    assert len(suggestion.encode()) <= 1024
+    assert f"key-1: {'a' * 20} | {'b' * 20} | 3 | null." in suggestion
+    assert suggestion.endswith(canonical.canonical_bytes(contract.example).decode())
 
 
 # Budgets: whatever is handed in, what is said about it fits

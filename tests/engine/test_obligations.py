@@ -199,6 +199,7 @@ def assessment(assessment_id=None, **dimensions):
 def test_an_assessment_is_asked_for_with_its_dimensions_and_levels():
     said = required(assessing("readiness"))[0]
 
+    assert said.startswith("In output.artifacts: ")
     assert "assessmentId readiness" in said
     assert "tests (what is judged: Tests): low | high" in said
 

@@ -269,6 +269,8 @@ def test_a_probe_shows_an_example_of_the_capability_that_it_probes(capability):
     program = steps_program(step("work"), capabilities={capability.value: "required"})
     (wanted,) = shown(program).requirements
     assert f'"capability":"{capability.value}"' in wanted
+    assert "status: available | unavailable | unknown" in wanted
+    assert not any(other.value in wanted for other in Capability if other is not capability)
 
 
 def test_what_an_assessment_is_for_reaches_the_agent():

@@ -25,6 +25,9 @@ __all__ = ["BUILT_IN", "MAX_ISSUES", "MAX_ISSUE_BYTES", "check_artifact", "check
 MAX_ISSUES = 8
 MAX_ISSUE_BYTES = 512
 MAX_SUGGESTION_BYTES = 1_024
+# Keys and values that are looked at for what a suggestion names, and how deep.
+_MOST_CHOICES = 32
+_DEEPEST_CHOICE = 3
 _CACHED_VALIDATORS = 256
 # Schemas met times values looked at, up to which all complaints are collected.
 _COMPLETE_WORK = 100_000
@@ -86,18 +89,55 @@ def check_schema(schema: Any) -> str | None:
 
 
 def asked_of(program: Program, item: Step | Parallel, use: ContractUse) -> Contract:
-    """The contract as the item asks for it: the example of a probe speaks of the capability that is probed."""
+    """The contract in the words of the item: those of a probe speak of the capability that is probed."""
     contract = program.contracts[use.contract]
     probed = item.probes if isinstance(item, Step) else None
-    return replace(contract, example={**contract.example, "capability": probed.value}) if probed else contract
+    if probed is None:
+        return contract
+    properties = {**contract.schema["properties"], "capability": {"const": probed.value}}
+    return replace(
+        contract,
+        schema={**contract.schema, "properties": properties},
+        example={**contract.example, "capability": probed.value},
+    )
 
 
 def suggest(contract: Contract) -> str:
-    """How to hand in what the contract asks for, within the budget of a suggestion."""
+    """How to hand in what the contract asks for, within the budget of a suggestion: what a key may say stands in it as far as
+    there is room beside the whole example.
+    """
     required = ", ".join(key for key in contract.schema.get("required", ()) if key != "kind")
-    example = canonical.canonical_bytes(contract.example).decode()
-    text = f"Hand in an artifact of kind {contract.artifact_kind} with {required or 'its keys'}. For example: {example}"
-    return fit_bytes(text, max_bytes=MAX_SUGGESTION_BYTES)
+    text = f"Hand in an artifact of kind {contract.artifact_kind} with {required or 'its keys'}."
+    example = f" For example: {canonical.canonical_bytes(contract.example).decode()}"
+    room = MAX_SUGGESTION_BYTES - len(text.encode()) - len(example.encode())
+    return fit_bytes(f"{text}{_choices_within(room, contract.schema)}{example}", max_bytes=MAX_SUGGESTION_BYTES)
+
+
+def _choices_within(room: int, schema: Mapping[str, Any]) -> str:
+    said = ""
+    for place, values in _choices(schema):
+        more = f"{said[:-1]}; {place}: {values}." if said else f" {place}: {values}."
+        if len(more.encode()) > room:
+            break
+        said = more
+    return said
+
+
+def _choices(schema: Any, place: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+    """Each key that has to be there and takes one of a few values, with these: of the artifact, and of what stands in it."""
+    if not isinstance(schema, Mapping):
+        return
+    match schema:
+        case {"enum": [_, _, *_] as values} if len(values) <= _MOST_CHOICES:
+            yield (
+                place,
+                " | ".join(each if isinstance(each, str) else str(orjson.dumps(each), "utf-8") for each in values),
+            )
+        case {"properties": dict() as properties} if depth < _DEEPEST_CHOICE:
+            for key in itertools.islice(schema.get("required", ()), _MOST_CHOICES):
+                yield from _choices(properties.get(key), f"{place}.{key}" if place else key, depth + 1)
+        case {"items": dict() as items}:
+            yield from _choices(items, f"{place}[]", depth)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
