@@ -20,6 +20,9 @@ _INTEGER = re.compile(r"[-+]?[0-9]+")
 _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _NO_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
+# The ends of lines as YAML counts them.
+_BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+_MOST_QUOTED = 80
 _NOTHING = object()
 
 
@@ -43,9 +46,10 @@ def loads_yaml(text: str, *, typed: bool = True, doubled: list[tuple[str, int | 
         for event in _events(text):
             builder.take(event)
     except yaml.MarkedYAMLError as error:
-        raise BadYamlError(ProblemCode.BAD_YAML, _said(error), line=_line(error.problem_mark)) from error
+        raise BadYamlError(ProblemCode.BAD_YAML, _said(error), line=_line_within(text, error.problem_mark)) from error
     except (yaml.YAMLError, UnicodeError) as error:
-        raise BadYamlError(ProblemCode.BAD_YAML, f"Not YAML: {_first_line(error)}.", line=None) from error
+        message = f"Not YAML: {_first_line(error)}."
+        raise BadYamlError(ProblemCode.BAD_YAML, message, line=_line_of_character(text, error)) from error
     return builder.root if builder.root is not _NOTHING else None
 
 
@@ -76,10 +80,10 @@ class _Builder:
         if isinstance(event, yaml.AliasEvent):
             raise BadYamlError(ProblemCode.BAD_YAML, "Aliases are not read; write the value out.", line=line)
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
-            raise BadYamlError(ProblemCode.BAD_YAML, f"The anchor &{event.anchor} is not read.", line=line)
+            raise BadYamlError(ProblemCode.BAD_YAML, f"The anchor &{event.anchor[:_MOST_QUOTED]} is not read.", line=line)
         tag = getattr(event, "tag", None)
         if tag is not None:
-            raise BadYamlError(ProblemCode.BAD_YAML, f"The tag {tag} is not read.", line=line)
+            raise BadYamlError(ProblemCode.BAD_YAML, f"The tag {tag[:_MOST_QUOTED]} is not read.", line=line)
         if isinstance(event, yaml.ScalarEvent):
             self._scalar(event, line)
         elif isinstance(event, yaml.MappingStartEvent):
@@ -124,7 +128,7 @@ class _Builder:
             self._doubled.append((key, line))
         elif key in self._stack[-1].items:
             raise BadYamlError(
-                ProblemCode.DUPLICATE_KEY, f"The key {key[:80]!r} stands twice in one object.", line=line
+                ProblemCode.DUPLICATE_KEY, f"The key {key[:_MOST_QUOTED]!r} stands twice in one object.", line=line
             )
         self._stack[-1].key = key
 
@@ -167,6 +171,18 @@ def _finite(number: float) -> float:
 
 def _line(mark: Any) -> int | None:
     return None if mark is None else int(mark.line) + 1
+
+
+def _line_within(text: str, mark: Any) -> int | None:
+    """What breaks off is found missing behind the last line."""
+    line = _line(mark)
+    return None if line is None else min(line, len(_BREAK.split(text)))
+
+
+def _line_of_character(text: str, error: Exception) -> int | None:
+    code = getattr(error, "character", None)
+    at = text.find(chr(code)) if isinstance(code, int) else -1
+    return None if at < 0 else len(_BREAK.split(text[:at]))
 
 
 def _said(error: yaml.MarkedYAMLError) -> str:
