@@ -57,6 +57,24 @@ def test_validate_needs_no_database_and_passes_warnings(tmp_path):
     assert "1 of 1 workflows compile" in printed
 
 
+@pytest.mark.parametrize("mark", ["\x1b]0;owned\x07", "\x1b[2J", "\x9b31m", "\u202e", "\r"])
+@pytest.mark.parametrize("place", ["key", "id", "title"])
+def test_what_an_author_wrote_gives_the_terminal_no_orders(tmp_path, place, mark):
+    made = document("team.marked")
+    if place == "key":
+        made[f"na{mark}me"] = "x"
+    elif place == "id":
+        made["steps"][0]["id"] = f"a{mark}b"
+    else:
+        made["steps"][0]["title"] = f"Tit{mark}le"
+    path = write(tmp_path / "a.json", made)
+
+    for command in ("validate", "simulate"):
+        printed, _ = run(command, path)
+        assert printed.strip()
+        assert not set(mark) & set(printed) & set("\x1b\x07\x9b\u202e\r")
+
+
 def test_lint_fails_on_warnings(tmp_path):
     assert run("lint", write(tmp_path / "a.json", document("legacy-name")))[1] == 1
     assert run("lint", write(tmp_path / "b.json", document()))[1] == 0

@@ -1,5 +1,6 @@
 """What the command line says of workflows, as text."""
 
+import re
 from collections.abc import Iterator
 
 from workflows_app.engine.outline_text import outline_lines
@@ -8,6 +9,13 @@ from workflows_app.engine.simulate import Simulation
 from workflows_app.engine.values import Saved, WorkflowDetail, WorkflowDiff, WorkflowValue
 
 _INDENT = "  "
+# What a terminal obeys or turns around instead of showing it. Lines and tabs stay.
+_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def shown(text: str) -> str:
+    """What others wrote, as a terminal may be given it."""
+    return _OBEYED.sub(lambda found: ascii(found.group())[1:-1], text)
 
 
 def problem_line(problem: WorkflowProblem, *, place: str) -> str:

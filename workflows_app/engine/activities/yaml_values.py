@@ -80,7 +80,9 @@ class _Builder:
         if isinstance(event, yaml.AliasEvent):
             raise BadYamlError(ProblemCode.BAD_YAML, "Aliases are not read; write the value out.", line=line)
         if isinstance(event, yaml.NodeEvent) and event.anchor is not None:
-            raise BadYamlError(ProblemCode.BAD_YAML, f"The anchor &{event.anchor[:_MOST_QUOTED]} is not read.", line=line)
+            raise BadYamlError(
+                ProblemCode.BAD_YAML, f"The anchor &{event.anchor[:_MOST_QUOTED]} is not read.", line=line
+            )
         tag = getattr(event, "tag", None)
         if tag is not None:
             raise BadYamlError(ProblemCode.BAD_YAML, f"The tag {tag[:_MOST_QUOTED]} is not read.", line=line)

@@ -12,7 +12,7 @@ from workflows_app.engine.program import WorkflowKind
 from workflows_app.engine.simulate import DEFAULT_MAX_STEPS
 from workflows_app.engine.source import Origin
 from workflows_app.engine.values import WorkflowState
-from workflows_app.management import subcommands
+from workflows_app.management import printing, subcommands
 
 _OWN_ORIGINS = [origin.value for origin in Origin if origin is not Origin.BUNDLED]
 
@@ -35,12 +35,14 @@ class Command(BaseCommand):
         try:
             report = run(options)
         except WorkrailError as error:
-            raise CommandError(_told(error)) from error
+            raise CommandError(printing.shown(_told(error))) from error
+        except CommandError as error:
+            raise CommandError(printing.shown(str(error)), returncode=error.returncode) from error
         if options["json"]:
             self.stdout.write(msgspec.json.format(msgspec.json.encode(report.data)).decode())
         else:
             for line in report.lines:
-                self.stdout.write(line)
+                self.stdout.write(printing.shown(line))
         if report.failed:
             raise SystemExit(1)
 
