@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from sessions_app.engine import approvals, obligations
 from sessions_app.engine.state import CapabilityStatus, Snapshot
 from workflows_app.engine import conditions, placeholders, walker
+from workflows_app.engine.activities.prompts import what_holds_in
 from workflows_app.engine.activities.references import find_skill
 from workflows_app.engine.filled import filled, filled_by
 from workflows_app.engine.placeholders import Filling
@@ -75,6 +76,15 @@ def pending_of(
             return replace(_step(program, snapshot, item, scope, filling_of(scope)), loop=rounds_at(program, snapshot))
         case _:
             assert_never(item)
+
+
+def what_holds_at(*, program: Program, snapshot: Snapshot, how_to_read: str) -> list[str]:
+    """What the activity at hand says beside its steps."""
+    activity = program.activity(snapshot.position.activity)
+    if activity is None or snapshot.is_complete:
+        return []
+    filling = Filling(_scope(program, snapshot))
+    return [filling.render(text) for text in what_holds_in(program, activity, how_to_read=how_to_read)]
 
 
 def rounds_at(program: Program, snapshot: Snapshot) -> dict[str, Any] | None:

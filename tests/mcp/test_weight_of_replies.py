@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import checkpoint_cast, logs, run_cast
+from tests.activity_folders import activity, equals, folder, skill, step as activity_step, workflow
 from tests.handover_play import caller
 from tests.mcp_play import CONTEXT, output_for
 from tests.step_documents import step
@@ -20,7 +21,9 @@ def tokens(text):
 
 def authored(pending):
     """What the workflow itself says of the step."""
-    lists = (pending.get(name, []) for name in ("guidance", "workflowGuidance", "outputRequirements"))
+    lists = (
+        pending.get(name, []) for name in ("guidance", "workflowGuidance", "activityGuidance", "outputRequirements")
+    )
     functions = [function["definition"] for function in pending.get("functions", ())]
     return [*functions, pending["prompt"], pending.get("agentRole", ""), *(text for texts in lists for text in texts)]
 
@@ -99,3 +102,70 @@ def test_places_that_were_not_filled_in_say_nothing(call):
     assert unfilled["kind"] == "blocked"
     assert done["kind"] == "ok"
     assert not any(b"<size>" in event.body for event in logs.logged())
+
+
+PLAN = activity(
+    "plan",
+    rules=["Ask before you cut."],
+    skills={"primary": "drawing", "supporting": ["unknown"]},
+    entryActions=[
+        {"action": "message", "message": "We draw first."},
+        {"action": "set", "target": "scale"},
+        {"action": "set", "target": "drawn", "value": False},
+    ],
+    triggers=[{"workflow": "team.child", "description": "One for each part.", "passContext": ["part"]}],
+    steps=[activity_step("draw"), activity_step("measure")],
+    transitions=[{"to": "plan", "condition": equals("drawn", value="again")}, {"to": "build", "isDefault": True}],
+)
+BUILD = activity("build", rules=["Measure twice."], steps=[activity_step("cut")])
+
+
+def test_what_holds_in_an_activity_is_told_with_the_first_of_it_and_to_whoever_asks():
+    desk = run_cast.make_desk()
+    about = workflow(initialActivity="plan", variables=[{"name": "drawn", "type": "string"}])
+    files = folder(PLAN, BUILD, about=about, **{"skills__00-drawing.toon": skill("drawing")})
+    checkpoint_cast.publish_folder(desk, files, "team.plan")
+    ask = caller("rail", desk.agent)
+    held = [
+        "Ask before you cut.",
+        "Tell the user: We draw first.",
+        "Set `scale`",
+        "Skills of this activity: drawing. Read one with inspect_workflow: workflowId team.plan, part skill, and its name as skill.",
+        "Start the workflow `team.child`: One for each part. Pass on: part.",
+    ]
+
+    def on(reply, **more):
+        raw = ask.raw("continue_workflow", **tokens_of(reply), output={"notesMarkdown": "Done."}, **more)
+        told = raw["structuredContent"]
+        guidance = told["pending"].get("activityGuidance")
+        assert all(said in raw["content"][0]["text"] for said in guidance or ())
+        return told, guidance
+
+    first = ask("start_workflow", workflowId="team.plan", goal="Draw it")
+    assert first["pending"]["activityGuidance"] == held
+    second, guidance = on(first)
+    assert guidance is None
+    assert ask("continue_workflow", stateToken=second["stateToken"])["pending"]["activityGuidance"] == held
+    again, guidance = on(second, context={"drawn": "again"})
+    assert (again["pending"]["stepId"], guidance) == ("draw", held)
+    last, guidance = on(on(again)[0], context={"drawn": "done"})
+    assert (last["pending"]["stepId"], guidance) == ("cut", ["Measure twice."])
+
+
+def test_a_client_that_looks_up_is_told_what_holds_with_each_step_of_the_activity():
+    desk = run_cast.make_desk()
+    checkpoint_cast.publish_folder(desk, folder(PLAN, BUILD, about=workflow(initialActivity="plan")), "team.plan")
+    ask = caller("lookup", desk.agent)
+    done, told = [], []
+    for _ in range(3):
+        found = ask("workflow_next", workflowId="team.plan", completedSteps=done)
+        done.append(found["step"]["id"])
+        told.append(found["guidance"]["prompt"].partition("\n\n")[0].splitlines())
+
+    assert told[0] == told[1]
+    assert told[0][:2] == ["## Activity Guidance", "- Ask before you cut."]
+    assert told[2] == ["## Activity Guidance", "- Measure twice."]
+
+
+def tokens_of(reply):
+    return {"stateToken": reply["stateToken"], "ackToken": reply["ackToken"]}

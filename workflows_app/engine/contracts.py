@@ -138,6 +138,8 @@ def _choices(schema: Any, place: str = "", depth: int = 0) -> Iterator[tuple[str
                 yield from _choices(properties.get(key), f"{place}.{key}" if place else key, depth + 1)
         case {"items": dict() as items}:
             yield from _choices(items, f"{place}[]", depth)
+        case _:
+            pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,7 +86,7 @@ def advance_run(
             return _told(actor, after or read, entropy, speech, outcome=Outcome.BLOCKED)
         warnings = (*fork_warning(branching), *drift_known(mover, at.standing))
         facts = facts_after(moved, speech, goal=at.standing.goal, warnings=warnings, branching=branching)
-        reply = speech.reply(facts)
+        reply = speech.reply(replace(facts, before=at.snapshot))
         return reply if moved.append(use=use, reply=reply) else None
 
     return done_with(actor, use, speech, attempt)

@@ -5,7 +5,8 @@ from typing import Any, assert_never
 
 from workflows_app.engine import conditions
 from workflows_app.engine.activities.parts import SkillUse
-from workflows_app.engine.program import Action, ActionKind, Trigger
+from workflows_app.engine.activities.references import find_skill
+from workflows_app.engine.program import Action, ActionKind, Activity, Program, Trigger
 
 
 def step_prompt(
@@ -36,6 +37,28 @@ def describe_trigger(trigger: Trigger) -> str:
     said = _after(": ", trigger.description)
     passed = f" Pass on: {', '.join(trigger.pass_context)}." if trigger.pass_context else ""
     return f"Start the workflow `{trigger.workflow}`{said}{'' if said.endswith(('.', '!', '?')) else '.'}{passed}"
+
+
+def what_holds_in(program: Program, activity: Activity, *, how_to_read: str) -> tuple[str, ...]:
+    """What an activity says beside its steps, to whoever gets them one at a time: its rules, what is said and left to decide as
+    one comes in, the skills that are for all of it with how one is read, and the workflows that it starts.
+    """
+    said = [describe_action(action) for action in activity.entry_actions if _is_for_agents(action)]
+    started = [describe_trigger(trigger) for trigger in activity.triggers]
+    named = dict.fromkeys((activity.primary_skill, *activity.supporting_skills))
+    known = [name for name in named if name and _is_known(program, activity, name)]
+    skills = [f"Skills of this activity: {', '.join(known)}. {how_to_read}".strip()] if known else []
+    return (*activity.rules, *said, *skills, *started)
+
+
+def _is_known(program: Program, activity: Activity, skill: str) -> bool:
+    return find_skill(program=program, reference=skill, home=activity.borrowed_from) is not None
+
+
+def _is_for_agents(action: Action) -> bool:
+    """What the server does, or looks at, by itself is none of theirs."""
+    leaves_open = action.action is ActionKind.SET and action.value is None and not action.clears
+    return action.action is ActionKind.MESSAGE or leaves_open
 
 
 def _said(action: Action) -> str:

@@ -8,7 +8,9 @@ import orjson
 from sessions_app.engine.steering_refusals import StepNotFoundError
 from teams_app.engine.errors import PreconditionFailedError
 from workflows_app.engine import lookup, step_documents
+from workflows_app.engine.activities.prompts import what_holds_in
 from workflows_app.engine.budgets import fit_bytes
+from workflows_app.engine.placeholders import render
 from workflows_app.engine.problems import WorkflowProblem, did_you_mean
 from workflows_app.engine.program import Program, Step
 from workflows_app.engine.source import Source, SourceFormat
@@ -98,7 +100,8 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
                 suggestion=_mended(ahead.failure),
                 details={"workflowId": workflow_id, "missingContext": list(ahead.failure.keys)},
             )
-        return _told(_with_skill(step_documents.next_json(program, ahead), ahead.item, workflow_id))
+        said = _with_activity(step_documents.next_json(program, ahead), program, ahead, workflow_id)
+        return _told(_with_skill(said, ahead.item, workflow_id))
 
     @hinted(
         Hints(title="Check a step's output", read_only=True, idempotent=True, bounds=True, declares=declared.VALIDATE)
@@ -173,6 +176,19 @@ def _mended(failure: Failure) -> str:
 def _shortened(program: Program) -> ToolReply:
     """Too long for a reply: its steps by name. Their prompts come one by one with workflow_next."""
     return _told({**step_documents.workflow_stubs(program), "summarized": True})
+
+
+def _with_activity(told: dict[str, Any], program: Program, ahead: lookup.Ahead, workflow_id: str) -> dict[str, Any]:
+    """What holds throughout the activity, with each step: nothing here knows what was told before."""
+    if ahead.activity is None or ahead.item is None:
+        return told
+    read = f"Read one with workflow_get: id {workflow_id}, and its name as skill."
+    held = [render(text, variables=ahead.scope) for text in what_holds_in(program, ahead.activity, how_to_read=read)]
+    if not held:
+        return told
+    guidance = told["guidance"]
+    lines = "\n".join(f"- {text}" for text in held)
+    return {**told, "guidance": {**guidance, "prompt": f"## Activity Guidance\n{lines}\n\n{guidance['prompt']}"}}
 
 
 def _with_skill(told: dict[str, Any], item: lookup.Work | None, workflow_id: str) -> dict[str, Any]:

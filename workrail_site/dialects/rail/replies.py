@@ -6,7 +6,7 @@ from typing import Any, assert_never
 from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.handing_in import form_of
-from sessions_app.engine.prompts import Pending, Question, pending_of
+from sessions_app.engine.prompts import Pending, Question, pending_of, what_holds_at
 from sessions_app.engine.reply_facts import Branching, NotedFacts, Recap, RecapEntry, ReplyFacts, ResumeFacts
 from sessions_app.engine.runs import NextIntent, StopKind
 from sessions_app.engine.state import Blocked
@@ -98,7 +98,22 @@ def _pending_json(facts: ReplyFacts, pending: Pending, *, anew: bool) -> dict[st
         return {"toldBefore": True, **{name: said for name, said in whole.items() if name in _NAMES_OF_A_STEP}}
     if not anew and whole.pop("workflowGuidance", None):
         whole["workflowGuidanceStands"] = True
+    if (anew or _is_another_visit(facts)) and (holds := _holding(facts)):
+        whole["activityGuidance"] = holds
     return whole
+
+
+def _is_another_visit(facts: ReplyFacts) -> bool:
+    """What holds in an activity is told with the first that is to be done there."""
+    if facts.before is None:
+        return False
+    before, now = facts.before.position, facts.snapshot.position
+    return (before.activity, before.visit) != (now.activity, now.visit)
+
+
+def _holding(facts: ReplyFacts) -> list[str]:
+    read = f"Read one with inspect_workflow: workflowId {facts.program.id}, part skill, and its name as skill."
+    return what_holds_at(program=facts.program, snapshot=facts.snapshot, how_to_read=read)
 
 
 _NAMES_OF_A_STEP = frozenset(

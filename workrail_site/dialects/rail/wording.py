@@ -185,6 +185,7 @@ def _pending_text(reply: Mapping[str, Any]) -> str:
     lines.extend(_section("Throughout this workflow:", pending.get("workflowGuidance")))
     if pending.get("workflowGuidanceStands"):
         lines.extend(["", "What was told to hold throughout this workflow still holds."])
+    lines.extend(_section("Throughout this activity:", pending.get("activityGuidance")))
     lines.extend(_section("To hand in:", pending.get("outputRequirements")))
     for function in pending.get("functions", ()):
         lines.extend(["", f"Function {function['name']}():", function["definition"]])
