@@ -6,7 +6,7 @@ from typing import Any
 
 from sessions_app.engine import assessments
 from sessions_app.engine.approvals import ANSWER_KIND
-from sessions_app.engine.obligations import needs_notes
+from sessions_app.engine.obligations import left_to_agent, needs_notes
 from sessions_app.engine.prompts import Pending
 from sessions_app.engine.state import PointerKind, Snapshot
 from sessions_app.engine.submissions import NOTES_PLACEHOLDER, place_for
@@ -28,7 +28,9 @@ def form_of(*, program: Program, snapshot: Snapshot, pending: Pending) -> dict[s
     artifacts = [*_answers(pending), *(_artifacts(program, item) if isinstance(item, Step | Parallel) else ())]
     if artifacts:
         output["artifacts"] = artifacts
-    context = {name: place_for(name) for name in dict.fromkeys((*_context_keys(pending.prompt), *_lacking(snapshot)))}
+    decided = () if item is None else left_to_agent(item)
+    keys = dict.fromkeys((*_context_keys(pending.prompt), *decided, *_lacking(snapshot)))
+    context = {name: place_for(name) for name in keys}
     return {**({"output": output} if output else {}), **({"context": context} if context else {})}
 
 

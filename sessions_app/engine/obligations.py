@@ -94,7 +94,16 @@ def requirements(*, program: Program, item: Step | Parallel) -> tuple[str, ...]:
         said.extend(demands_of(program, item))
     if needs_notes(item):
         said.append("Notes in output.notesMarkdown: what was done, what was found, what is next.")
+    if names := left_to_agent(item):
+        said.append(f"In context: {', '.join(names)}, as you find or decide.")
     return tuple(said)
+
+
+def left_to_agent(item: Item) -> tuple[str, ...]:
+    """The variables that the step has set and says no value of."""
+    actions = item.actions if isinstance(item, Step) else ()
+    names = (each.target for each in actions if each.leaves_open and each.condition is None and "." not in each.target)
+    return tuple(dict.fromkeys(names))
 
 
 def needs_notes(item: Step | Parallel) -> bool:

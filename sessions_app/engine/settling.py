@@ -8,7 +8,7 @@ from typing import Any
 from sessions_app.engine.state import Snapshot
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import conditions, demands, walker, walks
-from workflows_app.engine.program import ActionKind, Activity, Condition, Gate, Program, Step, walk_items
+from workflows_app.engine.program import Activity, Condition, Gate, Program, Step, walk_items
 from workflows_app.engine.walks import Failure, Position
 
 
@@ -63,7 +63,7 @@ def is_held(name: str, settled: Iterable[str]) -> bool:
 
 def _left_to_agent(item: object) -> set[str]:
     actions = item.actions if isinstance(item, Step) else ()
-    return {each.target for each in actions if each.action is ActionKind.SET and each.value is None and not each.clears}
+    return {each.target for each in actions if each.leaves_open}
 
 
 def settled_after(

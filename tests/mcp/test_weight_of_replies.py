@@ -152,6 +152,23 @@ def test_what_holds_in_an_activity_is_told_with_the_first_of_it_and_to_whoever_a
     assert (last["pending"]["stepId"], guidance) == ("cut", ["Measure twice."])
 
 
+def test_what_a_step_leaves_to_the_agent_to_set_has_its_place_in_the_ready_call():
+    actions = [
+        {"action": "set", "target": "scale"},
+        {"action": "set", "target": "drawn", "value": True},
+        {"action": "set", "target": "gone", "value": None},
+        {"action": "log", "target": "kept", "message": "Kept."},
+    ]
+    files = folder(activity("plan", steps=[activity_step("draw", actions=actions)]), about=workflow(id="team.plan"))
+    desk = run_cast.make_desk()
+    checkpoint_cast.publish_folder(desk, files, "team.plan")
+
+    raw = caller("rail", desk.agent).raw("start_workflow", workflowId="team.plan", goal="Draw it")
+
+    assert raw["structuredContent"]["nextCall"]["params"]["context"] == {"scale": "<scale>"}
+    assert "- In context: scale, as you find or decide." in raw["content"][0]["text"]
+
+
 def test_a_client_that_looks_up_is_told_what_holds_with_each_step_of_the_activity():
     desk = run_cast.make_desk()
     checkpoint_cast.publish_folder(desk, folder(PLAN, BUILD, about=workflow(initialActivity="plan")), "team.plan")

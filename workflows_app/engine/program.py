@@ -258,6 +258,10 @@ class Action(_Node, frozen=True, kw_only=True):
     condition: Condition | None = None
     extra: dict[str, Any] = msgspec.field(default_factory=dict)
 
+    @property
+    def leaves_open(self) -> bool:
+        return self.action is ActionKind.SET and bool(self.target) and self.value is None and not self.clears
+
 
 class Trigger(_Node, frozen=True, kw_only=True):
     """Starts another workflow; the parent waits. `pass_context` names the variables that the child receives."""

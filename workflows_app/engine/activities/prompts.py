@@ -57,8 +57,7 @@ def _is_known(program: Program, activity: Activity, skill: str) -> bool:
 
 def _is_for_agents(action: Action) -> bool:
     """What the server does, or looks at, by itself is none of theirs."""
-    leaves_open = action.action is ActionKind.SET and action.value is None and not action.clears
-    return action.action is ActionKind.MESSAGE or leaves_open
+    return action.action is ActionKind.MESSAGE or action.leaves_open
 
 
 def _said(action: Action) -> str:
