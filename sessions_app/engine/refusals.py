@@ -5,7 +5,7 @@ from uuid import UUID
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.steering_refusals import RunSuspendedError
 from sessions_app.engine.submissions import Submission
-from teams_app.engine.errors import PreconditionFailedError
+from teams_app.engine.errors import PreconditionFailedError, WorkrailError
 from teams_app.engine.ids import Prefix, to_text
 from workflows_app.engine import walker
 from workflows_app.engine.program import Gate, Program
@@ -36,18 +36,25 @@ def refuse_undirected(snapshot: Snapshot) -> None:
     """A run whose activities are handed over is moved by its session token only, and one that waits for a run that it
     triggered is not moved at all.
     """
+    why = why_undirected(snapshot)
+    if why is not None:
+        raise why
+
+
+def why_undirected(snapshot: Snapshot) -> WorkrailError | None:
     if snapshot.is_handed_over:
-        raise PreconditionFailedError(
+        return PreconditionFailedError(
             "This run's activities are handed over whole; it is not moved step by step.",
             suggestion="Go on with its session token, at the address of the dialect that it was begun with.",
         )
     if snapshot.waits_for:
         count = len(snapshot.waits_for)
-        raise RunSuspendedError(
+        return RunSuspendedError(
             f"This run waits for {'one' if count == 1 else count} that its activity triggered.",
             suggestion="Complete the triggered run first; this one then goes on.",
             details={"waitsFor": [to_text(Prefix.RUN, UUID(hex=run)) for run in snapshot.waits_for]},
         )
+    return None
 
 
 def refuse_finished(snapshot: Snapshot) -> None:

@@ -20,7 +20,7 @@ from sessions_app.services.store.signing_keys import current_keys
 from teams_app.engine.errors import PreconditionFailedError
 from tests.handover_cast import ABOUT, LATER, WORKFLOW, answered, entered, handed, question, two_activities, yielded
 from tests.round_trips import counted_round_trips
-from tests.run_cast import advanced, make_desk
+from tests.run_cast import advanced, make_desk, words_of
 from tests.workflow_cast import NOW, publish
 from workflows_app.engine.source import Source, SourceFormat
 from workflows_app.services import workflows
@@ -184,7 +184,11 @@ def test_no_token_of_a_node_moves_a_run_past_its_questions():
     tip = read_held(actor=desk.agent, token=at["session_token"], dialect=Dialect.SESSION).standing.node_id
     state = tokens.mint(keyring=current_keys().ring, kind=TokenKind.STATE, node_id=tip)
 
-    told = runs.rehydrate_run(actor=desk.viewer, state_token=state, entropy=os.urandom, speech=RAIL).value
+    reply = runs.rehydrate_run(actor=desk.viewer, state_token=state, entropy=os.urandom, speech=RAIL)
+    told, text = reply.value, words_of(reply)
+    assert (told["nextCall"], told["movedElsewhere"]["code"]) == (None, "PRECONDITION_FAILED")
+    assert "Go on with its session token" in text
+    assert not any(said in text for said in ("When the step is done", told["ackToken"]))
     with pytest.raises(PreconditionFailedError, match="not moved step by step"):
         advanced(desk.agent, told)
     with pytest.raises(PreconditionFailedError, match="not moved step by step"):

@@ -20,6 +20,7 @@ from sessions_app.services.store.signing_keys import read_token
 from sessions_app.services.upkeep.tables import rebuild_projections
 from teams_app.engine.actors import NO_TEAM, Door, Scope, system_actor
 from teams_app.engine.errors import WorkrailError
+from teams_app.engine.ids import Prefix, to_text
 from tests import run_cast
 from tests.activity_folders import activity, checkpoint, folder, step, workflow
 from tests.checkpoint_cast import answer, publish_folder
@@ -101,6 +102,22 @@ def test_a_triggered_run_is_linked_and_its_parent_offers_nothing_but_what_it_wai
     [waits] = told["availableActions"]["blocked"]
     assert (waits["workflow"], waits["state"]) == ("team.child", child["state"])
     assert_sound()
+
+
+def test_whoever_reads_a_waiting_run_by_the_rail_is_told_what_it_waits_for(desk):
+    """And of no call that would be refused."""
+    publish_all(desk)
+    parent = start(desk, ticket="T-1")
+    triggered(desk, parent)
+
+    reply = runs.rehydrate_run(actor=desk.agent, state_token=parent["state"], entropy=os.urandom, speech=RAIL)
+
+    (waited,) = reply.value["movedElsewhere"]["waitsFor"]
+    assert waited == to_text(Prefix.RUN, run_of("team.child").id)
+    assert reply.value["nextCall"] is None
+    text = run_cast.words_of(reply)
+    assert f"Waits for: {waited}" in text
+    assert "When the step is done" not in text
 
 
 def test_an_action_on_a_suspended_run_is_refused_and_writes_nothing(desk):
@@ -479,6 +496,18 @@ def ended_elsewhere(desk, **variables):
     complete(desk, other_branch["state"], "check")
     complete(desk, child["state"], "do", "end")
     return waiting
+
+
+def test_a_branch_whose_run_has_ended_meanwhile_is_told_by_the_rail_as_one_to_go_on_with(desk):
+    publish_all(desk)
+    waiting = ended_elsewhere(desk, ticket="T-1")
+
+    told = run_cast.rehydrate(desk.agent, {"stateToken": waiting}).value
+
+    assert "movedElsewhere" not in told
+    assert told["nextCall"]["params"]["ackToken"] == told["ackToken"]
+    assert run_cast.advanced(desk.agent, told)["kind"] == "ok"
+    assert_sound()
 
 
 def noted(desk, waiting):

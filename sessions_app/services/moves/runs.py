@@ -4,6 +4,8 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
+from django.utils import timezone
+
 from sessions_app.engine import checkpoints
 from sessions_app.engine.checkpoints import CLIENT_FORM, Voice
 from sessions_app.engine.decisions import (
@@ -158,9 +160,16 @@ def rehydrate_run(*, actor: Actor, state_token: str, entropy: Entropy, speech: S
     found = branches.rehydration(actor=actor, node_id=token.node_id)
     if found is None:
         raise unknown_node()
-    return _told(
-        actor, as_waived(actor, point_of(found.standing)), entropy, speech, recap=found.recap, branching=found.branching
-    )
+    at = _caught_up(actor, point_of(found.standing), entropy)
+    return _told(actor, as_waived(actor, at), entropy, speech, recap=found.recap, branching=found.branching)
+
+
+def _caught_up(actor: Actor, at: Point, entropy: Entropy) -> Point:
+    """With the ends of runs that it no longer has to wait for, as whoever goes on from there would find it."""
+    if not at.snapshot.waits_for:
+        return at
+    mover = mover_of(actor, now=timezone.now(), entropy=entropy)
+    return replace(at, snapshot=mover.caught_up(at).snapshot)
 
 
 def _told(

@@ -7,9 +7,10 @@ from sessions_app.engine.approvals import ANSWER_KIND
 from sessions_app.engine.decisions import Outcome
 from sessions_app.engine.handing_in import form_of
 from sessions_app.engine.prompts import Pending, Question, pending_of, what_holds_at
+from sessions_app.engine.refusals import why_undirected
 from sessions_app.engine.reply_facts import Branching, NotedFacts, Recap, RecapEntry, ReplyFacts, ResumeFacts
 from sessions_app.engine.runs import NextIntent, StopKind
-from sessions_app.engine.state import Blocked
+from sessions_app.engine.state import Blocked, Snapshot
 from sessions_app.engine.submissions import MEMORY_PLACEHOLDER
 from sessions_app.services.moves.speech import Speech, TokenPlace
 from teams_app.engine.ids import Prefix, to_text
@@ -80,6 +81,7 @@ def reply_json(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any]:
         "goal": facts.goal if anew else "",
         "waitsForPerson": [{"checkpointId": name, "answerAt": address} for name, address in asked_of_persons(snapshot)],
         "stopped": snapshot.stop.as_json() if snapshot.stop else None,
+        "movedElsewhere": _undirected_json(snapshot),
         "answered": snapshot.answered.as_json() if snapshot.answered else None,
         "recap": _recap_json(facts.recap) if facts.recap else None,
         "branch": _branch_json(facts.branching) if facts.branching else None,
@@ -248,8 +250,18 @@ def _blocked_json(blocked: Blocked | None) -> dict[str, Any]:
     return body
 
 
+def _undirected_json(snapshot: Snapshot) -> dict[str, Any] | None:
+    """Why no acknowledgement moves the run, and what does: one whose activities are handed over, or that waits for another."""
+    why = None if snapshot.is_complete or snapshot.stop is not None else why_undirected(snapshot)
+    if why is None:
+        return None
+    return {"code": why.code, "message": why.message, "suggestion": why.suggestion, **why.details}
+
+
 def _next_call(facts: ReplyFacts, pending: Pending | None) -> dict[str, Any] | None:
     stop = facts.snapshot.stop
+    if why_undirected(facts.snapshot) is not None:
+        return None
     if facts.snapshot.is_complete or not facts.tokens.ack or (stop is not None and stop.kind is not StopKind.PAUSED):
         return None
     params: dict[str, Any] = {"stateToken": facts.tokens.state, "ackToken": facts.tokens.ack}

@@ -259,10 +259,14 @@ def _warnings_text(reply: Mapping[str, Any]) -> str:
 def _next_text(reply: Mapping[str, Any]) -> str:
     lines = ["---", f"Mode: {reply['preferences']['autonomy']}, {reply['preferences']['riskPolicy']}.", *_alone(reply)]
     waits = reply["nextCall"] is not None
+    elsewhere = reply.get("movedElsewhere")
+    if elsewhere:
+        lines.append(f"{elsewhere['message']} {elsewhere['suggestion']}")
+        lines.extend(f"Waits for: {run}" for run in elsewhere.get("waitsFor", ()))
     if waits:
         lines.append("When the step is done, call continue_workflow with these, copied exactly:")
     for label in ("stateToken", "ackToken", "checkpointToken"):
-        if not reply.get(label):
+        if not reply.get(label) or (elsewhere and label == "ackToken"):
             continue
         if waits and label == "checkpointToken":
             lines.append("To note work before that, call checkpoint_workflow with the stateToken and:")
