@@ -57,7 +57,8 @@ def answer(*, program: Program, snapshot: Snapshot, command: Answer, place: Plac
     checkpoint = questions.checkpoint_named(_activity(program, snapshot), question.checkpoint)
     if checkpoint is None:
         raise _stale()
-    checkpoint = filled(checkpoint, variables=snapshot.variables)
+    scope = walker.scope_at(program=program, position=snapshot.position, variables=snapshot.variables)
+    checkpoint = filled(checkpoint, variables=scope)
     case = _Case(program=program, snapshot=snapshot, question=question, checkpoint=checkpoint, place=place)
     option, authority, told = _chosen(case, command)
     if snapshot.is_handed_over:

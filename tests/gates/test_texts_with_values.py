@@ -6,7 +6,7 @@ import pytest
 
 from tests.activity_folders import activity, checkpoint, folder, step as activity_step, workflow
 from tests.checkpoint_cast import publish_folder
-from tests.gate_play import FOLDER, STEPS, said
+from tests.gate_play import FOLDER, STEPS, person_answers, rail_ack, rail_read, said
 from tests.run_cast import notes_free, published
 from tests.step_documents import loop, step
 
@@ -202,3 +202,19 @@ def test_what_is_asked_has_its_values(floor, dialect):
 
     assert read.places("{{who}}") == set()
     assert read.places("Ada") >= {"question", "label", "description"}
+
+
+def test_an_answer_given_in_a_round_is_told_with_the_item_of_the_round(floor):
+    options = [{"id": "yes", "label": "Keep {part.name}"}, {"id": "no", "label": "No"}]
+    asked = checkpoint("agreed", message="Keep {part.name}?", options=options, authority="human")
+    each = {"id": "each", "name": "Each", "type": "forEach", "variable": "part", "over": "parts"}
+    rounds = {**each, "steps": [activity_step("draft", checkpoint="agreed"), activity_step("after")]}
+    plan = activity("plan", checkpoints=[asked], loops=[rounds])
+    publish_folder(floor.desk, folder(plan, about=workflow(id=FOLDER, initialActivity="plan")), FOLDER)
+    value = floor.rail("start_workflow", workflowId=FOLDER, goal="Try it", context={"parts": [{"name": "door"}]})
+    value = rail_ack(floor, value)
+
+    person_answers(floor, "yes")
+
+    told = rail_read(floor, value)["answered"]
+    assert (told["label"], told["optionId"]) == ("Keep door", "yes")
