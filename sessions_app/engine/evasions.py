@@ -2,7 +2,7 @@
 demanded, that stand on every way to where the agent wants to go.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,7 @@ def evaded(*, program: Program, snapshot: Snapshot, target: str) -> Evasion | No
     if not asking:
         return None
     beginnings = {program.initial_activity, *leads_to(program=program, snapshot=snapshot)}
-    reached = _reached(ahead, beginnings, asking | passed_over, asking, variables)
+    reached = _reached(ahead, beginnings, asking | passed_over, asking, variables, settled=snapshot.settled)
     if ahead.is_spent:
         return Evasion(guarding=tuple(sorted(asking)))
     ends = walker.end_names(program)
@@ -90,7 +90,7 @@ def leads_to(*, program: Program, snapshot: Snapshot) -> tuple[str, ...]:
     if here is None:
         return (program.initial_activity,)
     variables = _at_the_end(LookAhead(program, budget=_MOST_ITEMS), snapshot)
-    return ways.open_targets(program=program, activity=here, variables=variables)
+    return ways.open_targets(program=program, activity=here, variables=variables, settled=snapshot.settled)
 
 
 def _on_leaving(ahead: LookAhead, snapshot: Snapshot) -> dict[str, Any]:
@@ -171,7 +171,13 @@ class _Rounds:
 
 
 def _reached(
-    ahead: LookAhead, beginnings: set[str], standing: set[str], asking: set[str], variables: dict[str, Any]
+    ahead: LookAhead,
+    beginnings: set[str],
+    standing: set[str],
+    asking: set[str],
+    variables: dict[str, Any],
+    *,
+    settled: Collection[str],
 ) -> dict[str, list[dict[str, Any]]]:
     """What can be come to without passing through an activity in which somebody is asked, and the variables as they are then.
     What the activities on the way set is set, save in those that stand: those are left out, or nobody passes through them.
@@ -191,7 +197,7 @@ def _reached(
         if target not in standing:
             entered = walker.set_by(program=program, actions=activity.entry_actions, variables=found)
             found = _with_steps(ahead, Position(activity=target, visits={target: 1}), found | entered)
-        targets = ways.open_targets(program=program, activity=activity, variables=found)
+        targets = ways.open_targets(program=program, activity=activity, variables=found, settled=settled)
         if target not in standing:
             found = ways.on_leaving(program=program, activity=activity, variables=found)
         waiting.extend((each, found) for each in targets)

@@ -310,7 +310,11 @@ class _Survey:
 
     def _ways(self) -> tuple[Exit, ...]:
         return ways.exits(
-            program=self.program, activity=self.activity, variables=self.snapshot.variables, position=self.position
+            program=self.program,
+            activity=self.activity,
+            variables=self.snapshot.variables,
+            settled=self.snapshot.settled,
+            position=self.position,
         )
 
 

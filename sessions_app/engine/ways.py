@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from sessions_app.engine import settling
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.conditions import describe, parse_activity_condition
 from workflows_app.engine.program import Activity, Condition, Program
@@ -41,7 +42,7 @@ class Way:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exit:
     """A target with the server's word on it. `is_open` tells whether it may be taken: one that holds may, and so may, on the
-    agent's word, what depends on a variable that nobody has set, and a branch that is chosen.
+    agent's word, what depends on a variable that nobody has set and no other part of it rules out, and a branch that is chosen.
     """
 
     target: str
@@ -96,11 +97,16 @@ def valid_targets(program: Program, activity: Activity) -> tuple[str, ...]:
 
 
 def exits(
-    *, program: Program, activity: Activity, variables: Mapping[str, Any], position: Position | None = None
+    *,
+    program: Program,
+    activity: Activity,
+    variables: Mapping[str, Any],
+    settled: Collection[str] = (),
+    position: Position | None = None,
 ) -> tuple[Exit, ...]:
     """Each target once; a default holds where nothing else does. With a position, targets that lead nowhere from there are
     closed: an activity that is skipped must itself lead on. Where none that holds does, the run may end, as one that is led
-    ends there.
+    ends there. Of `settled`, which an answer has set, no word of an agent adds a part.
     """
     seen = on_leaving(program=program, activity=activity, variables=variables)
     declared, looking = _with_end(program, activity), conditions.Looking()
@@ -112,7 +118,16 @@ def exits(
     }
     holding = held or {way.target for way in declared if way.is_default}
     left_to_agent = {
-        way.target for way in declared if way.is_chosen or conditions.is_unknown(way.condition, variables=seen)
+        way.target
+        for way in declared
+        if way.is_chosen
+        or conditions.could_hold(
+            way.condition,
+            variables=seen,
+            mode=program.conditions,
+            known=_held_in(way.condition, settled),
+            looking=looking,
+        )
     }
     targets = dict.fromkeys(way.target for way in declared)
     leading = [target for target in targets if _leads(program, position, target, variables)]
@@ -135,8 +150,17 @@ def exits(
     )
 
 
-def open_targets(*, program: Program, activity: Activity, variables: Mapping[str, Any]) -> tuple[str, ...]:
-    found = exits(program=program, activity=activity, variables=variables)
+def _held_in(condition: Condition | None, settled: Collection[str]) -> frozenset[str]:
+    """What it reads of variables that an answer has set."""
+    if not settled:
+        return frozenset()
+    return frozenset(name for name in conditions.variables_of(condition) if settling.is_held(name, settled))
+
+
+def open_targets(
+    *, program: Program, activity: Activity, variables: Mapping[str, Any], settled: Collection[str] = ()
+) -> tuple[str, ...]:
+    found = exits(program=program, activity=activity, variables=variables, settled=settled)
     return tuple(each.target for each in found if each.is_open)
 
 

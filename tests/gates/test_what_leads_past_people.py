@@ -599,6 +599,62 @@ def publish_answers(floor, no, *, to_build=None, to_redo=None, steps=()):
     publish_folder(floor.desk, folder(plan, *others, about=about()), FOLDER)
 
 
+OK, READY = equals("plan.ok", value=True), equals("ready", value=True)
+# A way that a person's `no` rules out, though it asks for what nobody has set as well.
+RULED_OUT = {
+    "one of two": {"type": "and", "conditions": [OK, READY]},
+    "the other of two": {"type": "and", "conditions": [READY, OK]},
+    "deep within": {
+        "type": "and",
+        "conditions": [READY, {"type": "or", "conditions": [OK, {"type": "and", "conditions": [OK, READY]}]}],
+    },
+    "the contrary": {"type": "not", "condition": {"type": "or", "conditions": [equals("plan.ok", value=False), READY]}},
+    "a part that the answer does not have": equals("plan.fine", value=True),
+    "a part of what is no object": equals("plan.ok.fine", value=True),
+}
+
+
+@pytest.mark.parametrize("condition", RULED_OUT)
+@pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
+def test_no_word_of_an_agent_opens_what_an_answer_rules_out(floor, dialect, condition):
+    publish_answers(floor, {"plan": {"ok": False}}, to_build=RULED_OUT[condition])
+
+    goes_to_build(floor, dialect, answered_no(floor, dialect), {})
+
+    assert "make" not in reached()
+
+
+@pytest.mark.parametrize("dialect", ["navigation", *HANDED_OVER])
+def test_what_an_answer_leaves_open_goes_by_the_word_of_an_agent(floor, dialect):
+    publish_answers(floor, {"plan": {"ok": True}}, to_build=RULED_OUT["one of two"])
+
+    goes_to_build(floor, dialect, answered_no(floor, dialect), {})
+
+    assert "make" in reached()
+
+
+@pytest.mark.parametrize("dialect", ["navigation", *HANDED_OVER])
+def test_no_word_of_an_agent_opens_a_way_past_people_that_what_is_set_rules_out(floor, dialect):
+    around = {"type": "and", "conditions": [equals("review", value=False), READY]}
+    sets = {"kind": "action", "id": "sets", "name": "Sets", "actions": [SET]}
+    ways = [{"to": "build", "condition": around}, {"to": "asks", "isDefault": True}]
+    files = folder(
+        activity("plan", steps=[sets], transitions=ways),
+        asking(),
+        activity("build", steps=[activity_step("make")]),
+        about=about(),
+    )
+    publish_folder(floor.desk, files, FOLDER)
+
+    if dialect == "navigation":
+        at = nav_step(floor, nav_start(floor, FOLDER)["state"], "sets")
+        nav(floor, at["state"], "transition", activity_id="build")
+    else:
+        hand_next(floor, dialect, hand_in(floor, dialect, FOLDER, "plan"), "build", "sets")
+
+    assert "make" not in reached()
+
+
 # What a person's answer sets, and what an agent says instead: all but a condition would take one for the other.
 ALIKE = {"no for 0": (False, 0), "no for 0.0": (False, 0.0), "yes for 1": (True, 1), "1 for yes": (1, True)}
 

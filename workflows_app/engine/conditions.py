@@ -6,7 +6,7 @@ STRICT compares as written. LENIENT is what the 0.3.0 format promises: texts are
 
 import math
 import re
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Container, Hashable, Mapping
 from typing import Any, Final, TypeVar, assert_never
 
 from workflows_app.engine import canonical
@@ -19,6 +19,7 @@ from workflows_app.engine.program import AllOf, AnyOf, Broken, Compare, Conditio
 __all__ = [
     "MISSING",
     "Looking",
+    "could_hold",
     "describe",
     "evaluate",
     "is_same_value",
@@ -161,6 +162,26 @@ def is_unknown(condition: Condition | None, *, variables: Mapping[str, Any]) -> 
     return any(lookup(path, variables=variables) is MISSING for path in named)
 
 
+def could_hold(
+    condition: Condition | None,
+    *,
+    variables: Variables,
+    mode: ConditionMode,
+    known: Container[str] = (),
+    looking: Looking | None = None,
+) -> bool:
+    """Whether it asks for a variable that nobody has set, and what is set leaves it open. `known` are those that are as they stay,
+    set or not.
+    """
+    if condition is None or not is_unknown(condition, variables=variables):
+        return False
+    tests = _LENIENT if mode is ConditionMode.LENIENT else _STRICT
+    try:
+        return _as_far_as_known(condition, variables, tests, looking or Looking(), known) is not False
+    except (_BrokenConditionError, RecursionError):
+        return False
+
+
 def variables_of(condition: Condition | None) -> frozenset[str]:
     """The variables that a condition reads, as dotted text."""
     found: set[str] = set()
@@ -235,6 +256,28 @@ def _holds(condition: Condition, variables: Variables, tests: Mapping[Operator, 
     if type(condition) is Truthy:
         return _is_truthy(lookup(condition.path, variables=variables))
     raise _BrokenConditionError
+
+
+def _as_far_as_known(
+    condition: Condition,
+    variables: Variables,
+    tests: Mapping[Operator, _Test],
+    looking: Looking,
+    known: Container[str],
+) -> bool | None:
+    """As `_holds`, and None where it depends on what is not set."""
+    if isinstance(condition, AllOf | AnyOf):
+        found = {_as_far_as_known(part, variables, tests, looking, known) for part in condition.conditions}
+        decides = isinstance(condition, AnyOf)
+        return decides if decides in found else None if None in found else not decides
+    if isinstance(condition, Not):
+        inner = _as_far_as_known(condition.condition, variables, tests, looking, known)
+        return None if inner is None else not inner
+    if isinstance(condition, Compare | Truthy) and ".".join(condition.path) not in known:
+        looking.parts += 1
+        if lookup(condition.path, variables=variables) is MISSING:
+            return None
+    return _holds(condition, variables, tests, looking)
 
 
 def _member(value: Any, segment: str) -> Any:
