@@ -224,6 +224,8 @@ class _Crossing:
         """Under what was known before and what is known after; what became due or needless on the way is not judged. The
         question of a step is due with it.
         """
+        if not self._set_on_leaving(activity).isdisjoint(_read_by(activity, item)):
+            return False
         step = next((each for each in activity.body if isinstance(item, Gate) and each.id == item.step), None)
         if step is not None and step.id not in self.after.position.done and not self._is_due(activity, step):
             return False
@@ -231,6 +233,14 @@ class _Crossing:
             walker.is_eligible(program=self.program, activity=activity, item=item, variables=state.variables)
             for state in (self.before, self.after)
         )
+
+    def _set_on_leaving(self, activity: Activity) -> set[str]:
+        """What was set when the activity was left and the next one entered: nobody knows any more what it was on the way."""
+        if self._is_same_visit():
+            return set()
+        entered = None if self.after.position.complete else self.program.activity(self.after.position.activity)
+        actions = (*activity.exit_actions, *(entered.entry_actions if entered else ()))
+        return {conditions.root_of(action.target) for action in actions}
 
     def _left_undone_from(self, activity: Activity) -> int:
         """An option that leads elsewhere leaves undone what stands behind its question at the top of the activity."""
@@ -278,6 +288,13 @@ class _Crossing:
             and (isinstance(gate, Gate) or answer.option == APPROVE)
             for answer in given
         )
+
+
+def _read_by(activity: Activity, item: Item) -> set[str]:
+    """The variables by which it is due."""
+    own = (each.condition for each in activity.checkpoints if isinstance(item, Gate) and each.id == item.checkpoint)
+    read = own if isinstance(item, Gate) else (item.run_condition,)
+    return {conditions.root_of(name) for condition in read for name in conditions.variables_of(condition)}
 
 
 def _place(activity: Activity, position: Position) -> tuple[int, ...]:

@@ -282,6 +282,39 @@ def test_the_question_of_a_step_whose_condition_does_not_hold_is_not_missed(floo
     assert findings() == []
 
 
+SETS_RISK = {"action": "set", "target": "risk", "value": "high"}
+# Where the variable is set anew by which somebody would have to be asked.
+SET_ANEW = {"on leaving": ({"exitActions": [SETS_RISK]}, {}), "on entering": ({}, {"entryActions": [SETS_RISK]})}
+
+
+@pytest.mark.parametrize("where", SET_ANEW)
+@pytest.mark.parametrize("condition", ["of the step", "of the question"])
+def test_a_question_whose_condition_holds_again_when_the_activity_is_left_is_not_missed(floor, condition, where):
+    leaving, entering = SET_ANEW[where]
+    high = {"condition": equals("risk", "high")}
+    of_step, of_question = (high, {}) if condition == "of the step" else ({}, high)
+    asking = activity_step("asking", checkpoint="agreed", **{"required": False} if of_question else {}, **of_step)
+    plan = activity(
+        "plan",
+        checkpoints=humans("agreed", **of_question),
+        steps=[activity_step("before"), asking],
+        transitions=[{"to": "build"}],
+        **leaving,
+    )
+    build = activity("build", steps=[activity_step("make")], **entering)
+    variables = [{"name": "risk", "type": "string", "defaultValue": "high"}]
+    about = workflow(id=GUARDED, initialActivity="plan", variables=variables)
+    publish_folder(floor.desk, folder(plan, build, about=about), GUARDED)
+    at = rail_start(floor, GUARDED)
+    if of_question:
+        at = rail_ack(floor, at)
+
+    at = rail_ack(floor, at, context={"risk": "none"})
+
+    assert at["pending"]["stepId"] == "make"
+    assert findings() == []
+
+
 @pytest.mark.parametrize("dialect", ["session", "orchestrator"])
 def test_the_question_of_a_step_that_is_left_out_is_not_missed_where_its_own_condition_does_not_hold(floor, dialect):
     asked = humans("agreed", condition=equals("never", value=True))
