@@ -177,11 +177,18 @@ class _Crossing:
         pending = walker.item_at(self.program, self.before.position)
         if pending is None or self._stands_at(pending) or self._is_needless(activity):
             return
+        if self._is_lifted(activity, pending):
+            return
         position = self.before.position
         around = zip(walker.loops_at(activity, position.frames), _entered(position), strict=False)
         for item in (pending, *(loop for loop, entered in around if entered not in self.worked)):
             if item.id in self.asked or self._asks_a_person(activity, item, self.before):
                 yield item
+
+    def _is_lifted(self, activity: Activity, pending: Item) -> bool:
+        """What was told of late stands before it, and what came with that says that it is not to be done."""
+        was_set_back = self.stood != self.before.position and not self.before.position.frames
+        return was_set_back and pending.id not in self.asked and not self._is_due(activity, pending)
 
     def _is_needless(self, activity: Activity) -> bool:
         """An answer before leads elsewhere, and what is at hand stands behind its question."""

@@ -31,6 +31,7 @@ from tests.gate_play import (
     rail_at_gate,
     rail_read,
     rail_start,
+    reached,
 )
 from tests.gate_scenes import Mode, people_answer, set_scene
 from tests.run_cast import notes_free, published
@@ -236,6 +237,30 @@ def test_telling_of_a_step_before_an_approval_is_not_going_past_it(floor, dialec
 
 def humans(*names, **more):
     return [checkpoint(name, authority="human", **more) for name in names]
+
+
+@pytest.mark.parametrize("condition", ["of the step", "of the question"])
+def test_a_question_that_work_told_of_late_makes_needless_is_not_missed(floor, condition):
+    high = {"condition": equals("risk", "high")}
+    of_step, of_question = (high, {}) if condition == "of the step" else ({}, high)
+    asks = [{"kind": "checkpoint", **each} for each in humans("agreed", **of_question)]
+    asking = activity_step("asking", checkpoint="agreed", **of_step)
+    plan = activity(
+        "plan",
+        checkpoints=humans("agreed") if of_step else [],
+        steps=[{**activity_step("look"), "required": False}, *(asks if of_question else [asking])],
+        transitions=[{"to": "build"}],
+    )
+    variables = [{"name": "risk", "type": "string", "defaultValue": "high"}]
+    about = workflow(id=GUARDED, initialActivity="plan", variables=variables)
+    publish_folder(floor.desk, folder(plan, activity("build", steps=[activity_step("make")]), about=about), GUARDED)
+    token = hand_in(floor, "orchestrator", GUARDED, "plan")
+    found = {"step_id": "look", "output": "Looked.", "context": {"risk": "none"}}
+
+    floor.orchestrator("next_activity", session_token=token, activity_id="build", step_manifest=[found])
+
+    assert "make" in reached()
+    assert findings() == []
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
