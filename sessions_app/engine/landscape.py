@@ -21,7 +21,6 @@ from workflows_app.engine.placeholders import Filling
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
-    Condition,
     ConfirmationKind,
     Gate,
     Item,
@@ -33,7 +32,7 @@ from workflows_app.engine.program import (
     walk_items,
 )
 from workflows_app.engine.rounds import Round, rounds_around
-from workflows_app.engine.walks import Failure
+from workflows_app.engine.walks import Failure, Frame
 
 _Titled = TypeVar("_Titled", Activity, Step, Parallel, Loop, Step | Parallel)
 
@@ -272,9 +271,9 @@ class _Survey:
             return False
         match loop.loops:
             case LoopKind.WHILE | LoopKind.DO_WHILE:
-                return self._holds_here(loop.condition)
+                return self._holds_next(loop)
             case LoopKind.UNTIL:
-                return not self._holds_here(loop.condition)
+                return not self._holds_next(loop)
             case LoopKind.FOR | LoopKind.FOR_EACH:
                 return True
             case _:
@@ -288,8 +287,19 @@ class _Survey:
             or leads_to_people(self.program, loop)
         )
 
-    def _holds_here(self, condition: Condition | None) -> bool:
-        return conditions.evaluate(condition, variables=self.scope, mode=self.program.conditions)
+    def _holds_next(self, loop: Loop) -> bool:
+        """Whether the loop's test holds as its next round reads it, or its first."""
+        frames = self.position.frames
+        is_inside = bool(frames) and walker.loops_at(self.activity, frames)[-1] is loop
+        around = frames[:-1] if is_inside else frames
+        following = (
+            msgspec_replace(frames[-1], iteration=frames[-1].iteration + 1)
+            if is_inside
+            else Frame(loop=loop.id, iteration=0)
+        )
+        there = msgspec_replace(self.position, frames=(*around, following))
+        scope = walker.scope_at(program=self.program, position=there, variables=self.snapshot.variables)
+        return conditions.evaluate(loop.condition, variables=scope, mode=self.program.conditions)
 
     def _loop_ahead(self) -> Loop | None:
         must = (

@@ -30,8 +30,11 @@ from tests.gate_play import (
 )
 from tests.gate_walks import unhealthy
 from tests.run_cast import notes_free, published
+from tests.step_documents import loop
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+BEHIND = {"after", "make"}
 
 ASKS = {"message": "May it go on?", "authority": "human"}
 
@@ -597,6 +600,101 @@ def publish_answers(floor, no, *, to_build=None, to_redo=None, steps=()):
     )
     others = (activity("build", steps=[activity_step("make")]), activity("redo", steps=[activity_step("again")]))
     publish_folder(floor.desk, folder(plan, *others, about=about()), FOLDER)
+
+
+def turn(operator, value):
+    return {"type": "simple", "variable": "turn", "operator": operator, "value": value}
+
+
+# A loop that counts its rounds by its own variable, and the rounds after which a person has to have been asked once more.
+COUNTED = {
+    "at most two": ("while", turn("<=", 2), (0, 1)),
+    "fewer than three": ("while", turn("<", 3), (0, 1)),
+    "the first alone": ("while", turn("==", 1), (0,)),
+    "from the second on": ("doWhile", turn(">=", 2), (0, 1, 2)),
+    "not once more": ("doWhile", turn("!=", 2), (0,)),
+    "but for the first": ("doWhile", turn("!=", 1), (0, 1, 2)),
+}
+NAMES = {"its own name": "turn", "the usual name": "currentIteration"}
+
+
+def publish_counted(floor, kind, condition, name, *, within=False):
+    steps = [activity_step("work", checkpoint="agreed")]
+    counted = {"loopType": kind, "condition": {**condition, "variable": name}, "maxIterations": 9}
+    named = {"variable": name} if name == "turn" else {}
+    rounds = {"kind": "loop", "id": "rounds", "name": "Rounds", **counted, **named, "steps": steps}
+    around = {
+        "kind": "loop",
+        "id": "outer",
+        "name": "Outer",
+        "loopType": "forEach",
+        "over": "items",
+        "variable": "item",
+    }
+    body = {**around, "steps": [rounds]} if within else rounds
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", **ASKS)],
+        steps=[activity_step("draft"), body, activity_step("after")],
+        transitions=[{"to": "build"}],
+    )
+    variables = [{"name": "items", "type": "array", "defaultValue": ["one"]}]
+    build = activity("build", steps=[activity_step("make")])
+    publish_folder(floor.desk, folder(plan, build, about=about(variables=variables)), FOLDER)
+
+
+@pytest.mark.parametrize("within", [False, True])
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("counted", COUNTED)
+def test_by_hand_nobody_leaves_a_loop_in_which_people_are_asked_before_its_own_count_ends_it(
+    floor, counted, name, within
+):
+    kind, condition, rounds = COUNTED[counted]
+    publish_counted(floor, kind, condition, NAMES[name], within=within)
+    state = nav_step(floor, nav_start(floor, FOLDER)["state"], "draft")["state"]
+    if within:
+        state = nav(floor, state, "advance_loop", loop_id="outer")["state"]
+
+    for _ in rounds:
+        left = nav(floor, state, "complete_step", step_id="rounds")
+        assert not left["success"]
+        state = nav(floor, left["state"], "advance_loop", loop_id="rounds")["state"]
+        state = nav_step(floor, state, "work")["state"]
+        person_answers(floor, "yes")
+        state = said(floor.navigation.raw("nav_situation", state=state))["state"]
+
+    assert not reached() & BEHIND
+    if counted not in {"from the second on", "but for the first"}:
+        assert nav(floor, state, "complete_step", step_id="rounds")["success"]
+
+
+@pytest.mark.parametrize("asks", ["the step", "the loop"])
+@pytest.mark.parametrize("kind", ["while", "until"])
+def test_by_hand_a_loop_of_steps_that_counts_its_rounds_is_left_no_sooner(floor, kind, asks):
+    test = {"var": "currentIteration", **({"lt": 3} if kind == "while" else {"equals": 3})}
+    asked = {"requireConfirmation": APPROVAL}
+    body = [notes_free("work", **(asked if asks == "the step" else {}))]
+    rounds = loop("rounds", body, type=kind, condition=test, maxIterations=9) | (asked if asks == "the loop" else {})
+    published(floor.desk, notes_free("before"), rounds, notes_free("after"), workflow_id=STEPS)
+    state = nav_step(floor, nav_start(floor)["state"], "before")["state"]
+
+    left = nav(floor, state, "complete_step", step_id="rounds")
+    nav_step(floor, left["state"], "after")
+
+    assert not reached() & {"after", COMPLETE}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("counted", COUNTED)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_no_manifest_leaves_out_a_round_that_a_loop_counts_itself(floor, dialect, counted, name):
+    kind, condition, _ = COUNTED[counted]
+    publish_counted(floor, kind, condition, NAMES[name])
+    token = hand_in(floor, dialect, FOLDER, "plan")
+
+    hand_next(floor, dialect, token, "build", "draft", "after")
+
+    assert not reached() & BEHIND
 
 
 OK, READY = equals("plan.ok", value=True), equals("ready", value=True)
