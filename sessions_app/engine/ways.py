@@ -12,6 +12,7 @@ from typing import Any
 from sessions_app.engine import settling
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.conditions import describe, parse_activity_condition
+from workflows_app.engine.people import activity_asks
 from workflows_app.engine.program import Activity, Condition, Program
 from workflows_app.engine.walks import FailureKind, Position
 
@@ -106,20 +107,22 @@ def exits(
 ) -> tuple[Exit, ...]:
     """Each target once; a default holds where nothing else does. With a position, targets that lead nowhere from there are
     closed: an activity that is skipped must itself lead on. Where none that holds does, the run may end, as one that is led
-    ends there. Of `settled`, which an answer has set, no word of an agent adds a part.
+    ends there. Of `settled`, which an answer has set, no word of an agent adds a part. Where people are asked, what holds first
+    holds alone.
     """
     seen = on_leaving(program=program, activity=activity, variables=variables)
     declared, looking = _with_end(program, activity), conditions.Looking()
-    held = {
-        way.target
-        for way in declared
-        if not (way.is_default or way.is_chosen)
+    holds = [
+        not (way.is_default or way.is_chosen)
         and conditions.evaluate(way.condition, variables=seen, mode=program.conditions, looking=looking)
-    }
+        for way in declared
+    ]
+    in_turn = _in_turn(program, declared, holds)
+    held = {way.target for way, it_holds in zip(declared, holds, strict=True) if it_holds and way in in_turn}
     holding = held or {way.target for way in declared if way.is_default}
     left_to_agent = {
         way.target
-        for way in declared
+        for way in in_turn
         if way.is_chosen
         or conditions.could_hold(
             way.condition,
@@ -142,12 +145,22 @@ def exits(
         Exit(
             target=target,
             # One that holds since nothing else does has a condition, if any, that does not.
-            condition="" if target in holding - held else _words(declared, target),
+            condition="" if target in holding - held else _words(in_turn, target),
             holds=target in holding,
             is_open=target in is_open,
         )
         for target in targets
     )
+
+
+def _in_turn(program: Program, declared: Sequence[Way], holds: Sequence[bool]) -> Sequence[Way]:
+    """Without those that a way by its condition comes before: where people are asked, it is the first that holds which says whether, as
+    in a run that is led. A branch that is chosen has no place in the order.
+    """
+    first = next((index for index, way in enumerate(declared) if holds[index] and way.condition is not None), None)
+    if first is None or not any(activity_asks(each) for each in program.activities):
+        return declared
+    return [way for index, way in enumerate(declared) if index <= first or way.is_chosen or way.is_default]
 
 
 def _held_in(condition: Condition | None, settled: Collection[str]) -> frozenset[str]:

@@ -587,8 +587,8 @@ def goes_to_build(floor, dialect, at, claim):
     return told(floor, dialect, at["session_token"], "build", ("draft", {}), ("after", {"context": claim}))
 
 
-def publish_answers(floor, no, *, to_build=None, to_redo=None, steps=()):
-    ways = [{"to": "build", "condition": to_build}, {"to": "redo", "isDefault": True}]
+def publish_answers(floor, no, *, to_build=None, to_redo=None, steps=(), ways=()):
+    ways = ways or [{"to": "build", "condition": to_build}, {"to": "redo", "isDefault": True}]
     if to_redo is not None:
         ways = [{"to": "redo", "condition": to_redo}, {"to": "build", "isDefault": True}]
     options = [{"id": "no", "label": "No", "effect": {"setVariable": no}}, {"id": "yes", "label": "Yes"}]
@@ -751,6 +751,58 @@ def test_no_word_of_an_agent_opens_a_way_past_people_that_what_is_set_rules_out(
         hand_next(floor, dialect, hand_in(floor, dialect, FOLDER, "plan"), "build", "sets")
 
     assert "make" not in reached()
+
+
+NO = equals("approved", value=False)
+# Ways behind the one to which a person's `no` leads, which hold as well, or which an agent might claim.
+BEHIND_NO = {
+    "without a condition": {},
+    "by a condition": {"condition": {**NO, "operator": "exists"}},
+    "by what nobody has set": {"condition": READY},
+}
+
+
+@pytest.mark.parametrize("way", BEHIND_NO)
+@pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
+def test_the_first_way_that_holds_is_the_one_where_an_answer_leads(floor, dialect, way):
+    ways = [{"to": "redo", "condition": NO}, {"to": "build", **BEHIND_NO[way]}]
+    publish_answers(floor, {"approved": False}, ways=ways)
+
+    goes_to_build(floor, dialect, at := answered_no(floor, dialect), {})
+
+    assert "make" not in reached()
+    if dialect == "navigation":
+        nav(floor, at["state"], "transition", activity_id="redo")
+        done = nav_step(floor, at["state"], "after")
+        assert nav(floor, done["state"], "transition", activity_id="redo")["success"]
+
+
+@pytest.mark.parametrize("dialect", ["navigation", *HANDED_OVER])
+def test_nobody_goes_behind_the_first_way_that_holds_past_people(floor, dialect):
+    sets = {"kind": "action", "id": "sets", "name": "Sets", "actions": [SET]}
+    ways = [{"to": "asks", "condition": equals("review", value=True)}, {"to": "build"}]
+    plan = activity("plan", steps=[sets], transitions=ways)
+    files = folder(plan, asking(), activity("build", steps=[activity_step("make")]), about=about())
+    publish_folder(floor.desk, files, FOLDER)
+
+    if dialect == "navigation":
+        at = nav_step(floor, nav_start(floor, FOLDER)["state"], "sets")
+        refused = nav(floor, at["state"], "transition", activity_id="build")
+        assert "Another way applies" in str(refused["availableActions"]["blocked"])
+    else:
+        hand_next(floor, dialect, hand_in(floor, dialect, FOLDER, "plan"), "build", "sets")
+
+    assert "make" not in reached()
+
+
+@pytest.mark.parametrize("first", [{}, {"condition": READY}])
+@pytest.mark.parametrize("dialect", ["navigation", *HANDED_OVER])
+def test_where_no_condition_holds_an_agent_chooses_among_the_ways(floor, dialect, first):
+    publish_answers(floor, {"approved": False}, ways=[{"to": "redo", **first}, {"to": "build"}])
+
+    goes_to_build(floor, dialect, answered_no(floor, dialect), {})
+
+    assert "make" in reached()
 
 
 # What a person's answer sets, and what an agent says instead: all but a condition would take one for the other.
