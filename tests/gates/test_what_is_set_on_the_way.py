@@ -6,7 +6,22 @@ import pytest
 
 from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step
 from tests.checkpoint_cast import publish_folder
-from tests.gate_play import COMPLETE, FOLDER, HANDED_OVER, hand_in, hand_next, person_answers, questions, reached, said
+from tests.gate_play import (
+    COMPLETE,
+    FOLDER,
+    HANDED_OVER,
+    hand_in,
+    hand_next,
+    nav,
+    nav_start,
+    nav_step,
+    person_answers,
+    questions,
+    rail_ack,
+    rail_start,
+    reached,
+    said,
+)
 from tests.gates.test_what_leads_past_people import ASKS, SET, about, asking, told, ways_by
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -242,3 +257,48 @@ def test_a_chain_of_rounds_is_followed_to_its_end(floor, dialect):
 
 def held(name):
     return equals(name, value=True)
+
+
+# What makes the condition of the step false, on which it is done and people are asked about it.
+ENDED_BY = {
+    "word": ({}, LOWERS),
+    "action": ({"kind": "action", "actions": [{"action": "set", "target": "risk", "value": "low"}]}, {}),
+}
+
+
+def after_the_step(floor, dialect, claim):
+    """The step is told of, and what follows it; gives the call that goes on when a person has answered."""
+    if dialect == "rail":
+        at = rail_ack(floor, rail_ack(floor, rail_start(floor, FOLDER)), **claim)
+        return lambda: rail_ack(floor, said(floor.rail.raw("continue_workflow", stateToken=at["stateToken"])))
+    if dialect == "navigation":
+        at = nav_step(floor, nav_start(floor, FOLDER)["state"], "draft")
+        at = nav(floor, at["state"], "advance_loop", loop_id="rounds")
+        at = nav(floor, at["state"], "complete_step", step_id="fix", **claim)
+        nav_step(floor, at["state"], "end")
+        return lambda: nav_step(floor, said(floor.navigation.raw("nav_situation", state=at["state"]))["state"], "end")
+    token, steps = hand_in(floor, dialect, FOLDER, "plan"), (("draft", {}), ("fix", claim), ("end", {}))
+    told(floor, dialect, token, "build", *steps)
+    asked = said(floor[dialect].raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
+    return lambda: told(floor, dialect, asked["session_token"], "build", *steps)
+
+
+@pytest.mark.parametrize("by", ENDED_BY)
+@pytest.mark.parametrize("dialect", ["rail", "navigation", "orchestrator"])
+def test_the_question_of_a_step_in_a_loop_is_asked_whatever_the_step_has_set(floor, dialect, by):
+    more, claim = ENDED_BY[by]
+    fix = activity_step("fix", checkpoint="agreed", condition=HIGH, **more)
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", **ASKS)],
+        steps=[activity_step("draft"), rounds(fix, activity_step("end"))],
+        transitions=[{"to": "build"}],
+    )
+    publish(floor, plan)
+
+    goes_on = after_the_step(floor, dialect, claim)
+    assert not reached() & {"end", "make"}
+
+    person_answers(floor, "yes")
+    goes_on()
+    assert "end" in reached()

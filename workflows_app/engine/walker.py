@@ -343,7 +343,7 @@ class _Walker:
         # Made when a condition is asked; most walks ask none.
         self.looking: conditions.Looking | None = None
         # What is asked before an item, and conditions in words, by their identity: a walk comes by the same ones again.
-        self.asked: dict[int, Condition | None] = {}
+        self.asked: dict[tuple[int, bool], Condition | None] = {}
         self.told: dict[int, str] = {}
         # The loops around the item that was just completed, and the innermost of them that an artifact decides.
         self.around: frozenset[str] = frozenset()
@@ -470,7 +470,7 @@ class _Walker:
         scope = self._scope(position)
         for index in range(frame.index, len(loop.body)):
             self._spend()
-            if self._eligible(activity, loop.body[index], scope):
+            if self._eligible(activity, loop.body[index], scope, is_next=index == frame.index):
                 here = replace(position, frames=(*position.frames[:-1], replace(frame, index=index)))
                 return self._take(here, loop.body[index])
         return self._next_round(position, loop, frame)
@@ -704,10 +704,12 @@ class _Walker:
             raise _StopError(walks.unknown(activity_id))
         return activity
 
-    def _eligible(self, activity: Activity, item: Item, scope: Variables) -> bool:
-        if id(item) not in self.asked:
-            self.asked[id(item)] = _condition_of(activity, item)
-        condition = self.asked[id(item)]
+    def _eligible(self, activity: Activity, item: Item, scope: Variables, *, is_next: bool = False) -> bool:
+        """`is_next` says that what stands before it in the round was done just now, whatever that has set."""
+        key = (id(item), is_next)
+        if key not in self.asked:
+            self.asked[key] = _condition_of(activity, item, is_next=is_next)
+        condition = self.asked[key]
         if condition is None:
             return True
         held = self._holds(condition, scope)
@@ -758,12 +760,14 @@ def _ended(position: Position) -> Position:
     return replace(position, pending="", pending_item="", frames=(), complete=True)
 
 
-def _condition_of(activity: Activity, item: Item) -> Condition | None:
-    """A gate holds its checkpoint's condition; inside a loop also that of the step that it follows in the same round."""
+def _condition_of(activity: Activity, item: Item, *, is_next: bool = False) -> Condition | None:
+    """A gate holds its checkpoint's condition; inside a loop also that of the step that it follows in the same round, until that
+    step is done.
+    """
     if not isinstance(item, Gate):
         return item.run_condition
     asked = next((cp.condition for cp in activity.checkpoints if cp.id == item.checkpoint), None)
-    step = _step_before(item, activity.body) if item.step else None
+    step = _step_before(item, activity.body) if item.step and not is_next else None
     both = tuple(condition for condition in (step.run_condition if step else None, asked) if condition is not None)
     return AllOf(conditions=both) if len(both) > 1 else next(iter(both), None)
 
