@@ -180,8 +180,15 @@ def _settled(
         answered=_told(question, option, command),
         settled=tuple(sorted({*snapshot.settled, *effect.set_variable})),
     )
+    after = questions.in_words_of_now(journal=journal, program=case.program, snapshot=after)
     decision = journal.decision(outcome=Outcome.ADVANCED, snapshot=after, node_kind=NodeKind.STEP)
-    return with_facts(decision, told=(*told, *kept), settled=Settled(question=question, option=option))
+    told = (*told, *kept, *_reworded(rest, after.questions))
+    return with_facts(decision, told=told, settled=Settled(question=question, option=option))
+
+
+def _reworded(before: tuple[OpenQuestion, ...], after: tuple[OpenQuestion, ...]) -> tuple[str, ...]:
+    names = ", ".join(each.checkpoint for each in after if each not in before)
+    return (f"With what this answer sets it reads otherwise, and is asked anew: {names}.",) if names else ()
 
 
 def _what_counts(case: _Case, effect: Effect, command: Answer) -> tuple[Effect, tuple[str, ...]]:

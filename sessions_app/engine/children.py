@@ -4,6 +4,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from sessions_app.engine import questions
 from sessions_app.engine.decisions import Decision, Outcome, Place, Suspend, TakeBack
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
@@ -68,6 +69,8 @@ def take_back(*, program: Program, snapshot: Snapshot, command: TakeBack, place:
 def _node(journal: Journal, program: Program, snapshot: Snapshot) -> Decision:
     """The same work is pending."""
     journal.advance_recorded(Outcome.ADVANCED, ())
-    return journal.decision(
-        outcome=Outcome.ADVANCED, snapshot=journal.ask(program, snapshot, stays=True), node_kind=NodeKind.STEP
-    )
+    if snapshot.is_handed_over:
+        asking = questions.in_words_of_now(journal=journal, program=program, snapshot=snapshot)
+    else:
+        asking = journal.ask(program, snapshot, stays=True)
+    return journal.decision(outcome=Outcome.ADVANCED, snapshot=asking, node_kind=NodeKind.STEP)

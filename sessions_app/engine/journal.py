@@ -205,12 +205,19 @@ class Journal:
         self._presented(self.place.next_node, shown, self.next, data)
         return replace(snapshot, questions=(self._open(self.place.next_node, shown),))
 
-    def present(self, shown: Shown) -> OpenQuestion:
-        """One of several questions that are asked at the new node; each has a row and a name of its own."""
+    def present(self, shown: Shown, *, in_place_of: OpenQuestion | None = None) -> OpenQuestion:
+        """One of several questions that are asked at the new node; each has a row and a name of its own. One that was asked in
+        other words is stale.
+        """
         unique = hashlib.sha256(self.place.next_node.bytes + shown.instance.encode("utf-8")).digest()
         request = uuid7(unix_ms=self.place.at_ms, random=unique[:10])
         name = to_text(Prefix.CHECKPOINT, request)
-        self._presented(request, shown, name, {**shown.as_json(), "request": name})
+        data = {**shown.as_json(), "request": name}
+        if in_place_of is not None:
+            held = UUID(hex=in_place_of.request)
+            self._closings.append(Closing(request=held, state=CheckpointState.STALE))
+            data["replaces"] = to_text(Prefix.CHECKPOINT, held)
+        self._presented(request, shown, name, data)
         return self._open(request, shown)
 
     def _open(self, request: UUID, shown: Shown) -> OpenQuestion:

@@ -2,9 +2,12 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from sessions_app.engine import checkpoints, guards
 from sessions_app.engine.checkpoints import Shown
-from sessions_app.engine.state import Snapshot
+from sessions_app.engine.journal import Journal
+from sessions_app.engine.state import OpenQuestion, Snapshot
 from sessions_app.engine.steering_refusals import CheckpointNotFoundError
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import aiming, conditions
@@ -33,6 +36,27 @@ def on_demand(*, activity: Activity, snapshot: Snapshot, name: str, due_ms: int 
     if checkpoint is None:
         return None
     return checkpoints.shown_of(checkpoint, instance=instance, scope=snapshot.variables, default_due_ms=due_ms)
+
+
+def in_words_of_now(*, journal: Journal, program: Program, snapshot: Snapshot) -> Snapshot:
+    """What is open, asked anew where it reads otherwise with the variables of now: nobody answers what they were not shown."""
+    read = [(each, _shown_again(program, snapshot, each, journal.place.due_ms)) for each in snapshot.questions]
+    asked = tuple(
+        each if shown is None or shown.digest == each.digest else journal.present(shown, in_place_of=each)
+        for each, shown in read
+    )
+    return replace(snapshot, questions=asked)
+
+
+def _shown_again(program: Program, snapshot: Snapshot, asked: OpenQuestion, due_ms: int | None) -> Shown | None:
+    if snapshot.work is not None and asked.instance == snapshot.position.pending:
+        return checkpoints.approval_at(program=program, snapshot=snapshot, due_ms=due_ms)
+    activity = program.activity(snapshot.position.activity)
+    checkpoint = checkpoint_named(activity, asked.checkpoint) if activity else None
+    if checkpoint is None:
+        return None
+    scope = snapshot.variables
+    return checkpoints.shown_of(checkpoint, instance=asked.instance, scope=scope, default_due_ms=due_ms)
 
 
 def checkpoint_named(activity: Activity, name: str) -> Checkpoint | None:

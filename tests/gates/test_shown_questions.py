@@ -1,0 +1,82 @@
+"""What a person is shown is what they answer: in the words of now, and whatever is said after it was shown."""
+
+import pytest
+from django.utils import timezone
+
+from sessions_app.engine.checkpoints import CheckpointStaleError
+from sessions_app.models import CheckpointRequest
+from tests.activity_folders import activity, checkpoint, folder, step as activity_step
+from tests.checkpoint_cast import answer, publish_folder
+from tests.gate_play import FOLDER, hand_in, hand_next, said
+from tests.gate_walks import unhealthy
+from tests.gates.test_what_leads_past_people import about, told
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CHILD = "team.child"
+WHERE = [{"name": "where", "type": "string", "defaultValue": "the test"}]
+PUTS = {"setVariable": {"where": "the world"}}
+BUILD = activity("build", steps=[activity_step("make")])
+
+
+def waiting(name="agreed"):
+    """The question of that name that waits for a person."""
+    return CheckpointRequest.objects.get(checkpoint_id=name, state="open")
+
+
+def agrees(floor, row, option_id="yes"):
+    floor.read_it()
+    return answer(floor.desk.person, row, option_id, now=timezone.now())
+
+
+def asking(*, order=("other", "agreed"), **more):
+    names = {"other": "first", "agreed": "second"}
+    other = checkpoint("other", options=[{"id": "go", "label": "Go", "effect": PUTS}])
+    agreed = checkpoint("agreed", message="Shall it go to {{where}}?", authority="human", **more)
+    return activity(
+        "plan",
+        checkpoints=[other, agreed],
+        steps=[activity_step(names[name], checkpoint=name) for name in order],
+        triggers=[{"workflow": CHILD}],
+        transitions=[{"to": "build"}],
+    )
+
+
+@pytest.mark.parametrize("order", [("other", "agreed"), ("agreed", "other")])
+def test_a_question_is_asked_anew_that_reads_otherwise_with_another_answer(floor, order):
+    publish_folder(floor.desk, folder(asking(order=order), BUILD, about=about(variables=WHERE)), FOLDER)
+    token = hand_in(floor, "session", FOLDER, "plan")
+    before = waiting()
+
+    floor.read_it()
+    reply = said(floor.session.raw("respond_checkpoint", session_token=token, checkpoint_id="other", option_id="go"))
+
+    assert (before.message, waiting().message) == ("Shall it go to the test?", "Shall it go to the world?")
+    assert "asked anew: agreed" in reply["warnings"][0]
+    with pytest.raises(CheckpointStaleError):
+        agrees(floor, before)
+    agrees(floor, waiting())
+    assert hand_next(floor, "session", token, "build", "first", "second")["id"] == "build"
+    before.refresh_from_db()
+    assert (before.state, unhealthy()) == ("stale", [])
+
+
+def test_a_question_is_asked_anew_that_reads_otherwise_with_what_a_child_gives_back(floor):
+    publish_folder(floor.desk, folder(asking(), BUILD, about=about(variables=WHERE)), FOLDER)
+    only = activity("only", steps=[activity_step("do")])
+    publish_folder(floor.desk, folder(only, about={**about(), "id": CHILD, "initialActivity": "only"}), CHILD)
+    token = hand_in(floor, "orchestrator", FOLDER, "plan")
+    floor.clock.shift(1)
+    begun = floor.orchestrator("start_session", workflow_id=CHILD, agent_id="works", parent_session_token=token)
+    child = hand_next(floor, "orchestrator", begun["session_token"], "only")["session_token"]
+    asked = floor.orchestrator("yield_checkpoint", session_token=token, checkpoint_id="agreed")
+    before = waiting()
+
+    told(floor, "orchestrator", child, "workflow-end", ("do", {"context": {"where": "the world"}}))
+
+    assert (before.message, waiting().message) == ("Shall it go to the test?", "Shall it go to the world?")
+    agrees(floor, waiting())
+    token = floor.orchestrator("resume_checkpoint", session_token=asked["session_token"])["session_token"]
+    assert hand_next(floor, "orchestrator", token, "build", "first", "second")["activity_id"] == "build"
+    before.refresh_from_db()
+    assert (before.state, unhealthy()) == ("stale", [])
