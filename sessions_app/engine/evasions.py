@@ -2,7 +2,7 @@
 demanded, that stand on every way to where the agent wants to go.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from sessions_app.engine import guards, settling, ways
 from sessions_app.engine.state import Snapshot
 from workflows_app.engine import aiming, conditions, walker, walks
-from workflows_app.engine.people import names_read, names_read_within, sets_any
+from workflows_app.engine.people import names_of_modes, names_read, names_read_within, sets_any
 from workflows_app.engine.program import Activity, Item, Loop, Program, Step, walk_items
 from workflows_app.engine.walker import LookAhead
 from workflows_app.engine.walks import Frame, Position
@@ -36,12 +36,12 @@ def evaded(*, program: Program, snapshot: Snapshot, target: str) -> Evasion | No
     """What the run would get around by going to the target; where more stands on the way than is gone through, all of it."""
     ahead = LookAhead(program, budget=_MOST_ITEMS)
     variables = _on_leaving(ahead, snapshot)
-    passed_over = walker.left_out(program=program, position=snapshot.position, variables=variables)
-    asking = {each.id for each in program.activities if guards.demands(program, each) and each.id not in passed_over}
+    chosen = snapshot.position.skipped_activities
+    asking = {each.id for each in program.activities if guards.demands(program, each) and each.id not in chosen}
     if not asking:
         return None
     beginnings = {program.initial_activity, *leads_to(program=program, snapshot=snapshot)}
-    reached = _reached(ahead, beginnings, asking | passed_over, asking, variables, settled=snapshot.settled)
+    reached = _reached(ahead, beginnings, asking, snapshot, variables)
     if ahead.is_spent:
         return Evasion(guarding=tuple(sorted(asking)))
     ends = walker.end_names(program)
@@ -64,9 +64,12 @@ def _unset(read: set[str], possible: list[dict[str, Any]], variables: dict[str, 
 
 
 def _read_from(program: Program, target: str, asking: set[str]) -> set[str]:
-    """What the ways from there on read, and what is read in the activities in which somebody is asked."""
-    onward = _onward(program, target)
-    return {name for activity in onward for name in names_read(activity, asks=activity.id in asking)}
+    """What the ways from there on read, and what is read in the activities in which somebody is asked; nothing where nobody is."""
+    onward = tuple(_onward(program, target))
+    if asking.isdisjoint(activity.id for activity in onward):
+        return set()
+    read = {name for activity in onward for name in names_read(activity, asks=activity.id in asking)}
+    return read | names_of_modes(program)
 
 
 def _onward(program: Program, target: str) -> Iterator[Activity]:
@@ -171,16 +174,11 @@ class _Rounds:
 
 
 def _reached(
-    ahead: LookAhead,
-    beginnings: set[str],
-    standing: set[str],
-    asking: set[str],
-    variables: dict[str, Any],
-    *,
-    settled: Collection[str],
+    ahead: LookAhead, beginnings: set[str], asking: set[str], snapshot: Snapshot, variables: dict[str, Any]
 ) -> dict[str, list[dict[str, Any]]]:
     """What can be come to without passing through an activity in which somebody is asked, and the variables as they are then.
-    What the activities on the way set is set, save in those that stand: those are left out, or nobody passes through them.
+    What the activities on the way set is set, save in those that are left out, by the options that were chosen or by the modes as
+    they are when it is their turn.
     """
     program = ahead.program
     reached: dict[str, list[dict[str, Any]]] = {}
@@ -192,13 +190,14 @@ def _reached(
             continue
         tried.append(found)
         activity = program.activity(target)
-        if activity is None or target in asking:
+        is_left_out = target in walker.left_out(program=program, position=snapshot.position, variables=found)
+        if activity is None or (target in asking and not is_left_out):
             continue
-        if target not in standing:
+        if not is_left_out:
             entered = walker.set_by(program=program, actions=activity.entry_actions, variables=found)
             found = _with_steps(ahead, Position(activity=target, visits={target: 1}), found | entered)
-        targets = ways.open_targets(program=program, activity=activity, variables=found, settled=settled)
-        if target not in standing:
+        targets = ways.open_targets(program=program, activity=activity, variables=found, settled=snapshot.settled)
+        if not is_left_out:
             found = ways.on_leaving(program=program, activity=activity, variables=found)
         waiting.extend((each, found) for each in targets)
     return reached

@@ -173,6 +173,69 @@ def test_what_decides_nothing_is_left_out_freely(floor, dialect, where):
     assert "make" in reached()
 
 
+MODES = [{"id": "express", "name": "Express", "activationVariable": "express", "skipActivities": ["asks"]}]
+SLOWS = {"action": "set", "target": "express", "value": False}
+# Where the mode ends by which people are left out.
+SLOWED = {
+    "entry": {"steps": [activity_step("look")], "entryActions": [SLOWS]},
+    "step": {"steps": [{"kind": "action", "id": "look", "name": "Look", "actions": [SLOWS]}]},
+    "loop": {"steps": [rounds({"kind": "action", "id": "look", "name": "Look", "actions": [SLOWS]})]},
+    "exit": {"steps": [activity_step("look")], "exitActions": [SLOWS]},
+}
+
+
+def publish_in_haste(floor, *activities):
+    express = {"name": "express", "type": "boolean", "defaultValue": True}
+    told_of = about(variables=[*VARIABLES, express], modes=MODES)
+    publish_folder(floor.desk, folder(*activities, asking(), BUILD, about=told_of), FOLDER)
+
+
+@pytest.mark.parametrize("setter", SLOWED)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_nobody_jumps_over_what_ends_the_mode_that_leaves_people_out(floor, dialect, setter):
+    check = activity("check", transitions=[{"to": "asks"}], **SLOWED[setter])
+    publish_in_haste(floor, activity("plan", steps=[activity_step("draft")], transitions=[{"to": "check"}]), check)
+    token = hand_in(floor, dialect, FOLDER, "plan")
+
+    for target in ("build", "asks", "workflow-end"):
+        hand_next(floor, dialect, token, target, "draft")
+        assert not reached() & {"make", COMPLETE}
+
+    token = hand_next(floor, dialect, token, "check", "draft")["session_token"]
+    hand_next(floor, dialect, token, "asks", "look")
+    assert "asked" in reached() or questions()
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("by", ["action", "step"])
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_what_ends_the_mode_that_leaves_people_out_is_as_it_was_in_its_turn(floor, dialect, by, order):
+    slows = {"kind": "action", "id": "sets", "name": "Slows", "actions": [SLOWS | {"condition": HIGH}]}
+    if by == "step":
+        slows = {**slows, "condition": HIGH, "actions": [SLOWS]}
+    steps = [activity_step("draft"), slows, activity_step("more")]
+    publish_in_haste(floor, activity("plan", steps=steps, transitions=[{"to": "asks"}]))
+    token = hand_in(floor, dialect, FOLDER, "plan")
+
+    for target in ("build", "asks"):
+        told(floor, dialect, token, target, ("draft", {}), *ORDERS[order])
+        assert not reached() & {"make", COMPLETE}
+
+    told(floor, dialect, token, "asks", ("draft", {}), ("sets", {}), ("more", LOWERS))
+    assert "asked" in reached() or questions()
+
+
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_whoever_a_mode_leaves_out_is_jumped_over_with_what_stands_before_them(floor, dialect):
+    check = activity("check", steps=[activity_step("look")], transitions=[{"to": "asks"}])
+    publish_in_haste(floor, activity("plan", steps=[activity_step("draft")], transitions=[{"to": "check"}]), check)
+    token = hand_in(floor, dialect, FOLDER, "plan")
+
+    hand_next(floor, dialect, token, "build", "draft")
+
+    assert "make" in reached()
+
+
 LOOPS = {
     "while": ({"loopType": "while", "condition": equals("on", value=True)}, True, {"defaultValue": False}),
     "forEach": ({"loopType": "forEach", "over": "on", "variable": "item"}, ["one"], {"defaultValue": []}),

@@ -64,6 +64,7 @@ def names_that_decide(program: Program) -> frozenset[str]:
     if not any(activity_asks(activity) for activity in program.activities):
         return frozenset()
     found = {name for each in program.activities for name in names_read(each, asks=activity_asks(each))}
+    found |= names_of_modes(program)
     setters = [(_roots((action.target,)), _read_by(action, run)) for action, run in _setters(program)]
     while added := {name for sets, read in setters if not sets.isdisjoint(found) for name in read} - found:
         found |= added
@@ -83,6 +84,12 @@ def names_read(activity: Activity, *, asks: bool) -> set[str]:
     paths = {path for condition in read for path in conditions.variables_of(condition)}
     names = paths | _roots(paths)
     return names | _read_by_loops(activity) if asks else names
+
+
+def names_of_modes(program: Program) -> set[str]:
+    """The variables by which activities are left out, whoever is asked in them."""
+    names = {mode.activation_variable for mode in program.modes if mode.skip_activities}
+    return names | _roots(names)
 
 
 def names_read_within(loop: Loop) -> set[str]:
