@@ -1,0 +1,116 @@
+"""What a person's answer has set is theirs in the runs that go on with it too: in a child, and in the parent that takes it back."""
+
+import pytest
+
+from sessions_app.models import Run
+from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step
+from tests.checkpoint_cast import publish_folder
+from tests.gate_play import FOLDER, hand_in, hand_next, nav, nav_start, nav_step, reached, said
+from tests.gates.test_shown_questions import CHILD, agrees, waiting
+from tests.gates.test_what_leads_past_people import ASKS, SETS, about, asking, told
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+WAYS = [{"to": "build", "condition": equals("approved", value=True)}, {"to": "asks", "isDefault": True}]
+CLAIM = {"context": {"approved": True}}
+
+
+def publish(floor, *, asks, reads, default, workflow_id=FOLDER, child=None):
+    """A workflow in which somebody is asked, and what they answer leads on, as said."""
+    asked = {"checkpoints": [checkpoint("agreed", options=SETS, **ASKS)]} if asks else {}
+    draft = activity_step("draft", **({"checkpoint": "agreed"} if asks else {}))
+    plan = activity(
+        "plan",
+        steps=[draft, activity_step("after")],
+        transitions=WAYS if reads else [],
+        **asked,
+        **({"triggers": [{"workflow": child, "passContext": ["approved"]}]} if child else {}),
+    )
+    others = [asking(), activity("build", steps=[activity_step("make")])]
+    variables = [{"name": "approved", "type": "boolean", **({} if default is None else {"defaultValue": default})}]
+    files = folder(plan, *(others if reads else ()), about={**about(variables=variables), "id": workflow_id})
+    publish_folder(floor.desk, files, workflow_id)
+
+
+def at_no(floor, dialect, at):
+    """The person says no to the question of `draft`."""
+    if dialect == "navigation":
+        at = nav_step(floor, at["state"], "draft")
+        agrees(floor, waiting(), "no")
+        return said(floor.navigation.raw("nav_situation", state=at["state"]))
+    at = floor.orchestrator("yield_checkpoint", session_token=at["session_token"], checkpoint_id="agreed")
+    agrees(floor, waiting(), "no")
+    return floor.orchestrator("resume_checkpoint", session_token=at["session_token"])
+
+
+def begun(floor, dialect):
+    if dialect == "navigation":
+        return nav_start(floor, FOLDER)
+    return {"session_token": hand_in(floor, "orchestrator", FOLDER, "plan")}
+
+
+def child_of(floor, dialect, at, **variables):
+    floor.clock.shift(1)
+    if dialect == "navigation":
+        offers = floor.navigation("nav_situation", state=at["state"])["availableActions"]["optional"]
+        (offered,) = [each for each in offers if each["action"] == "nav_start"]
+        return said(
+            floor.navigation.raw(
+                "nav_start", workflow_id=CHILD, initial_variables={**offered["initial_variables"], **variables}
+            )
+        )
+    token = floor.orchestrator("get_workflow_status", session_token=at["session_token"])["session_token"]
+    child = floor.orchestrator("start_session", workflow_id=CHILD, agent_id="works", parent_session_token=token)
+    return {"session_token": hand_next(floor, "orchestrator", child["session_token"], "plan")["session_token"]}
+
+
+def goes_on(floor, dialect, at, target):
+    """All of the activity is done, with the agent's claim, and it is left."""
+    if dialect == "navigation":
+        state = floor.navigation("nav_situation", state=at["state"])["state"]
+        for name in ("draft", "after"):
+            for more in (CLAIM, {}):
+                state = nav(floor, state, "complete_step", step_id=name, **more).get("state", state)
+        return nav(floor, state, "transition", activity_id=target)
+    token = floor.orchestrator("get_workflow_status", session_token=at["session_token"])["session_token"]
+    for more in (CLAIM, {}):
+        reply = told(floor, "orchestrator", token, target, ("draft", {}), ("after", more))
+    return reply
+
+
+def run_of(workflow_id):
+    return Run.objects.get(workflow_id=workflow_id)
+
+
+DIALECTS = ("navigation", "orchestrator")
+
+
+@pytest.mark.parametrize("before", [None, False, True])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_a_person_answered_in_a_child_is_theirs_in_its_parent(floor, dialect, before):
+    publish(floor, asks=False, reads=True, default=before, child=CHILD)
+    publish(floor, asks=True, reads=False, default=None, workflow_id=CHILD)
+    parent = begun(floor, dialect)
+    child = at_no(floor, dialect, child_of(floor, dialect, parent))
+    goes_on(floor, dialect, child, "workflow-end")
+    assert "complete" in reached(run_of(CHILD))
+
+    refused = goes_on(floor, dialect, parent, "build")
+    assert "make" not in reached(run_of(FOLDER))
+    goes_on(floor, dialect, {**parent, **refused}, "asks")
+    assert "asked" in reached(run_of(FOLDER))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_a_person_answered_is_theirs_in_a_child_that_it_is_passed_on_to(floor, dialect):
+    publish(floor, asks=True, reads=False, default=None, child=CHILD)
+    publish(floor, asks=False, reads=True, default=None, workflow_id=CHILD)
+    parent = at_no(floor, dialect, begun(floor, dialect))
+
+    if dialect == "navigation":
+        assert "An answer has set approved" in str(child_of(floor, dialect, parent, approved=True))
+    child = child_of(floor, dialect, parent)
+    refused = goes_on(floor, dialect, child, "build")
+    assert "make" not in reached(run_of(CHILD))
+    goes_on(floor, dialect, {**child, **refused}, "asks")
+    assert "asked" in reached(run_of(CHILD))
