@@ -370,7 +370,7 @@ def _rest(journal: Journal, case: _Case, *, leads: bool) -> tuple[OpenQuestion, 
 def _passed(case: _Case, effect: Effect) -> tuple[Position, tuple[Note, ...]]:
     """Its gates are behind the run; where one of them was pending, what comes next is."""
     snapshot = case.snapshot
-    position = walker.skip(snapshot.position, effect.skip_activities)
+    position = snapshot.position
     gates = questions.gates_of(_activity(case.program, snapshot), case.question.checkpoint)
     passed = replace(position, done=tuple(sorted({*position.done, *gates})))
     if position.frames or position.pending_item not in gates:

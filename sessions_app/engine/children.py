@@ -33,22 +33,37 @@ def passed_on(trigger: Trigger, *, program: Program, parent: Snapshot) -> dict[s
     return {name: scope[name] for name in trigger.pass_context if name in scope}
 
 
+def settled_of(trigger: Trigger, *, program: Program, parent: Snapshot) -> tuple[str, ...]:
+    """Of what is passed on, what an answer has set: it is not the agent's in the other run either."""
+    names = passed_on(trigger, program=program, parent=parent)
+    return tuple(name for name in names if is_held(name, parent.settled))
+
+
 def given_back(*, parent: Program, trigger: Trigger | None, before: Snapshot, child: Snapshot) -> dict[str, Any]:
     """What the child leaves in the variables that it was given or that the parent declares, where it is another value.
 
     A run that a person has stopped leaves nothing, and what an answer has set in the parent stays. So does what a loop of the
     parent counts and goes through.
     """
-    if child.stop is not None:
-        return {}
-    shared = {variable.name for variable in parent.variables} | set(trigger.pass_context if trigger else ())
-    shared -= walker.loop_variables(program=parent, position=before.position, variables=before.variables).keys()
     return {
         name: child.variables[name]
-        for name in sorted(shared & child.variables.keys())
+        for name in _shared(parent, trigger, before, child)
         if not is_held(name, before.settled)
         and not conditions.is_same_value(before.variables.get(name, conditions.MISSING), child.variables[name])
     }
+
+
+def settled_in(*, parent: Program, trigger: Trigger | None, before: Snapshot, child: Snapshot) -> tuple[str, ...]:
+    """Of what the child leaves, what an answer has set there and nothing has read yet."""
+    return tuple(name for name in _shared(parent, trigger, before, child) if is_held(name, child.settled))
+
+
+def _shared(parent: Program, trigger: Trigger | None, before: Snapshot, child: Snapshot) -> list[str]:
+    if child.stop is not None:
+        return []
+    shared = {variable.name for variable in parent.variables} | set(trigger.pass_context if trigger else ())
+    counted = walker.loop_variables(program=parent, position=before.position, variables=before.variables)
+    return sorted((shared - counted.keys()) & child.variables.keys())
 
 
 def suspend(*, program: Program, snapshot: Snapshot, command: Suspend, place: Place) -> Decision:
@@ -62,7 +77,8 @@ def take_back(*, program: Program, snapshot: Snapshot, command: TakeBack, place:
         journal.context(command.returned, source="child_run")
     waiting = tuple(other for other in snapshot.waits_for if other != command.run)
     variables = merge_context(snapshot.variables, command.returned)
-    after = replace(snapshot, waits_for=waiting, variables=variables, returned=snapshot.returned + 1)
+    settled = tuple(sorted({*snapshot.settled, *command.settled}))
+    after = replace(snapshot, waits_for=waiting, variables=variables, returned=snapshot.returned + 1, settled=settled)
     return _node(journal, program, after)
 
 

@@ -127,6 +127,7 @@ def _start(program: Program, command: Start, place: Place) -> Decision:
         drive=command.drive,
         variables={**variables, **walk.assigned},
         preferences=preferences,
+        settled=command.settled,
     )
     return log.decision(
         outcome=Outcome.STARTED,

@@ -59,7 +59,7 @@ class Start:
     """Begin a run: `goal` is the user's words, `baseline` what the session's preferences begin with.
 
     `bundled` says whose the workflow is, `trigger` through which door the run was begun. A run whose activities are handed
-    over begins before the first of them.
+    over begins before the first of them. `settled` are the variables that an answer has set in the run that triggers it.
     """
 
     goal: str
@@ -69,6 +69,7 @@ class Start:
     bundled: bool = False
     trigger: str = ""
     drive: Drive = Drive.LED
+    settled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,10 +168,11 @@ class Suspend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakeBack:
-    """The run that was waited for has ended; this one goes on with what that one leaves."""
+    """The run that was waited for has ended; this one goes on with what that one leaves. `settled` of it is what answers set there."""
 
     run: str
     returned: Mapping[str, Any]
+    settled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

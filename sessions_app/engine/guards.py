@@ -24,6 +24,7 @@ from workflows_app.engine.program import (
     Activity,
     Checkpoint,
     ConfirmationKind,
+    Effect,
     Gate,
     Item,
     Loop,
@@ -144,8 +145,27 @@ def led_from(*, activity: Activity, snapshot: Snapshot) -> Gate | None:
     anywhere, or only one to a question that has no place in the order of work.
     """
     leading = {checkpoint.id for checkpoint in _leading(activity, snapshot)}
-    items = walk_items(activity.body)
-    return next((item for item in items if isinstance(item, Gate) and item.checkpoint in leading), None)
+    return next((gate for gate in _gates(activity) if gate.checkpoint in leading), None)
+
+
+def is_come_to(*, activity: Activity, snapshot: Snapshot, name: str) -> bool:
+    """Whether the work comes to the question of that name: where an answer leads elsewhere, it does to none behind its own."""
+    left_at = led_from(activity=activity, snapshot=snapshot)
+    if left_at is None:
+        return True
+    order = [gate.checkpoint for gate in _gates(activity)]
+    return name in order and order.index(name) <= order.index(left_at.checkpoint)
+
+
+def skipped_by_answers(*, activity: Activity, snapshot: Snapshot) -> tuple[str, ...]:
+    """The activities that the answers of this visit leave out: those to questions to which the work comes, whenever they were told."""
+    return tuple(
+        name
+        for checkpoint in activity.checkpoints
+        for effect in _effects(snapshot, checkpoint)
+        if effect.skip_activities and is_come_to(activity=activity, snapshot=snapshot, name=checkpoint.id)
+        for name in effect.skip_activities
+    )
 
 
 def is_led_by_person(*, activity: Activity, snapshot: Snapshot) -> bool:
@@ -156,17 +176,25 @@ def is_led_by_person(*, activity: Activity, snapshot: Snapshot) -> bool:
 def _leading(activity: Activity, snapshot: Snapshot) -> Iterator[Checkpoint]:
     """The checkpoints whose answer in this visit leads where the run goes."""
     for checkpoint in activity.checkpoints if snapshot.led_to else ():
-        answers = _answers(snapshot, checkpoint.id)
-        effects = (option.effect for option in checkpoint.options if option.id in answers)
-        if any(effect is not None and effect.transition_to == snapshot.led_to for effect in effects):
+        if any(effect.transition_to == snapshot.led_to for effect in _effects(snapshot, checkpoint)):
             yield checkpoint
 
 
 def set_by_answers(snapshot: Snapshot, checkpoint: Checkpoint) -> set[str]:
     """The variables that its answers in this visit have set."""
+    return {name for effect in _effects(snapshot, checkpoint) for name in effect.set_variable}
+
+
+def _effects(snapshot: Snapshot, checkpoint: Checkpoint) -> Iterator[Effect]:
+    """Of its answers in this visit."""
     answers = _answers(snapshot, checkpoint.id)
-    effects = (option.effect for option in checkpoint.options if option.id in answers)
-    return {name for effect in effects if effect is not None for name in effect.set_variable}
+    for option in checkpoint.options:
+        if option.id in answers and option.effect is not None:
+            yield option.effect
+
+
+def _gates(activity: Activity) -> Iterator[Gate]:
+    return (item for item in walk_items(activity.body) if isinstance(item, Gate))
 
 
 def _is_reached(activity: Activity, at: Position, gate: Gate) -> bool:

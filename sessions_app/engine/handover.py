@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sessions_app.engine import manifests, outputs, questions
+from sessions_app.engine import guards, manifests, outputs, questions
 from sessions_app.engine.checkpoints import Shown
 from sessions_app.engine.decisions import AskQuestion, Decision, EnterActivity, Outcome, Place
 from sessions_app.engine.handover_refusals import (
@@ -70,15 +70,20 @@ def _left(visit: Visit, command: EnterActivity) -> Decision:
     told = (*told, *visit.take(command.manifest or ()))
     if visit.waits:
         return visit.decision((*told, *visit.waiting()))
+    visit.skip()
     visit.refuse_evasion(command.activity_id)
     visit.leave(command)
     return visit.decision((*told, *_passed_over(visit.program, visit.snapshot, command)))
 
 
 def _asked_again(*, program: Program, snapshot: Snapshot, name: str, place: Place) -> Decision | None:
-    """The question of the next round, asked for an agent that has no call to ask it with; None when it is no question."""
+    """The question of the next round, asked for an agent that has no call to ask it with; None when it is no question, or one to
+    which the work does not come.
+    """
     activity = program.activity(snapshot.position.activity)
-    shown = activity and questions.on_demand(activity=activity, snapshot=snapshot, name=name, due_ms=place.due_ms)
+    if activity is None or not guards.is_come_to(activity=activity, snapshot=snapshot, name=name):
+        return None
+    shown = questions.on_demand(activity=activity, snapshot=snapshot, name=name, due_ms=place.due_ms)
     if not shown:
         return None
     said = (

@@ -2,7 +2,7 @@
 transition that reads them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sessions_app.engine.state import Snapshot
@@ -38,7 +38,11 @@ def refuse_overwritten(snapshot: Snapshot, variables: Mapping[str, Any], *, item
     what a `set` action of the item leaves to the agent is the agent's.
     """
     held = [name for name in snapshot.settled if name not in _left_to_agent(item)]
-    before = snapshot.variables
+    refuse_changed(held, before=snapshot.variables, variables=variables)
+
+
+def refuse_changed(held: Sequence[str], *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> None:
+    """`held` are the variables that an answer has set, `before` with the values that it gave them."""
     changed = [
         name
         for name in sorted(before.keys() | variables.keys())

@@ -259,6 +259,7 @@ def is_same_work(before: Snapshot, after: Snapshot) -> bool:
 
     The variables may differ where a triggered run has given some back.
     """
+    given = before if after.returned == before.returned else after
     return after == replace(
         before,
         preferences=after.preferences,
@@ -266,7 +267,8 @@ def is_same_work(before: Snapshot, after: Snapshot) -> bool:
         waits_for=after.waits_for,
         returned=after.returned,
         stop=after.stop,
-        variables=before.variables if after.returned == before.returned else after.variables,
+        variables=given.variables,
+        settled=given.settled,
     )
 
 

@@ -278,6 +278,12 @@ class Visit:
             if not checkpoint.human
         )
 
+    def skip(self) -> None:
+        """What the answers of this visit leave out is left out from here on."""
+        skipped = guards.skipped_by_answers(activity=self.activity, snapshot=self.snapshot) if self.activity else ()
+        if skipped:
+            self.snapshot = replace(self.snapshot, position=walker.skip(self.snapshot.position, skipped))
+
     def refuse_evasion(self, target: str) -> None:
         """Nobody is passed by who has to be asked: neither in the activity that is left, nor on a way around another."""
         position = self._behind()

@@ -352,6 +352,58 @@ def test_no_agents_answer_leads_elsewhere_than_a_persons_did(floor, dialect, req
     assert "make" not in reached()
 
 
+SKIPS = [{"id": "go", "label": "Go", "effect": {"skipActivities": ["asks"]}}]
+
+
+def publish_skipping(floor, order, *, leads):
+    """Whoever leads away is asked before what leaves people out, or behind it; or that has no place in the order of work."""
+    first, second = ("leads", "skips") if order == "behind" else ("skips", "leads")
+    steps = [activity_step("draft", checkpoint=first), activity_step("after", checkpoint=second)]
+    if order == "unnamed":
+        steps = [activity_step("draft", checkpoint="leads"), activity_step("after")]
+    away = [{"id": "no", "label": "No", "effect": {"transitionTo": "asks"}}, {"id": "yes", "label": "Yes"}]
+    asked = [
+        checkpoint("leads", options=away, **leads),
+        checkpoint("skips", options=SKIPS, required=order != "unnamed"),
+    ]
+    plan = activity("plan", checkpoints=asked, steps=steps, transitions=[{"to": "asks"}])
+    files = folder(plan, asking(), activity("build", steps=[activity_step("make")]), about=about())
+    publish_folder(floor.desk, files, FOLDER)
+
+
+def no_to_leading(floor, dialect, token, *, by_person):
+    if not by_person:
+        return responded(floor, dialect, token, "leads", option_id="no")
+    if dialect == "orchestrator":
+        token = floor.orchestrator("yield_checkpoint", session_token=token, checkpoint_id="leads")["session_token"]
+    (row,) = [row for row in questions() if row.checkpoint_id == "leads"]
+    floor.read_it()
+    answer(floor.desk.person, row, "no", now=timezone.now())
+    if dialect == "orchestrator":
+        token = floor.orchestrator("resume_checkpoint", session_token=token)["session_token"]
+    return token
+
+
+@pytest.mark.parametrize("turn", ["first", "then"])
+@pytest.mark.parametrize("order", ["before", "behind", "unnamed"])
+@pytest.mark.parametrize("by_person", [True, False])
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_an_answer_behind_one_that_leads_elsewhere_leaves_nobody_out(floor, dialect, by_person, order, turn):
+    """Of the question behind it the agent may tell at any time; the work never comes to it."""
+    publish_skipping(floor, order, leads=ASKS if by_person else {})
+    token = hand_in(floor, dialect, FOLDER, "plan")
+    if turn == "then":
+        token = no_to_leading(floor, dialect, token, by_person=by_person)
+    token = responded(floor, dialect, token, "skips", option_id="go")
+    if turn == "first":
+        token = no_to_leading(floor, dialect, token, by_person=by_person)
+
+    hand_next(floor, dialect, token, "build", "draft")
+    hand_next(floor, dialect, token, "asks", "draft")
+
+    assert ("make" in reached()) is (order == "before")
+
+
 @pytest.mark.parametrize("dialect", HANDED_OVER)
 def test_work_behind_people_is_not_done_where_an_answer_before_them_leads_elsewhere(floor, dialect):
     steps = [

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from sessions_app.engine import landscape, outputs
-from sessions_app.engine.children import passed_on
+from sessions_app.engine.children import passed_on, settled_of
 from sessions_app.engine.decisions import Place, PreferenceChange, Start, Suspend, Warned, WarningCode, derive_id
 from sessions_app.engine.drafts import session_draft
 from sessions_app.engine.log import Head
@@ -16,6 +16,7 @@ from sessions_app.engine.observations import check_observations, may_come_back, 
 from sessions_app.engine.reply_facts import ReplyFacts
 from sessions_app.engine.runs import DRIVES, Dialect, Drive, ObservationKey, Recorded
 from sessions_app.engine.session_tokens import Handle, ParentContext, handle_of
+from sessions_app.engine.settling import refuse_changed
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.steering_refusals import CheckpointBlockingError
 from sessions_app.engine.tables import NewRun
@@ -94,6 +95,17 @@ class Parent:
         return passed_on(self.trigger, program=at.program, parent=at.snapshot) if self.trigger else {}
 
     @property
+    def settled(self) -> tuple[str, ...]:
+        at = self.point
+        return settled_of(self.trigger, program=at.program, parent=at.snapshot) if self.trigger else ()
+
+    def with_own(self, context: Mapping[str, Any]) -> dict[str, Any]:
+        """What the run begins with. Whoever begins it says nothing else than an answer has said."""
+        given = {**self.context, **context}
+        refuse_changed(self.settled, before=self.context, variables=given)
+        return given
+
+    @property
     def told(self) -> ParentContext:
         standing = self.point.standing
         return ParentContext(
@@ -146,12 +158,13 @@ def begin_run(mover: Mover, beginning: Beginning, published: Published, parent: 
     baseline = session.baseline if session else preference_selectors.baseline_of(actor=mover.actor)
     command = Start(
         goal=beginning.goal,
-        context={**parent.context, **beginning.context} if parent else beginning.context,
+        context=parent.with_own(beginning.context) if parent else beginning.context,
         baseline=baseline,
         preferences=chosen_by(mover.actor, beginning.preferences),
         bundled=published.bundled,
         trigger=mover.actor.door.value,
         drive=DRIVES[beginning.dialect],
+        settled=parent.settled if parent else (),
     )
     moved = mover.begin(
         program=program,

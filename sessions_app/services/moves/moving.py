@@ -252,7 +252,8 @@ class Mover:
         activity = parent.program.activity(child.parent.activity)
         trigger = trigger_for(self.actor, activity, workflow_id, frozenset({program.id, workflow_id}))
         returned = children.given_back(parent=parent.program, trigger=trigger, before=parent.snapshot, child=snapshot)
-        return self.move_as_read(parent, TakeBack(run=child.run_id.hex, returned=returned))
+        settled = children.settled_in(parent=parent.program, trigger=trigger, before=parent.snapshot, child=snapshot)
+        return self.move_as_read(parent, TakeBack(run=child.run_id.hex, returned=returned, settled=settled))
 
     def note(self, *, session_id: UUID, head: Head, drafts: Sequence[EventDraft], run_id: UUID | None = None) -> Append:
         """Events that no decision makes; the rows that belong to them are added to it."""
