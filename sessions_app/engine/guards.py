@@ -114,6 +114,15 @@ def _on_the_way(
             yield at, variables
 
 
+def comes_to(*, ahead: LookAhead, snapshot: Snapshot, position: Position, item: Position) -> bool:
+    """Whether a run that is led would come to the item from there, as things stand."""
+    activity = ahead.program.activity(position.activity)
+    for at, _ in _ahead(ahead, activity, snapshot, position) if activity else ():
+        if at.pending == item.pending or (activity and _is_there(activity, at, position, item)):
+            return at.pending == item.pending
+    return False
+
+
 def _is_there(activity: Activity, at: Position, position: Position, until: Position) -> bool:
     """Whoever goes back to what stands before a loop is done with the loop, and so has all of it behind."""
     if position.frames and _place(activity, until) < _place(activity, position):

@@ -43,7 +43,7 @@ from sessions_app.engine.state import Blocked, Blocker, HandedIn, OpenQuestion, 
 from sessions_app.engine.submissions import Submission
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import aiming, walker, walks
-from workflows_app.engine.program import Program
+from workflows_app.engine.program import ActionKind, Program, Step
 from workflows_app.engine.walks import Note, Position
 
 BEGIN = "begin"
@@ -81,6 +81,9 @@ class Visit:
         self.passed_by: list[Gap] = []
         # Who comes next, of those whom the way leaves out.
         self.left_out = ""
+        # Of what the step at hand sets, what an answer has set, where it is not the turn of the step; and all of that so far.
+        self.kept: frozenset[str] = frozenset()
+        self.all_kept: set[str] = set()
 
     def decision(self, told: tuple[str, ...]) -> Decision:
         recorded = self.taken if self.waits else None
@@ -104,11 +107,13 @@ class Visit:
             self._pass_to(aimed, behind)
             if self.last is None:
                 self._refuse_before_retry(aimed)
+            kept = self._kept(aimed, behind)
             self._reach(aimed)
+            self.kept = kept
             self.last = entry
             self.listed.append(entry.step_id)
         self.taken = len(manifest)
-        return () if self._waits_at_last() else (*self._stands(), *self._unasked())
+        return () if self._waits_at_last() else (*self._stands(), *self._unasked(), *self._as_answered())
 
     def _stands(self) -> tuple[str, ...]:
         """What was recorded of a step, and perhaps approved, is not changed by what an agent tells of it later."""
@@ -117,6 +122,25 @@ class Visit:
             return ()
         names = ", ".join(dict.fromkeys(again[: manifests.MAX_NAMED]))
         return (f"What was recorded of {names} before stands; what was told of it now was not recorded.",)
+
+    def _kept(self, aimed: Position, behind: Position) -> frozenset[str]:
+        """What the step sets is set whenever it is told of; but what an answer has set only in its turn."""
+        item, settled = walker.item_at(self.program, aimed), self.snapshot.settled
+        actions = item.actions if isinstance(item, Step) else ()
+        sets = (each.target for each in actions if each.action is ActionKind.SET)
+        held = frozenset(name for name in sets if settling.is_held(name, settled))
+        if not held:
+            return held
+        variables = self.snapshot.variables if self.last is None else self._left_by(self.last)
+        here = replace(self.snapshot, variables=variables)
+        if guards.comes_to(ahead=self.ahead, snapshot=here, position=behind, item=aimed):
+            return frozenset()
+        self.all_kept |= held
+        return held
+
+    def _as_answered(self) -> tuple[str, ...]:
+        names = ", ".join(sorted(self.all_kept))
+        return (f"{names} stays as an answer has set it: it was not the turn of a step that sets it.",) if names else ()
 
     def _waits_at_last(self) -> bool:
         if self.last is not None and self._judged(self.last).waits_for_approval:
@@ -197,12 +221,12 @@ class Visit:
         """The variables when the pending step is done."""
         item = walker.item_at(self.program, self.snapshot.position)
         variables = self._found_out(entry)
-        scope = self._scope(variables)
-        return {**variables, **settling.set_by_actions(program=self.program, item=item, variables=scope)}
+        added = settling.set_by_actions(program=self.program, item=item, variables=self._scope(variables))
+        return {**variables, **{name: value for name, value in added.items() if not settling.is_held(name, self.kept)}}
 
     def _found_out(self, entry: ManifestEntry) -> dict[str, Any]:
         variables = outputs.merge_context(self.snapshot.variables, entry.context)
-        item = walker.item_at(self.program, self.snapshot.position)
+        item = None if self.kept else walker.item_at(self.program, self.snapshot.position)
         settling.refuse_overwritten(self.snapshot, variables, item=item)
         return variables
 

@@ -1016,3 +1016,67 @@ def test_an_answer_relayed_out_of_turn_changes_nothing_that_a_person_has_set(flo
     hand_next(floor, dialect, token, "build", "draft", "after")
 
     assert ("make" in reached()) is (order == "behind")
+
+
+RELEASES = {
+    "kind": "action",
+    "id": "release",
+    "name": "Release",
+    "actions": [{"action": "set", "target": "approved", "value": True}],
+}
+CLEARED = equals("cleared", value=True)
+# Where the step stands that sets anew what the answer has set, once it is cleared.
+IN_TURN = {
+    "condition": {**RELEASES, "condition": CLEARED},
+    "left to the agent": {**RELEASES, "condition": CLEARED, "actions": [{"action": "set", "target": "approved"}]},
+    "no round": {"loopType": "while", "condition": CLEARED, "maxIterations": 1, "steps": [RELEASES]},
+    "loop left out": {
+        "loopType": "forEach",
+        "over": "items",
+        "variable": "item",
+        "maxIterations": 1,
+        "condition": CLEARED,
+        "steps": [RELEASES],
+    },
+}
+
+
+@pytest.mark.parametrize("option", ["no", "later"])
+@pytest.mark.parametrize("where", IN_TURN)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_what_an_answer_has_set_is_set_anew_by_a_step_in_its_turn_alone(floor, dialect, where, option):
+    options = [
+        {"id": name, "label": name, "effect": {"setVariable": {"approved": False, "cleared": name == "later"}}}
+        for name in ("no", "later")
+    ]
+    release, says = IN_TURN[where], {"context": {"approved": True}} if where == "left to the agent" else {}
+    if "loopType" in release:
+        release = {"kind": "loop", "id": "rounds", "name": "Rounds", **release}
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", options=options, **ASKS)],
+        steps=[activity_step("draft", checkpoint="agreed"), release],
+        transitions=[{"to": "build", "condition": equals("approved", value=True)}, {"to": "redo", "isDefault": True}],
+    )
+    redo = activity(
+        "redo",
+        checkpoints=[checkpoint("again", **ASKS)],
+        steps=[activity_step("asked", checkpoint="again")],
+        transitions=[{"to": "build"}],
+    )
+    variables = [{"name": "items", "type": "array", "defaultValue": ["one"]}]
+    files = folder(plan, redo, activity("build", steps=[activity_step("make")]), about=about(variables=variables))
+    publish_folder(floor.desk, files, FOLDER)
+    token = hand_in(floor, dialect, FOLDER, "plan")
+    if dialect == "orchestrator":
+        token = floor.orchestrator("yield_checkpoint", session_token=token, checkpoint_id="agreed")["session_token"]
+    person_answers(floor, option)
+    if dialect == "orchestrator":
+        token = floor.orchestrator("resume_checkpoint", session_token=token)["session_token"]
+
+    told(floor, dialect, token, "build", ("draft", {}), ("release", says))
+    assert ("make" in reached()) is (option == "later")
+
+    if option == "no":
+        went = hand_next(floor, dialect, token, "redo", "draft", "release")
+        assert "approved stays as an answer has set it" in str(went["warnings"])
