@@ -181,14 +181,23 @@ def _settled(
         settled=tuple(sorted({*snapshot.settled, *effect.set_variable})),
     )
     after = questions.in_words_of_now(journal=journal, program=case.program, snapshot=after)
-    decision = journal.decision(outcome=Outcome.ADVANCED, snapshot=after, node_kind=NodeKind.STEP)
     told = (*told, *kept, *_reworded(rest, after.questions))
+    if effect.set_variable and not command.by_person:
+        after, owed = questions.with_owed(
+            journal=journal, program=case.program, before=snapshot, after=after, name=question.checkpoint
+        )
+        told = (*told, *map(_owed, owed))
+    decision = journal.decision(outcome=Outcome.ADVANCED, snapshot=after, node_kind=NodeKind.STEP)
     return with_facts(decision, told=told, settled=Settled(question=question, option=option))
 
 
 def _reworded(before: tuple[OpenQuestion, ...], after: tuple[OpenQuestion, ...]) -> tuple[str, ...]:
     names = ", ".join(each.checkpoint for each in after if each not in before)
     return (f"With what this answer sets it reads otherwise, and is asked anew: {names}.",) if names else ()
+
+
+def _owed(name: str) -> str:
+    return f"The work comes to {name!r} before this question, so a signed-in person answers it, whatever this answer has set."
 
 
 def _what_counts(case: _Case, effect: Effect, command: Answer) -> tuple[Effect, tuple[str, ...]]:
@@ -333,19 +342,24 @@ def _default(case: _Case) -> Option:
 
 
 def _dismissed(case: _Case) -> tuple[str, ...]:
-    """A condition that the server finds true dismisses nothing; one that it cannot judge is taken on the agent's word."""
+    """A condition that the server finds true, or that was true in its turn, dismisses nothing; one that it cannot judge is taken
+    on the agent's word.
+    """
     question, variables = case.question, case.snapshot.variables
     condition = case.checkpoint.condition
+    asks = (
+        "A signed-in person answers it in the Studio" if question.human else "Ask the user and pass on what they choose"
+    )
     if condition is None:
         raise ConditionHoldsError(
-            f"Cannot dismiss checkpoint {question.checkpoint!r}: it has no condition field.",
-            suggestion="Ask the user and pass on what they choose.",
+            f"Cannot dismiss checkpoint {question.checkpoint!r}: it has no condition field.", suggestion=f"{asks}."
         )
     said = conditions.describe(condition)
-    if conditions.evaluate(condition, variables=variables, mode=case.program.conditions):
+    if question.is_owed or conditions.evaluate(condition, variables=variables, mode=case.program.conditions):
+        holds = "held when it was its turn" if question.is_owed else "holds"
         raise ConditionHoldsError(
-            f"Cannot dismiss checkpoint {question.checkpoint!r}: its condition holds: {said}.",
-            suggestion="Ask the user and pass on what they choose.",
+            f"Cannot dismiss checkpoint {question.checkpoint!r}: its condition {holds}: {said}.",
+            suggestion=f"{asks}.",
             details={"condition": said},
         )
     if not conditions.is_unknown(condition, variables=variables):

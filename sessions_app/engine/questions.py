@@ -13,6 +13,7 @@ from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import aiming, conditions
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Checkpoint, Gate, Loop, Program, walk_items
+from workflows_app.engine.walker import LookAhead
 
 
 def on_entry(*, activity: Activity, snapshot: Snapshot, due_ms: int | None) -> tuple[Shown, ...]:
@@ -42,10 +43,50 @@ def in_words_of_now(*, journal: Journal, program: Program, snapshot: Snapshot) -
     """What is open, asked anew where it reads otherwise with the variables of now: nobody answers what they were not shown."""
     read = [(each, _shown_again(program, snapshot, each, journal.place.due_ms)) for each in snapshot.questions]
     asked = tuple(
-        each if shown is None or shown.digest == each.digest else journal.present(shown, in_place_of=each)
+        each
+        if shown is None or shown.digest == each.digest
+        else replace(journal.present(shown, in_place_of=each), is_owed=each.is_owed)
         for each, shown in read
     )
     return replace(snapshot, questions=asked)
+
+
+def with_owed(
+    *, journal: Journal, program: Program, before: Snapshot, after: Snapshot, name: str
+) -> tuple[Snapshot, tuple[str, ...]]:
+    """After an answer to the question of that name, with the people asked whom the work comes to before it and whom nobody would
+    ask any more by what the answer has set: it was told out of turn. Gives their questions as well.
+    """
+    activity = program.activity(before.position.activity)
+    owed = _lifted(program, activity, before, after, name) if activity else ()
+    asked = list(after.questions)
+    for each in owed if activity else ():
+        open_ = after.question_named(each)
+        if open_ is None:
+            shown = on_demand(activity=activity, snapshot=after, name=each, due_ms=journal.place.due_ms)
+            asked += [replace(journal.present(shown), is_owed=True)] if shown else []
+        else:
+            asked[asked.index(open_)] = replace(open_, is_owed=True)
+    return replace(after, questions=tuple(asked)), owed
+
+
+def _lifted(program: Program, activity: Activity, before: Snapshot, after: Snapshot, name: str) -> tuple[str, ...]:
+    """A question without a place in the order of work is raised whenever the agent likes, and lifts what it lifts."""
+    gate = next((each.id for each in _gates(activity) if each.checkpoint == name), "")
+    until = aiming.aim(program=program, position=before.position, item_id=gate) if gate else None
+    if until is None:
+        return ()
+    left_out = [
+        guards.passage(
+            program=program,
+            snapshot=replace(before, variables=each.variables),
+            position=before.position,
+            until=until,
+            ahead=LookAhead(program),
+        ).left_out
+        for each in (before, after)
+    ]
+    return tuple(dict.fromkeys(each for each in left_out[0] if each not in left_out[1]))
 
 
 def _shown_again(program: Program, snapshot: Snapshot, asked: OpenQuestion, due_ms: int | None) -> Shown | None:

@@ -140,7 +140,9 @@ class Blocked(_State, frozen=True, kw_only=True):
 
 
 class OpenQuestion(_State, frozen=True, kw_only=True):
-    """A question that the run waits for. `request` names its row: of a run that is led, by the node at which it was asked."""
+    """A question that the run waits for. `request` names its row: of a run that is led, by the node at which it was asked.
+    `is_owed` says that its condition held when its turn came, so that none dismisses it.
+    """
 
     checkpoint: str
     instance: str
@@ -148,6 +150,7 @@ class OpenQuestion(_State, frozen=True, kw_only=True):
     digest: str
     presented_ms: int
     human: bool = False
+    is_owed: bool = False
 
 
 class Answered(_State, frozen=True, kw_only=True):

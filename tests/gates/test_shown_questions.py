@@ -5,11 +5,11 @@ from django.utils import timezone
 
 from sessions_app.engine.checkpoints import CheckpointStaleError
 from sessions_app.models import CheckpointRequest
-from tests.activity_folders import activity, checkpoint, folder, step as activity_step
+from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step
 from tests.checkpoint_cast import answer, publish_folder
-from tests.gate_play import FOLDER, hand_in, hand_next, said
+from tests.gate_play import FOLDER, HANDED_OVER, hand_in, hand_next, reached, said
 from tests.gate_walks import unhealthy
-from tests.gates.test_what_leads_past_people import about, told
+from tests.gates.test_what_leads_past_people import about, responded, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -80,3 +80,65 @@ def test_a_question_is_asked_anew_that_reads_otherwise_with_what_a_child_gives_b
     assert hand_next(floor, "orchestrator", token, "build", "first", "second")["activity_id"] == "build"
     before.refresh_from_db()
     assert (before.state, unhealthy()) == ("stale", [])
+
+
+HIGH = equals("risk", "high")
+# By what the person is asked: the condition of the question, of its step, or the rounds in which the step is done.
+ASKED_BY = {"question": {}, "step": {"condition": HIGH}, "rounds": {}}
+LOWERS = [{"id": "go", "label": "Go", "effect": {"setVariable": {"risk": "low", "items": []}}}]
+
+
+def publish_lowering(floor, order, by):
+    """Where the person is asked, and the question whose answer would have nobody ask them, in that order of work."""
+    agreed = checkpoint(
+        "agreed", message="May it go on?", authority="human", **({"condition": HIGH} if by == "question" else {})
+    )
+    asked = activity_step("asked", checkpoint="agreed", **ASKED_BY[by])
+    if by == "rounds":
+        over = {"loopType": "forEach", "over": "items", "variable": "item", "maxIterations": 2}
+        asked = {"kind": "loop", "id": "rounds", "name": "Rounds", **over, "steps": [asked]}
+    lowered = activity_step("lowered", checkpoint="other")
+    plan = activity(
+        "plan",
+        checkpoints=[agreed, checkpoint("other", options=LOWERS)],
+        steps=[asked, lowered] if order == "behind" else [lowered, asked],
+        transitions=[{"to": "build"}],
+    )
+    variables = [
+        {"name": "risk", "type": "string", "defaultValue": "high"},
+        {"name": "items", "type": "array", "defaultValue": ["one"]},
+    ]
+    publish_folder(floor.desk, folder(plan, BUILD, about=about(variables=variables)), FOLDER)
+
+
+@pytest.mark.parametrize("by", ASKED_BY)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_an_answer_told_out_of_turn_lifts_nobodys_question_before_it(floor, dialect, by):
+    publish_lowering(floor, "behind", by)
+    token = responded(floor, dialect, hand_in(floor, dialect, FOLDER, "plan"), "other", option_id="go")
+
+    if dialect == "session" or by == "question":
+        token = responded(floor, dialect, token, "agreed", condition_not_met=True)
+    hand_next(floor, dialect, token, "build", "lowered")
+    hand_next(floor, dialect, token, "build")
+    assert not reached() & {"lowered", "make"}
+
+    if dialect == "orchestrator":
+        floor.orchestrator("yield_checkpoint", session_token=token, checkpoint_id="agreed")
+    agrees(floor, waiting())
+    if dialect == "orchestrator":
+        token = floor.orchestrator("resume_checkpoint", session_token=token)["session_token"]
+    hand_next(floor, dialect, token, "build", "lowered")
+    assert "make" in reached()
+    assert unhealthy() == []
+
+
+@pytest.mark.parametrize("by", ["step", "rounds", "question"])
+def test_an_answer_told_in_its_turn_lifts_what_it_lifts(floor, by):
+    publish_lowering(floor, "before", by)
+    token = hand_in(floor, "orchestrator", FOLDER, "plan")
+    token = responded(floor, "orchestrator", token, "other", option_id="go")
+
+    hand_next(floor, "orchestrator", token, "build", "lowered")
+
+    assert "make" in reached()
