@@ -79,7 +79,7 @@ def take_back(*, program: Program, snapshot: Snapshot, command: TakeBack, place:
     variables = merge_context(snapshot.variables, command.returned)
     settled = tuple(sorted({*snapshot.settled, *command.settled}))
     after = replace(snapshot, waits_for=waiting, variables=variables, returned=snapshot.returned + 1, settled=settled)
-    return _node(journal, program, after)
+    return _node(journal, program, questions.with_shown_owed(program=program, before=snapshot, after=after))
 
 
 def _node(journal: Journal, program: Program, snapshot: Snapshot) -> Decision:

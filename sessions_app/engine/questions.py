@@ -70,6 +70,19 @@ def with_owed(
     return replace(after, questions=tuple(asked)), owed
 
 
+def with_shown_owed(*, program: Program, before: Snapshot, after: Snapshot) -> Snapshot:
+    """What was asked of a person while its condition held is answered, whatever a run that was waited for has given back since."""
+    activity = program.activity(before.position.activity) if before.is_handed_over else None
+    conditions_of = {each.id: each.condition for each in activity.checkpoints} if activity else {}
+
+    def is_owed(asked: OpenQuestion) -> bool:
+        condition = conditions_of.get(asked.checkpoint)
+        return asked.human and conditions.evaluate(condition, variables=before.variables, mode=program.conditions)
+
+    asked = tuple(replace(each, is_owed=each.is_owed or is_owed(each)) for each in after.questions)
+    return replace(after, questions=asked) if activity else after
+
+
 def _lifted(program: Program, activity: Activity, before: Snapshot, after: Snapshot, name: str) -> tuple[str, ...]:
     """A question without a place in the order of work is raised whenever the agent likes, and lifts what it lifts."""
     gate = next((each.id for each in _gates(activity) if each.checkpoint == name), "")

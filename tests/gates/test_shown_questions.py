@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from sessions_app.engine.checkpoints import CheckpointStaleError
-from sessions_app.models import CheckpointRequest
+from sessions_app.models import CheckpointRequest, Run
 from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step
 from tests.checkpoint_cast import answer, publish_folder
 from tests.gate_play import FOLDER, HANDED_OVER, hand_in, hand_next, reached, said
@@ -61,14 +61,44 @@ def test_a_question_is_asked_anew_that_reads_otherwise_with_another_answer(floor
     assert (before.state, unhealthy()) == ("stale", [])
 
 
-def test_a_question_is_asked_anew_that_reads_otherwise_with_what_a_child_gives_back(floor):
-    publish_folder(floor.desk, folder(asking(), BUILD, about=about(variables=WHERE)), FOLDER)
+def publish_asking(floor, **more):
+    publish_folder(floor.desk, folder(asking(**more), BUILD, about=about(variables=WHERE)), FOLDER)
     only = activity("only", steps=[activity_step("do")])
     publish_folder(floor.desk, folder(only, about={**about(), "id": CHILD, "initialActivity": "only"}), CHILD)
-    token = hand_in(floor, "orchestrator", FOLDER, "plan")
+    return FOLDER
+
+
+def begun_child(floor, token):
     floor.clock.shift(1)
     begun = floor.orchestrator("start_session", workflow_id=CHILD, agent_id="works", parent_session_token=token)
-    child = hand_next(floor, "orchestrator", begun["session_token"], "only")["session_token"]
+    return hand_next(floor, "orchestrator", begun["session_token"], "only")["session_token"]
+
+
+@pytest.mark.parametrize("first", ["child", "question"])
+def test_what_a_child_gives_back_dismisses_nothing_that_was_shown(floor, first):
+    token = hand_in(floor, "orchestrator", publish_asking(floor, condition=equals("where", "the test")), "plan")
+    if first == "child":
+        child = begun_child(floor, token)
+    asked = floor.orchestrator("yield_checkpoint", session_token=token, checkpoint_id="agreed")["session_token"]
+    if first == "question":
+        child = begun_child(floor, token)
+
+    told(floor, "orchestrator", child, "workflow-end", ("do", {"context": {"where": "the world"}}))
+    dismissed = said(floor.orchestrator.raw("respond_checkpoint", session_token=asked, condition_not_met=True))
+    hand_next(floor, "orchestrator", token, "build", "first", "second")
+    assert (dismissed["code"], reached(Run.objects.get(workflow_id=FOLDER)) & {"make"}) == (
+        "CHECKPOINT_CONDITION_HOLDS",
+        set(),
+    )
+
+    agrees(floor, waiting())
+    token = floor.orchestrator("resume_checkpoint", session_token=asked)["session_token"]
+    assert hand_next(floor, "orchestrator", token, "build", "first", "second")["activity_id"] == "build"
+
+
+def test_a_question_is_asked_anew_that_reads_otherwise_with_what_a_child_gives_back(floor):
+    token = hand_in(floor, "orchestrator", publish_asking(floor), "plan")
+    child = begun_child(floor, token)
     asked = floor.orchestrator("yield_checkpoint", session_token=token, checkpoint_id="agreed")
     before = waiting()
 
