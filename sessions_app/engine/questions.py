@@ -58,9 +58,10 @@ def with_owed(
     ask any more by what the answer has set: it was told out of turn. Gives their questions as well.
     """
     activity = program.activity(before.position.activity)
-    owed = _lifted(program, activity, before, after, name) if activity else ()
-    asked = list(after.questions)
-    for each in owed if activity else ():
+    if activity is None:
+        return after, ()
+    owed, asked = _lifted(program, activity, before, after, name), list(after.questions)
+    for each in owed:
         open_ = after.question_named(each)
         if open_ is None:
             shown = on_demand(activity=activity, snapshot=after, name=each, due_ms=journal.place.due_ms)
