@@ -201,10 +201,18 @@ def _owed(name: str) -> str:
 
 
 def _what_counts(case: _Case, effect: Effect, command: Answer) -> tuple[Effect, tuple[str, ...]]:
-    """Without what a person's answer has set to which the work comes later: told in its turn, theirs is the last word."""
+    """Without what a person's answer has set to which the work comes later: told in its turn, theirs is the last word. And without
+    anything where a person's answer before it has ruled the question out.
+    """
+    activity, snapshot, asked = _activity(case.program, case.snapshot), case.snapshot, case.question.checkpoint
+    if not command.by_person and guards.is_ruled_out(
+        program=case.program, activity=activity, snapshot=snapshot, checkpoint=case.checkpoint
+    ):
+        return Effect(), (
+            f"{asked!r} is not to be asked, as a signed-in person has answered: what its options do is not done.",
+        )
     if command.by_person or not effect.set_variable:
         return effect, ()
-    activity, snapshot, asked = _activity(case.program, case.snapshot), case.snapshot, case.question.checkpoint
     held = {
         conditions.root_of(name)
         for checkpoint in activity.checkpoints

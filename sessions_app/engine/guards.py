@@ -23,6 +23,7 @@ from workflows_app.engine.people import AskedOfPeople, activity_asks, sets_any
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
+    Condition,
     ConfirmationKind,
     Effect,
     Gate,
@@ -166,15 +167,62 @@ def is_come_to(*, activity: Activity, snapshot: Snapshot, name: str) -> bool:
     return name in order and order.index(name) <= order.index(left_at.checkpoint)
 
 
-def skipped_by_answers(*, activity: Activity, snapshot: Snapshot) -> tuple[str, ...]:
+def skipped_by_answers(*, program: Program, activity: Activity, snapshot: Snapshot) -> tuple[str, ...]:
     """The activities that the answers of this visit leave out: those to questions to which the work comes, whenever they were told."""
     return tuple(
         name
         for checkpoint in activity.checkpoints
         for effect in _effects(snapshot, checkpoint)
-        if effect.skip_activities and is_come_to(activity=activity, snapshot=snapshot, name=checkpoint.id)
+        if effect.skip_activities
+        and is_come_to(activity=activity, snapshot=snapshot, name=checkpoint.id)
+        and not is_ruled_out(program=program, activity=activity, snapshot=snapshot, checkpoint=checkpoint)
         for name in effect.skip_activities
     )
+
+
+def is_ruled_out(*, program: Program, activity: Activity, snapshot: Snapshot, checkpoint: Checkpoint) -> bool:
+    """Whether an agent's question is not to be asked by what a person has answered before it, whatever else is found out. What comes
+    of such a question is the agent's word against theirs.
+    """
+    held = () if checkpoint.human else _set_before(activity, snapshot, checkpoint)
+    return bool(held) and all(
+        any(settling.rules_out(each, held=held, variables=snapshot.variables, program=program) for each in asked)
+        for asked in _asked_by(activity, checkpoint)
+    )
+
+
+def _set_before(activity: Activity, snapshot: Snapshot, checkpoint: Checkpoint) -> tuple[str, ...]:
+    """What answers have set, but those of this visit that are the agent's own or stand behind the question."""
+    order = [gate.checkpoint for gate in _gates(activity)]
+    place = order.index(checkpoint.id) if checkpoint.id in order else len(order)
+    before = {each.id for each in activity.checkpoints if each.human and each.id in order[:place]}
+    others = (each for each in activity.checkpoints if each.id not in before)
+    own = {name for each in others for name in set_by_answers(snapshot, each)}
+    return tuple(name for name in snapshot.settled if name not in own)
+
+
+def _asked_by(activity: Activity, checkpoint: Checkpoint) -> Iterator[tuple[Condition | None, ...]]:
+    """The conditions at each place where the question is asked: its own, and those of its step and of the loops around it."""
+    steps = {item.id: item for item in walk_items(activity.body) if isinstance(item, Step)}
+    gates = [gate for gate in _gates(activity) if gate.checkpoint == checkpoint.id]
+    for gate in gates:
+        step = steps.get(gate.step)
+        around = (loop.run_condition for loop in aiming.loops_around(activity, gate.id))
+        yield checkpoint.condition, step.run_condition if step else None, *around
+    if not gates:
+        yield (checkpoint.condition,)
+
+
+def as_led(*, program: Program, snapshot: Snapshot) -> Snapshot:
+    """Led elsewhere by no answer to a question that a person's answer has ruled out."""
+    activity = program.activity(snapshot.position.activity)
+    if activity is None or not snapshot.led_to:
+        return snapshot
+    leading = tuple(_leading(activity, snapshot))
+    ruled_out = (
+        is_ruled_out(program=program, activity=activity, snapshot=snapshot, checkpoint=each) for each in leading
+    )
+    return replace(snapshot, led_to="") if leading and all(ruled_out) else snapshot
 
 
 def is_led_by_person(*, activity: Activity, snapshot: Snapshot) -> bool:

@@ -55,6 +55,7 @@ def enter_activity(*, program: Program, snapshot: Snapshot, command: EnterActivi
     _refuse_unstorable(command)
     if command.activity_id not in walker.TERMINAL_TARGETS and program.activity(command.activity_id) is None:
         raise unknown_activity(program, command.activity_id)
+    snapshot = guards.as_led(program=program, snapshot=snapshot)
     visit = Visit(program, snapshot, place, left_behind)
     try:
         return _left(visit, command)

@@ -304,7 +304,10 @@ class Visit:
 
     def skip(self) -> None:
         """What the answers of this visit leave out is left out from here on."""
-        skipped = guards.skipped_by_answers(activity=self.activity, snapshot=self.snapshot) if self.activity else ()
+        activity = self.activity
+        if activity is None:
+            return
+        skipped = guards.skipped_by_answers(program=self.program, activity=activity, snapshot=self.snapshot)
         if skipped:
             self.snapshot = replace(self.snapshot, position=walker.skip(self.snapshot.position, skipped))
 

@@ -1080,3 +1080,83 @@ def test_what_an_answer_has_set_is_set_anew_by_a_step_in_its_turn_alone(floor, d
     if option == "no":
         went = hand_next(floor, dialect, token, "redo", "draft", "release")
         assert "approved stays as an answer has set it" in str(went["warnings"])
+
+
+APPROVED = equals("approved", value=True)
+# What an option does that a person's answer rules out, as the condition of its question or of its step says.
+RULED_OUT = {
+    "leads": {"transitionTo": "build"},
+    "sets": {"setVariable": {"approved": True}},
+    "leaves out": {"skipActivities": ["asks"]},
+}
+
+
+@pytest.mark.parametrize("turn", ["first", "then"])
+@pytest.mark.parametrize("by", ["question", "step"])
+@pytest.mark.parametrize("does", RULED_OUT)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_a_question_that_a_persons_answer_rules_out_does_nothing(floor, dialect, does, by, turn):
+    options = [{"id": "go", "label": "Go", "effect": RULED_OUT[does]}]
+    condition = {"condition": APPROVED}
+    plan = activity(
+        "plan",
+        checkpoints=[
+            checkpoint("agreed", options=SETS, **ASKS),
+            checkpoint("other", options=options, **(condition if by == "question" else {})),
+        ],
+        steps=[
+            activity_step("draft", checkpoint="agreed"),
+            activity_step("ship", checkpoint="other", **(condition if by == "step" else {})),
+        ],
+        transitions=[{"to": "build", "condition": APPROVED}, {"to": "asks", "isDefault": True}],
+    )
+    publish_folder(
+        floor.desk, folder(plan, asking(), activity("build", steps=[activity_step("make")]), about=about()), FOLDER
+    )
+    token = hand_in(floor, dialect, FOLDER, "plan")
+    if turn == "first":
+        token = responded(floor, dialect, token, "other", option_id="go")
+    if dialect == "orchestrator":
+        token = floor.orchestrator("yield_checkpoint", session_token=token, checkpoint_id="agreed")["session_token"]
+    (row,) = [row for row in questions() if row.checkpoint_id == "agreed"]
+    floor.read_it()
+    answer(floor.desk.person, row, "no", now=timezone.now())
+    if dialect == "orchestrator":
+        token = floor.orchestrator("resume_checkpoint", session_token=token)["session_token"]
+    if turn == "then":
+        token = responded(floor, dialect, token, "other", option_id="go")
+
+    hand_next(floor, dialect, token, "build", "draft")
+    went = hand_next(floor, dialect, token, "asks", "draft")
+
+    assert "make" not in reached()
+    assert went.get("id", went.get("activity_id")) == "asks"
+
+
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_a_question_that_nobody_rules_out_does_what_its_option_says(floor, dialect):
+    """What its condition reads is found out by the agent, who tells of it later."""
+    options = [{"id": "go", "label": "Go", "effect": {"transitionTo": "build"}}]
+    found = {"type": "and", "conditions": [APPROVED, equals("found", value=True)]}
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", options=SETS, **ASKS), checkpoint("other", options=options, condition=found)],
+        steps=[activity_step("draft", checkpoint="agreed"), activity_step("ship", checkpoint="other")],
+        transitions=[{"to": "asks"}],
+    )
+    variables = [{"name": "found", "type": "boolean", "defaultValue": False}]
+    files = folder(plan, asking(), activity("build", steps=[activity_step("make")]), about=about(variables=variables))
+    publish_folder(floor.desk, files, FOLDER)
+    token = hand_in(floor, dialect, FOLDER, "plan")
+    if dialect == "orchestrator":
+        token = floor.orchestrator("yield_checkpoint", session_token=token, checkpoint_id="agreed")["session_token"]
+    (row,) = [row for row in questions() if row.checkpoint_id == "agreed"]
+    floor.read_it()
+    answer(floor.desk.person, row, "yes", now=timezone.now())
+    if dialect == "orchestrator":
+        token = floor.orchestrator("resume_checkpoint", session_token=token)["session_token"]
+    token = responded(floor, dialect, token, "other", option_id="go")
+
+    hand_next(floor, dialect, token, "build", "draft", "ship")
+
+    assert "make" in reached()
