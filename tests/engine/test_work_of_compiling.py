@@ -217,6 +217,57 @@ def test_documents_of_one_folder_are_read_up_to_a_bound(decoded, ending):
     assert sum(decoded) <= 2 * reading.MAX_READ_BYTES + documents.MAX_DECODED_AGAIN_CHARS
 
 
+def table(fields, rows, *, count=None, row="1"):
+    return f"t[{count or rows}]{fields}:\n{f'  {row}{chr(10)}' * rows}".encode()
+
+
+# Names that each row repeats, and where: in one file, in many small ones, in those that are decoded again to tell of more.
+REPEATED = {
+    "a long name": [table(f"{{{'k' * 4_000}}}", 2_000)],
+    "names in names": [table("{a" * 60 + "}" * 60, 7_000)],
+    "names of entries": [b"t[2000:]{" + b"k" * 4_000 + b"}:\n" + b"".join(b"  k%d: 1\n" % at for at in range(2_000))],
+    "many files": [table(f"{{{'k' * 1_000}}}", 50, row=at) for at in range(100)],
+    "files that are decoded again": [
+        table(f"{{{'k' * 300}}}", 300, count=999) + f"a: {at}\n".encode() + b"a: 1\n" * 20 for at in range(20)
+    ],
+}
+
+
+@pytest.mark.parametrize("repeated", REPEATED)
+def test_what_tables_repeat_is_bounded_together(repeated, monkeypatch):
+    counted = []
+    chars_of_names = documents._chars_of_names
+    monkeypatch.setattr(
+        documents, "_chars_of_names", lambda value: counted.append(chars_of_names(value)) or counted[-1]
+    )
+    files = {f"resources/{at:02}-r{at}.toon": data for at, data in enumerate(REPEATED[repeated])}
+
+    compilation = compiled(folder() | files, strictness=Strictness.LEGACY)
+
+    assert ProblemCode.TOO_LARGE in {problem.code for problem in compilation.problems}
+    assert sum(counted) <= documents.MAX_NAMES_CHARS + documents.MAX_DECODED_AGAIN_CHARS + 60 * 4_000
+
+
+DENSE = {
+    "toon": b"t[1000]:\n" + b"  -\n" * 1_000,
+    "yaml": b"l: [" + b"1," * 1_000 + b"1]",
+    "json": b'{"l": [' + b"[]," * 1_000 + b"[]]}",
+    "md": b"---\nl: [" + b"a," * 1_000 + b"a]\n---\n",
+}
+
+
+@pytest.mark.parametrize("ending", DENSE)
+def test_values_of_documents_are_bounded_together(ending, monkeypatch):
+    monkeypatch.setattr(documents, "MAX_READ_VALUES", 3_000)
+    files = {f"resources/{at:02}-r{at}.{ending}": DENSE[ending] + b"\n" * at for at in range(9)}
+
+    compilation = compiled(folder() | files, strictness=Strictness.LEGACY)
+
+    unread = [problem.file for problem in compilation.problems if "3,000 values" in problem.message]
+    assert compilation.program is not None, compilation.errors
+    assert unread == sorted(files)[2:]
+
+
 def test_workflows_that_arrive_together_read_what_they_share_once(decoded):
     skills = {f"skills/{at:02}-s{at}.yaml": f"id: s{at}\nl: [{'1,' * 3_000}1]".encode() for at in range(3)}
     library = Library(folders={"meta": {"workflow.toon": toon(workflow(id="meta")), **skills}})

@@ -88,8 +88,10 @@ def loads_strict(
     return value
 
 
-def check_storable(value: Any, *, max_depth: int = DEFAULT_MAX_DEPTH, max_values: int | None = None) -> None:
-    """Refuse what Postgres or the canonical form cannot hold (NUL, lone surrogates, NaN, depth), or what is too much."""
+def check_storable(value: Any, *, max_depth: int = DEFAULT_MAX_DEPTH, max_values: int | None = None) -> int:
+    """How many values there are. Refuses what Postgres or the canonical form cannot hold (NUL, lone surrogates, NaN, depth),
+    or what is too much.
+    """
     stack: list[tuple[Any, int]] = [(value, 0)]
     seen = 0
     while stack:
@@ -111,6 +113,7 @@ def check_storable(value: Any, *, max_depth: int = DEFAULT_MAX_DEPTH, max_values
                 stack.extend((child, depth + 1) for child in item.values())
             else:
                 stack.extend((child, depth + 1) for child in item)
+    return seen
 
 
 def _is_plain(value: Any) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from workflows_app.engine import canonical
 from workflows_app.engine.activities.documents import (
-    DecodedAgain,
+    DecodedTogether,
     Document,
     Markdown,
     read_document,
@@ -38,7 +38,7 @@ class SharedReading:
 
     def __init__(self) -> None:
         self._left = MAX_READ_BYTES
-        self._again = DecodedAgain()
+        self._together = DecodedTogether()
         self._documents: dict[tuple[bytes, str, Strictness], tuple[Document | None, _Problems]] = {}
         self._made: dict[Hashable, Any] = {}
         self._json: dict[bytes, Any | None] = {}
@@ -49,7 +49,7 @@ class SharedReading:
         key = (data, suffix_of(file), strictness)
         if key not in self._documents:
             self._documents[key] = (
-                read_document(data=data, file=file, strictness=strictness, again=self._again)
+                read_document(data=data, file=file, strictness=strictness, together=self._together)
                 if self._take(len(data))
                 else (None, (_too_much(file),))
             )
@@ -60,7 +60,9 @@ class SharedReading:
         """As `read_markdown`. Text costs little; what may be front matter counts."""
         if data not in self._markdown:
             is_read = not data.startswith(_FRONT_MATTER) or self._take(len(data))
-            self._markdown[data] = read_markdown(data=data, file=file) if is_read else (None, (_too_much(file),))
+            self._markdown[data] = (
+                read_markdown(data=data, file=file, together=self._together) if is_read else (None, (_too_much(file),))
+            )
         markdown, problems = self._markdown[data]
         return None if markdown is None else replace(markdown, file=file), _at(file, problems)
 

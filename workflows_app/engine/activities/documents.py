@@ -5,6 +5,7 @@ decoder tells it, a line. No function raises.
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -12,11 +13,12 @@ from typing import Any
 import toon_format
 
 from workflows_app.engine import canonical
-from workflows_app.engine.activities.yaml_values import BadYamlError, loads_yaml
+from workflows_app.engine.activities.yaml_values import BadYamlError, TooManyValuesError, loads_yaml
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.source import Strictness
 
 MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
+MAX_READ_VALUES = 200_000
 TOON = ".toon"
 YAML = (".yaml", ".yml")
 JSON = ".json"
@@ -26,6 +28,10 @@ STRUCTURED = (TOON, *YAML, JSON)
 # To find a further place the file is decoded again; more places would say no more.
 _MAX_LENIENT_PLACES = 20
 MAX_DECODED_AGAIN_CHARS = 2 * 1024 * 1024
+# A table of TOON gives each of its rows the names of its columns, and nests them: a small text may become any size.
+MAX_NAMES_CHARS = 2 * 1024 * 1024
+# As JSON writes an object with its braces, and a name with its quotes, colon and comma.
+_OBJECT_CHARS, _NAME_CHARS = 2, 4
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING = re.compile(r"^#[ \t]+(.+)$", re.MULTILINE)
 _REASONS = {
@@ -38,6 +44,7 @@ _REASONS = {
 }
 
 Problems = tuple[WorkflowProblem, ...]
+_Counted = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +73,51 @@ class Markdown:
         return found.group(1).rstrip(" \t#") if found else ""
 
 
-class DecodedAgain:
-    """How much of all files is decoded again, only to tell of further places."""
+class DecodedTogether:
+    """What may become of the files that are read together: values, names of the objects in TOON, and characters that are
+    decoded again, only to tell of further places.
+    """
 
     def __init__(self) -> None:
-        self._left = MAX_DECODED_AGAIN_CHARS
+        self.values_left = MAX_READ_VALUES
+        self._names = MAX_NAMES_CHARS
+        self._again = MAX_DECODED_AGAIN_CHARS
 
-    def take(self, chars: int) -> bool:
+    def check_values(self, value: Any) -> None:
+        """Raises where the value cannot be stored, or holds more than are left."""
+        try:
+            self.values_left -= canonical.check_storable(value, max_values=self.values_left)
+        except canonical.UnreadableJsonError as error:
+            raise (self.too_many_values() if error.reason == "too_many_values" else _unstorable(error)) from error
+
+    def too_many_values(self) -> "_UnreadableError":
+        """Why a file is not read. None is from then on, since finding out is work too."""
+        self.values_left = 0
+        message = f"With the files before it there are more than {MAX_READ_VALUES:,} values; it is not read."
+        hint = "Make the documents smaller: what agents read as it is may be Markdown. Import fewer workflows at once."
+        return _UnreadableError(ProblemCode.TOO_LARGE, message, suggestion=hint)
+
+    def count_names(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Told of each object as soon as it is made; raises where the names come to too much."""
+        self._names -= _chars_of_names(value)
+        if self._names < 0:
+            message = f"With the files before it, its objects have more than {MAX_NAMES_CHARS} characters of names."
+            raise _UnreadableError(ProblemCode.TOO_LARGE, message, suggestion="Make tables or their columns fewer.")
+        return value
+
+    def count_names_again(self, value: dict[str, Any]) -> dict[str, Any]:
+        if not self.take_again(_chars_of_names(value)):
+            raise _UnreadableError(ProblemCode.TOO_LARGE, "There is too much to be decoded again.")
+        return value
+
+    def take_again(self, chars: int) -> bool:
         """False where so many are too many."""
-        self._left -= chars
-        return self._left >= 0
+        self._again -= chars
+        return self._again >= 0
+
+
+def _chars_of_names(value: dict[str, Any]) -> int:
+    return _OBJECT_CHARS + _NAME_CHARS * len(value) + sum(map(len, value))
 
 
 class _UnreadableError(Exception):
@@ -88,19 +130,22 @@ class _UnreadableError(Exception):
 
 
 def read_document(
-    *, data: bytes, file: str, strictness: Strictness, again: DecodedAgain | None = None
+    *, data: bytes, file: str, strictness: Strictness, together: DecodedTogether | None = None
 ) -> tuple[Document | None, Problems]:
-    """A structured document by the ending of its name. `again` is shared by files that are read together."""
+    """A structured document by the ending of its name. `together` is shared by files that are read together."""
+    together = together or DecodedTogether()
     try:
         text = _text(data)
-        value, warnings = _value(text, file, strictness, again or DecodedAgain())
-        digest = canonical.digest(_canonical(value))
+        value, warnings = _value(text, file, strictness, together)
+        digest = canonical.digest(_canonical(value, together))
     except _UnreadableError as error:
         return None, (_problem(error, file),)
     return Document(file=file, text=text, value=value, digest=digest), warnings
 
 
-def read_markdown(*, data: bytes, file: str) -> tuple[Markdown | None, Problems]:
+def read_markdown(
+    *, data: bytes, file: str, together: DecodedTogether | None = None
+) -> tuple[Markdown | None, Problems]:
     """Markdown whose front matter cannot be read is a document without any, and a warning."""
     try:
         text = _text(data)
@@ -110,7 +155,7 @@ def read_markdown(*, data: bytes, file: str) -> tuple[Markdown | None, Problems]
     found = _FRONT_MATTER.match(text)
     if found is None:
         return Markdown(file=file, text=text, meta={}, body=text, digest=digest), ()
-    meta, problems = _front_matter(found.group(1), file)
+    meta, problems = _front_matter(found.group(1), file, together or DecodedTogether())
     return Markdown(file=file, text=text, meta=meta, body=text[found.end() :], digest=digest), problems
 
 
@@ -134,17 +179,17 @@ def _text(data: bytes) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _value(text: str, file: str, strictness: Strictness, again: DecodedAgain) -> tuple[Any, Problems]:
+def _value(text: str, file: str, strictness: Strictness, together: DecodedTogether) -> tuple[Any, Problems]:
     ending = suffix_of(file)
     if ending in YAML:
         doubled: list[tuple[str, int | None]] = []
-        value = _yaml(text, doubled if strictness is Strictness.LEGACY else None)
+        value = _yaml(text, doubled if strictness is Strictness.LEGACY else None, together)
         return value, _told_twice(doubled, file)
     if ending == JSON:
         names: list[str] = []
         value = _json(text, names if strictness is Strictness.LEGACY else None)
         return value, _told_twice([(name, None) for name in names], file)
-    return _toon(text, file, strictness, again)
+    return _toon(text, file, strictness, together)
 
 
 def _told_twice(doubled: list[tuple[str, int | None]], file: str) -> Problems:
@@ -161,9 +206,11 @@ def _told_twice(doubled: list[tuple[str, int | None]], file: str) -> Problems:
     )
 
 
-def _yaml(text: str, doubled: list[tuple[str, int | None]] | None) -> Any:
+def _yaml(text: str, doubled: list[tuple[str, int | None]] | None, together: DecodedTogether) -> Any:
     try:
-        return loads_yaml(text, doubled=doubled)
+        return loads_yaml(text, doubled=doubled, max_values=together.values_left)
+    except TooManyValuesError as error:
+        raise together.too_many_values() from error
     except BadYamlError as error:
         raise _UnreadableError(error.code, error.message, error.line) from error
 
@@ -175,23 +222,26 @@ def _json(text: str, doubled: list[str] | None) -> Any:
         raise _unstorable(error) from error
 
 
-def _toon(text: str, file: str, strictness: Strictness, again: DecodedAgain) -> tuple[Any, Problems]:
+def _toon(text: str, file: str, strictness: Strictness, together: DecodedTogether) -> tuple[Any, Problems]:
+    # Each line is an object of the decoder, and most hold a value.
+    if text.count("\n") > together.values_left:
+        raise together.too_many_values()
     try:
-        return _toon_value(text), ()
+        return _toon_value(text, together.count_names), ()
     except toon_format.ToonDecodeError as error:
         if strictness is Strictness.STRICT:
             raise _toon_refusal(error) from error
         first = error
     try:
-        value = _toon_value(text, strict=False)
+        value = _toon_value(text, together.count_names, strict=False)
     except toon_format.ToonDecodeError as error:
         raise _toon_refusal(error) from error
-    return value, _lenient_places(text, file, first, again)
+    return value, _lenient_places(text, file, first, together)
 
 
-def _toon_value(text: str, *, strict: bool = True) -> Any:
+def _toon_value(text: str, count_names: _Counted, *, strict: bool = True) -> Any:
     try:
-        return toon_format.loads(text, strict=strict)
+        return toon_format.loads(text, strict=strict, object_hook=count_names)
     except toon_format.ToonDecodeError:
         raise
     except (ValueError, OverflowError) as error:
@@ -210,23 +260,25 @@ def _toon_refusal(error: toon_format.ToonDecodeError) -> _UnreadableError:
     return _UnreadableError(ProblemCode.BAD_TOON, f"Not TOON: {error.msg}.", error.line, suggestion)
 
 
-def _lenient_places(text: str, file: str, first: toon_format.ToonDecodeError, again: DecodedAgain) -> Problems:
+def _lenient_places(text: str, file: str, first: toon_format.ToonDecodeError, together: DecodedTogether) -> Problems:
     """One warning for each place that strict reading refuses: each is mended so that the next one comes to light."""
     warnings: list[WorkflowProblem] = []
     lines = text.split("\n")
     error: toon_format.ToonDecodeError | None = first
     while error is not None and len(warnings) < _MAX_LENIENT_PLACES:
         warnings.append(_lenient_place(error, file))
-        is_mended = _mend(lines, error) and again.take(len(text))
-        error = _refused_place(lines) if is_mended else None
+        is_mended = _mend(lines, error) and together.take_again(len(text))
+        error = _refused_place(lines, together) if is_mended else None
     return tuple(dict.fromkeys(warnings))
 
 
-def _refused_place(lines: list[str]) -> toon_format.ToonDecodeError | None:
+def _refused_place(lines: list[str], together: DecodedTogether) -> toon_format.ToonDecodeError | None:
     try:
-        _toon_value("\n".join(lines))
+        _toon_value("\n".join(lines), together.count_names_again)
     except toon_format.ToonDecodeError as error:
         return error
+    except _UnreadableError:
+        return None
     return None
 
 
@@ -258,12 +310,10 @@ def _mend(lines: list[str], error: toon_format.ToonDecodeError) -> bool:
     return lines[index] != before
 
 
-def _canonical(value: Any) -> bytes:
+def _canonical(value: Any, together: DecodedTogether) -> bytes:
+    together.check_values(value)
     try:
-        canonical.check_storable(value)
         return canonical.canonical_bytes(value)
-    except canonical.UnreadableJsonError as error:
-        raise _unstorable(error) from error
     except canonical.NotCanonicalError as error:
         raise _UnreadableError(ProblemCode.NOT_A_NUMBER, "A number is beyond what JSON can hold.") from error
 
@@ -272,14 +322,16 @@ def _unstorable(error: canonical.UnreadableJsonError) -> _UnreadableError:
     return _UnreadableError(_REASONS.get(error.reason, ProblemCode.UNREADABLE), error.message)
 
 
-def _front_matter(text: str, file: str) -> tuple[dict[str, Any], Problems]:
+def _front_matter(text: str, file: str, together: DecodedTogether) -> tuple[dict[str, Any], Problems]:
     try:
-        meta = loads_yaml(text, typed=False)
-        canonical.check_storable(meta)
+        meta = loads_yaml(text, typed=False, max_values=together.values_left)
+        together.check_values(meta)
+    except TooManyValuesError:
+        return {}, (_bad_front_matter(together.too_many_values().message, file, None),)
     except BadYamlError as error:
         line = None if error.line is None else error.line + 1
         return {}, (_bad_front_matter(error.message, file, line),)
-    except canonical.UnreadableJsonError as error:
+    except _UnreadableError as error:
         return {}, (_bad_front_matter(error.message, file, None),)
     if meta is None:
         return {}, ()

@@ -6,6 +6,7 @@ that is accepted: aliases, anchors, tags, keys twice, keys that are not scalars,
 
 import re
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 import yaml
@@ -36,12 +37,23 @@ class BadYamlError(ValueError):
         self.line = line
 
 
-def loads_yaml(text: str, *, typed: bool = True, doubled: list[tuple[str, int | None]] | None = None) -> Any:
+class TooManyValuesError(ValueError):
+    """The text holds more than `max_values`."""
+
+
+def loads_yaml(
+    text: str,
+    *,
+    typed: bool = True,
+    doubled: list[tuple[str, int | None]] | None = None,
+    max_values: int | None = None,
+) -> Any:
     """The one document of a text. Untyped, every plain scalar but the empty one is text as written: `1.10` stays `1.10`.
+    Reading ends where there are too many values.
 
     Where a list for `doubled` keys is given, they are told there with their line, and the last of each counts.
     """
-    builder = _Builder(typed=typed, doubled=doubled)
+    builder = _Builder(typed=typed, doubled=doubled, max_values=max_values)
     try:
         for event in _events(text):
             builder.take(event)
@@ -69,8 +81,11 @@ class _Open:
 
 
 class _Builder:
-    def __init__(self, *, typed: bool, doubled: list[tuple[str, int | None]] | None = None) -> None:
+    def __init__(
+        self, *, typed: bool, doubled: list[tuple[str, int | None]] | None = None, max_values: int | None = None
+    ) -> None:
         self._doubled = doubled
+        self._left = inf if max_values is None else max_values
         self.root: Any = _NOTHING
         self._typed = typed
         self._stack: list[_Open] = []
@@ -135,6 +150,9 @@ class _Builder:
         self._stack[-1].key = key
 
     def _add(self, value: Any, line: int | None) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise TooManyValuesError
         if not self._stack:
             if self.root is not _NOTHING:
                 raise BadYamlError(ProblemCode.BAD_YAML, "The text holds more than one document.", line=line)
