@@ -3,6 +3,7 @@
 import html
 import re
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from teams_app.engine.normal_forms import UNSEEN, normalised
@@ -53,6 +54,68 @@ class Plain:
     def _before(self, place: int) -> Respelt:
         found = bisect_right(self.pieces, place, key=lambda piece: piece.at)
         return self.pieces[found - 1] if found else Respelt(at=0, letters=0, begin=0, end=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """`words` stand from `begin` to `end` of the text as it is now, for what stood from `was` to `was_end` at first."""
+
+    words: str
+    begin: int
+    end: int
+    was: int
+    was_end: int
+
+
+class EditedText:
+    """A text of which parts are said otherwise, look after look, and which parts of the first one these are: to read it anew
+    after each look would take as many times as long.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._first = text
+        self._said: list[_Said] = []
+
+    @property
+    def parts(self) -> list[tuple[int, int, str]]:
+        """From where to where of the first text there is now what."""
+        return [(each.was, each.was_end, each.words) for each in self._said]
+
+    def edit(self, found: Iterable[tuple[int, int, str]]) -> None:
+        """From where to where there is to be what, one behind the other."""
+        said, kept = [], []
+        end = length = 0
+        for was, was_end, words in self._merged(found):
+            begin = length + was - end
+            kept += [self._first[end:was], words]
+            end, length = was_end, begin + len(words)
+            said.append(_Said(words=words, begin=begin, end=length, was=was, was_end=was_end))
+        self.text, self._said = "".join([*kept, self._first[end:]]), said
+
+    def _merged(self, found: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+        """By places in the first text. What reaches into words of before becomes one with them."""
+        done: list[tuple[int, int, str]] = []
+        before, at, shift, covered = self._said, 0, 0, 0
+        for begin, end, words in found:
+            while at < len(before) and before[at].end <= begin:
+                done.append((before[at].was, before[at].was_end, before[at].words))
+                covered, shift = before[at].end, before[at].end - before[at].was_end
+                at += 1
+            was, lead, rest, reach = begin - shift, "", "", end
+            if begin < covered:
+                was, _was_end, said = done.pop()
+                lead = said[: len(said) - (covered - begin)]
+                reach, rest = (covered, said[len(said) - (covered - end) :]) if end < covered else (end, "")
+            elif at < len(before) and before[at].begin < begin:
+                was, lead = before[at].was, before[at].words[: begin - before[at].begin]
+            while at < len(before) and before[at].begin < end:
+                each, at = before[at], at + 1
+                shift = each.end - each.was_end
+                reach, rest = (each.end, each.words[end - each.begin :]) if each.end > end else (end, "")
+            done.append((was, reach - shift, f"{lead}{words}{rest}"))
+            covered = reach
+        return [*done, *((each.was, each.was_end, each.words) for each in before[at:])]
 
 
 def read_plainly(text: str) -> Plain:

@@ -4,7 +4,7 @@ Agents and libraries put secrets where they do not belong, so no text is trusted
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -14,7 +14,7 @@ import re2
 
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.looks import HIDDEN, KEYS, MADE_VALUE, OWN_KEY, WORDS, Look
-from teams_app.engine.plain_reading import OTHERWISE, Plain, read_plainly
+from teams_app.engine.plain_reading import OTHERWISE, EditedText, Plain, read_plainly
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]")
 _ENDINGS = (
@@ -58,15 +58,26 @@ class _Looks:
     """`is_worth_reading` and `is_worth_trying` are told by one pass each: most texts hold nothing."""
 
     def __init__(self, looks: tuple[Look, ...]) -> None:
-        begins = dict.fromkeys(begin for look in looks for begin in look.begins)
-        any_of = "|".join([*map(re2.escape, begins), *(look.first for look in looks if look.first)])
-        self.looks, self._any, self._otherwise = looks, any_of, f"{any_of}|{OTHERWISE}"
+        self._begins = [(begin, place) for place, look in enumerate(looks) for begin in look.begins]
+        self._firsts = [(look.first, place) for place, look in enumerate(looks) if look.first]
+        self._any_first = "|".join(first for first, _place in self._firsts)
+        begins = dict.fromkeys(begin for begin, _place in self._begins)
+        self._any = "|".join(filter(None, [*map(re2.escape, begins), self._any_first]))
+        self._looks, self._otherwise = looks, f"{self._any}|{OTHERWISE}"
 
     def is_worth_reading(self, text: str) -> bool:
         return _is_found(self._otherwise, text)
 
     def is_worth_trying(self, plain: str) -> bool:
         return _is_found(self._any, plain)
+
+    def that_may_find(self, plain: str) -> list[Look]:
+        """In their order."""
+        folded = plain.casefold()
+        places = {place for begin, place in self._begins if begin in folded}
+        if self._any_first and _is_found(self._any_first, plain):
+            places |= {place for first, place in self._firsts if _is_found(first, plain)}
+        return [self._looks[place] for place in sorted(places)]
 
 
 _KEYS, _WORDS = _Looks(KEYS), _Looks(WORDS)
@@ -89,9 +100,11 @@ def may_hold_keys(text: str) -> bool:
 
 def holds_own_key(text: str) -> bool:
     """Whether a whole key of this product is in it, however it is written; one that was hidden before is none."""
-    if not may_hold_keys(text):
-        return False
-    return OWN_KEY.search(text) is not None or OWN_KEY.search(read_plainly(text).text) is not None
+    return may_hold_keys(text) and _is_own_key_in(text, read_plainly(text))
+
+
+def _is_own_key_in(text: str, plain: Plain) -> bool:
+    return any(OWN_KEY.search(each) is not None for each in {text, plain.text})
 
 
 def _is_found(pattern: str, text: str) -> bool:
@@ -103,31 +116,48 @@ def _is_found(pattern: str, text: str) -> bool:
 
 
 def _hidden(text: str, table: _Looks) -> str:
-    if not table.is_worth_reading(text):
-        return text
-    plain = read_plainly(text)
+    return _hidden_in(text, read_plainly(text), table) if table.is_worth_reading(text) else text
+
+
+def _hidden_in(text: str, plain: Plain, table: _Looks) -> str:
     if not table.is_worth_trying(plain.text):
         return text
-    folded = plain.text.casefold()
-    for look in table.looks:
-        if any(begin in folded for begin in look.begins) or (look.first and _is_found(look.first, plain.text)):
-            text, plain = _without(text, plain, look)
-    return text
+    read = EditedText(plain.text)
+    for look in table.that_may_find(plain.text):
+        found = [(at.start(), at.end(), at.expand(look.instead)) for at in _found(look, read.text)]
+        if found:
+            read.edit(found)
+    return _with_parts(text, plain, read.parts)
 
 
-def _without(text: str, plain: Plain, look: Look) -> tuple[str, Plain]:
-    """What the pattern finds in the text as it reads plainly is taken out of the text as it is."""
-    if not plain.pieces:
-        said = look.pattern.sub(look.instead, text)
-        return said, Plain(text=said)
+def _found(look: Look, text: str) -> Iterator[re.Match[str]]:
+    """As `finditer` of the pattern, which tries each of a hundred beginnings at each letter."""
+    folded = text.casefold()
+    if not look.is_begun or len(folded) != len(text):
+        yield from look.pattern.finditer(text)
+        return
+    end = 0
+    for place in sorted({place for begin in look.begins for place in _places(begin, folded)}):
+        found = look.pattern.match(text, place) if place >= end else None
+        if found is not None:
+            end = found.end()
+            yield found
+
+
+def _places(part: str, text: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _with_parts(text: str, plain: Plain, parts: Iterable[tuple[int, int, str]]) -> str:
+    """What was found in the text as it reads plainly is taken out of the text as it is."""
     kept, end = [], 0
-    for found in look.pattern.finditer(plain.text):
-        kept += [text[end : plain.begin_of(found.start())], found.expand(look.instead)]
-        end = plain.end_of(found.end())
-    if not kept:
-        return text, plain
-    said = "".join([*kept, text[end:]])
-    return said, read_plainly(said)
+    for was, was_end, words in parts:
+        kept += [text[end : plain.begin_of(was)], words]
+        end = plain.end_of(was_end)
+    return "".join([*kept, text[end:]])
 
 
 @lru_cache(maxsize=2048)
@@ -143,7 +173,9 @@ def bare_name(name: str) -> str:
 
 
 _SHOWN_CHARACTERS = 100
-_MOST_TOLD = 12
+# What is told of a place is cut from so much of it; a key that this cuts in two is known by its beginning.
+_LOOKED_AT_CHARACTERS = 1_000
+_MOST_TOLD, _MOST_NOTED = 12, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +197,7 @@ def read_kept(value: Any) -> Kept:
         read = _read(value, "", hidden)
     except RecursionError:
         raise _too_deep() from None
-    return Kept(value=read, hidden=tuple(dict.fromkeys(hidden))[:_MOST_TOLD])
+    return Kept(value=read, hidden=tuple(dict.fromkeys(map(_shown, hidden[:_MOST_NOTED])))[:_MOST_TOLD])
 
 
 def _is_worth_a_look(value: Any) -> bool:
@@ -182,11 +214,13 @@ def _read(value: Any, path: str, hidden: list[str]) -> Any:
             return _text(value, path, hidden)
         case Mapping():
             return {
-                _text(str(key), path, hidden): _named(str(key), inner, f"{path}.{key}", hidden)
+                _text(str(key), path, hidden): _named(
+                    str(key), inner, _within(path, f".{str(key)[:_LOOKED_AT_CHARACTERS]}"), hidden
+                )
                 for key, inner in value.items()
             }
         case list() | tuple():
-            return [_read(inner, f"{path}[{place}]", hidden) for place, inner in enumerate(value)]
+            return [_read(inner, _within(path, f"[{place}]"), hidden) for place, inner in enumerate(value)]
         case _:
             return value
 
@@ -194,22 +228,30 @@ def _read(value: Any, path: str, hidden: list[str]) -> Any:
 def _named(name: str, value: Any, path: str, hidden: list[str]) -> Any:
     """A field gives away what a word in a text does."""
     if isinstance(value, str) and is_secret_name(name) and MADE_VALUE.fullmatch(value) and not holds_own_key(value):
-        hidden.append(_shown(path))
+        hidden.append(path)
         return HIDDEN
     return _read(value, path, hidden)
 
 
+def _within(path: str, part: str) -> str:
+    """No place is longer than what is looked at: it would be written anew for each that lies in it."""
+    return path if len(path) > _LOOKED_AT_CHARACTERS else f"{path}{part}"
+
+
 def _text(text: str, path: str, hidden: list[str]) -> str:
-    if holds_own_key(text):
+    if not may_hold_keys(text):
+        return text
+    plain = read_plainly(text)
+    if _is_own_key_in(text, plain):
         raise _own_key(_shown(path))
-    said = hide_keys(text)
+    said = _hidden_in(text, plain, _KEYS)
     if said != text:
-        hidden.append(_shown(path))
+        hidden.append(path)
     return said
 
 
 def _shown(path: str) -> str:
-    return hide_keys(path.removeprefix("."))[:_SHOWN_CHARACTERS]
+    return hide_keys(path.removeprefix(".")[:_LOOKED_AT_CHARACTERS])[:_SHOWN_CHARACTERS]
 
 
 def _too_deep() -> InvalidInputError:

@@ -4,6 +4,7 @@ import pytest
 
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.redaction import read_kept
+from tests.flood_play import Work, allowed
 
 OWN = "wr_key_" + "abcdefgh" * 5
 OTHER = "ghp_0123456789abcdefABCDEF"
@@ -53,3 +54,25 @@ def test_a_value_that_was_made_is_hidden_under_the_name_of_a_secret(name, value)
 )
 def test_a_token_of_a_run_and_plain_words_stay_under_any_name(name, value):
     assert read_kept({name: value}).value == {name: value}
+
+
+LONG_NAME = "%41 " * 20_000
+CROWDED = {
+    "keys under a long name": lambda count: {LONG_NAME: [OTHER] * count},
+    "names in a long name": lambda count: {LONG_NAME: {f"n{at}": OTHER for at in range(count)}},
+    "beginnings under a long name": lambda count: {LONG_NAME: ["sk-"] * 10 * count},
+}
+
+
+@pytest.mark.parametrize("crowded", CROWDED)
+def test_places_are_told_for_work_in_proportion(crowded):
+    few, many = CROWDED[crowded](10), CROWDED[crowded](1_000)
+    with Work() as of_few:
+        read_kept(few)
+
+    with Work() as work:
+        kept = read_kept(many)
+
+    assert len(kept.hidden) <= 12
+    assert all(len(place) <= 100 for place in kept.hidden)
+    assert work.seconds <= 5 * of_few.seconds + allowed(plain=0, size=0)

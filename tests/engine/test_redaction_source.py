@@ -3,12 +3,15 @@
 import base64
 import re
 import time
+from random import Random
 from urllib.parse import quote
 
 import pytest
 
-from teams_app.engine.looks import HIDDEN
+from teams_app.engine.looks import HIDDEN, KEYS
+from teams_app.engine.plain_reading import read_plainly
 from teams_app.engine.redaction import hide_keys, hide_secrets, holds_own_key, is_secret_name, may_hold_keys
+from tests.flood_play import Work
 from traces_app.engine.redaction import redact_arguments, redact_text
 from workrail_site.redaction import Redactor
 
@@ -381,6 +384,62 @@ def test_looking_for_secrets_takes_time_in_proportion(text):
     spent(1_000)
     small = min(spent(20_000) for _ in range(3))
     assert min(spent(200_000) for _ in range(2)) < 30 * small + 0.05
+
+
+ALL_KEYS = [key for key in [*ISSUED, *MADE, *UNHEARD, *map("".join, NEXT_TO)] if not holds_own_key(key)]
+
+
+@pytest.mark.parametrize("spelt", ["%41", "%2541", "\\u0041", "&#65;", "\u200b", "\uff21"])
+def test_a_text_is_read_plainly_once_however_many_keys_are_found_in_it(spelt):
+    beside = spelt * (200_000 // len(spelt))
+    with Work() as of_one:
+        hide_keys(f"{ISSUED[0]} {beside}")
+
+    with Work() as work:
+        hidden = hide_keys(f"{' '.join(ALL_KEYS)} {beside}")
+
+    assert hidden.count(HIDDEN) >= len(ALL_KEYS)
+    assert hidden.endswith(f" {beside}")
+    assert work.seconds <= 6 * of_one.seconds + 0.05
+
+
+def by_look(text):
+    """The same, read anew after each look."""
+    for look in KEYS:
+        plain, kept, end = read_plainly(text), [], 0
+        for found in look.pattern.finditer(plain.text):
+            kept += [text[end : plain.begin_of(found.start())], found.expand(look.instead)]
+            end = plain.end_of(found.end())
+        text = "".join([*kept, text[end:]])
+    return text
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_look_after_look_finds_is_what_all_find_of_one_reading(seed):
+    random = Random(seed)
+    parts = [
+        *ALL_KEYS,
+        *LOOKS,
+        HIDDEN,
+        "[",
+        "%41",
+        "&#95;",
+        "\\u005f",
+        "\u200b",
+        " ",
+        "_",
+        '"',
+        "password=",
+        "://u:",
+        "@",
+        "\n",
+    ]
+    for _ in range(20):
+        text = "".join(random.choice(parts)[: random.choice([9, 20, 500])] for _ in range(random.randint(1, 9)))
+        if random.random() < 0.5:
+            text = "".join(f"%{ord(each):02x}" if random.random() < 0.1 and each.isascii() else each for each in text)
+
+        assert hide_keys(text) == by_look(text)
 
 
 @pytest.mark.parametrize("around", ["\ud800{}\udfff", "{}\u0000", "\u00df\u0130 {} \ufb06", "a" * 5_000 + " {}"])
