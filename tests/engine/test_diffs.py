@@ -5,7 +5,7 @@ import json
 import pytest
 
 from workflows_app.engine.compile import compile_source
-from workflows_app.engine.diffs import MAX_FILE_DIFF_CHARS, MAX_VALUE_CHARS, diff_files, diff_programs
+from workflows_app.engine.diffs import MAX_DIFF_CHARS, MAX_FILE_DIFF_CHARS, MAX_VALUE_CHARS, diff_files, diff_programs
 from workflows_app.engine.source import Library, Source, SourceFormat
 from workflows_app.engine.values import Change
 
@@ -105,3 +105,14 @@ def test_the_text_of_a_difference_is_bounded():
     (item,) = diff_files(before={}, after={"a": b"x" * 200_000})
 
     assert len(item.text) == MAX_FILE_DIFF_CHARS + 1
+
+
+def test_the_texts_of_a_difference_are_bounded_together():
+    after = {f"{at:03}.txt": f"{at} {'line ' * 20}\n".encode() * 800 for at in range(60)}
+
+    found = diff_files(before={}, after=after)
+
+    told = [each for each in found if each.text]
+    assert [each.path for each in found] == sorted(after)
+    assert found[: len(told)] == tuple(told)
+    assert MAX_DIFF_CHARS <= sum(len(each.text) for each in found) <= MAX_DIFF_CHARS + MAX_FILE_DIFF_CHARS + 1

@@ -7,6 +7,7 @@ import pytest
 
 from teams_app.engine.actors import Role
 from tests.cast import play
+from tests.flood_play import Work
 from tests.workflow_cast import document
 
 pytestmark = pytest.mark.django_db
@@ -164,3 +165,38 @@ def test_a_person_starts_a_run_and_gets_words_to_hand_to_an_agent(ann):
     assert Run.objects.get().goal == "Look at it"
     assert "1 run" in text(ann.get(f"{ROOT}{row.pk}/change/"))
     assert url
+
+
+CROWDED = {
+    "steps that do not compile": lambda count: json.dumps(
+        document("team.plan", steps=[{"id": at} for at in range(count)]), indent=0
+    ),
+    "steps beside many lines": lambda count: (
+        json.dumps(document("team.plan", steps=numbered(count // 12))) + "\n" * 40 * count
+    ),
+    "problems beside many lines": lambda count: (
+        json.dumps(document("team.plan", steps=numbered(count // 25, odd=1))) + "\n" * 40 * count
+    ),
+}
+
+
+def numbered(count, **more):
+    return [{"id": f"step-{at}", "title": "T", "prompt": "P", **more} for at in range(count)]
+
+
+@pytest.mark.parametrize("crowded", CROWDED)
+def test_marking_a_source_costs_in_proportion_to_it(ann, crowded):
+    _row, url = made(ann)
+    few, many = (
+        CROWDED[crowded](500).replace("step-", "step\\u002d"),
+        CROWDED[crowded](5_000).replace("step-", "step\\u002d"),
+    )
+    ann.post(url, typed(few))
+    with Work() as of_few:
+        ann.post(url, typed(few))
+
+    with Work() as work:
+        page = text(ann.post(url, typed(many)))
+
+    assert page.count('<li class="depth-0">') <= 2_000
+    assert work.seconds <= 15 * of_few.seconds

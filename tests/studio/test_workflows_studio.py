@@ -2,7 +2,10 @@
 
 import pytest
 
+from tests.flood_play import Work, allowed
 from tests.workflow_cast import FOLDER, NOW, create, document, make_cast, publish, source_of
+from workflows_app.engine.source import Source, SourceFormat
+from workflows_app.services import workflows
 
 pytestmark = pytest.mark.django_db
 
@@ -90,6 +93,32 @@ def test_pages_show_the_outline_and_the_source_as_text(cast, sign_in):
     assert "Read the change" in pages[0]
     assert "Read every line of the change." in pages[1]
     assert all("<script>alert" not in page for page in pages)
+
+
+LENGTHY = {
+    "many lines": {f"resources/{at:02}-a.md": b"x\n" * 2_000 for at in range(20)},
+    "long lines": {f"resources/{at:02}-a.md": b"x" * 200_000 for at in range(20)},
+    "many pieces": {f"resources/{at:02}-a.json": b'{"l": [' + b"1," * 20_000 + b"1]}" for at in range(4)},
+}
+
+
+@pytest.mark.parametrize("lengthy", LENGTHY)
+def test_a_source_is_shown_as_far_as_a_page_goes_and_the_page_says_so(cast, sign_in, lengthy):
+    files = FOLDER | LENGTHY[lengthy]
+    source = Source(format=SourceFormat.ACTIVITY_FOLDER, files=files)
+    workflows.create_workflow(actor=cast.bob, source=source, message="", now=NOW)
+    client, page = sign_in(cast.viewer), f"{ROOT}/workflow/{row_of('team.folder').pk}/change/?tab=source"
+    client.get(page)
+
+    with Work() as work:
+        said = shown(client.get(page))
+
+    assert len(said) <= 4_000_000
+    assert said.count('<span class="src">') <= 10_000
+    assert said.count('class="t-') <= 50_000
+    assert all(path in said for path in files)
+    assert ("is too long for this page" in said) is (lengthy != "many pieces")
+    assert work.seconds <= allowed(plain=0.1, size=0)
 
 
 @pytest.mark.parametrize("page", ["workflow", "revision"])

@@ -1,6 +1,7 @@
 """The editor of a workflow: files as tabs, problems at their lines, the outline, and a walk. Looking changes nothing."""
 
 import json
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ from workflows_app.models import Revision, Workflow
 from workflows_app.services.editing import look_at, try_out
 
 _MOST_STOPS = 200
+# As many as a workflow may have.
+_MOST_ROUGH_STAGES = 2_000
 _MOST_BYTES = 1024 * 1024
 _VARIABLE, _OPTION = "var-", "opt-"
 _OUTCOMES = {
@@ -88,8 +91,8 @@ def _tabs(draft: Draft, problems: list[words.ShownProblem]) -> list[EditorTab]:
 def _stages(program: Program | None, problems: list[words.ShownProblem], draft: Draft) -> list[dict[str, Any]]:
     """With the line of each in the open file, as far as it is there, and the worst problem that stands near it."""
     stages = list(words.stages_of(program)) if program else _rough_stages(draft)
-    lines = draft.text.splitlines()
-    places = [(stage, _line_of(lines, stage.item_id)) for stage in stages]
+    found = _lines_of_ids(draft.text)
+    places = [(stage, found.get(stage.item_id)) for stage in stages]
     starts = sorted({line for _, line in places if line is not None})
     return [{"stage": stage, "line": line, "shape": _shape_at(line, starts, problems, draft)} for stage, line in places]
 
@@ -97,18 +100,25 @@ def _stages(program: Program | None, problems: list[words.ShownProblem], draft: 
 def _shape_at(line: int | None, starts: list[int], problems: list[words.ShownProblem], draft: Draft) -> str:
     if line is None:
         return ""
-    end = next((start for start in starts if start > line), 10**9)
+    after = bisect_right(starts, line)
+    end = starts[after] if after < len(starts) else 10**9
     near = [each for each in problems if each.file == draft.path and each.line is not None and line <= each.line < end]
     return "blocked" if any(each.is_error for each in near) else "warning" if near else ""
 
 
-def _line_of(lines: list[str], item_id: str) -> int | None:
-    quoted = f'"{item_id}"'
-    for number, line in enumerate(lines, 1):
+def _lines_of_ids(text: str) -> dict[str, int]:
+    """The first line that says each: `id: plan` of YAML and TOON, and what is quoted beside "id" in JSON."""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
         bare = line.strip().removeprefix("- ").removesuffix(",")
-        if ('"id"' in line and quoted in line) or bare in {f"id: {item_id}", f"id: {quoted}"}:
-            return number
-    return None
+        if '"id"' in line:
+            for said in line.split('"')[1:-1]:
+                found.setdefault(said, number)
+        if bare.startswith("id: "):
+            said = bare.removeprefix("id: ")
+            found.setdefault(said, number)
+            found.setdefault(said[1:-1] if said.startswith('"') and said.endswith('"') else said, number)
+    return found
 
 
 def _rough_stages(draft: Draft) -> list[words.WorkflowStage]:
@@ -118,7 +128,7 @@ def _rough_stages(draft: Draft) -> list[words.WorkflowStage]:
     except (ValueError, RecursionError):
         return []
     steps = document.get("steps") if isinstance(document, dict) else None
-    return list(_rough(steps, 0)) if isinstance(steps, list) else []
+    return _rough(steps, 0)[:_MOST_ROUGH_STAGES] if isinstance(steps, list) else []
 
 
 def _rough(steps: list[Any], depth: int) -> list[words.WorkflowStage]:

@@ -296,10 +296,12 @@ def workflow_url(row_id: UUID) -> str:
 
 def _files(revision: Revision, placed: list[words.ShownProblem]) -> list[dict[str, Any]]:
     shown: list[dict[str, Any]] = []
+    room = source_view.PageRoom()
     for file_path, data in sorted(files_of(revision.pk).items(), key=lambda each: (each[0].count("/"), each[0])):
         text = source_view.text_of(data)
-        lines = [] if text is None else source_view.lines_of(path=file_path, text=text, problems=placed)
-        shown.append({"path": file_path, "lines": lines, "size": len(data)})
+        lines = [] if text is None else source_view.lines_of(path=file_path, text=text, problems=placed, room=room)
+        is_cut = text is not None and len(lines) < len(text.splitlines())
+        shown.append({"path": file_path, "lines": lines, "size": len(data), "is_cut": is_cut})
     return shown
 
 

@@ -12,6 +12,8 @@ from workflows_app.engine.values import Change, FileDiff, ProgramDiff
 MAX_CHANGES = 500
 MAX_VALUE_CHARS = 400
 MAX_FILE_DIFF_CHARS = 65_536
+# Of all files of a difference; those behind are told without a text.
+MAX_DIFF_CHARS = 1024 * 1024
 MAX_DIFFED_LINES = 5_000
 # Lines around a change.
 _AROUND = 3
@@ -24,16 +26,14 @@ def diff_files(*, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tu
     """By path; the one file of a document is the same file under whatever name it came."""
     if len(before) == len(after) == 1:
         before = dict(zip(after, before.values(), strict=True))
-    paths, effort = sorted({*before, *after}), Effort()
-    return tuple(
-        FileDiff(
-            path=path,
-            change=_change_of(before.get(path), after.get(path)),
-            text=_text_diff(path, before, after, effort),
-        )
-        for path in paths
-        if before.get(path) != after.get(path)
-    )
+    effort, room = Effort(), MAX_DIFF_CHARS
+    found: list[FileDiff] = []
+    for path in sorted({*before, *after}):
+        if before.get(path) != after.get(path):
+            text = _text_diff(path, before, after, effort) if room > 0 else ""
+            room -= len(text)
+            found.append(FileDiff(path=path, change=_change_of(before.get(path), after.get(path)), text=text))
+    return tuple(found)
 
 
 def diff_programs(*, before: Program | None, after: Program | None) -> tuple[ProgramDiff, ...]:

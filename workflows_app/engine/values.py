@@ -131,7 +131,9 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileDiff:
-    """`text` is a unified diff, cut at a bound; it is empty for a file that is not text."""
+    """`text` is a unified diff, cut at a bound; it is empty for a file that is not text, and for those behind what one difference
+    tells.
+    """
 
     path: str
     change: Change
