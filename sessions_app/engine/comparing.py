@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, zip_longest
 from typing import Any
 
 import orjson
@@ -10,6 +11,8 @@ import orjson
 from workflows_app.engine.matching import MOST_WORK, BoundedMatcher, Effort
 
 MOST_PATHS = 200
+_PATH_CHARACTERS = 400
+_NOTHING = object()
 
 _WORDS = re.compile(r"\s+|\S+")
 
@@ -81,20 +84,47 @@ class WordComparison:
 
 def path_differences(one: Any, other: Any) -> list[PathDifference]:
     """Where two values differ, by the path of each leaf."""
-    first, second = dict(_leaves(one, "")), dict(_leaves(other, ""))
-    return [
-        PathDifference(path=path or "value", one=first.get(path), other=second.get(path))
-        for path in dict.fromkeys([*first, *second])
-        if first.get(path) != second.get(path)
-    ][:MOST_PATHS]
+    return list(islice(_differences(one, other, ()), MOST_PATHS))
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, Mapping) and value:
+def _differences(one: Any, other: Any, path: tuple[str, ...]) -> Iterator[PathDifference]:
+    """A path is written where something differs, and not for each leaf: names may be long, and hold many."""
+    if _holds_more(one, Mapping) and _holds_more(other, Mapping):
+        for key in dict.fromkeys([*one, *other]):
+            yield from _differences(one.get(key, _NOTHING), other.get(key, _NOTHING), (*path, f".{key}"))
+    elif _holds_more(one, list) and _holds_more(other, list):
+        for place, (first, second) in enumerate(zip_longest(one, other, fillvalue=_NOTHING)):
+            yield from _differences(first, second, (*path, f"[{place}]"))
+    elif _holds_more(one) or _holds_more(other):
+        yield from (PathDifference(path=at, one=leaf, other=None) for at, leaf in _leaves(one, path))
+        yield from (PathDifference(path=at, one=None, other=leaf) for at, leaf in _leaves(other, path))
+    else:
+        first, second = _leaf(one), _leaf(other)
+        if first != second:
+            yield PathDifference(path=_path_text(path), one=first, other=second)
+
+
+def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    if value is _NOTHING:
+        return
+    if _holds_more(value, Mapping):
         for key, inner in value.items():
-            yield from _leaves(inner, f"{path}.{key}" if path else str(key))
-    elif isinstance(value, list) and value:
+            yield from _leaves(inner, (*path, f".{key}"))
+    elif _holds_more(value, list):
         for place, inner in enumerate(value):
-            yield from _leaves(inner, f"{path}[{place}]")
-    elif path or value:
-        yield path, orjson.dumps(value).decode()
+            yield from _leaves(inner, (*path, f"[{place}]"))
+    else:
+        yield _path_text(path), _leaf(value) or ""
+
+
+def _leaf(value: Any) -> str | None:
+    return None if value is _NOTHING else orjson.dumps(value).decode()
+
+
+def _holds_more(value: Any, kind: type | tuple[type, ...] = (Mapping, list)) -> bool:
+    return isinstance(value, kind) and bool(value)
+
+
+def _path_text(path: tuple[str, ...]) -> str:
+    text = "".join(path).removeprefix(".")
+    return (text if len(text) <= _PATH_CHARACTERS else f"{text[:_PATH_CHARACTERS]}…") or "value"

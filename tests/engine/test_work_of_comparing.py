@@ -1,11 +1,13 @@
 """Whatever two texts are laid beside each other, comparing them takes work in proportion to their length."""
 
 import random
+import tracemalloc
 
 import pytest
 
-from sessions_app.engine.comparing import WordComparison, align
+from sessions_app.engine.comparing import WordComparison, align, path_differences
 from tests.flood_play import Work, allowed
+from workflows_app.engine import diffs
 from workflows_app.engine.diffs import diff_files
 
 COUNT = 1_450
@@ -59,3 +61,30 @@ def test_it_costs_no_more_than_its_length_allows(page, shape):
         PAGES[page](one, other)
 
     assert work.seconds <= allowed(plain=0.05, size=0)
+
+
+VALUES = {
+    "values that were handed in": path_differences,
+    "programs": lambda one, other: list(diffs._changes("", one, other)),
+}
+
+
+@pytest.mark.parametrize("values", VALUES)
+def test_places_in_what_has_long_names_are_told_for_work_in_proportion(values):
+    def differing(name):
+        one = {f"k{at}": at for at in range(4_000)}
+        return {name: one}, {name: one | {"k0": "other", "k3999": "other"}}
+
+    with Work() as of_short:
+        VALUES[values](*differing("K"))
+
+    tracemalloc.start()
+    with Work() as work:
+        found = VALUES[values](*differing("K" * 50_000))
+    _now, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert len(found) == 2
+    assert all(0 < len(each.path) <= 1_001 for each in found)
+    assert work.seconds <= 20 * of_short.seconds + 0.25
+    assert most <= 8_000_000

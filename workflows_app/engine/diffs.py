@@ -11,6 +11,7 @@ from workflows_app.engine.values import Change, FileDiff, ProgramDiff
 
 MAX_CHANGES = 500
 MAX_VALUE_CHARS = 400
+MAX_PATH_CHARS = 1_000
 MAX_FILE_DIFF_CHARS = 65_536
 # Of all files of a difference; those behind are told without a text.
 MAX_DIFF_CHARS = 1024 * 1024
@@ -165,6 +166,9 @@ def _by_index(items: list[Any]) -> dict[str, Any]:
 
 
 def _place(path: str, key: str, prefix: str) -> str:
+    """The nearest place around it that is told: beyond that each of many would be written with long names before it."""
+    if len(path) + len(key) > MAX_PATH_CHARS:
+        return path or _cut(key, MAX_PATH_CHARS)
     if prefix == "[":
         return f"{path}[{key}]"
     return f"{path}.{key}" if path else key
