@@ -465,7 +465,8 @@ class Ledger(models.Model):
     head_digest = models.CharField(max_length=_DIGEST_CHARACTERS)
     # Sessions born before this have been looked at.
     entered_until = models.DateTimeField()
-    seal = models.CharField(max_length=_SEAL_CHARACTERS)
+    # With the ends before it whose seals did not hold when it went on from them.
+    seal = models.TextField()
 
     def __str__(self) -> str:
         return f"{self.next_number} entries of {self.team_id}"

@@ -431,7 +431,8 @@ class AuditHead(models.Model):
     # Entries that were there before anything was sealed, and the digest of all of them.
     adopted = models.PositiveIntegerField()
     adopted_digest = models.CharField(max_length=_DIGEST_CHARACTERS)
-    seal = models.CharField(max_length=_SEAL_CHARACTERS)
+    # With the ends before it whose seals did not hold when it went on from them.
+    seal = models.TextField()
 
     def __str__(self) -> str:
         return f"{self.next_number} entries of {self.team_id}"

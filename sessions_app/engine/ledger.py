@@ -10,6 +10,7 @@ from uuid import UUID
 import orjson
 
 from sessions_app.engine.log import GENESIS, Head
+from teams_app.engine import seals
 from teams_app.engine.seals import Domain, SealKeys, SealState, check, seal
 from workflows_app.engine import canonical
 
@@ -68,9 +69,13 @@ def check_entry(keys: SealKeys, sealed: SealedEntry) -> SealState:
     return check(keys, sealed.seal, Domain.LEDGER, sealed.entry.team_id.hex, sealed.digest)
 
 
-def seal_end(keys: SealKeys, *, team_id: UUID, end: Head, until_us: int) -> str:
-    return seal(keys, Domain.LEDGER_HEAD, team_id.hex, end.next_index, end.digest, until_us)
+def seal_end(keys: SealKeys, *, team_id: UUID, end: Head, until_us: int, doubts: str = "") -> str:
+    return seals.seal_end(keys, Domain.LEDGER_HEAD, team_id.hex, end.next_index, end.digest, until_us, doubts=doubts)
 
 
 def check_end(keys: SealKeys, stored: str, *, team_id: UUID, end: Head, until_us: int) -> SealState:
-    return check(keys, stored, Domain.LEDGER_HEAD, team_id.hex, end.next_index, end.digest, until_us)
+    return seals.check_end(keys, stored, Domain.LEDGER_HEAD, team_id.hex, end.next_index, end.digest, until_us)
+
+
+def doubts_of_end(keys: SealKeys, stored: str, *, team_id: UUID, end: Head, until_us: int) -> str:
+    return seals.doubts_of(keys, stored, Domain.LEDGER_HEAD, team_id.hex, end.next_index, end.digest, until_us)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import orjson
 
+from teams_app.engine import seals
 from teams_app.engine.seals import Domain, SealKeys, SealState, check, seal, to_us
 
 GENESIS = "sha256:" + "0" * 64
@@ -56,12 +57,16 @@ def check_entry(keys: SealKeys, stored: str, *, team_id: UUID, digest: str) -> S
     return check(keys, stored, Domain.AUDIT, team_id.hex, digest)
 
 
-def seal_end(keys: SealKeys, *, team_id: UUID, end: AuditEnd) -> str:
-    return seal(keys, Domain.AUDIT_HEAD, team_id.hex, *_parts(end))
+def seal_end(keys: SealKeys, *, team_id: UUID, end: AuditEnd, doubts: str = "") -> str:
+    return seals.seal_end(keys, Domain.AUDIT_HEAD, team_id.hex, *_parts(end), doubts=doubts)
 
 
 def check_end(keys: SealKeys, stored: str, *, team_id: UUID, end: AuditEnd) -> SealState:
-    return check(keys, stored, Domain.AUDIT_HEAD, team_id.hex, *_parts(end))
+    return seals.check_end(keys, stored, Domain.AUDIT_HEAD, team_id.hex, *_parts(end))
+
+
+def doubts_of_end(keys: SealKeys, stored: str, *, team_id: UUID, end: AuditEnd) -> str:
+    return seals.doubts_of(keys, stored, Domain.AUDIT_HEAD, team_id.hex, *_parts(end))
 
 
 def _parts(end: AuditEnd) -> tuple[int, str, int, str]:

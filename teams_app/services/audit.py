@@ -63,13 +63,14 @@ def _by_token(actor: Actor) -> dict[str, str]:
 
 def _chain(entry: AuditEntry) -> None:
     head = _locked(entry.team_id)
+    doubts = audit.doubts_of_end(settings.SEAL_KEYS, head.seal, team_id=entry.team_id, end=end_of(head))
     entry.number = head.next_number
     entry.digest = audit.entry_digest(facts_of(entry), number=entry.number, after=head.digest)
     entry.seal = audit.seal_entry(settings.SEAL_KEYS, team_id=entry.team_id, digest=entry.digest)
     entry.save(force_insert=True)
     head.next_number += 1
     head.digest = entry.digest
-    head.seal = audit.seal_end(settings.SEAL_KEYS, team_id=entry.team_id, end=end_of(head))
+    head.seal = audit.seal_end(settings.SEAL_KEYS, team_id=entry.team_id, end=end_of(head), doubts=doubts)
     head.save(update_fields=["next_number", "digest", "seal"])
 
 

@@ -196,10 +196,51 @@ def later(*plants):
 
     def plant(world):
         each(*plants)(world)
-        ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=4))
+        ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=4), whole=True)
         record_audit(actor=world.desk.owner, action="thing.made", target="other", now=NOW, details={})
 
     return plant
+
+
+def unsealed(world):
+    """A session that nobody entered yet is one that a release before might have written: then it may say anything."""
+    with connection.cursor() as cursor:
+        new = [session_id(run_cast.start(world.desk).value)]
+        cursor.execute("UPDATE sessions_app_event SET seal = NULL WHERE session_id = %s", new)
+        cursor.execute("UPDATE sessions_app_worksession SET head_seal = '' WHERE id = %s", new)
+
+
+def not_in_the_ledger(world):
+    """The last session that was entered is deleted, with the end of the ledger that tells of it."""
+    last = "(SELECT max(number) FROM sessions_app_ledgerentry WHERE team_id = %(team)s)"
+    with connection.cursor() as cursor:
+        of_last = f"SELECT session_id FROM sessions_app_ledgerentry WHERE team_id = %(team)s AND number = {last}"
+        cursor.execute(of_last, {"team": world.desk.team_id})
+        session, (world.session,) = world.session, cursor.fetchone()
+    gone(world)
+    world.session = session
+    sql(f"DELETE FROM sessions_app_ledgerentry WHERE team_id = %(team)s AND number = {last}")(world)
+    sql(
+        f"""UPDATE sessions_app_ledger l SET next_number = e.number + 1, head_digest = e.digest
+        FROM sessions_app_ledgerentry e WHERE e.team_id = l.team_id AND l.team_id = %(team)s AND e.number = {last}"""
+    )(world)
+    run_cast.start(world.desk)
+
+
+def more_audited(world):
+    """After the audit log was entered in the ledger of the installation."""
+    for action in ("thing.given", "thing.taken"):
+        record_audit(actor=world.desk.owner, action=action, target="thing", now=NOW, details={})
+
+
+def adopted_anew(world):
+    """Entries from before there were seals, counted as the server would have counted them."""
+    end = audit_chain.adopted_end(world.desk.team_id)
+    sql(
+        "UPDATE teams_app_audithead SET adopted = %(adopted)s, adopted_digest = %(digest)s WHERE team_id = %(team)s",
+        adopted=end.adopted,
+        digest=end.adopted_digest,
+    )(world)
 
 
 PACK = "UPDATE sessions_app_event SET {} WHERE session_id = %(packed)s AND index = (SELECT max(index) FROM sessions_app_event WHERE session_id = %(packed)s)"
@@ -223,6 +264,20 @@ NO_INSTALLATION = each(
     sql("DELETE FROM sessions_app_ledgerentry WHERE team_id = '00000000-0000-0000-0000-000000000000'"),
     sql("DELETE FROM sessions_app_ledger WHERE team_id = '00000000-0000-0000-0000-000000000000'"),
 )
+
+AS_NEW = sql(
+    "UPDATE sessions_app_ledger SET entered_until = 'epoch' WHERE team_id = '00000000-0000-0000-0000-000000000000'"
+)
+LAST_AUDITED = "(SELECT max(number) FROM teams_app_auditentry WHERE team_id = %(team)s)"
+AUDIT_CUT = each(
+    sql(f"DELETE FROM teams_app_auditentry WHERE team_id = %(team)s AND number = {LAST_AUDITED}"),
+    sql(f"""UPDATE teams_app_audithead h SET next_number = a.number + 1, digest = a.digest FROM teams_app_auditentry a
+        WHERE a.team_id = h.team_id AND h.team_id = %(team)s AND a.number = {LAST_AUDITED}"""),
+)
+OLD_AUDITED = sql("""INSERT INTO teams_app_auditentry (id, team_id, at, actor_kind, actor_id, actor_name, door, action, target, request_id, details)
+    SELECT gen_random_uuid(), team_id, at, actor_kind, actor_id, actor_name, door, action, target, request_id, details
+    FROM teams_app_auditentry WHERE action = 'thing.made'""")
+NO_KEY = "UPDATE {} SET seal = 'deadbeef.' || substr(seal, 10) WHERE team_id = %(team)s"
 
 PLANTINGS = {
     # What a session is
@@ -339,9 +394,7 @@ PLANTINGS = {
     "other details in the audit log": (sql(AUDIT.format("details = '{\"why\": \"no test\", \"n\": 1}'")), "audit_changed"),
     "another door in the audit log": (sql(AUDIT.format("door = 'cli'")), "audit_changed"),
     "an entry is taken out of the chain": (sql(AUDIT.format("number = NULL")), "audit_gap"),
-    "an old entry is forged": (sql("""INSERT INTO teams_app_auditentry (id, team_id, at, actor_kind, actor_id, actor_name, door, action, target, request_id, details)
-        SELECT gen_random_uuid(), team_id, at, actor_kind, actor_id, actor_name, door, action, target, request_id, details
-        FROM teams_app_auditentry WHERE action = 'thing.made'"""), "audit_adopted_changed"),
+    "an old entry is forged": (OLD_AUDITED, "audit_adopted_changed"),
     "where the audit log ends is moved": (sql("UPDATE teams_app_audithead SET next_number = next_number - 1"), "audit_seal"),
     "where the audit log ends is deleted": (sql("DELETE FROM teams_app_audithead"), "audit_head_gone"),
     "the audit log is removed with where it ends": (NO_AUDIT, "audit_head_gone"),
@@ -365,6 +418,15 @@ PLANTINGS = {
         later(NO_INSTALLATION, forged, sql("UPDATE sessions_app_worksession SET head_seal = '' WHERE id::text LIKE '0199%%'")),
         "session_not_entered",
     ),
+    # The server goes on from an end that is not its own, and seals anew
+    "a session is forged that a release before might have written, for a ledger that is said to be new": (later(unsealed, AS_NEW), "seal_missing"),
+    "a ledger is said to be new": (later(AS_NEW), "ledger_seal"),
+    "a session is deleted with the end of the ledger that tells of it": (later(not_in_the_ledger), "ledger_seal"),
+    "where a ledger goes on is of a made-up key": (later(sql(NO_KEY.format("sessions_app_ledger")), not_in_the_ledger), "ledger_seal"),
+    "the end of the audit log is cut off, and it goes on": (later(more_audited, AUDIT_CUT), "audit_seal"),
+    "where the audit log goes on is of a made-up key": (later(more_audited, sql(NO_KEY.format("teams_app_audithead")), AUDIT_CUT), "audit_seal"),
+    "where the audit log goes on has no seal": (later(more_audited, sql("UPDATE teams_app_audithead SET seal = ''"), AUDIT_CUT), "audit_seal"),
+    "old entries of the audit log are forged and counted, and it goes on": (later(OLD_AUDITED, adopted_anew), "audit_seal"),
 }  # fmt: skip
 GUARDED = ("sessions_app_event", "sessions_app_ledgerentry", "teams_app_auditentry")
 
@@ -402,6 +464,14 @@ def test_every_planting_is_found_and_named():
 
     assert missed == {}
     assert [str(finding) for finding in every_finding()] == []
+
+
+def test_every_planting_is_still_found_when_the_server_has_gone_on():
+    """Upkeep and whoever does something seal anew where chains end: that makes nothing true that was not."""
+    world = World()
+
+    assert found_after(later(more_audited), world) == []
+    assert [name for name, (plant, _) in PLANTINGS.items() if not found_after(later(plant), world)] == []
 
 
 SECOND = """

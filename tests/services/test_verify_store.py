@@ -12,12 +12,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
 
+from sessions_app.models import Ledger
 from sessions_app.services.moves import sessions
 from sessions_app.services.upkeep import ledger
 from sessions_app.services.upkeep.verification import verify_all
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import ForbiddenError
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.models import AuditHead
+from teams_app.services.audit import record_audit
 from teams_app.services.roles import APP_ROLE
 from tests import run_cast
 from tests.checkpoint_cast import at_question
@@ -433,6 +436,33 @@ def test_what_another_key_has_sealed_is_checked_as_long_as_that_key_is_kept(desk
     assert {text.split(": ")[1] for text in findings()} == {"seal_key_unknown"}
 
 
+def test_processes_that_have_the_new_key_and_those_that_do_not_yet_may_go_on_side_by_side(desk, settings):
+    """As while one after the other is started again; what each has sealed holds, and nothing hangs on the seals afterwards."""
+    begin(desk, *plain_steps(3))
+    old = settings.SEAL_KEYS
+    new = (b"k" * 32, *old)
+
+    def go_on(turn):
+        settings.SEAL_KEYS = old if turn % 2 else new
+        record_in_a_transaction(record_audit, actor=desk.owner, action="thing.done", target="x", now=NOW)
+        run_cast.start(desk)
+        ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(minutes=turn))
+
+    for turn in range(9):
+        go_on(turn)
+        settings.SEAL_KEYS = new
+        assert findings() == []
+
+    settings.SEAL_KEYS = old
+    assert {text.split(": ")[1] for text in findings()} >= {"audit_seal", "ledger_seal", "seal_key_unknown"}
+    settings.SEAL_KEYS = new[:1]
+    assert {text.split(": ")[1] for text in findings()} >= {"audit_changed", "ledger_changed", "seal_key_unknown"}
+    go_on(10)
+    assert all(
+        " " not in seal for model in (AuditHead, Ledger) for seal in model.objects.values_list("seal", flat=True)
+    )
+
+
 @pytest.mark.slow
 def test_270000_events_are_checked_within_a_minute_and_within_little_memory(desk):
     """Copies of one session, sealed as if each had been written: what is checked of them is all that is checked of any."""
@@ -462,7 +492,6 @@ def test_270000_events_are_checked_within_a_minute_and_within_little_memory(desk
 
 def test_many_small_teams_are_checked_with_few_statements(desk, django_assert_max_num_queries):
     from teams_app.models import Team
-    from teams_app.services.audit import record_audit
     from teams_app.services.ids import new_id
 
     for number in range(120):

@@ -199,6 +199,10 @@ class _Book:
 
     def __init__(self, row: Ledger) -> None:
         self.row = row
+        until_us = to_us(row.entered_until)
+        self._doubts = ledger.doubts_of_end(
+            settings.SEAL_KEYS, row.seal, team_id=row.team_id, end=self._end, until_us=until_us
+        )
 
     @classmethod
     def of_installation(cls) -> "_Book":
@@ -212,9 +216,12 @@ class _Book:
         installation = cls.of_installation()
         book = cls._found(team_id)
         if book is None:
-            book = cls._made(team_id, now)
-            installation.enter(EntryKind.TEAM, [(team_id, NO_HEAD)], now)
-            installation.close(until=installation.row.entered_until)
+            known = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.TEAM.value, session_id=team_id)
+            is_lost = known.exists()
+            book = cls._made(team_id, now, is_lost=is_lost)
+            if not is_lost:
+                installation.enter(EntryKind.TEAM, [(team_id, NO_HEAD)], now)
+                installation.close(until=installation.row.entered_until)
         return book
 
     @classmethod
@@ -224,21 +231,27 @@ class _Book:
         return None if row is None else cls(row)
 
     @classmethod
-    def _made(cls, team_id: UUID, until: datetime) -> "_Book":
-        until_us = to_us(until)
-        seal = ledger.seal_end(settings.SEAL_KEYS, team_id=team_id, end=NO_HEAD, until_us=until_us)
-        end = {"next_number": NO_HEAD.next_index, "head_digest": NO_HEAD.digest}
+    def _made(cls, team_id: UUID, until: datetime, *, is_lost: bool = False) -> "_Book":
+        """Where there was one before it goes on from what is left, and tells for ever that how far that went was lost."""
         with within_team(team_id):
+            last = LedgerEntry.objects.filter(team_id=team_id).order_by("-number").first()
+            end = NO_HEAD if last is None else Head(next_index=last.number + 1, digest=last.digest)
+            keys, until_us = settings.SEAL_KEYS, to_us(until)
+            doubts = ""
+            if is_lost or last is not None:
+                doubts = ledger.doubts_of_end(keys, "", team_id=team_id, end=end, until_us=until_us)
+            seal = ledger.seal_end(keys, team_id=team_id, end=end, until_us=until_us, doubts=doubts)
+            row = {"next_number": end.next_index, "head_digest": end.digest, "entered_until": until, "seal": seal}
             # Two at once: the one that waited finds the other's row.
-            Ledger.objects.get_or_create(pk=team_id, defaults={**end, "entered_until": until, "seal": seal})
+            Ledger.objects.get_or_create(pk=team_id, defaults=row)
             return cls(Ledger.objects.select_for_update().get(pk=team_id))
 
     @property
     def is_new(self) -> bool:
-        """Whether this ledger of the installation awaits its first run. Where it does not know a team's that is there, it is another
-        one than was there before: then nothing is taken for true.
+        """Whether this ledger of the installation awaits its first run. Where its seal does not say so, or it does not know a team's
+        that is there, it is another one than was there before: then nothing is taken for true.
         """
-        if self.row.entered_until != _NEVER:
+        if self.row.entered_until != _NEVER or self._doubts:
             return False
         known = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.TEAM.value).values("session_id")
         return not Ledger.objects.exclude(pk=INSTALLATION).exclude(pk__in=known).exists()
@@ -250,11 +263,16 @@ class _Book:
 
     def close(self, *, until: datetime) -> None:
         row = self.row
-        end = Head(next_index=row.next_number, digest=row.head_digest)
         row.entered_until = until
-        row.seal = ledger.seal_end(settings.SEAL_KEYS, team_id=row.team_id, end=end, until_us=to_us(until))
+        row.seal = ledger.seal_end(
+            settings.SEAL_KEYS, team_id=row.team_id, end=self._end, until_us=to_us(until), doubts=self._doubts
+        )
         with within_team(row.team_id):
             row.save(update_fields=["next_number", "head_digest", "entered_until", "seal"])
+
+    @property
+    def _end(self) -> Head:
+        return Head(next_index=self.row.next_number, digest=self.row.head_digest)
 
     def _next(self, kind: EntryKind, session_id: UUID, head: Head, now: datetime, reason: str) -> LedgerEntry:
         row = self.row
