@@ -38,8 +38,9 @@ _VALUE = rf"(?:{_UUID}|{_MIXED}[a-z0-9+/_-]{{20,}}={{0,2}}|[0-9a-f]{{32,}})"
 MADE_VALUE = re.compile(_VALUE, re.IGNORECASE)
 
 
-def _key(*begins: str, rest: str = r"[a-z0-9_-]{8,}") -> Look:
-    """A key that its issuer made to be recognised by how it begins."""
+def _key(*words: str, rest: str = r"[a-z0-9_-]{8,}") -> Look:
+    """A key that its issuer made to be recognised by how it begins, in one of the words."""
+    begins = tuple(" ".join(words).split())
     alternatives = "|".join(re.escape(each) for each in begins)
     pattern = re.compile(rf"{_BEFORE}(?:{alternatives}){rest}", re.IGNORECASE)
     return Look(begins=begins, pattern=pattern, is_begun=True)
@@ -50,9 +51,9 @@ def _one(pattern: str) -> Look:
     return Look(first=pattern, pattern=re.compile(rf"{_BEFORE_THE_WHOLE}{pattern}{_AFTER}", re.IGNORECASE))
 
 
-def _after(*begins: str, pattern: str, instead: str = rf"\1{HIDDEN}") -> Look:
+def _after(*begins: str, pattern: str, first: str = "", instead: str = rf"\1{HIDDEN}") -> Look:
     """What stands after a text that stays."""
-    return Look(begins=begins, pattern=re.compile(pattern, re.IGNORECASE), instead=instead)
+    return Look(begins=begins, first=first, pattern=re.compile(pattern, re.IGNORECASE), instead=instead)
 
 
 def _in_base64(text: str) -> str:
@@ -82,20 +83,7 @@ _OWN = (
 _BY_BEGINNING = (
     _key("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     _key(
-        *(
-            "glpat-",
-            "gldt-",
-            "glrt-",
-            "glrtr-",
-            "glptt-",
-            "glcbt-",
-            "glimt-",
-            "glsoat-",
-            "glagent-",
-            "glft-",
-            "glffct-",
-        ),
-        *("gloas-", "gr1348941"),
+        "glpat- gldt- glrt- glrtr- glptt- glcbt- glimt- glsoat- glagent- glft- glffct- gloas- gr1348941",
         rest=r"[a-z0-9_-]{8,}(?:\.[a-z0-9]{2}\.[a-z0-9]{7,})?",
     ),
     _key("xoxa-", "xoxb-", "xoxc-", "xoxd-", "xoxp-", "xoxr-", "xoxs-", "xoxe-", "xoxe.", "xapp-", "xwfp-"),
@@ -116,81 +104,20 @@ _BY_BEGINNING = (
     # CircleCI, Snyk, Bitbucket, Square, Contentful, Dynatrace, JFrog, ReadMe, Prefect, Typeform, HubSpot, Brevo, Frame.io,
     # Apify, Elastic, Confluent, Clojars, Cursor, MongoDB Atlas, HeyGen, Meta, Sourcegraph
     _key(
-        *("shpat_", "shpss_", "shpca_", "shppa_", "atatt3x", "atctt3x", "atstt3x", "hvs.", "hvb.", "hvr.", "dckr_pat_"),
-        *(
-            "dckr_oat_",
-            "glsa_",
-            "lin_api_",
-            "lin_oauth_",
-            "ntn_",
-            "vercel_blob_rw_",
-            "fo1_",
-            "pscale_oauth_",
-            "xkeysib-",
-        ),
-        *("sess-", "gsk_", "xai-", "r8_", "pplx-", "sbp_", "pscale_tkn_", "pscale_pw_", "rubygems_", "figd_", "nrak-"),
-        *(
-            "pmak-",
-            "sntrys_",
-            "sntryu_",
-            "dp.pt.",
-            "dp.st.",
-            "dp.ct.",
-            "dp.sa.",
-            "dp.scim.",
-            "dp.audit.",
-            "pul-",
-            "fm2_",
-        ),
-        *("nvapi-", "tvly-", "lsv2_", "ls__", "pcsk_", "xsmtpsib-", "fio-u-", "apify_api_", "essu_", "cflt", "nrii-"),
-        *("tgp_v1_", "wandb_v1_", "sb_secret_", "dor_v1_", "doo_v1_", "hrku-", "tskey-", "ccipat_", "snyk_uat."),
-        *("snyk_sat.", "atbb", "sq0atp-", "sq0csp-", "cfpat-", "dt0c01.", "dt0s16.", "dt0s01.", "cmvmdgtu", "rdme_"),
-        *(
-            "clojars_",
-            "crsr_",
-            "mdb_sa_sk_",
-            "sk_v2_",
-            "eaacedeose0cba",
-            "secret-live-",
-            "secret-test-",
-            "duffel_live_",
-        ),
-        *("duffel_test_", "shippo_live_", "shippo_test_", "flwseck_test-", "flwseck-", "sgp_"),
+        "shpat_ shpss_ shpca_ shppa_ atatt3x atctt3x atstt3x hvs. hvb. hvr. dckr_pat_ dckr_oat_ glsa_",
+        "lin_api_ lin_oauth_ ntn_ vercel_blob_rw_ fo1_ pscale_oauth_ xkeysib- sess- gsk_ xai- r8_ pplx-",
+        "sbp_ pscale_tkn_ pscale_pw_ rubygems_ figd_ nrak- pmak- sntrys_ sntryu_ dp.pt. dp.st. dp.ct.",
+        "dp.sa. dp.scim. dp.audit. pul- fm2_ nvapi- tvly- lsv2_ ls__ pcsk_ xsmtpsib- fio-u- apify_api_",
+        "essu_ cflt nrii- tgp_v1_ wandb_v1_ sb_secret_ dor_v1_ doo_v1_ hrku- tskey- ccipat_ snyk_uat.",
+        "snyk_sat. atbb sq0atp- sq0csp- cfpat- dt0c01. dt0s16. dt0s01. cmvmdgtu rdme_ clojars_ crsr_",
+        "mdb_sa_sk_ sk_v2_ eaacedeose0cba secret-live- secret-test- duffel_live_ duffel_test_",
+        "shippo_live_ shippo_test_ flwseck_test- flwseck- sgp_",
         rest=rf"{_MADE}[a-z0-9_.=-]{{20,}}",
     ),
     _key("rzp_live_", "rzp_test_", "nrjs-", "wpl_ap1.", "sm_pat_", rest=rf"{_MADE}[a-z0-9.=]{{14,}}"),
     _key(
-        *(
-            "phx_",
-            "pnu_",
-            "tfp_",
-            "vcp_",
-            "nfp_",
-            "cfut_",
-            "napi_",
-            "csk-",
-            "bkua_",
-            "bkct_",
-            "e2b_",
-            "jina_",
-            "rnd_",
-            "rpa_",
-        ),
-        *(
-            "fw_",
-            "esecret_",
-            "squ_",
-            "sqp_",
-            "sqa_",
-            "hcaik_",
-            "hcbik_",
-            "jsr_",
-            "secret_",
-            "fk-",
-            "akcp",
-            "ezak",
-            "eztk",
-        ),
+        "phx_ pnu_ tfp_ vcp_ nfp_ cfut_ napi_ csk- bkua_ bkct_ e2b_ jina_ rnd_ rpa_ fw_ esecret_ squ_",
+        "sqp_ sqa_ hcaik_ hcbik_ jsr_ secret_ fk- akcp ezak eztk",
         rest=_IN_ONE,
     ),
     _key("pat-na1-", "pat-na2-", "pat-eu1-", "pat-ap1-", rest=rf"(?:{_UUID}|{_IN_ONE})"),
@@ -270,31 +197,13 @@ _IS = (
 _LETS_IN = r"\b(?:bearer|basic|authorization['\"]?\s{0,9}[:=]\s{0,9}['\"]?[a-z-]{1,20})\s+"
 # What a word gives away whatever stands there is below; here what stands there was made by a machine.
 _MADE_VALUES = (
-    Look(
-        first=rf"{_IS}[a-z0-9+/_-]{{20}}",
-        pattern=re.compile(rf"({_IS}){_VALUE}(?![a-z0-9.])", re.IGNORECASE),
-        instead=rf"\1{HIDDEN}",
+    _after(first=rf"{_IS}[a-z0-9+/_-]{{20}}", pattern=rf"({_IS}){_VALUE}(?![a-z0-9.])"),
+    _after(first=rf"{_LETS_IN}[a-z0-9+/_-]{{20}}", pattern=rf"({_LETS_IN}){_VALUE}(?![a-z0-9.])"),
+    _after(
+        first=r"://[^\s/:@]*:[^\s/]{10,}@", pattern=rf"(://[^\s/:@]{{0,200}}:)(?:{_VALUE}|{_MADE}[^\s/]{{10,200}})(?=@)"
     ),
-    Look(
-        first=rf"{_LETS_IN}[a-z0-9+/_-]{{20}}",
-        pattern=re.compile(rf"({_LETS_IN}){_VALUE}(?![a-z0-9.])", re.IGNORECASE),
-        instead=rf"\1{HIDDEN}",
-    ),
-    Look(
-        first=r"://[^\s/:@]*:[^\s/]{10,}@",
-        pattern=re.compile(rf"(://[^\s/:@]{{0,200}}:)(?:{_VALUE}|{_MADE}[^\s/]{{10,200}})(?=@)", re.IGNORECASE),
-        instead=rf"\1{HIDDEN}",
-    ),
-    Look(
-        first=r"://[a-z0-9+/_-]{20,}(?::[a-z-]*)?@",
-        pattern=re.compile(rf"(://){_VALUE}(?=(?::[a-z-]{{0,40}})?@)", re.IGNORECASE),
-        instead=rf"\1{HIDDEN}",
-    ),
-    Look(
-        first=r"\blogin\s+[^\s]+\s+password\s+[^\s]",
-        pattern=re.compile(r"(\blogin\s+[^\s]{1,100}\s+password\s+)[^\s]+", re.IGNORECASE),
-        instead=rf"\1{HIDDEN}",
-    ),
+    _after(first=r"://[a-z0-9+/_-]{20,}(?::[a-z-]*)?@", pattern=rf"(://){_VALUE}(?=(?::[a-z-]{{0,40}})?@)"),
+    _after(first=r"\blogin\s+[^\s]+\s+password\s+[^\s]", pattern=r"(\blogin\s+[^\s]{1,100}\s+password\s+)[^\s]+"),
     _after(
         *("sig=", "x-amz-signature=", "x-amz-security-token=", "x-goog-signature="),
         pattern=r"([?&;](?:sig|x-amz-signature|x-amz-security-token|x-goog-signature)=)[a-z0-9%+/_=-]{30,}",
