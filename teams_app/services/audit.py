@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
 from structlog.contextvars import get_contextvars
 
 from teams_app.engine import audit
@@ -51,9 +52,12 @@ def record_audit(
 
 
 def seal_audit_logs() -> None:
-    """What a release before has written is taken for true, as it is. For upkeep, in its transaction."""
+    """What a release before has written is taken for true, as it is. For upkeep: a long log takes a while, in which whoever does something
+    in another team waits for nothing.
+    """
     for team_id in unsealed_teams():
-        _locked(team_id)
+        with transaction.atomic():
+            _locked(team_id)
 
 
 def _by_token(actor: Actor) -> dict[str, str]:

@@ -39,6 +39,10 @@ def desk():
     return run_cast.make_desk()
 
 
+class KilledError(Exception):
+    pass
+
+
 def findings(**options):
     return [str(finding) for finding in verify_all(actor=SYSTEM, **options)]
 
@@ -358,9 +362,6 @@ def old_sessions(desk, count):
 
 @pytest.mark.parametrize("portions", range(1, 4))
 def test_a_first_run_that_is_interrupted_goes_on_when_it_is_run_again(desk, monkeypatch, portions):
-    class KilledError(Exception):
-        pass
-
     old_sessions(desk, 5)
     monkeypatch.setattr(ledger, "_AT_ONCE", 1)
     left = [portions]
@@ -379,6 +380,49 @@ def test_a_first_run_that_is_interrupted_goes_on_when_it_is_run_again(desk, monk
     assert (rest.adopted, rest.refused) == (5 - portions, 0)
     assert findings() == []
     assert ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=4)) == ledger.Entered()
+
+
+def old_audit_logs(desk):
+    """Of the two teams, as a release before has written them."""
+    for actor in (desk.owner, desk.stranger):
+        for _ in range(3):
+            record_in_a_transaction(record_audit, actor=actor, action="thing.done", target="x", now=NOW)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE teams_app_auditentry DISABLE TRIGGER USER")
+        cursor.execute("UPDATE teams_app_auditentry SET number = NULL, digest = '', seal = ''")
+        cursor.execute("DELETE FROM teams_app_audithead")
+        cursor.execute("ALTER TABLE teams_app_auditentry ENABLE TRIGGER USER")
+
+
+def test_nobody_waits_for_the_audit_logs_of_others_to_be_adopted(desk):
+    """A long one takes a while; what has been adopted stays so when the run is killed there."""
+    old_audit_logs(desk)
+    adopted = []
+
+    def act():
+        from django.db import connections
+
+        try:
+            with transaction.atomic():
+                connection.cursor().execute("SET LOCAL lock_timeout = '2s'")
+                first = min((desk.owner, desk.stranger), key=lambda each: each.team_id)
+                record_audit(actor=first, action="thing.done", target="x", now=NOW)
+        finally:
+            connections.close_all()
+
+    def beside(execute, sql, params, many, context):
+        if str(sql).startswith("INSERT") and "audithead" in str(sql):
+            adopted.append(pool.submit(act).result() if adopted else None)
+            if len(adopted) == 2:
+                raise KilledError
+        return execute(sql, params, many, context)
+
+    with ThreadPoolExecutor(1) as pool, connection.execute_wrapper(beside), pytest.raises(KilledError):
+        ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=3))
+
+    assert [end.adopted for end in AuditHead.objects.all()] == [3, 3]
+    assert findings() == []
 
 
 @pytest.mark.parametrize("is_old", [True, False])

@@ -97,6 +97,8 @@ def enter_sessions(*, actor: Actor, now: datetime, adopt: bool = False, whole: b
     """
     require_system(actor)
     entered = Entered()
+    if adopt or _is_first_run():
+        seal_audit_logs()
     after = UUID(int=0) if adopt or whole else None
     while True:
         with transaction.atomic():
@@ -106,7 +108,7 @@ def enter_sessions(*, actor: Actor, now: datetime, adopt: bool = False, whole: b
             found = _not_entered(_last_known(installation) if after is None else after)
             entered += _enter(found, now=now, adopts=adopts)
             if len(found) < _AT_ONCE:
-                _close_installation(now, adopts=adopts)
+                _close_installation(now)
                 return entered
         after = found[-1].session_id
 
@@ -169,10 +171,13 @@ def _enter_team(team_id: UUID, sessions: Sequence[_Found], *, now: datetime, ado
     return Entered(begun=len(begun), adopted=len(adopted), refused=refused)
 
 
-def _close_installation(now: datetime, *, adopts: bool) -> None:
+def _is_first_run() -> bool:
+    with transaction.atomic():
+        return _Book.of_installation().is_new
+
+
+def _close_installation(now: datetime) -> None:
     """With the audit logs that are new."""
-    if adopts:
-        seal_audit_logs()
     book = _Book.of_installation()
     entered = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.AUDIT.value).order_by()
     known = set(entered.values_list("session_id", flat=True))
