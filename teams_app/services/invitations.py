@@ -23,7 +23,7 @@ from teams_app.models import Invitation, Membership, Person, Team
 from teams_app.selectors import actor_of_membership, invitation_value, live_invitation, member_value, open_invitations
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
-from teams_app.services.passwords import is_password_of, require_good_password
+from teams_app.services.passwords import find_proved, require_good_password
 from teams_app.services.row_scope import within_secret, within_team
 from teams_app.services.seats import require_still
 
@@ -97,8 +97,8 @@ def accept_with_new_account(*, link: str, password: str, door: Door, now: dateti
 def accept_with_account(*, link: str, password: str, door: Door, now: datetime) -> Joined:
     """For a person who has an account here, proved by its password."""
     row = _locked(link, now)
-    person = Person.objects.filter(username=row.username).first()
-    if not is_password_of(person=person, password=password) or person is None:
+    person = find_proved(username=row.username, password=password)
+    if person is None:
         raise _not_proved(row)
     return _join(row, person, door, now)
 

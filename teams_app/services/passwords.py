@@ -46,6 +46,18 @@ def is_password_of(*, person: Person | None, password: str) -> bool:
     return check_password(password, person.password)
 
 
+def find_proved(*, username: str, password: str) -> Person | None:
+    """The account of that name, if that is its password. It is held until the transaction of the caller ends: what is got by a
+    password is got before that is changed, or not at all.
+    """
+    person = Person.objects.filter(username=username).first()
+    if not is_password_of(person=person, password=password) or person is None:
+        return None
+    # Not held while the password is looked at, which takes its time, also for whoever guesses.
+    held = Person.objects.select_for_update(no_key=True).order_by("pk")
+    return held.filter(pk=person.pk, password=person.password, is_active=True).first()
+
+
 def is_password_of_account(*, person_id: UUID | None, password: str) -> bool:
     found = None if person_id is None else Person.objects.filter(pk=person_id).first()
     return is_password_of(person=found, password=password)

@@ -22,7 +22,7 @@ from teams_app.services.audit import record_audit
 from teams_app.services.connections import disconnect_all_of
 from teams_app.services.handed_out import withdraw_invitations_of, withdraw_links_of
 from teams_app.services.ids import new_id
-from teams_app.services.passwords import is_password_of
+from teams_app.services.passwords import find_proved
 from teams_app.services.row_scope import within_team
 from teams_app.services.sign_ins import record_in_teams
 from teams_app.services.tokens import revoke_tokens_of
@@ -50,8 +50,8 @@ def sign_on(
 @transaction.atomic(durable=True)
 def link_account(*, identity: Identity, username: str, password: str, door: Door, now: datetime) -> None:
     """For whoever has an account here, and proves it with its password."""
-    person = Person.objects.filter(username=fold_username(username)).first()
-    if not is_password_of(person=person, password=password) or person is None:
+    person = find_proved(username=fold_username(username), password=password)
+    if person is None:
         raise ForbiddenError("That is not the name and password of an account.", suggestion="Try again.")
     # Of two at once the unique pair of issuer and subject lets one link it.
     row, created = SignOnIdentity.objects.get_or_create(

@@ -290,3 +290,50 @@ def open_links_of(team, player):
     from teams_app.selectors import open_invitations
 
     return open_invitations(team_id=team.pk).filter(invited_by=player.actor.id).exists()
+
+
+@pytest.mark.parametrize("way", ["link", "join"])
+def test_what_a_password_gets_is_got_before_it_is_changed_or_not_at_all(house, way):
+    """The old one is proved, and then the new one is set: what is got by a password ends with it, or is refused."""
+    from django.db import OperationalError, connection, connections
+
+    from teams_app.engine.sign_on import Identity
+    from teams_app.models import SignOnIdentity
+    from teams_app.services.invitations import accept_with_account, invite
+    from teams_app.services.passwords import change_password
+    from teams_app.services.sign_on import link_account
+
+    old, new = "correct horse battery", "another good one"
+    house.bob.person.set_password(old)
+    house.bob.person.save(update_fields=["password"])
+    charlie = house.charlie.actor
+    link = invite(actor=charlie, username="bob", role=Role.VIEWER, now=NOW).link
+    identity = Identity(issuer="https://id.example", subject="mallory", username="mallory", groups=frozenset())
+    changed = []
+
+    def change():
+        try:
+            connections["default"].cursor().execute("SET lock_timeout = '300ms'")
+            change_password(actor=house.bob.actor, old=old, new=new, now=NOW)
+        except OperationalError:
+            return False
+        else:
+            return True
+        finally:
+            connections.close_all()
+
+    def beside(execute, sql, params, many, context):
+        is_got = str(sql).startswith("INSERT INTO") and ("signonidentity" in str(sql) or "membership" in str(sql))
+        if is_got and not changed:
+            changed.append(threads.submit(change).result())
+        return execute(sql, params, many, context)
+
+    with ThreadPoolExecutor(1) as threads, connection.execute_wrapper(beside):
+        if way == "link":
+            link_account(identity=identity, username="bob", password=old, door=Door.STUDIO, now=NOW)
+        else:
+            accept_with_account(link=link, password=old, door=Door.STUDIO, now=NOW)
+
+    assert changed == [False]
+    change()
+    assert not SignOnIdentity.objects.exists()
