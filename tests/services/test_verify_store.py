@@ -294,6 +294,30 @@ def test_a_person_enters_a_session_of_a_machine_with_a_wrong_clock_by_the_comman
     assert findings() == []
 
 
+def test_a_line_that_somebody_wrote_into_one_ledger_stops_no_other(desk):
+    """The role that serves requests may add lines; the next one of the task would have that number."""
+
+    def begin_in_both():
+        for agent in (desk.agent, desk.stranger):
+            sessions.start_session(actor=agent, title="", observations={}, now=NOW, entropy=os.urandom, speech=RAIL)
+
+    begin_in_both()
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """INSERT INTO sessions_app_ledgerentry (team_id, number, kind, session_id, next_event_index, head_digest, reason, entered_at, digest, seal)
+            SELECT team_id, number + 1, kind, gen_random_uuid(), next_event_index, head_digest, reason, entered_at, digest, seal
+            FROM sessions_app_ledgerentry WHERE team_id = %s ORDER BY number DESC LIMIT 1""",
+            [desk.team_id],
+        )
+
+    begin_in_both()
+    entered = ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=4), whole=True)
+
+    assert (entered.begun, entered.refused) == (1, 1)
+    assert {text.split(": ")[1] for text in findings()} >= {"ledger_truncated", "session_not_entered"}
+
+
 def test_two_runs_at_once_enter_each_session_once(desk):
     begin(desk, *plain_steps(3))
     for _ in range(5):

@@ -10,8 +10,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
+import structlog
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 
 from sessions_app.engine import ledger, seals
 from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, EntryKind, LedgerLine
@@ -23,11 +24,13 @@ from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor
 from teams_app.engine.audit import AuditEnd
 from teams_app.engine.errors import NotFoundError
-from teams_app.engine.ids import uuid7
+from teams_app.engine.ids import Prefix, to_text, uuid7
 from teams_app.engine.seals import SealState, to_us
 from teams_app.services.audit import seal_audit_logs
 from teams_app.services.audit_chain import chain_heads
 from teams_app.services.row_scope import within_team
+
+log = structlog.get_logger(__name__)
 
 # Clocks of the machines that begin sessions may differ by so much.
 CLOCKS_DIFFER = timedelta(hours=1)
@@ -153,8 +156,18 @@ def _enter(found: Sequence[_Found], *, now: datetime, adopts: bool) -> Entered:
     entered = Entered()
     ordered = sorted(found, key=lambda each: (each.team_id, each.session_id))
     for team_id, sessions in groupby(ordered, key=lambda each: each.team_id):
-        entered += _enter_team(team_id, list(sessions), now=now, adopts=adopts)
+        entered += _enter_apart(team_id, list(sessions), now=now, adopts=adopts)
     return entered
+
+
+def _enter_apart(team_id: UUID, sessions: Sequence[_Found], *, now: datetime, adopts: bool) -> Entered:
+    """A ledger into which somebody wrote past this, so that it cannot go on, is told by the check, and keeps none of another team."""
+    try:
+        with transaction.atomic():
+            return _enter_team(team_id, sessions, now=now, adopts=adopts)
+    except IntegrityError:
+        log.exception("ledger_cannot_go_on", team=to_text(Prefix.TEAM, team_id))
+        return Entered(refused=len(sessions))
 
 
 def _enter_team(team_id: UUID, sessions: Sequence[_Found], *, now: datetime, adopts: bool) -> Entered:
