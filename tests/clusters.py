@@ -78,8 +78,8 @@ class Server:
         done = run_as(self.account, list(command))
         assert done.returncode == 0, done.stderr
 
-    def start(self):
-        settings = {**_SETTINGS, "unix_socket_directories": str(self.sockets)}
+    def start(self, **own):
+        settings = {**_SETTINGS, **own, "unix_socket_directories": str(self.sockets)}
         if self.leader is not None:
             address = f"host={self.leader.sockets} user=postgres application_name={STANDBY}"
             settings["primary_conninfo"] = address

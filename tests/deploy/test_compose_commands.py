@@ -8,8 +8,10 @@ import threading
 import time
 from urllib.parse import urlsplit
 
+import psycopg
 import pytest
 
+from tests import clusters
 from workrail_site.local.accounts import server_account
 from workrail_site.local.binaries import choose_redis, providers
 from workrail_site.local.postgres_server import as_role
@@ -144,6 +146,35 @@ def test_the_redis_server_takes_its_arguments_and_its_password(services, tmp_pat
     finally:
         process.terminate()
         assert process.wait(timeout=30) == 0
+
+
+MARK = "wr_hook_marked"
+REFUSED = [
+    f"INSERT INTO kept VALUES ('{MARK}')",
+    f"SELECT '{MARK}'::int",
+    f"SELECT pg_sleep(60) WHERE '{MARK}' <> ''",
+    f"SELECT '{MARK}' FROM nowhere",
+]
+
+
+def test_the_database_server_writes_no_values_of_refused_statements_into_its_log(services):
+    """Django puts values into the text of statements: the cookies of browsers, digests of passwords, secrets of notices."""
+    program, *arguments = services["postgres"].get("command", ["postgres"])
+    flags, settings = set(arguments[::2]), dict(text.split("=") for text in arguments[1::2])
+    assert (program, flags - {"-c"}) == ("postgres", set())
+    with clusters.servers(1) as (server,):
+        server.initialise()
+        server.start(**{"log_min_messages": "warning"} | settings)
+        server.ask(f"CREATE TABLE kept (secret text PRIMARY KEY); INSERT INTO kept VALUES ('{MARK}')")
+        for statement in REFUSED:
+            with pytest.raises(psycopg.Error):
+                server.ask(f"SET statement_timeout = 50; {statement}")
+        server.stop()
+
+        said = server.log.read_text()
+
+    assert "ready to accept connections" in said
+    assert MARK not in said
 
 
 def _ask(path, question):
