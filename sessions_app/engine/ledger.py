@@ -4,6 +4,7 @@ A session that is in the ledger and not in its table was deleted by somebody who
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from uuid import UUID
 
@@ -17,6 +18,8 @@ from workflows_app.engine import canonical
 # The ledger of the installation tells of teams: its lines are of no team.
 INSTALLATION = UUID(int=0)
 NO_HEAD = Head(next_index=0, digest=GENESIS)
+# How far the ledger of the installation goes until a first run has looked at all there was: a deletion may make that ledger before.
+NEVER = datetime.fromtimestamp(0, tz=UTC)
 
 
 class EntryKind(StrEnum):

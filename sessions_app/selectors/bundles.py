@@ -5,16 +5,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import QuerySet
 
+from sessions_app.engine import seals
 from sessions_app.engine.bundles import BundledHead, BundledRun, BundledSession, SessionPart
+from sessions_app.engine.log import GENESIS, Head
 from sessions_app.engine.state import sound_bytes
 from sessions_app.models import Handle, Node, Run, Snapshot, WorkSession
-from sessions_app.selectors.log_reading import read_log
+from sessions_app.selectors.ledgers import awaits_first_run
+from sessions_app.selectors.log_reading import not_healthy, read_log
 from sessions_app.selectors.reading import one_state
 from sessions_app.selectors.sessions import no_session, team_sessions
 from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, to_text
+from teams_app.engine.seals import SealState
+from workflows_app.engine import canonical
 
 _NODE_ROWS = 2000
 _SNAPSHOT_ROWS = 50
@@ -54,7 +60,11 @@ class StoredSession:
 
 
 def read_with_children(*, actor: Actor, session_id: UUID) -> list[StoredSession]:
-    """The session, and behind it those of the runs that its runs triggered, however deep; of one moment."""
+    """The session, and behind it those of the runs that its runs triggered, however deep; of one moment.
+
+    Raises SessionNotHealthyError, also while the events are read, where the log is not the one that was sealed: whoever signs it vouches
+    for it.
+    """
     with one_state():
         root = team_sessions(actor).filter(pk=session_id).order_by("pk").first()
         if root is None:
@@ -63,6 +73,7 @@ def read_with_children(*, actor: Actor, session_id: UUID) -> list[StoredSession]
         layer = [root]
         while layer:
             for row in layer:
+                _require_sealed(row)
                 found[row.id] = StoredSession(row=row, runs=_runs(row))
             layer = list(_children(actor, [run.id for row in layer for run in found[row.id].runs], set(found)))
     return list(found.values())
@@ -81,8 +92,29 @@ def _children(actor: Actor, run_ids: list[UUID], known: set[UUID]) -> QuerySet[W
     return team_sessions(actor).filter(pk__in=held.values("session_id")).order_by("id")
 
 
+def _require_sealed(session: WorkSession) -> None:
+    """What a release before has written has no seal until the first run has adopted it."""
+    state = seals.check_head(
+        settings.SEAL_KEYS, session.head_seal, session_id=session.id, team_id=session.team_id, head=_end(session)
+    )
+    if state is not SealState.HOLDS and not (state is SealState.MISSING and awaits_first_run()):
+        raise not_healthy()
+
+
 def _bodies(session: WorkSession) -> Iterator[bytes]:
-    return (event.body for event in read_log(session_id=session.id, until=session.next_event_index))
+    """Each follows the one before, and the last is the one that is sealed."""
+    at = Head(next_index=0, digest=GENESIS)
+    for event in read_log(session_id=session.id, until=session.next_event_index):
+        if event.index != at.next_index or event.envelope.get("previousDigest") != at.digest:
+            raise not_healthy()
+        at = Head(next_index=event.index + 1, digest=canonical.digest(event.body))
+        yield event.body
+    if at != _end(session):
+        raise not_healthy()
+
+
+def _end(session: WorkSession) -> Head:
+    return Head(next_index=session.next_event_index, digest=session.head_digest)
 
 
 def _digests(run: Run, session: WorkSession) -> Iterator[str]:

@@ -11,7 +11,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from sessions_app.engine import ledger
-from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, EntryKind, LedgerLine, SealedEntry
+from sessions_app.engine.ledger import INSTALLATION, NEVER, NO_HEAD, EntryKind, LedgerLine, SealedEntry
 from sessions_app.engine.log import Head
 from sessions_app.models import Ledger, LedgerEntry
 from sessions_app.selectors.integrity import Finding, to_its_end
@@ -19,6 +19,7 @@ from teams_app.engine.audit import AuditEnd
 from teams_app.engine.ids import uuid7
 from teams_app.engine.seals import SealState, to_us
 from teams_app.services.audit_chain import audit_digests, chain_heads, portions_of, unsealed_teams
+from teams_app.services.row_scope import within_team
 
 _ENTRIES_AT_ONCE = 5_000
 _AUDIT_LOGS_AT_ONCE = 1_000
@@ -172,6 +173,12 @@ def _rows(team_id: UUID) -> Iterator[LedgerEntry]:
         if len(portion) < _ENTRIES_AT_ONCE:
             return
         after = portion[-1].number
+
+
+def awaits_first_run() -> bool:
+    """Whether no run has looked at the sessions of this installation yet."""
+    with within_team(INSTALLATION):
+        return not Ledger.objects.filter(pk=INSTALLATION, entered_until__gt=NEVER).exists()
 
 
 def verify_place(session_id: UUID) -> Iterator[Finding]:

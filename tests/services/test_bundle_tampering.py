@@ -24,14 +24,17 @@ from sessions_app.engine.bundles import (
     BundleTooLargeError,
     BundleUnsupportedVersionError,
 )
+from sessions_app.engine.tokens import SessionNotHealthyError
 from sessions_app.models import Event, Handle, Node, Output, Run, Snapshot, WorkSession
 from sessions_app.selectors.bundle_jobs import read_bundle_job
 from sessions_app.services.bundles import bundle_jobs
 from sessions_app.services.bundles.files import import_bundle, open_bundle
+from sessions_app.services.upkeep import ledger
+from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from teams_app.engine.errors import WorkrailError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.models import AuditEntry
-from tests import handover_cast, run_cast
+from tests import handover_cast, logs, run_cast
 from tests.bundle_play import LATER, Forged, examine, export, pinned_with, take_in
 from tests.checkpoint_cast import at_question
 from tests.run_cast import advanced, begin, session_id
@@ -262,6 +265,63 @@ def test_a_log_that_is_cut_short_is_refused(desk, bundle):
     forged.sessions[0].events.pop()
     with pytest.raises(BundleIntegrityFailedError):
         take_in(desk.person, forged.signed(chained=False))
+
+
+def other_words(bodies):
+    return [body.replace(b"Unicode, and more.", b"Unicode, and less.") for body in bodies]
+
+
+def rechained(session):
+    """A note is another one, and every event after it names the new digest: as the owner of the database can do who knows the code."""
+    logs.spread(session)
+    before = "sha256:" + "0" * 64
+    for event in logs.logged(session_id=session):
+        envelope = orjson.loads(event.body.replace(b"Unicode, and more.", b"Unicode, and less."))
+        changed = canonical.canonical_bytes(envelope | {"previousDigest": before})
+        before = canonical.digest(changed)
+        words = "UPDATE sessions_app_event SET body = %s, digest = %s WHERE session_id = %s AND index = %s"
+        logs.without_guard(words, [changed, before, session, event.index])
+    WorkSession.objects.filter(pk=session).update(head_digest=before)
+
+
+def rechained_unsealed(session):
+    rechained(session)
+    WorkSession.objects.filter(pk=session).update(head_seal="")
+
+
+def other_pack(session):
+    logs.rewrite(Event.objects.filter(session_id=session).latest("index"), other_words)
+
+
+def other_pack_with_its_digest(session):
+    logs.rewrite(Event.objects.filter(session_id=session).latest("index"), other_words, keeps_digest=True)
+
+
+def cut(session):
+    last = Event.objects.filter(session_id=session).latest("index")
+    logs.without_guard("DELETE FROM sessions_app_event WHERE session_id = %s AND index = %s", [session, last.index])
+    end = Event.objects.filter(session_id=session).latest("index")
+    WorkSession.objects.filter(pk=session).update(next_event_index=end.index + 1, head_digest=end.digest)
+
+
+REWRITTEN = [rechained, rechained_unsealed, other_pack, other_pack_with_its_digest, cut]
+
+
+@pytest.fixture
+def noted(desk):
+    value = begin(desk, step("first-step"), step("next-step"))
+    ledger.enter_sessions(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), now=LATER)
+    return session_id(advanced(desk.agent, value, "Unicode, and more."))
+
+
+@pytest.mark.parametrize("rewrite", REWRITTEN)
+def test_what_the_owner_of_the_database_has_rewritten_is_not_signed(desk, noted, rewrite):
+    """A signature vouches for it, wherever the file goes: a session could be exported, deleted, and taken in again as sealed."""
+    assert b"Unicode, and more." in export(desk.person, noted)
+    rewrite(noted)
+
+    with pytest.raises(SessionNotHealthyError):
+        export(desk.person, noted)
 
 
 def test_a_bundle_of_another_version_is_refused_by_its_version(bundle):

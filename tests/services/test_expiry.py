@@ -237,6 +237,21 @@ def test_an_archive_is_kept_and_can_be_imported(desk):
     assert sound() == []
 
 
+def test_a_session_that_cannot_be_archived_stays_and_keeps_no_other(desk):
+    retention.set_retention(actor=desk.owner, workflow_id="", rule=ExpiryRule(idle_days=60, archives=True), now=NOW)
+    damaged = session_id(done(desk))
+    for number in range(2):
+        done(desk, workflow_id=f"team.other-{number}")
+    WorkSession.objects.filter(pk=damaged).update(head_digest="sha256:" + "7" * 64)
+
+    assert expire().deleted == 2
+
+    assert [each.pk for each in WorkSession.objects.all()] == [damaged]
+    assert BundleJob.objects.filter(state="done").count() == 2
+    assert expire().deleted == 0
+    assert BundleJob.objects.filter(session_id=damaged).count() <= 1
+
+
 def test_an_owner_deletes_a_session_for_privacy_with_its_archives(desk):
     value = done(desk)
     from sessions_app.services.bundles.bundle_jobs import ask_to_export

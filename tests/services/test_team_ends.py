@@ -11,6 +11,7 @@ from django.db import connection
 
 from sessions_app.engine.bundle_checks import examine_bundle
 from sessions_app.engine.bundle_reader import read_bundle
+from sessions_app.models import WorkSession
 from sessions_app.services.expiry import collection, ended_teams
 from sessions_app.services.expiry.ended_teams import SETTLED, empty_ended_teams, end_team
 from sessions_app.services.expiry.retention import hold_session
@@ -231,6 +232,20 @@ def test_all_that_a_team_has_is_written_to_a_folder_before_it_ends(tmp_path):
     assert (folder / "workflows" / "team.sample.json").read_bytes()
     assert '"workflow.published"' in (folder / "audit.jsonl").read_text()
     assert NAME not in command("list")
+
+
+def test_a_team_with_a_session_that_cannot_be_written_is_told_of_it_and_does_not_end(tmp_path):
+    desk = run_cast.make_desk()
+    values = [begin(desk, *plain_steps(2)), run_cast.start(desk).value]
+    folder, (damaged, sound) = tmp_path / "left", [value["session"]["sessionId"] for value in values]
+    WorkSession.objects.filter(pk=session_id(values[0])).update(head_seal="x")
+
+    with pytest.raises(CommandError, match=f"(?s){damaged}.*verify_store"):
+        command("end", NAME, "--name", NAME, "--export", str(folder))
+
+    assert [path.name for path in (folder / "sessions").iterdir()] == [f"{sound}.json.gz"]
+    assert (folder / "audit.jsonl").exists()
+    assert NAME in command("list")
 
 
 def test_a_folder_that_cannot_be_written_and_another_name_end_nothing(tmp_path):

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import BinaryIO, cast
 from uuid import UUID, uuid4
 
+import structlog
 from django.conf import settings
 from django.db import transaction
 
@@ -29,11 +30,14 @@ from sessions_app.services.bundles.files import export_session
 from sessions_app.services.expiry.deletion import forget, history_may_go, lock_sessions
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor, Door, system_actor
+from teams_app.engine.errors import WorkrailError
 from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.webhooks import NoticeKind
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
+
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +114,13 @@ def _expire(judged: Judged, now: datetime, fail: FailPoint) -> int:
     if root is None:
         return 0
     if judged.archives:
-        _archive(root, now, fail)
+        try:
+            _archive(root, now, fail)
+        except WorkrailError as error:
+            # It stays, and keeps no other.
+            log.warning("session_not_archived", session=to_text(Prefix.SESSION, root.pk), code=error.code)
+            _forget_archives(root)
+            return 0
         fail("archived")
     with history_may_go():
         row = next((each for each in lock_sessions(judged.known.sessions) if each.pk == root.pk), None)

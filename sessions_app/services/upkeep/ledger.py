@@ -6,7 +6,7 @@ take. Until then, a minute at most, a session that is deleted by hand is not mis
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import IntegrityError, connection, transaction
 
 from sessions_app.engine import ledger, seals
-from sessions_app.engine.ledger import INSTALLATION, NO_HEAD, EntryKind, LedgerLine
+from sessions_app.engine.ledger import INSTALLATION, NEVER, NO_HEAD, EntryKind, LedgerLine
 from sessions_app.engine.log import Head
 from sessions_app.models import Ledger, LedgerEntry, WorkSession
 from sessions_app.selectors.adopted import untold_digests
@@ -34,8 +34,6 @@ log = structlog.get_logger(__name__)
 
 # Clocks of the machines that begin sessions may differ by so much.
 CLOCKS_DIFFER = timedelta(hours=1)
-# How far the ledger of the installation goes until a first run has looked at all there was: a deletion may make that ledger before.
-_NEVER = datetime.fromtimestamp(0, tz=UTC)
 _AT_ONCE = 2_000
 _REASON_CHARACTERS = 256
 
@@ -142,7 +140,7 @@ def enter_imported(*, actor: Actor, session_ids: Sequence[UUID], now: datetime) 
 
 def _last_known(installation: "_Book") -> UUID:
     """The last session id that cannot be new: ids begin with the time of birth."""
-    since = max(installation.row.entered_until - CLOCKS_DIFFER, _NEVER)
+    since = max(installation.row.entered_until - CLOCKS_DIFFER, NEVER)
     return uuid7(unix_ms=int(since.timestamp() * 1000), random=bytes(10))
 
 
@@ -224,7 +222,7 @@ class _Book:
 
     @classmethod
     def of_installation(cls) -> "_Book":
-        return cls._found(INSTALLATION) or cls._made(INSTALLATION, _NEVER)
+        return cls._found(INSTALLATION) or cls._made(INSTALLATION, NEVER)
 
     @classmethod
     def of_team(cls, team_id: UUID, now: datetime) -> "_Book":
@@ -269,7 +267,7 @@ class _Book:
         """Whether this ledger of the installation awaits its first run. Where its seal does not say so, or it does not know a team's
         that is there, it is another one than was there before: then nothing is taken for true.
         """
-        if self.row.entered_until != _NEVER or self._doubts:
+        if self.row.entered_until != NEVER or self._doubts:
             return False
         known = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.TEAM.value).values("session_id")
         return not Ledger.objects.exclude(pk=INSTALLATION).exclude(pk__in=known).exists()
