@@ -185,10 +185,16 @@ def is_ruled_out(*, program: Program, activity: Activity, snapshot: Snapshot, ch
     of such a question is the agent's word against theirs.
     """
     held = () if checkpoint.human else _set_before(activity, snapshot, checkpoint)
-    return bool(held) and all(
-        any(settling.rules_out(each, held=held, variables=snapshot.variables, program=program) for each in asked)
-        for asked in _asked_by(activity, checkpoint)
-    )
+
+    def rules_out(condition: Condition | None) -> bool:
+        return conditions.is_ruled_out(
+            condition,
+            variables=snapshot.variables,
+            mode=program.conditions,
+            is_known=lambda name: settling.is_held(name, held),
+        )
+
+    return bool(held) and all(any(map(rules_out, asked)) for asked in _asked_by(activity, checkpoint))
 
 
 def _set_before(activity: Activity, snapshot: Snapshot, checkpoint: Checkpoint) -> tuple[str, ...]:

@@ -3,25 +3,12 @@ transition that reads them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, assert_never
+from typing import Any
 
 from sessions_app.engine.state import Snapshot
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import conditions, demands, walker, walks
-from workflows_app.engine.program import (
-    Activity,
-    AllOf,
-    AnyOf,
-    Broken,
-    Compare,
-    Condition,
-    Gate,
-    Not,
-    Program,
-    Step,
-    Truthy,
-    walk_items,
-)
+from workflows_app.engine.program import Activity, Condition, Gate, Program, Step, walk_items
 from workflows_app.engine.walks import Failure, Position
 
 
@@ -76,33 +63,6 @@ def is_held(name: str, settled: Iterable[str]) -> bool:
     of it, which is found before the part.
     """
     return any(name == each or name.startswith(f"{each}.") for each in settled)
-
-
-def rules_out(
-    condition: Condition | None, *, held: Sequence[str], variables: Mapping[str, Any], program: Program
-) -> bool:
-    """Whether the condition does not hold by the held variables alone, whatever the others are."""
-    return condition is not None and _by_held(condition, held, variables, program) is False
-
-
-def _by_held(condition: Condition, held: Sequence[str], variables: Mapping[str, Any], program: Program) -> bool | None:
-    """None where it depends on other variables."""
-    match condition:
-        case AllOf() | AnyOf():
-            decides = isinstance(condition, AnyOf)
-            found = {_by_held(part, held, variables, program) for part in condition.conditions}
-            return decides if decides in found else None if None in found else not decides
-        case Not():
-            inner = _by_held(condition.condition, held, variables, program)
-            return None if inner is None else not inner
-        case Compare() | Truthy():
-            if not is_held(".".join(condition.path), held):
-                return None
-            return conditions.evaluate(condition, variables=variables, mode=program.conditions)
-        case Broken():
-            return False
-        case _:
-            assert_never(condition)
 
 
 def _left_to_agent(item: object) -> set[str]:

@@ -1084,7 +1084,7 @@ def test_what_an_answer_has_set_is_set_anew_by_a_step_in_its_turn_alone(floor, d
 
 APPROVED = equals("approved", value=True)
 # What an option does that a person's answer rules out, as the condition of its question or of its step says.
-RULED_OUT = {
+ASKED_UNDER_NO = {
     "leads": {"transitionTo": "build"},
     "sets": {"setVariable": {"approved": True}},
     "leaves out": {"skipActivities": ["asks"]},
@@ -1093,10 +1093,10 @@ RULED_OUT = {
 
 @pytest.mark.parametrize("turn", ["first", "then"])
 @pytest.mark.parametrize("by", ["question", "step"])
-@pytest.mark.parametrize("does", RULED_OUT)
+@pytest.mark.parametrize("does", ASKED_UNDER_NO)
 @pytest.mark.parametrize("dialect", HANDED_OVER)
 def test_a_question_that_a_persons_answer_rules_out_does_nothing(floor, dialect, does, by, turn):
-    options = [{"id": "go", "label": "Go", "effect": RULED_OUT[does]}]
+    options = [{"id": "go", "label": "Go", "effect": ASKED_UNDER_NO[does]}]
     condition = {"condition": APPROVED}
     plan = activity(
         "plan",

@@ -22,6 +22,7 @@ __all__ = [
     "could_hold",
     "describe",
     "evaluate",
+    "is_ruled_out",
     "is_same_value",
     "is_same_variable",
     "lookup",
@@ -175,11 +176,29 @@ def could_hold(
     """
     if condition is None or not is_unknown(condition, variables=variables):
         return False
+
+    def is_known(name: str) -> bool:
+        return name in known or lookup(tuple(name.split(".")), variables=variables) is not MISSING
+
+    return not is_ruled_out(condition, variables=variables, mode=mode, is_known=is_known, looking=looking)
+
+
+def is_ruled_out(
+    condition: Condition | None,
+    *,
+    variables: Variables,
+    mode: ConditionMode,
+    is_known: Callable[[str], bool],
+    looking: Looking | None = None,
+) -> bool:
+    """Whether it does not hold by the known variables alone, whatever the others are."""
+    if condition is None:
+        return False
     tests = _LENIENT if mode is ConditionMode.LENIENT else _STRICT
     try:
-        return _as_far_as_known(condition, variables, tests, looking or Looking(), known) is not False
+        return _as_far_as_known(condition, variables, tests, looking or Looking(), is_known) is False
     except (_BrokenConditionError, RecursionError):
-        return False
+        return True
 
 
 def variables_of(condition: Condition | None) -> frozenset[str]:
@@ -263,20 +282,19 @@ def _as_far_as_known(
     variables: Variables,
     tests: Mapping[Operator, _Test],
     looking: Looking,
-    known: Container[str],
+    is_known: Callable[[str], bool],
 ) -> bool | None:
-    """As `_holds`, and None where it depends on what is not set."""
+    """As `_holds`, and None where it depends on what is not known."""
     if isinstance(condition, AllOf | AnyOf):
-        found = {_as_far_as_known(part, variables, tests, looking, known) for part in condition.conditions}
+        found = {_as_far_as_known(part, variables, tests, looking, is_known) for part in condition.conditions}
         decides = isinstance(condition, AnyOf)
         return decides if decides in found else None if None in found else not decides
     if isinstance(condition, Not):
-        inner = _as_far_as_known(condition.condition, variables, tests, looking, known)
+        inner = _as_far_as_known(condition.condition, variables, tests, looking, is_known)
         return None if inner is None else not inner
-    if isinstance(condition, Compare | Truthy) and ".".join(condition.path) not in known:
+    if isinstance(condition, Compare | Truthy) and not is_known(".".join(condition.path)):
         looking.parts += 1
-        if lookup(condition.path, variables=variables) is MISSING:
-            return None
+        return None
     return _holds(condition, variables, tests, looking)
 
 
