@@ -1,5 +1,6 @@
 """One acknowledgement of the pending item: what it leads to if nothing stops it, and what is written if something does."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,6 +112,13 @@ class _Advancing:
         option = self.findings.answer or self.findings.unanswered
         return (option and option.effect) or Effect()
 
+    def _held(self) -> Iterable[str]:
+        """The variables that the answer decides on."""
+        if not isinstance(self.item, Gate) or self.findings.answer is None:
+            return self._effect.set_variable
+        checkpoint = approvals.checkpoint_of(self.program, self.snapshot, self.item)
+        return () if checkpoint is None else settling.held_by(checkpoint, self._effect)
+
     @property
     def _is_led(self) -> bool:
         """By the option that was chosen, and by no transition."""
@@ -190,7 +198,7 @@ class _Advancing:
                 program=self.program,
                 before=self.snapshot,
                 position=walk.position,
-                names=self._effect.set_variable,
+                names=self._held(),
                 is_led=self._is_led,
             ),
         )

@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from sessions_app.engine import approvals, checkpoints, guards, questions, stops
+from sessions_app.engine import approvals, checkpoints, guards, questions, settling, stops
 from sessions_app.engine.advancing import Acknowledgement, acknowledge
 from sessions_app.engine.checkpoints import (
     APPROVALS,
@@ -178,7 +178,7 @@ def _settled(
         answers={**snapshot.answers, question.instance: option.id if option else ""},
         led_to=leads or snapshot.led_to,
         answered=_told(question, option, command),
-        settled=tuple(sorted({*snapshot.settled, *effect.set_variable})),
+        settled=tuple(sorted({*snapshot.settled, *(settling.held_by(case.checkpoint, effect) if option else ())})),
     )
     after = questions.in_words_of_now(journal=journal, program=case.program, snapshot=after)
     told = (*told, *kept, *_reworded(rest, after.questions))

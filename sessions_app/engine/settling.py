@@ -8,7 +8,7 @@ from typing import Any
 from sessions_app.engine.state import Snapshot
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import conditions, demands, walker, walks
-from workflows_app.engine.program import Activity, Condition, Gate, Program, Step, walk_items
+from workflows_app.engine.program import Activity, Checkpoint, Condition, Effect, Gate, Program, Step, walk_items
 from workflows_app.engine.walks import Failure, Position
 
 
@@ -52,10 +52,18 @@ def refuse_changed(held: Sequence[str], *, before: Mapping[str, Any], variables:
     ]
     if changed:
         raise InvalidInputError(
-            f"An answer has set {', '.join(changed)}; nobody but whoever answers changes that before the run goes by it.",
+            f"An answer has set {', '.join(changed)}, or chose not to; nobody but whoever answers changes that before the run goes by it.",
             suggestion="Leave these keys out of context, and make the same call again.",
             details={"reason": "SET_BY_ANSWER", "keys": changed},
         )
+
+
+def held_by(checkpoint: Checkpoint, chosen: Effect) -> frozenset[str]:
+    """What an answer to the question holds: what it sets, and where a person has chosen, what the options set that they did not
+    choose.
+    """
+    others = (option.effect for option in checkpoint.options) if checkpoint.human else ()
+    return frozenset(name for effect in (chosen, *others) if effect is not None for name in effect.set_variable)
 
 
 def is_held(name: str, settled: Iterable[str]) -> bool:

@@ -644,9 +644,13 @@ def publish_answers(floor, no, *, to_build=None, to_redo=None, steps=(), ways=()
     if to_redo is not None:
         ways = [{"to": "redo", "condition": to_redo}, {"to": "build", "isDefault": True}]
     options = [{"id": "no", "label": "No", "effect": {"setVariable": no}}, {"id": "yes", "label": "Yes"}]
+    publish_options(floor, options, ways, steps=steps)
+
+
+def publish_options(floor, options, ways, *, steps=(), **asks):
     plan = activity(
         "plan",
-        checkpoints=[checkpoint("agreed", options=options, **ASKS)],
+        checkpoints=[checkpoint("agreed", options=options, **(asks or ASKS))],
         steps=[*steps, activity_step("draft", checkpoint="agreed"), activity_step("after")],
         transitions=ways,
     )
@@ -1158,5 +1162,49 @@ def test_a_question_that_nobody_rules_out_does_what_its_option_says(floor, diale
     token = responded(floor, dialect, token, "other", option_id="go")
 
     hand_next(floor, dialect, token, "build", "draft", "ship")
+
+    assert "make" in reached()
+
+
+# What the other option of a person's question sets, and what they have chosen sets nothing of.
+SILENT = {
+    "nothing": {"id": "no", "label": "No"},
+    "something else": {"id": "no", "label": "No", "effect": {"setVariable": {"why": "too early"}}},
+}
+YES = {"id": "yes", "label": "Yes", "effect": {"setVariable": {"approved": True}}}
+BY_APPROVED = [{"to": "build", "condition": equals("approved", value=True)}, {"to": "redo", "isDefault": True}]
+
+
+@pytest.mark.parametrize("silent", SILENT)
+@pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
+def test_what_a_person_did_not_choose_is_not_the_agents_to_set(floor, dialect, silent):
+    publish_options(floor, [YES, SILENT[silent]], BY_APPROVED)
+
+    at = answered_no(floor, dialect)
+    refused = goes_to_build(floor, dialect, at, {"approved": True})
+
+    assert "make" not in reached()
+    if dialect != "navigation":
+        assert (refused["details"]["reason"], refused["details"]["keys"]) == ("SET_BY_ANSWER", ["approved"])
+    on = goes_to_build(floor, dialect, at, {})
+    if dialect in HANDED_OVER:
+        told(floor, dialect, on.get("session_token", at["session_token"]), "redo", ("draft", {}), ("after", {}))
+    elif dialect == "navigation":
+        assert not on["success"]
+        nav(floor, on.get("state", at["state"]), "transition", activity_id="redo")
+    assert {"again"} <= reached()
+
+
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_what_an_agents_user_did_not_choose_stays_the_agents(floor, dialect):
+    """What is passed on is the agent's word either way."""
+    publish_options(floor, [YES, SILENT["nothing"]], BY_APPROVED, message="Is it right?")
+    token = hand_in(floor, dialect, FOLDER, "plan")
+    if dialect == "orchestrator":
+        said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
+    floor.read_it()
+    token = responded(floor, dialect, token, "agreed", option_id="no")
+
+    goes_to_build(floor, dialect, {"session_token": token}, {"approved": True})
 
     assert "make" in reached()
