@@ -145,6 +145,7 @@ link|The address that is shown this once|https://rails.example.com/join/…
 matchExplanation|Why it was found, in words|The ticket is the same.
 message|In words|Fits.
 more|The lists of which only the first entries are here
+movedElsewhere|That no acknowledgement moves the run, and what does
 name|What it is called|CI
 nextCall|The call to make next, ready but for what you hand in
 nextCursor|Leads to the next page; null on the last one
@@ -265,6 +266,7 @@ valid|Whether no problem is an error
 validation|What was found wrong with what was handed in
 variables|The variables of the run
 version|Its version|1.0.0
+waitsFor|The runs that it waits for|run_{_ULID}
 waitsForPerson|The questions that only a signed-in person answers
 waivedBy|Who said that nothing may stop the run
 warnings|What to know, though nothing was stopped

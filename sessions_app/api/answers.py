@@ -351,6 +351,15 @@ class StoppedAnswer(Shape, frozen=True):
     by: str
 
 
+class MovedElsewhereAnswer(Shape, frozen=True):
+    """Why no acknowledgement moves the run, and what does. `waitsFor` are the runs that it waits for."""
+
+    code: str
+    message: str
+    suggestion: str
+    waits_for: list[str] | msgspec.UnsetType = msgspec.UNSET
+
+
 class ReplyAnswer(Shape, frozen=True):
     """What an agent is answered. `pending` is null at the end of a run; `blockers` come with kind `blocked`.
 
@@ -373,6 +382,7 @@ class ReplyAnswer(Shape, frozen=True):
     goal: str | msgspec.UnsetType = msgspec.UNSET
     waits_for_person: list[AskedOfPersonAnswer] | msgspec.UnsetType = msgspec.UNSET
     stopped: StoppedAnswer | msgspec.UnsetType = msgspec.UNSET
+    moved_elsewhere: MovedElsewhereAnswer | msgspec.UnsetType = msgspec.UNSET
     answered: PersonsAnswer | msgspec.UnsetType = msgspec.UNSET
     recap: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     branch: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
