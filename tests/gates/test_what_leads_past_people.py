@@ -66,6 +66,19 @@ def dismissed(floor, dialect, token, name="agreed"):
     return responded(floor, dialect, token, name, condition_not_met=True)
 
 
+def person_says(floor, dialect, token, option_id):
+    """The session token after a person has answered `agreed`, whatever else is open."""
+    if dialect == "orchestrator":
+        asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
+    (row,) = [row for row in questions() if row.checkpoint_id == "agreed"]
+    floor.read_it()
+    answer(floor.desk.person, row, option_id, now=timezone.now())
+    if dialect == "session":
+        return token
+    resumed = said(floor.orchestrator.raw("resume_checkpoint", session_token=asked["checkpoint_handle"]))
+    return resumed.get("session_token", token)
+
+
 def responded(floor, dialect, token, name, **said_of_it):
     """The session token after the agent has asked the question and told what became of it."""
     named = {"checkpoint_id": name} if dialect == "session" else {}
@@ -328,15 +341,8 @@ def test_no_agents_answer_leads_elsewhere_than_a_persons_did(floor, dialect, req
         about=about(),
     )
     publish_folder(floor.desk, files, FOLDER)
-    token = hand_in(floor, dialect, FOLDER, "plan")
+    token = person_says(floor, dialect, hand_in(floor, dialect, FOLDER, "plan"), "no")
     if dialect == "orchestrator":
-        asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
-    (asked_row,) = [row for row in questions() if row.checkpoint_id == "agreed"]
-    floor.read_it()
-    answer(floor.desk.person, asked_row, "no", now=timezone.now())
-    if dialect == "orchestrator":
-        resumed = said(floor.orchestrator.raw("resume_checkpoint", session_token=asked["checkpoint_handle"]))
-        token = resumed.get("session_token", token)
         asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="shortcut"))
         token = asked.get("checkpoint_handle", token)
     floor.read_it()
@@ -1006,15 +1012,7 @@ def test_an_answer_relayed_out_of_turn_changes_nothing_that_a_person_has_set(flo
         about=about(variables=[{"name": "items", "type": "array", "defaultValue": ["one"]}]),
     )
     publish_folder(floor.desk, files, FOLDER)
-    token = hand_in(floor, dialect, FOLDER, "plan")
-    if dialect == "orchestrator":
-        asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
-    (row,) = [row for row in questions() if row.checkpoint_id == "agreed"]
-    floor.read_it()
-    answer(floor.desk.person, row, "no", now=timezone.now())
-    if dialect == "orchestrator":
-        resumed = said(floor.orchestrator.raw("resume_checkpoint", session_token=asked["checkpoint_handle"]))
-        token = resumed.get("session_token", token)
+    token = person_says(floor, dialect, hand_in(floor, dialect, FOLDER, "plan"), "no")
 
     token = responded(floor, dialect, token, "relayed", option_id="go")
     hand_next(floor, dialect, token, "build", "draft", "after")
@@ -1120,13 +1118,7 @@ def test_a_question_that_a_persons_answer_rules_out_does_nothing(floor, dialect,
     token = hand_in(floor, dialect, FOLDER, "plan")
     if turn == "first":
         token = responded(floor, dialect, token, "other", option_id="go")
-    if dialect == "orchestrator":
-        token = floor.orchestrator("yield_checkpoint", session_token=token, checkpoint_id="agreed")["session_token"]
-    (row,) = [row for row in questions() if row.checkpoint_id == "agreed"]
-    floor.read_it()
-    answer(floor.desk.person, row, "no", now=timezone.now())
-    if dialect == "orchestrator":
-        token = floor.orchestrator("resume_checkpoint", session_token=token)["session_token"]
+    token = person_says(floor, dialect, token, "no")
     if turn == "then":
         token = responded(floor, dialect, token, "other", option_id="go")
 
@@ -1152,13 +1144,7 @@ def test_a_question_that_nobody_rules_out_does_what_its_option_says(floor, diale
     files = folder(plan, asking(), activity("build", steps=[activity_step("make")]), about=about(variables=variables))
     publish_folder(floor.desk, files, FOLDER)
     token = hand_in(floor, dialect, FOLDER, "plan")
-    if dialect == "orchestrator":
-        token = floor.orchestrator("yield_checkpoint", session_token=token, checkpoint_id="agreed")["session_token"]
-    (row,) = [row for row in questions() if row.checkpoint_id == "agreed"]
-    floor.read_it()
-    answer(floor.desk.person, row, "yes", now=timezone.now())
-    if dialect == "orchestrator":
-        token = floor.orchestrator("resume_checkpoint", session_token=token)["session_token"]
+    token = person_says(floor, dialect, token, "yes")
     token = responded(floor, dialect, token, "other", option_id="go")
 
     hand_next(floor, dialect, token, "build", "draft", "ship")
