@@ -124,6 +124,21 @@ def comes_to(*, ahead: LookAhead, snapshot: Snapshot, position: Position, item: 
     return False
 
 
+def scope_of_round(
+    *, ahead: LookAhead, activity: Activity, snapshot: Snapshot, name: str, number: int
+) -> Mapping[str, Any]:
+    """The variables as that round sees them which asks the question for the `number`th time; those of the run where a run that is
+    led would not come to such a round as things stand.
+    """
+    left = number - _used(snapshot, name)
+    for at, variables in _ahead(ahead, activity, snapshot, snapshot.position):
+        item = walker.item_at(ahead.program, at)
+        left -= isinstance(item, Gate) and item.checkpoint == name
+        if left <= 0:
+            return snapshot.variables | walker.loop_variables(program=ahead.program, position=at, variables=variables)
+    return snapshot.variables
+
+
 def _is_there(activity: Activity, at: Position, position: Position, until: Position) -> bool:
     """Whoever goes back to what stands before a loop is done with the loop, and so has all of it behind."""
     if position.frames and _place(activity, until) < _place(activity, position):

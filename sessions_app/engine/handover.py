@@ -26,6 +26,7 @@ from sessions_app.engine.ways import on_leaving, ways_from
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import walker
 from workflows_app.engine.program import Program
+from workflows_app.engine.walker import LookAhead
 from workflows_app.engine.walks import Position
 
 # Where a run stands that no activity has been entered in.
@@ -84,7 +85,9 @@ def _asked_again(*, program: Program, snapshot: Snapshot, name: str, place: Plac
     activity = program.activity(snapshot.position.activity)
     if activity is None or not guards.is_come_to(activity=activity, snapshot=snapshot, name=name):
         return None
-    shown = questions.on_demand(activity=activity, snapshot=snapshot, name=name, due_ms=place.due_ms)
+    shown = questions.on_demand(
+        ahead=LookAhead(program), activity=activity, snapshot=snapshot, name=name, due_ms=place.due_ms
+    )
     if not shown:
         return None
     said = (
@@ -102,9 +105,12 @@ def ask_question(*, program: Program, snapshot: Snapshot, command: AskQuestion, 
         raise no_activity()
     if snapshot.questions:
         raise CheckpointOpenError.to_yield(snapshot, command.checkpoint_id)
-    shown = questions.on_demand(activity=activity, snapshot=snapshot, name=command.checkpoint_id, due_ms=place.due_ms)
+    name = command.checkpoint_id
+    shown = questions.on_demand(
+        ahead=LookAhead(program), activity=activity, snapshot=snapshot, name=name, due_ms=place.due_ms
+    )
     if shown is None:
-        raise questions.unknown_checkpoint(program, activity, snapshot, command.checkpoint_id)
+        raise questions.unknown_checkpoint(program, activity, snapshot, name)
     return _asking(snapshot, shown, place)
 
 

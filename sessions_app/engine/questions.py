@@ -1,6 +1,7 @@
 """The questions of an activity that is handed over whole: which there are, under which key, and which are still owed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -16,32 +17,49 @@ from workflows_app.engine.program import Activity, Checkpoint, Gate, Loop, Progr
 from workflows_app.engine.walker import LookAhead
 
 
-def on_entry(*, activity: Activity, snapshot: Snapshot, due_ms: int | None) -> tuple[Shown, ...]:
+def on_entry(*, ahead: LookAhead, activity: Activity, snapshot: Snapshot, due_ms: int | None) -> tuple[Shown, ...]:
     """What is asked when the activity is entered: each checkpoint that it requires or that is for a person."""
     return tuple(
-        checkpoints.shown_of(
-            checkpoint,
-            instance=instance_of(snapshot, checkpoint.id),
-            scope=snapshot.variables,
-            default_due_ms=due_ms,
-        )
+        _shown(ahead, activity, snapshot, checkpoint, instance=instance_of(snapshot, checkpoint.id), due_ms=due_ms)
         for checkpoint in activity.checkpoints
         if checkpoint.required or checkpoint.human
     )
 
 
-def on_demand(*, activity: Activity, snapshot: Snapshot, name: str, due_ms: int | None) -> Shown | None:
+def on_demand(
+    *, ahead: LookAhead, activity: Activity, snapshot: Snapshot, name: str, due_ms: int | None
+) -> Shown | None:
     """The question of that name; None when the activity has none. In a loop each round has its own."""
     instance = next_instance(activity, snapshot, name)
     checkpoint = checkpoint_named(activity, name)
     if checkpoint is None:
         return None
-    return checkpoints.shown_of(checkpoint, instance=instance, scope=snapshot.variables, default_due_ms=due_ms)
+    return _shown(ahead, activity, snapshot, checkpoint, instance=instance, due_ms=due_ms)
+
+
+def _shown(
+    ahead: LookAhead,
+    activity: Activity,
+    snapshot: Snapshot,
+    checkpoint: Checkpoint,
+    *,
+    instance: str,
+    due_ms: int | None,
+) -> Shown:
+    """In a loop it is asked in the words of its round, as far as what is recorded tells which round that is."""
+    scope: Mapping[str, Any] = snapshot.variables
+    if _is_repeated(activity, checkpoint.id):
+        number = instance.removeprefix(instance_of(snapshot, checkpoint.id)).removeprefix("#")
+        scope = guards.scope_of_round(
+            ahead=ahead, activity=activity, snapshot=snapshot, name=checkpoint.id, number=int(number or 1)
+        )
+    return checkpoints.shown_of(checkpoint, instance=instance, scope=scope, default_due_ms=due_ms)
 
 
 def in_words_of_now(*, journal: Journal, program: Program, snapshot: Snapshot) -> Snapshot:
     """What is open, asked anew where it reads otherwise with the variables of now: nobody answers what they were not shown."""
-    read = [(each, _shown_again(program, snapshot, each, journal.place.due_ms)) for each in snapshot.questions]
+    ahead = LookAhead(program)
+    read = [(each, _shown_again(ahead, snapshot, each, journal.place.due_ms)) for each in snapshot.questions]
     asked = tuple(
         each
         if shown is None or shown.digest == each.digest
@@ -60,11 +78,12 @@ def with_owed(
     activity = program.activity(before.position.activity)
     if activity is None:
         return after, ()
+    ahead = LookAhead(program)
     owed, asked = _lifted(program, activity, before, after, name), list(after.questions)
     for each in owed:
         open_ = after.question_named(each)
         if open_ is None:
-            shown = on_demand(activity=activity, snapshot=after, name=each, due_ms=journal.place.due_ms)
+            shown = on_demand(ahead=ahead, activity=activity, snapshot=after, name=each, due_ms=journal.place.due_ms)
             asked += [replace(journal.present(shown), is_owed=True)] if shown else []
         else:
             asked[asked.index(open_)] = replace(open_, is_owed=True)
@@ -103,15 +122,17 @@ def _lifted(program: Program, activity: Activity, before: Snapshot, after: Snaps
     return tuple(dict.fromkeys(each for each in left_out[0] if each not in left_out[1]))
 
 
-def _shown_again(program: Program, snapshot: Snapshot, asked: OpenQuestion, due_ms: int | None) -> Shown | None:
+def _shown_again(ahead: LookAhead, snapshot: Snapshot, asked: OpenQuestion, due_ms: int | None) -> Shown | None:
+    """As it would be asked now; None where nobody knows."""
+    program = ahead.program
     if snapshot.work is not None and asked.instance == snapshot.position.pending:
         return checkpoints.approval_at(program=program, snapshot=snapshot, due_ms=due_ms)
     activity = program.activity(snapshot.position.activity)
     checkpoint = checkpoint_named(activity, asked.checkpoint) if activity else None
-    if checkpoint is None:
+    if activity is None or checkpoint is None:
         return None
-    scope = snapshot.variables
-    return checkpoints.shown_of(checkpoint, instance=asked.instance, scope=scope, default_due_ms=due_ms)
+    shown = _shown(ahead, activity, snapshot, checkpoint, instance=asked.instance, due_ms=due_ms)
+    return None if ahead.is_spent else shown
 
 
 def checkpoint_named(activity: Activity, name: str) -> Checkpoint | None:

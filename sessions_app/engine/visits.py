@@ -98,7 +98,7 @@ class Visit:
             self.taken = number
             behind = self._behind()
             # Behind the one before it, if that is still to be done.
-            aimed = aiming.aim(program=self.program, position=behind, item_id=entry.step_id)
+            aimed = self._aimed(behind, entry.step_id)
             if aimed is not None and self._waits_at_last():
                 return ()
             if aimed is None:
@@ -165,7 +165,22 @@ class Visit:
         depth = len(walk.position.frames)
         if walk.failure is not None or depth >= len(position.frames):
             return aiming.past(position)
-        return aiming.past(replace(position, frames=position.frames[:depth], pending_item=position.frames[depth].loop))
+        return aiming.behind_loop(position, depth)
+
+    def _aimed(self, behind: Position, step_id: str) -> Position | None:
+        """A round more than an inner loop has by its own test is one of the loop around it, if that has another."""
+        first = aimed = aiming.aim(program=self.program, position=behind, item_id=step_id)
+        while aimed is not None and (depth := aiming.turned(behind, aimed)):
+            if self._has_next_round(behind, depth):
+                return aimed
+            behind = aiming.behind_loop(behind, depth)
+            aimed = aiming.aim(program=self.program, position=behind, item_id=step_id)
+        return aimed if aimed and aimed is not first and self._has_next_round(behind, 0) else first
+
+    def _has_next_round(self, position: Position, depth: int) -> bool:
+        within = replace(position, frames=position.frames[: depth + 1], pending="", pending_item="")
+        variables = self.snapshot.variables if self.last is None else self._left_by(self.last)
+        return walker.has_next_round(program=self.program, position=within, variables=variables)
 
     def _reach(self, aimed: Position) -> None:
         """The pending entry is finished and this one is pending; or, before the first, the run is set on it."""
@@ -406,7 +421,9 @@ class Visit:
         activity = self.program.activity(entered.position.activity)
         if activity is None or entered.position.complete or not command.asks_on_entry:
             return entered
-        shown = questions.on_entry(activity=activity, snapshot=entered, due_ms=self.place.due_ms)
+        shown = questions.on_entry(
+            ahead=walker.LookAhead(self.program), activity=activity, snapshot=entered, due_ms=self.place.due_ms
+        )
         return replace(entered, questions=tuple(journal.present(each) for each in shown))
 
     def _left(self) -> Position:

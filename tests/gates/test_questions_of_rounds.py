@@ -2,6 +2,7 @@
 
 import pytest
 
+from sessions_app.models import Node
 from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step, workflow
 from tests.checkpoint_cast import publish_folder
 from tests.gate_play import FOLDER, hand_in, hand_next, person_answers, questions, reached, said
@@ -63,6 +64,71 @@ def test_a_session_asks_for_the_next_round_when_it_comes_to_it(floor, kind):
     person_answers(floor, "yes")
     assert hand_next(floor, "session", asked["session_token"], "build", *TOLD)["id"] == "build"
     assert "make" in reached()
+
+
+def publish_of_items(desk, *, around=()):
+    """Two items, each of them asked about in its own words, in a loop that may stand in another."""
+    asked = checkpoint("agreed", message="Is {{item}} right?", **ASKED)
+    rounds = {"kind": "loop", "id": "rounds", "name": "Rounds", **ROUNDS["each"]}
+    body = {**rounds, "steps": [activity_step("draft", checkpoint="agreed"), activity_step("tidy")]}
+    for number, count in enumerate(around):
+        repeated = {"loopType": "forEach", "over": "turns", "variable": "turn", "maxIterations": count}
+        body = {"kind": "loop", "id": f"around-{number}", "name": "Around", **repeated, "steps": [body]}
+    plan = activity("plan", checkpoints=[asked], steps=[body], transitions=[{"to": "build"}])
+    variables = [
+        {"name": "items", "type": "array", "defaultValue": ["one", "two"]},
+        {"name": "turns", "type": "array", "defaultValue": [1, 2]},
+        {"name": "approved", "type": "boolean", "defaultValue": False},
+    ]
+    about = workflow(id=FOLDER, description="Asks about each item.", initialActivity="plan", variables=variables)
+    publish_folder(desk, folder(plan, activity("build", steps=[activity_step("make")]), about=about), FOLDER)
+
+
+@pytest.mark.parametrize("around", [(), (2,)], ids=["alone", "within"])
+def test_a_session_asks_in_the_words_of_the_round(floor, around):
+    publish_of_items(floor.desk, around=around)
+    rounds = ["one", "two"] * (around[0] if around else 1)
+    manifest = ("draft", "tidy") * len(rounds)
+    token = hand_in(floor, "session", FOLDER, "plan")
+    for _ in rounds[1:]:
+        person_answers(floor, "yes")
+        token = hand_next(floor, "session", token, "build", *manifest)["session_token"]
+    person_answers(floor, "yes")
+
+    assert [row.message for row in questions()] == [f"Is {name} right?" for name in rounds]
+    assert hand_next(floor, "session", token, "build", *manifest)["id"] == "build"
+
+
+@pytest.mark.parametrize("further", [0, 1])
+def test_rounds_of_an_inner_loop_are_those_of_a_run_that_is_led(floor, further):
+    """What is told beyond all rounds is one more of the loop that it was told in last."""
+    publish_of_items(floor.desk, around=(2,))
+    token = hand_in(floor, "session", FOLDER, "plan")
+    told = {}
+    while "make" not in reached():
+        assert len(questions()) <= 4 + further
+        person_answers(floor, "yes")
+        told = hand_next(floor, "session", token, "build", *(("draft", "tidy") * (4 + further)))
+        token = told["session_token"]
+
+    keys = Node.objects.exclude(pending_key="").order_by("event_index").values_list("pending_key", flat=True)
+    rounds = [f"plan@0/around-0@{outer}/rounds@{inner}" for outer in range(2) for inner in range(2 + further * outer)]
+    assert list(dict.fromkeys(key for key in keys if "rounds@" in key)) == [
+        f"{each}::{name}" for each in rounds for name in ("draft", "tidy")
+    ]
+
+
+def test_a_worker_asks_in_the_words_of_the_round(floor):
+    publish_of_items(floor.desk)
+    token = hand_in(floor, "orchestrator", FOLDER, "plan")
+    for _ in range(2):
+        asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
+        person_answers(floor, "yes")
+        token = said(floor.orchestrator.raw("resume_checkpoint", session_token=asked["checkpoint_handle"]))[
+            "session_token"
+        ]
+
+    assert [row.message for row in questions()] == ["Is one right?", "Is two right?"]
 
 
 @pytest.mark.parametrize("manifest", [(), TOLD[:3], TOLD], ids=len)

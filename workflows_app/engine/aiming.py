@@ -40,6 +40,17 @@ def aim(*, program: Program, position: Position, item_id: str) -> Position | Non
     return replace(there, pending=walker.instance_key(program=program, position=there, item_id=item_id))
 
 
+def turned(position: Position, aimed: Position) -> int:
+    """How many loops stand around the one that begins a further round on the way there; 0 also where none does."""
+    frames = zip(position.frames, aimed.frames, strict=False)
+    return next((depth for depth, (here, there) in enumerate(frames) if here.iteration != there.iteration), 0)
+
+
+def behind_loop(position: Position, depth: int) -> Position:
+    """Behind the loop that stands within so many others."""
+    return past(replace(position, frames=position.frames[:depth], pending_item=position.frames[depth].loop))
+
+
 def is_within_loop(activity: Activity, item_id: str) -> bool:
     return any(loops for loops, _ in _paths(activity, item_id))
 

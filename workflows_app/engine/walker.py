@@ -110,6 +110,15 @@ def leave_loop(*, program: Program, position: Position, loop_id: str, variables:
     return _Walker(program, variables, (), press_on=False, by_hand=True).leave_loop(position, loop_id)
 
 
+def has_next_round(*, program: Program, position: Position, variables: Variables) -> bool:
+    """Whether the innermost loop around the position has a further round by its own test."""
+    activity = program.activity(position.activity)
+    if activity is None or not position.frames:
+        return False
+    walk = _Walker(program, variables, (), press_on=False)
+    return walk.has_next_round(position, loops_at(activity, position.frames)[-1])
+
+
 def passes_over(*, program: Program, position: Position, loop_id: str, variables: Variables) -> bool:
     """Whether a walk that is led would do nothing in the loop that it comes to here: it has no round, or none with a step."""
     here = replace(position, pending="", pending_item="")
@@ -515,10 +524,15 @@ class _Walker:
             raise _RestError(replace(position, frames=(*position.frames[:-1], ended)))
         return self._turned(position, loop, frame)
 
+    def has_next_round(self, position: Position, loop: Loop) -> bool:
+        outside = replace(position, frames=position.frames[:-1])
+        following = position.frames[-1].iteration + 1
+        return not self._breaks(position, loop) and self._goes_on(outside, loop, iteration=following)
+
     def _turned(self, position: Position, loop: Loop, frame: Frame) -> Position:
         outside = replace(position, frames=position.frames[:-1])
         following = frame.iteration + 1
-        if not self._breaks(position, loop) and self._goes_on(outside, loop, iteration=following):
+        if self.has_next_round(position, loop):
             if following >= loop.max_iterations:
                 self._fail(walks.exhausted(loop, around=self._around(outside)))
                 return self._past(outside, loop.id)
