@@ -8,13 +8,13 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, Func, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject, Length
 
 from sessions_app.engine.checkpoints import Authority, CheckpointState
 from sessions_app.engine.reasons import Detail, GapSeverity
 from sessions_app.engine.runs import OutputChannel
-from sessions_app.models import CheckpointRequest, Gap, Output, Run, WorkSession
+from sessions_app.models import CheckpointRequest, Gap, Node, Output, Run, WorkSession
 from sessions_app.selectors.checkpoints import MOST_COUNTED, CheckpointValue, checkpoint_value, position_after
 from sessions_app.selectors.evidence import SEND_BACK
 from teams_app.engine.actors import Actor, Permission
@@ -81,7 +81,7 @@ def count_inbox(*, actor: Actor, now: datetime) -> InboxCounts:
 
 
 def list_inbox(*, actor: Actor, view: InboxView, page: PageRequest, run_id: UUID | None = None) -> Page[InboxRow]:
-    """What is due first comes first; what was answered, the latest first. Three queries."""
+    """What is due first comes first; what was answered, the latest first. Four queries."""
     actor.require(Permission.READ_RUNS)
     rows = _asked(actor).filter(_in_view(actor, view))
     if run_id is not None:
@@ -98,14 +98,15 @@ def list_inbox(*, actor: Actor, view: InboxView, page: PageRequest, run_id: UUID
 
 
 def first_of_mine(*, actor: Actor, limit: int) -> tuple[InboxRow, ...]:
-    """The questions that are due first of those that wait for the actor, without what came before them. One query."""
+    """The questions that are due first of those that wait for the actor, without what came before them. Two queries."""
     actor.require(Permission.READ_RUNS)
-    rows = _asked(actor).filter(_in_view(actor, InboxView.MINE)).order_by("due_at", "id")
-    return tuple(_inbox_row(row, (), ()) for row in rows[:limit])
+    rows = list(_asked(actor).filter(_in_view(actor, InboxView.MINE)).order_by("due_at", "id")[:limit])
+    gaps = _open_gaps(actor, rows)
+    return tuple(_inbox_row(row, (), (), gaps.get(row.run_id, 0)) for row in rows)
 
 
 def rows_of(*, actor: Actor, ids: Iterable[UUID]) -> tuple[InboxRow, ...]:
-    """Some questions of the team, in the order of the inbox. Three queries."""
+    """Some questions of the team, in the order of the inbox. Four queries."""
     actor.require(Permission.READ_RUNS)
     rows = list(_asked(actor).filter(pk__in=list(ids)).order_by("due_at", "id"))
     return tuple(_with_earlier(actor, Page(items=tuple(rows), next_position=None)).items)
@@ -144,21 +145,29 @@ def _asked(actor: Actor) -> QuerySet[Any]:
     session = WorkSession.objects.filter(pk=OuterRef("session_id")).values(
         found=JSONObject(title=F("title"), ticket=F("ticket"))
     )
-    closes = Gap.objects.filter(run_id=OuterRef("run_id"), resolved_by_id=OuterRef("pk"))
-    # A step without notes that nobody asked for is no reason to look, as on the page of the question.
-    unnoted = Q(detail=Detail.MISSING_REQUIRED_NOTES.value, severity=GapSeverity.INFO.value)
-    gaps = Gap.objects.filter(~Exists(closes), ~unnoted, run_id=OuterRef("run_id"), resolved_by_id__isnull=True)
-    brought = Output.objects.filter(
-        Q(to_node_id=OuterRef("pk")) | Q(node_id=OuterRef("pk")),
-        run_id=OuterRef("run_id"),
-        channel=OutputChannel.ARTIFACT.value,
-    )
+    brought = Output.objects.filter(run_id=OuterRef("run_id"), channel=OutputChannel.ARTIFACT.value)
+    # What was handed in at the question belongs to the nodes behind it, by which an index finds it.
+    behind = Node.objects.filter(parent_id=OuterRef(OuterRef("pk"))).values("id")
     return CheckpointRequest.objects.filter(team_id=actor.team_id).annotate(
         of_run=Subquery(run[:1]),
         of_session=Subquery(session[:1]),
-        open_gaps=_count(gaps),
-        with_it=_count(brought),
+        with_it=_count(brought.filter(to_node_id=OuterRef("pk"))) + _count(brought.filter(to_node_id__in=behind)),
     )
+
+
+def _open_gaps(actor: Actor, rows: Iterable[Any]) -> Mapping[UUID, int]:
+    """Of each run, counted once however many of its questions are listed. One query."""
+    closes = Gap.objects.filter(run_id=OuterRef("run_id"), resolved_by_id=OuterRef("pk"))
+    # A step without notes that nobody asked for is no reason to look, as on the page of the question.
+    unnoted = Q(detail=Detail.MISSING_REQUIRED_NOTES.value, severity=GapSeverity.INFO.value)
+    gaps = Gap.objects.filter(
+        ~Exists(closes),
+        ~unnoted,
+        team_id=actor.team_id,
+        run_id__in={row.run_id for row in rows},
+        resolved_by_id__isnull=True,
+    )
+    return dict(gaps.order_by().values_list("run_id").annotate(count=Count("pk")))
 
 
 def _count(rows: QuerySet[Any]) -> Coalesce:
@@ -183,8 +192,14 @@ def _answered(actor: Actor, rows: QuerySet[Any], page: PageRequest) -> Page[Inbo
 def _with_earlier(actor: Actor, found: Page[Any]) -> Page[InboxRow]:
     earlier = _earlier(actor, found.items)
     diffs = _diffs(actor, [row for row in found.items if row.with_it])
+    gaps = _open_gaps(actor, found.items)
     return found.map(
-        lambda row: _inbox_row(row, earlier.get((row.run_id, row.instance_key), ()), tuple(diffs.get(row.pk, ())))
+        lambda row: _inbox_row(
+            row,
+            earlier.get((row.run_id, row.instance_key), ()),
+            tuple(diffs.get(row.pk, ())),
+            gaps.get(row.run_id, 0),
+        )
     )
 
 
@@ -224,7 +239,7 @@ def _earlier(actor: Actor, rows: Iterable[Any]) -> Mapping[tuple[UUID, str], lis
     return found
 
 
-def _inbox_row(row: Any, same: Iterable[tuple[int, str, str]], diffs: tuple[str, ...]) -> InboxRow:
+def _inbox_row(row: Any, same: Iterable[tuple[int, str, str]], diffs: tuple[str, ...], open_gaps: int) -> InboxRow:
     before = [entry for entry in same if entry[0] < row.event_index]
     last = before[-1] if before else (0, "", "")
     return InboxRow(
@@ -242,7 +257,7 @@ def _inbox_row(row: Any, same: Iterable[tuple[int, str, str]], diffs: tuple[str,
         started_by=row.of_run["by"],
         asked=1 + len(before),
         sent_back_by=last[2] if last[1] == SEND_BACK else "",
-        open_gaps=row.open_gaps,
+        open_gaps=open_gaps,
         with_it=row.with_it,
         diffs=diffs,
     )

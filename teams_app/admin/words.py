@@ -107,6 +107,7 @@ _SENTENCES: dict[str, tuple[str, str]] = {
     "binding.set": ("Put a routine into the slot", ""),
     "binding.removed": ("Gave back the slot", ""),
     "contract.registered": ("Registered the contract", ""),
+    "contract.removed": ("Removed the contract", ""),
     "session.imported": ("Imported the session", ""),
     "session.renamed": ("Renamed a session to", ""),
     "session.held": ("Held from expiry:", "“{reason}”"),

@@ -18,7 +18,7 @@ from django.utils import timezone
 from psycopg import sql
 
 from teams_app.engine.actors import Actor, Permission
-from teams_app.engine.errors import RateLimitedError, StorageFullError, retry_after
+from teams_app.engine.errors import PreconditionFailedError, RateLimitedError, StorageFullError, retry_after
 from teams_app.models import TeamStorage
 
 _MIB = 1024 * 1024
@@ -52,6 +52,14 @@ class _Count:
 
 _counts: dict[UUID, _Count] = {}
 _lock = threading.Lock()
+
+
+def refuse_beyond(*, held: int, most: int, what: str) -> None:
+    """Before a row that is read with all of its kind: `held` are those that stay."""
+    if held >= most:
+        raise PreconditionFailedError(
+            f"Your team has {most} {what}, and no more are kept.", suggestion="Remove one that is not needed any more."
+        )
 
 
 def require_room(*, team_id: UUID) -> None:

@@ -117,7 +117,7 @@ NEEDS = {
     },
     "workflows/bindings": {"GET": [P.READ_WORKFLOWS], "PUT": [P.PUBLISH_WORKFLOWS], "DELETE": [P.PUBLISH_WORKFLOWS]},
     "workflows/contracts": {"GET": [P.READ_WORKFLOWS]},
-    "workflows/contracts/{contract}": {"PUT": [P.EDIT_WORKFLOWS]},
+    "workflows/contracts/{contract}": {"PUT": [P.EDIT_WORKFLOWS], "DELETE": [P.EDIT_WORKFLOWS]},
     "workflows/import": {"POST": [P.EDIT_WORKFLOWS]},
     "workflows/validate": {"POST": [P.READ_WORKFLOWS]},
     "workflows/{workflow}": {"GET": [P.READ_WORKFLOWS], "PUT": [P.EDIT_WORKFLOWS]},

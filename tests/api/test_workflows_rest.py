@@ -267,6 +267,8 @@ def test_contracts_are_registered_and_listed(key):
     assert sent.status_code == 200
     assert listed["team.contracts.finding"]["schema"] == body["schema"]
     assert listed["wr.contracts.loop_control"]["bundled"]
+    assert [key.send("DELETE", "/contracts/team.contracts.finding").status_code for _ in range(2)] == [204, 404]
+    assert "team.contracts.finding" not in {item["id"] for item in key.get("/contracts").json()["items"]}
 
 
 def test_a_person_binds_a_slot_and_takes_it_back(cast, key, signed_in):

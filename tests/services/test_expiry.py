@@ -126,6 +126,16 @@ def test_what_is_kept_for_ever_is_looked_at_by_few_statements(desk):
     assert len(asked) < 40
 
 
+def test_a_team_keeps_no_more_rules_than_one_page_shows(desk, monkeypatch):
+    monkeypatch.setattr(retention, "MAX_RULES", 2)
+    rule = ExpiryRule(idle_days=30, archives=False)
+    for name in ("", "team.one", "team.one"):
+        retention.set_retention(actor=desk.owner, workflow_id=name, rule=rule, now=NOW)
+
+    with pytest.raises(PreconditionFailedError, match="2 rules"):
+        retention.set_retention(actor=desk.owner, workflow_id="team.two", rule=rule, now=NOW)
+
+
 @pytest.mark.own_connection
 def test_a_session_goes_without_a_look_at_the_archives_of_others(desk):
     """A team keeps those of a year."""

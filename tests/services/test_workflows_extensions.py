@@ -157,6 +157,70 @@ def test_a_registered_contract_is_embedded_in_what_is_compiled_from_then_on(cast
     assert (kept.summary, kept.schema["required"]) == ("One finding", ["kind", "level"])
 
 
+def test_a_team_keeps_no_more_contracts_than_are_read_for_each_workflow(cast, monkeypatch):
+    from teams_app.engine.errors import NotFoundError, PreconditionFailedError
+    from workflows_app.services import extensions
+
+    monkeypatch.setattr(extensions, "MAX_CONTRACTS", 2)
+    for name in ("one", "two"):
+        register(cast.bob, f"team.contracts.{name}")
+    register(cast.charlie)
+
+    with pytest.raises(PreconditionFailedError, match="2 output contracts"):
+        register(cast.bob, "team.contracts.three")
+    register(cast.bob, "team.contracts.two", summary="Put in the place of one that is there")
+    extensions.remove_contract(actor=cast.bob, contract_id="team.contracts.one", now=NOW)
+    register(cast.bob, "team.contracts.three")
+    with pytest.raises(NotFoundError):
+        extensions.remove_contract(actor=cast.bob, contract_id="team.contracts.one", now=NOW)
+
+
+def test_contracts_of_a_team_are_bounded_together(cast, monkeypatch):
+    from teams_app.engine.errors import PreconditionFailedError
+    from workflows_app.services import extensions
+
+    one = register(cast.bob).contract
+    monkeypatch.setattr(extensions, "MAX_CONTRACTS_BYTES", 3 * len(extensions._definition(one)) - 1)
+
+    register(cast.bob)
+    register(cast.bob, "team.contracts.second")
+    with pytest.raises(PreconditionFailedError, match="bytes together"):
+        register(cast.bob, "team.contracts.third")
+
+
+def test_a_workflow_does_not_compile_any_more_with_a_contract_that_was_removed(cast):
+    from workflows_app.services import extensions
+
+    step = {
+        "id": "look-at-it",
+        "title": "Look",
+        "prompt": "Look.",
+        "outputContract": {"contractRef": "team.contracts.finding"},
+    }
+    register(cast.bob)
+    create(cast.bob, "team.before", steps=[step])
+    extensions.remove_contract(actor=cast.bob, contract_id="team.contracts.finding", now=NOW)
+    after = create(cast.bob, "team.after", steps=[step])
+
+    assert [problem.code for problem in after.revision.problems] == ["unknown_contract"]
+
+
+def test_a_team_keeps_no_more_aliases_and_bindings_than_one_list_tells(slotted, monkeypatch):
+    from teams_app.engine.errors import PreconditionFailedError
+    from workflows_app.services import extensions
+
+    monkeypatch.setattr(extensions, "MAX_ALIASES", 1)
+    monkeypatch.setattr(extensions, "MAX_BINDINGS", 1)
+
+    for _ in range(2):
+        extensions.set_alias(actor=slotted.bob, alias="first", workflow_id="team.slotted", now=NOW)
+        bind(slotted.bob)
+    with pytest.raises(PreconditionFailedError, match="other names of workflows"):
+        extensions.set_alias(actor=slotted.bob, alias="second", workflow_id="team.slotted", now=NOW)
+    with pytest.raises(PreconditionFailedError, match="routines in extension slots"):
+        bind(slotted.bob, workflow_id="")
+
+
 def test_a_contract_of_one_team_is_none_of_anothers(cast):
     from workflows_app.selectors.extensions import list_contracts
 

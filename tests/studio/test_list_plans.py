@@ -98,6 +98,39 @@ def test_nor_among_100000(doors):
     assert too_much(doors, 100_000) == {}
 
 
+@pytest.mark.parametrize("path", [INBOX, "/studio/"])
+def test_gaps_of_a_run_are_read_once_for_all_its_questions(doors, path):
+    fill(team_id=doors.desk.team_id, count=60, now=NOW - timedelta(hours=1))
+    rows = {"questions": 40, "gaps": 1_500}
+    with connection.cursor() as cursor:
+        for table, count, named in (("gap", rows["gaps"], ""), ("checkpointrequest", rows["questions"], "state")):
+            _repeat(cursor, table, count, named)
+        cursor.execute("VACUUM (ANALYZE) sessions_app_gap, sessions_app_checkpointrequest")
+    visit(doors, path)
+
+    _, (read, _) = rows_and_pages_read(lambda: visit(doors, path))
+
+    assert read < 12 * rows["gaps"]
+
+
+def _repeat(cursor, table, count, named):
+    """So many rows like one that the team has, in one run."""
+    name = f"sessions_app_{table}"
+    cursor.execute("SELECT column_name FROM information_schema.columns WHERE table_name = %s", [name])
+    columns = [column for (column,) in cursor.fetchall()]
+    made = {"id": "gen_random_uuid()", "event_index": "1000 + i", "instance_key": "'ask' || i", "state": "'open'"}
+    made |= {"run_id": "r.id", "session_id": "r.session_id", "answered_at": "NULL", "to_node_id": "NULL"} | (
+        {"team_id": "r.team_id"}
+    )
+    values = ", ".join(made.get(column, f"x.{column}") for column in columns)
+    cursor.execute(
+        f"INSERT INTO {name} ({', '.join(columns)}) SELECT {values} FROM (SELECT * FROM {name} LIMIT 1) x,"
+        " (SELECT * FROM sessions_app_run WHERE team_id = (SELECT team_id FROM sessions_app_run GROUP BY 1 ORDER BY"
+        " count(*) DESC LIMIT 1) ORDER BY id LIMIT 1) r, generate_series(1, %s) i",
+        [count],
+    )
+
+
 def test_what_a_word_finds_is_asked_for_with_one_value_however_much_it_is(doors):
     from sessions_app.models import Run, WorkSession
     from sessions_app.selectors.found_words import runs_with_word, sessions_with_words

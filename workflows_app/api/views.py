@@ -208,6 +208,10 @@ class ContractView(APIView):
         )
         return ContractAnswer.of(registered)
 
+    @operation(summary="Remove an output contract of the team", status=204)
+    def delete(self, *, call: Call, contract: str) -> None:
+        extensions.remove_contract(actor=call.actor, contract_id=contract, now=call.now)
+
 
 class BindingsView(APIView):
     @operation(summary="Which routines the team puts into extension slots")

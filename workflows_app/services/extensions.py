@@ -6,11 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Count, Sum
+from django.db.models.functions import Coalesce, Length
 
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
+from teams_app.services.storage import refuse_beyond
 from workflows_app.engine import canonical
 from workflows_app.engine.contracts import check_artifact, check_schema
 from workflows_app.engine.names import MAX_ID_CHARS, RESERVED_NAMESPACE, is_legacy, is_namespaced
@@ -24,12 +27,19 @@ from workflows_app.services.compiling import problem_details
 from workflows_app.services.turns import hold_names
 from workflows_app.services.variants import refresh_variants, slots_of
 
+# Of one team. All contracts are read whenever something is compiled.
+MAX_ALIASES = MAX_BINDINGS = 2_000
+MAX_CONTRACTS = 500
+MAX_CONTRACTS_BYTES = 4 * 1024 * 1024
 MAX_CONTRACT_BYTES = 64 * 1024
 MAX_KIND_CHARS = 128
 MAX_SUMMARY_CHARS = 500
 
 # Addresses of the REST door that are no workflow.
 _TAKEN_WORDS = frozenset({"validate", "import", "contracts", "bindings", "aliases"})
+
+# No workflow or alias is called so.
+_CONTRACTS = "/contracts"
 
 _CONTRACT_ID = re.compile(r"[a-z][a-z0-9_-]*\.contracts\.[a-z][a-z0-9_-]*")
 _KIND = re.compile(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_.-]*")
@@ -52,6 +62,8 @@ def set_alias(*, actor: Actor, alias: str, workflow_id: str, now: datetime) -> s
 def point_alias(*, actor: Actor, alias: str, row: Workflow, now: datetime) -> None:
     """Inside the caller's transaction, which holds the alias."""
     _check_alias(actor, alias)
+    others = Alias.objects.filter(team_id=actor.team_id).exclude(alias=alias)
+    refuse_beyond(held=others.count(), most=MAX_ALIASES, what="other names of workflows")
     Alias.objects.update_or_create(
         team_id=actor.team_id,
         alias=alias,
@@ -99,6 +111,9 @@ def register_contract(
     _check_contract(contract_id, contract)
     definition = _definition(contract)
     with transaction.atomic(durable=True):
+        # Of two that register at once one waits here, and counts what the other has registered.
+        hold_names(team_id=actor.team_id, names=[_CONTRACTS])
+        _refuse_more_contracts(actor, contract_id, definition)
         row, _ = TeamContract.objects.update_or_create(
             team_id=actor.team_id,
             contract_id=contract_id,
@@ -113,6 +128,17 @@ def register_contract(
         details = {"contractId": contract_id, "digest": canonical.digest(definition)}
         record_audit(actor=actor, action="contract.registered", target=contract_id, now=now, details=details)
     return contract_value(row)
+
+
+def remove_contract(*, actor: Actor, contract_id: str, now: datetime) -> None:
+    """Programs that exist keep what they were compiled with; what asks for it does not compile any more."""
+    actor.require(Permission.EDIT_WORKFLOWS)
+    with transaction.atomic(durable=True):
+        hold_names(team_id=actor.team_id, names=[_CONTRACTS])
+        count, _ = TeamContract.objects.filter(team_id=actor.team_id, contract_id=contract_id).delete()
+        if not count:
+            raise NotFoundError("There is no such contract of your team.", suggestion="List the contracts.")
+        record_audit(actor=actor, action="contract.removed", target=contract_id, now=now)
 
 
 def bind_slot(*, actor: Actor, workflow_id: str, slot: str, routine: str, now: datetime) -> BindingValue:
@@ -131,6 +157,8 @@ def bind_slot(*, actor: Actor, workflow_id: str, slot: str, routine: str, now: d
         wanted = _published_routine(actor, routine)
         rows = _locked(_rows_with_slot(actor, workflow_id, slot))
         named = rows[0].workflow_id if workflow_id else ""
+        others = Binding.objects.filter(team_id=actor.team_id).exclude(workflow_id=named, slot=slot)
+        refuse_beyond(held=others.count(), most=MAX_BINDINGS, what="routines in extension slots")
         row, _ = Binding.objects.update_or_create(
             team_id=actor.team_id,
             workflow_id=named,
@@ -219,6 +247,17 @@ def _definition(contract: Contract) -> bytes:
             f"The contract has {len(definition)} bytes; {MAX_CONTRACT_BYTES} is the most.", suggestion="Shorten it."
         )
     return definition
+
+
+def _refuse_more_contracts(actor: Actor, contract_id: str, definition: bytes) -> None:
+    others = TeamContract.objects.filter(team_id=actor.team_id).exclude(contract_id=contract_id)
+    held = others.aggregate(contracts=Count("pk"), characters=Coalesce(Sum(Length("definition")), 0))
+    refuse_beyond(held=held["contracts"], most=MAX_CONTRACTS, what="output contracts")
+    if held["characters"] + len(definition) > MAX_CONTRACTS_BYTES:
+        raise PreconditionFailedError(
+            f"The output contracts of your team would have more than {MAX_CONTRACTS_BYTES} bytes together.",
+            suggestion="Shorten the schema, or remove a contract that is not needed any more.",
+        )
 
 
 def _published_routine(actor: Actor, routine: str) -> str:

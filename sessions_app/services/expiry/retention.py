@@ -14,7 +14,10 @@ from teams_app.engine.errors import InvalidInputError, NotFoundError
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
+from teams_app.services.storage import refuse_beyond
 
+# Of one team: all of them stand on one page.
+MAX_RULES = 500
 _WORKFLOW_CHARACTERS = 128
 
 
@@ -29,6 +32,8 @@ def set_retention(*, actor: Actor, workflow_id: str, rule: ExpiryRule, now: date
             f"Sessions are kept for 1 to {MAX_IDLE_DAYS} days, or for ever.",
             suggestion="Leave idleDays out to keep them for ever.",
         )
+    others = Retention.objects.filter(team_id=actor.team_id).exclude(workflow_id=workflow_id)
+    refuse_beyond(held=others.count(), most=MAX_RULES, what="rules about how long sessions are kept")
     fields = {"idle_days": rule.idle_days, "archives": rule.archives, "changed_by": actor.id, "changed_at": now}
     Retention.objects.update_or_create(
         team_id=actor.team_id,
