@@ -47,6 +47,8 @@ from workflows_app.engine.program import ActionKind, Program, Step
 from workflows_app.engine.walks import Note, Position
 
 BEGIN = "begin"
+# Rounds of outer loops that one call looks through for one in which the inner loop has a round.
+_MAX_AIMS = 2_000
 
 
 class Visit:
@@ -76,6 +78,7 @@ class Visit:
         self.manifest: Sequence[ManifestEntry] = ()
         self.told_of: frozenset[str] = frozenset()
         self.taken = 0
+        self.aims = 0
         # Who was not asked, since a person has had the run never stop.
         self.waived: list[str] = []
         self.passed_by: list[Gap] = []
@@ -168,19 +171,32 @@ class Visit:
         return aiming.behind_loop(position, depth)
 
     def _aimed(self, behind: Position, step_id: str) -> Position | None:
-        """A round more than an inner loop has by its own test is one of the loop around it, if that has another."""
+        """In loops within others, the next round that the tests of all of them give. Where they give none, the round is begun on
+        the agent's word.
+        """
         first = aimed = aiming.aim(program=self.program, position=behind, item_id=step_id)
-        while aimed is not None and (depth := aiming.turned(behind, aimed)):
-            if self._has_next_round(behind, depth):
+        while aimed is not None and len(aimed.frames) > 1 and self.aims < _MAX_AIMS:
+            denied = self._denied(behind, aimed)
+            if denied is None:
                 return aimed
-            behind = aiming.behind_loop(behind, depth)
+            if denied == 0:
+                break
+            self.aims += 1
+            behind = aiming.behind_loop(aimed, denied)
             aimed = aiming.aim(program=self.program, position=behind, item_id=step_id)
-        return aimed if aimed and aimed is not first and self._has_next_round(behind, 0) else first
+        return first
 
-    def _has_next_round(self, position: Position, depth: int) -> bool:
-        within = replace(position, frames=position.frames[: depth + 1], pending="", pending_item="")
+    def _denied(self, behind: Position, aimed: Position) -> int | None:
+        """How many loops stand around the outermost of those which would begin a round that their test denies; None when none does."""
+        begun = aiming.rounds_begun(behind, aimed)
+        if not begun:
+            return None
         variables = self.snapshot.variables if self.last is None else self._left_by(self.last)
-        return walker.has_next_round(program=self.program, position=within, variables=variables)
+        rounds = (
+            (depth, walker.has_rounds(program=self.program, position=aimed, depth=depth, variables=variables))
+            for depth in begun
+        )
+        return next((depth for depth, is_given in rounds if not is_given), None)
 
     def _reach(self, aimed: Position) -> None:
         """The pending entry is finished and this one is pending; or, before the first, the run is set on it."""

@@ -40,10 +40,14 @@ def aim(*, program: Program, position: Position, item_id: str) -> Position | Non
     return replace(there, pending=walker.instance_key(program=program, position=there, item_id=item_id))
 
 
-def turned(position: Position, aimed: Position) -> int:
-    """How many loops stand around the one that begins a further round on the way there; 0 also where none does."""
-    frames = zip(position.frames, aimed.frames, strict=False)
-    return next((depth for depth, (here, there) in enumerate(frames) if here.iteration != there.iteration), 0)
+def rounds_begun(position: Position, aimed: Position) -> range:
+    """How many loops stand around each of those that are begun, or turned, on the way there."""
+    same = 0
+    for here, there in zip(position.frames, aimed.frames, strict=False):
+        if (here.loop, here.iteration) != (there.loop, there.iteration):
+            break
+        same += 1
+    return range(same, len(aimed.frames))
 
 
 def behind_loop(position: Position, depth: int) -> Position:

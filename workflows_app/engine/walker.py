@@ -110,13 +110,19 @@ def leave_loop(*, program: Program, position: Position, loop_id: str, variables:
     return _Walker(program, variables, (), press_on=False, by_hand=True).leave_loop(position, loop_id)
 
 
-def has_next_round(*, program: Program, position: Position, variables: Variables) -> bool:
-    """Whether the innermost loop around the position has a further round by its own test."""
-    activity = program.activity(position.activity)
-    if activity is None or not position.frames:
+def has_rounds(*, program: Program, position: Position, depth: int, variables: Variables) -> bool:
+    """Whether the loop that stands within so many others, at the position, has its round there by its own test; true where its
+    test cannot be asked.
+    """
+    activity, frame = program.activity(position.activity), position.frames[depth]
+    if activity is None:
         return False
     walk = _Walker(program, variables, (), press_on=False)
-    return walk.has_next_round(position, loops_at(activity, position.frames)[-1])
+    outside = replace(position, frames=position.frames[:depth], pending="", pending_item="")
+    try:
+        return walk.has_round(outside, loops_at(activity, position.frames)[depth], frame.iteration)
+    except _StopError:
+        return True
 
 
 def passes_over(*, program: Program, position: Position, loop_id: str, variables: Variables) -> bool:
@@ -511,7 +517,7 @@ class _Walker:
     # Loops
 
     def _enter_loop(self, position: Position, loop: Loop) -> Position:
-        if loop.loops is not LoopKind.DO_WHILE and not self._goes_on(position, loop, iteration=0):
+        if not self.has_round(position, loop, 0):
             self._note(NoteKind.EXITED_LOOP, f"Loop {loop.id} has no round to run.", loop=loop.id)
             return self._past(position, loop.id)
         self._note(NoteKind.ENTERED_LOOP, f"Entered loop {loop.id}.", loop=loop.id, iteration=0)
@@ -524,15 +530,16 @@ class _Walker:
             raise _RestError(replace(position, frames=(*position.frames[:-1], ended)))
         return self._turned(position, loop, frame)
 
-    def has_next_round(self, position: Position, loop: Loop) -> bool:
-        outside = replace(position, frames=position.frames[:-1])
-        following = position.frames[-1].iteration + 1
-        return not self._breaks(position, loop) and self._goes_on(outside, loop, iteration=following)
+    def has_round(self, outside: Position, loop: Loop, iteration: int) -> bool:
+        if iteration == 0:
+            return loop.loops is LoopKind.DO_WHILE or self._goes_on(outside, loop, iteration=0)
+        before = replace(outside, frames=(*outside.frames, Frame(loop=loop.id, iteration=iteration - 1)))
+        return not self._breaks(before, loop) and self._goes_on(outside, loop, iteration=iteration)
 
     def _turned(self, position: Position, loop: Loop, frame: Frame) -> Position:
         outside = replace(position, frames=position.frames[:-1])
         following = frame.iteration + 1
-        if self.has_next_round(position, loop):
+        if self.has_round(outside, loop, following):
             if following >= loop.max_iterations:
                 self._fail(walks.exhausted(loop, around=self._around(outside)))
                 return self._past(outside, loop.id)
