@@ -22,4 +22,5 @@ RUN WORKRAIL_ENV=production WORKRAIL_ALLOWED_HOSTS=localhost DATABASE_URL=postgr
     python -m compileall -q /app
 USER 10001
 EXPOSE 8000
-CMD ["granian", "--interface", "asgi", "--no-ws", "--host", "0.0.0.0", "--log-level", "warning", "workrail_site.asgi:application"]
+CMD ["granian", "--interface", "asgi", "--no-ws", "--http", "1", "--backpressure", "4096", "--http1-buffer-size", "131072", \
+     "--log-level", "warning", "--host", "0.0.0.0", "workrail_site.asgi:application"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from django.conf import settings
 
 from tests.clusters import eventually
+from workrail_site.local.programs import WEB_FLAGS
 
 ROOT = Path(__file__).resolve().parents[1]
 _NO_LIMITS = dict.fromkeys(
@@ -57,8 +58,8 @@ def web_server(folder, *, database_url, **environ):
     given = os.environ | _NO_LIMITS | {"DATABASE_URL": database_url, "REDIS_URL": settings.REDIS_URL, **environ}
     given |= {"WORKRAIL_ENV": "development", "WORKRAIL_THROTTLE_SIGN_IN_PER_MINUTE": "0", "PYTHONUNBUFFERED": "1"}
     given |= {"WORKRAIL_WEB_THREADS": "8"}
-    flags = f"--interface asgi --host 127.0.0.1 --port {port} --workers 1 --no-ws --log-level warning"
-    command = [sys.executable, "-m", "granian", *flags.split(), "workrail_site.asgi:application"]
+    where = f"--host 127.0.0.1 --port {port} --workers 1"
+    command = [sys.executable, "-m", "granian", *WEB_FLAGS, *where.split(), "workrail_site.asgi:application"]
     path = folder / f"web-{port}.log"
     with path.open("wb") as log:
         process = subprocess.Popen(

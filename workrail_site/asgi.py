@@ -4,7 +4,9 @@ Django's own ASGI handler costs a synchronous view half a millisecond before it 
 """
 
 import os
+import resource
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import cast
@@ -33,9 +35,22 @@ _APART = frozenset({"/readyz", "/metrics"})
 # Of the largest body that is read: who sends more of one that is refused meets a closed connection.
 _MOST_LET_PASS = 2
 
+# A connection is a file, and by itself a process may have fewer of those than the server below has places for connections.
+_MOST_FILES = 16_384
+
+
+def _allow_files() -> None:
+    own, allowed = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if allowed == resource.RLIM_INFINITY else min(_MOST_FILES, allowed)
+    if own != resource.RLIM_INFINITY and own < wanted:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, allowed))
+
+
 # A thread that computes hands on the interpreter so soon that those who only pass through are not held up by it.
 _HAND_ON_AFTER_SECONDS = 0.001
 sys.setswitchinterval(_HAND_ON_AFTER_SECONDS)
+_allow_files()
 patience.limit_statements(statement_ms=settings.STATEMENT_TIMEOUT_MS)
 patience.limit_publishing(app=celery.app)
 

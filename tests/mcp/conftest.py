@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from tests.mcp_play import Wire
+from workrail_site.local.programs import WEB_FLAGS
 
 _ROOT = Path(__file__).parents[2]
 _START_SECONDS = 60
@@ -36,10 +37,10 @@ def running_site(folder, environ=()):
     log = folder / "log"
     port = _free_port()
     whole = {**environ_of_site(), **dict(environ)}
-    flags = f"--interface asgi --host 127.0.0.1 --port {port} --workers 1 --no-ws --log-level warning"
+    where = f"--host 127.0.0.1 --port {port} --workers 1"
     # Where rows are proved, it makes the faults that the tests are to find.
     application = "tests.faulty_site" if "WORKRAIL_SITE_FAULT" in whole else "workrail_site.asgi"
-    command = [sys.executable, "-m", "granian", *flags.split(), f"{application}:application"]
+    command = [sys.executable, "-m", "granian", *WEB_FLAGS, *where.split(), f"{application}:application"]
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=_ROOT, env=whole, stdout=out, stderr=subprocess.STDOUT)
         try:

@@ -1,6 +1,8 @@
 """Clients that keep to MCP and not to HTTP, or the other way round: each is told so, and none gets a 5xx."""
 
+import contextlib
 import json
+import resource
 import socket
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
@@ -8,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.many_cases import each
+from tests.mcp.conftest import running_site
 from tests.mcp_play import ACCEPT, HANDSHAKE, MODERN
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,6 +60,63 @@ class Plug:
 @pytest.fixture
 def plug(wire):
     return Plug(wire.url, wire.key)
+
+
+# Connections
+
+
+# More than the server below has places for by itself, and than files, where nobody has asked for more.
+MANY = 1_200
+OF_HTTP_2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+BEGINNINGS = {
+    "nothing": b"",
+    "a letter": b"P",
+    "half of a word of HTTP/2": b"PRI * HT",
+    "what HTTP/2 begins with": OF_HTTP_2,
+    "a header that has no end": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n",
+    "a request, and none after it": b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+}
+
+
+@pytest.fixture(scope="module")
+def hasty_site(django_db_setup, tmp_path_factory):
+    """It waits half a second where it waits half a minute otherwise."""
+    with running_site(tmp_path_factory.mktemp("hasty"), {"GRANIAN_HTTP1_HEADER_READ_TIMEOUT": "500"}) as site:
+        yield site
+
+
+@contextlib.contextmanager
+def files_allowed(most):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < most:
+        pytest.skip("this machine lets no process open so many connections")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@each("beginning", list(BEGINNINGS))
+def test_whoever_sends_no_whole_request_is_hung_up_on(hasty_site, beginning):
+    plug = Plug(hasty_site.url, "")
+    with socket.create_connection(plug.where, timeout=20) as line:
+        line.sendall(BEGINNINGS[beginning])
+        # It ends: nobody holds a place for ever.
+        while line.recv(65536):
+            pass
+
+
+def test_connections_that_say_nothing_keep_nobody_out(served, tmp_path):
+    with contextlib.ExitStack() as silent:
+        with files_allowed(1_024):
+            site = silent.enter_context(running_site(tmp_path))
+        silent.enter_context(files_allowed(3 * MANY))
+        plug = Plug(site.url, "")
+        for _ in range(MANY):
+            silent.enter_context(socket.create_connection(plug.where, timeout=20))
+
+        assert plug.status(plug.head("/healthz", verb="GET")) == 200
 
 
 # Bodies

@@ -11,6 +11,8 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from workrail_site.local.programs import WEB_FLAGS
+
 SITE = "workrail_site.asgi:application"
 _STARTED_WITHIN_SECONDS = 120
 
@@ -26,8 +28,8 @@ def web_server(
     environment: dict[str, str], *, workers: int = 1, threads: int = 8, application: str = SITE
 ) -> Iterator[Server]:
     port = _free_port()
-    command = [sys.executable, "-m", "granian", "--interface", "asgi", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--workers", str(workers), "--no-ws", application]
+    command = [sys.executable, "-m", "granian", *WEB_FLAGS, "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--workers", str(workers), application]
     process = subprocess.Popen(
         command,
         env={**environment, "WORKRAIL_WEB_THREADS": str(threads)},

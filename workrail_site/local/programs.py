@@ -7,6 +7,13 @@ from workrail_site.local.environs import with_defaults
 from workrail_site.local.places import Places
 from workrail_site.local.processes import LocalProgram
 
+# Connections that say nothing are closed after half a minute, which only the reader of HTTP/1 does: the one that waits to hear which
+# version it is, and HTTP/2, hold them for ever. Each holds a place, and when there is none left nobody gets in, so there are more
+# places than streams. What one may send before it is read is a bound on the memory of all of them.
+WEB_FLAGS = (
+    *("--interface", "asgi", "--no-ws", "--http", "1", "--backpressure", "4096", "--http1-buffer-size", "131072"),
+    *("--log-level", "warning"),
+)
 # Celery would repeat the checks that ran with the migrations. Fewer malloc arenas: less memory for the same work.
 _THRIFT = {"SKIP_CHECKS": "1", "MALLOC_ARENA_MAX": "2"}
 # Celery says in every log that root runs it; whoever starts `up` as root, in a container mostly, knows.
@@ -14,8 +21,9 @@ _CALM = {"PYTHONWARNINGS": "ignore:You're running the worker with superuser"}
 
 
 def web_program(python: str, *, host: str, port: int, environ: Mapping[str, str], places: Places) -> LocalProgram:
-    flags = f"--interface asgi --host {host} --port {port} --workers 1 --no-ws --log-level warning"
-    return _program("web", [python, "-m", "granian", *flags.split(), "workrail_site.asgi:application"], environ, places)
+    where = ["--host", host, "--port", str(port), "--workers", "1"]
+    command = [python, "-m", "granian", *WEB_FLAGS, *where, "workrail_site.asgi:application"]
+    return _program("web", command, environ, places)
 
 
 def worker_program(python: str, *, environ: Mapping[str, str], places: Places) -> LocalProgram:
