@@ -23,4 +23,4 @@ RUN WORKRAIL_ENV=production WORKRAIL_ALLOWED_HOSTS=localhost DATABASE_URL=postgr
 USER 10001
 EXPOSE 8000
 CMD ["granian", "--interface", "asgi", "--no-ws", "--http", "1", "--backpressure", "4096", "--http1-buffer-size", "131072", \
-     "--log-level", "warning", "--host", "0.0.0.0", "workrail_site.asgi:application"]
+     "--workers-kill-timeout", "25", "--log-level", "warning", "--host", "0.0.0.0", "workrail_site.asgi:application"]

@@ -9,11 +9,15 @@ fetches their page themselves.
 import asyncio
 import json
 import re
+import signal
+import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from types import FrameType
+from typing import Any
 from urllib.parse import parse_qs
 from uuid import UUID
 
@@ -25,7 +29,7 @@ from teams_app.engine.seats import Seat
 from teams_app.selectors import seats_left
 from workrail_site.bodies import Message, Receive, Scope, Send
 from workrail_site.parties import credential_of
-from workrail_site.wsgi_in_asgi import AsgiApplication
+from workrail_site.wsgi_in_asgi import TAKEN_WITHIN_SECONDS, AsgiApplication
 
 PATH = "/studio/live/"
 # By REST a stream stands beside the version that it tells of.
@@ -85,6 +89,34 @@ class Viewer:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
 
+class _End:
+    """Whether this process was told to end. The server below lets every answer come to its own end first, and keeps everybody else
+    out meanwhile: of a stream that would be minutes.
+    """
+
+    def __init__(self) -> None:
+        self.is_near = False
+        self._listens = False
+
+    def listen(self) -> None:
+        """Beside whoever hears the signals already, which is the server below. Where nobody does, the process ends by itself."""
+        if self._listens or threading.current_thread() is not threading.main_thread():
+            return
+        self._listens = True
+        for number in (signal.SIGTERM, signal.SIGINT):
+            before = signal.getsignal(number)
+            if callable(before):
+                signal.signal(number, partial(self._hear, before))
+                signal.siginterrupt(number, False)
+
+    def _hear(self, before: Callable[[int, FrameType | None], Any], number: int, frame: FrameType | None) -> None:
+        self.is_near = True
+        before(number, frame)
+
+
+end = _End()
+
+
 class Watch:
     """Knows who watches what, and reads how far each of that has come: one query for a tick, whoever watches, and where
     something has moved on another one, of who may still hear of it.
@@ -116,6 +148,7 @@ class Watch:
 
     def join(self, viewer: Viewer) -> None:
         self._viewers.add(viewer)
+        end.listen()
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look())
 
@@ -126,7 +159,11 @@ class Watch:
         """Ends with its last viewer; the next one begins it again."""
         while self._viewers:
             await asyncio.sleep(self._tick_s)
-            if self._viewers:
+            if end.is_near:
+                for viewer in self._viewers:
+                    viewer.is_out = True
+                    viewer.changed.set()
+            elif self._viewers:
                 await self._tick()
 
     async def _tick(self) -> None:
@@ -356,7 +393,9 @@ async def _stream(viewer: Viewer, receive: Receive, send: Send, draw: Callable[[
 
 
 async def _send_event(send: Send, text: str) -> None:
-    await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
+    """Raises TimeoutError where nobody takes it."""
+    async with asyncio.timeout(TAKEN_WITHIN_SECONDS):
+        await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
 
 
 async def _until_gone(receive: Receive) -> None:

@@ -119,6 +119,23 @@ def test_connections_that_say_nothing_keep_nobody_out(served, tmp_path):
         assert plug.status(plug.head("/healthz", verb="GET")) == 200
 
 
+def test_a_process_that_is_told_to_end_ends_beside_open_streams(served, agent, tmp_path):
+    with contextlib.ExitStack() as streams:
+        with running_site(tmp_path) as site:
+            plug = Plug(site.url, agent().key)
+            lines = [streams.enter_context(socket.create_connection(plug.where, timeout=20)) for _ in range(3)]
+            for line in lines:
+                line.sendall(plug.head("/api/v1/checkpoints/stream", verb="GET"))
+            heard = [line.recv(65536) for line in lines]
+            assert all(b" 200 " in each.split(b"\r\n")[0] for each in heard)
+        # It has ended, and told whoever listened that this is the end.
+        for line in lines:
+            rest = b""
+            while more := line.recv(65536):
+                rest += more
+            assert rest.endswith(b"0\r\n\r\n")
+
+
 # Bodies
 
 

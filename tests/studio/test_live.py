@@ -119,6 +119,29 @@ def test_a_viewer_hears_what_has_changed_and_is_forgotten_when_it_leaves():
     assert not watch._viewers
 
 
+def test_whoever_takes_nothing_holds_no_place(monkeypatch):
+    monkeypatch.setattr("workrail_site.live.TAKEN_WITHIN_SECONDS", 0.01)
+
+    async def read(sessions, teams):
+        return {TEAM: "8"}
+
+    async def visit():
+        django, _ = django_that(200, {"kind": "team", "watched": str(TEAM), "version": "7"})
+        watch = Watch(read=read, tick_s=0)
+        browser = Browser(enough=3)
+
+        async def send(message):
+            await browser.send(message)
+            if len(browser.heard) > 2:
+                await asyncio.Event().wait()
+
+        async with asyncio.timeout(10):
+            await Live(django=django, watch=watch)(scope(), browser.receive, send)
+        return watch
+
+    assert not asyncio.run(visit())._viewers
+
+
 def test_whoever_comes_back_is_told_what_they_missed():
     async def read(sessions, teams):
         return {}

@@ -12,7 +12,8 @@ from workrail_site.local.processes import LocalProgram
 # places than streams. What one may send before it is read is a bound on the memory of all of them.
 WEB_FLAGS = (
     *("--interface", "asgi", "--no-ws", "--http", "1", "--backpressure", "4096", "--http1-buffer-size", "131072"),
-    *("--log-level", "warning"),
+    # Whoever takes nothing of what they asked for keeps no process from ending.
+    *("--workers-kill-timeout", "25", "--log-level", "warning"),
 )
 # Celery would repeat the checks that ran with the migrations. Fewer malloc arenas: less memory for the same work.
 _THRIFT = {"SKIP_CHECKS": "1", "MALLOC_ARENA_MAX": "2"}

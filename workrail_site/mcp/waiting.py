@@ -49,7 +49,7 @@ class AnswerWait:
         self._watch.leave(self._viewer)
 
     async def has_changed(self) -> bool:
-        """Whether it is worth looking again; False when the time is up."""
+        """Whether it is worth looking again; False when the time is up, or this process ends."""
         left_seconds = self._ends_at - asyncio.get_running_loop().time()
         if left_seconds <= 0:
             return False
@@ -59,4 +59,4 @@ class AnswerWait:
         except TimeoutError:
             return False
         self._viewer.changed.clear()
-        return True
+        return not self._viewer.is_out
