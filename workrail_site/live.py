@@ -107,7 +107,6 @@ class _End:
             before = signal.getsignal(number)
             if callable(before):
                 signal.signal(number, partial(self._hear, before))
-                signal.siginterrupt(number, False)
 
     def _hear(self, before: Callable[[int, FrameType | None], Any], number: int, frame: FrameType | None) -> None:
         self.is_near = True

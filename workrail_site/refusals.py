@@ -9,6 +9,7 @@ from django.db import DatabaseError, DataError, InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.utils.module_loading import import_string
 
+from sessions_app.engine.tokens import TokenSessionLockedError
 from teams_app.admin.pages import find_actor, own_teams_of
 from teams_app.engine.errors import ForbiddenError, InvalidInputError, NotFoundError, RateLimitedError, WorkrailError
 from workrail_site.errors import (
@@ -27,6 +28,7 @@ log = structlog.get_logger(__name__)
 
 _UNAUTHORIZED = 401
 _OF_OURS = 500
+_SESSIONS = '"sessions_app_worksession"'
 # Found when it is needed: its pages refuse, too.
 _SITE = "workrail_site.studio.studio"
 _PROGRAMS_LIVE_AT = (
@@ -72,6 +74,8 @@ def database_refusal(error: Exception) -> WorkrailError | None:
         return ServiceUnavailableError(
             "The database took too long for this.", suggestion="Ask for less, or try again in a moment."
         )
+    if isinstance(cause, psycopg.errors.LockNotAvailable | psycopg.errors.DeadlockDetected):
+        return _held(cause)
     if isinstance(cause, psycopg.errors.DiskFull):
         log.error("disk_full", reason=str(cause).split("\n")[0])
         return ServiceUnavailableError(
@@ -82,6 +86,18 @@ def database_refusal(error: Exception) -> WorkrailError | None:
         log.error("database_unavailable", exc_info=error)
         return ServiceUnavailableError("The database does not answer.", suggestion="Try again in a moment.")
     return None
+
+
+def _held(cause: psycopg.Error) -> WorkrailError:
+    """Somebody else changes the same: it is Postgres that says of which table."""
+    log.warning("row_held", context=cause.diag.context)
+    if _SESSIONS in (cause.diag.context or ""):
+        return TokenSessionLockedError(
+            "Another call is writing to this session.", suggestion="Wait a second and repeat the same call."
+        )
+    return ServiceUnavailableError(
+        "Somebody else is changing the same; nothing was recorded.", suggestion="Try again in a moment."
+    )
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001  Django's signature

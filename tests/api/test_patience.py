@@ -5,8 +5,12 @@ import subprocess
 import sys
 import threading
 
+import psycopg
 import pytest
 from django.db import OperationalError, connection, connections
+
+from tests import run_doors
+from tests.run_doors import V1
 
 ASK = """
 from django.db import connection
@@ -92,3 +96,33 @@ def test_a_page_whose_query_took_too_long_says_so_and_not_that_it_is_broken(clie
         connection.close()
 
     assert (response.status_code, response.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
+
+
+@pytest.mark.own_connection
+@pytest.mark.django_db(transaction=True)
+def test_a_session_or_a_row_that_somebody_else_changes_is_told_as_that_by_every_door():
+    doors = run_doors.open_doors()
+    session = run_doors.begin_run(doors)["session"]
+    of_session, of_run = f"{V1}/sessions/{session['sessionId']}", f"{V1}/runs/{session['runId']}"
+    info = connection.connection.info
+    with psycopg.connect(info.dsn, password=info.password) as other, connection.cursor() as cursor:
+        other.execute("SELECT 1 FROM sessions_app_worksession FOR UPDATE")
+        other.execute("SELECT 1 FROM teams_app_team FOR UPDATE")
+        cursor.execute("SET lock_timeout = 20")
+        answers = {
+            "paused": doors.owner.post(f"{of_run}/pause", {"reason": "Wait"}),
+            "deleted": doors.owner.post(f"{of_session}/delete", {"reason": "Over"}),
+            "held": doors.owner("PUT", f"{of_session}/hold", {"reason": "Keep"}),
+            "named": doors.owner("PATCH", of_run, {"name": "Another"}),
+            "renamed": doors.owner("PATCH", f"{V1}/teams/{_team(doors)}", {"name": "Another"}),
+        }
+    connection.close()
+
+    told = {name: (answer.status_code, answer.json()["code"]) for name, answer in answers.items()}
+    assert told.pop("renamed") == (503, "SERVICE_UNAVAILABLE")
+    assert set(told.values()) == {(423, "TOKEN_SESSION_LOCKED")}, told
+    assert "changing the same" in answers["renamed"].json()["detail"]
+
+
+def _team(doors):
+    return doors.owner.get(f"{V1}/whoami").json()["team"]
