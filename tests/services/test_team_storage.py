@@ -188,6 +188,36 @@ def test_a_full_team_takes_its_sessions_out_but_not_again_and_again(desk, settin
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_no_worker")
+def test_files_of_exports_are_together_as_large_as_what_a_team_may_store_and_no_larger(desk, settings):
+    from sessions_app.engine.bundles import BundleJobState
+    from sessions_app.models import BundleJob
+    from sessions_app.services.bundles import bundle_jobs
+
+    settings.TEAM_STORAGE_MIB = 1
+    session_id = run_cast.session_id(begin(desk, *plain_steps(2)))
+
+    def ask(now=NOW):
+        return bundle_jobs.ask_to_export(actor=desk.agent, session_id=session_id, now=now).id
+
+    def work(job_id, now=NOW):
+        return bundle_jobs.run_bundle_job(actor=SYSTEM, job_id=job_id, now=now)
+
+    # All of them asked for before any is done.
+    first, second, third = ask(), ask(), ask()
+    assert work(first) is BundleJobState.DONE
+    BundleJob.objects.filter(pk=first).update(size_bytes=1024 * 1024 - 1)
+    assert work(second) is BundleJobState.DONE
+    assert work(third) is BundleJobState.FAILED
+    assert BundleJob.objects.get(pk=third).result["code"] == "STORAGE_FULL"
+    with pytest.raises(StorageFullError):
+        ask()
+    # What has expired takes no room.
+    later = NOW + timedelta(days=1, seconds=1)
+    assert work(ask(later), later) is BundleJobState.DONE
+
+
+@pytest.mark.django_db(transaction=True)
 def test_an_import_counts_what_it_brings(desk):
     from tests.bundle_play import export, take_in
 

@@ -12,8 +12,9 @@ from datetime import datetime, timedelta
 from typing import BinaryIO, cast
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q, QuerySet, Sum
 
 from sessions_app import jobs
 from sessions_app.engine.bundle_values import BundleJobValue
@@ -24,7 +25,7 @@ from sessions_app.selectors.sessions import read_session
 from sessions_app.services.bundles.files import ImportedBundle, Progress, export_session, import_bundle, open_bundle
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor, ActorKind, Door, Permission, Role, TokenGrant, TokenScope, system_actor
-from teams_app.engine.errors import RateLimitedError, WorkrailError, retry_after
+from teams_app.engine.errors import RateLimitedError, StorageFullError, WorkrailError, retry_after
 from teams_app.engine.fail_points import FailPoint, go_on
 from teams_app.engine.ids import Prefix, to_text
 from teams_app.services import storage
@@ -33,7 +34,8 @@ from teams_app.services.ids import new_id
 KEPT = timedelta(days=1)
 # A worker that has said nothing for so long is gone.
 SILENCE = timedelta(minutes=5)
-PART_BYTES = 1024 * 1024
+_MIB = 1024 * 1024
+PART_BYTES = _MIB
 # Of one team, archives left out, until they expire.
 MOST_KEPT = 2_000
 _TO_ASK_AGAIN = timedelta(minutes=1)
@@ -48,6 +50,7 @@ class _LostError(Exception):
 def ask_to_export(*, actor: Actor, session_id: UUID, now: datetime) -> BundleJobValue:
     require_export(actor=actor)
     session = read_session(actor=actor, session_id=session_id)
+    _require_room_for_files(actor.team_id, now)
     with transaction.atomic(durable=True):
         row = _new_job(actor, BundleJobKind.EXPORT, now, session_id=session.id)
     return job_value(row)
@@ -197,6 +200,19 @@ def _require_few(actor: Actor, now: datetime) -> None:
         )
 
 
+def _require_room_for_files(team_id: UUID, now: datetime) -> None:
+    """A team that is full takes its sessions out, but what it does not fetch is no second place to store as much as it likes."""
+    kept = BundleJob.objects.filter(team_id=team_id, kind=BundleJobKind.EXPORT.value, expires_at__gt=now)
+    size = kept.aggregate(size=Sum("size_bytes"))["size"] or 0
+    limit_mib = settings.TEAM_STORAGE_MIB
+    if limit_mib and size >= limit_mib * _MIB:
+        raise StorageFullError(
+            f"The exports that your team has asked for within a day take {limit_mib} MiB, which is all that they may.",
+            suggestion="Go on when the first of them have expired, or use the command line: ./workrail export.",
+            details={"limitMib": limit_mib},
+        )
+
+
 def _export(row: BundleJob, now: datetime, fail: FailPoint) -> None:
     # Whether they might was asked when they asked; the worker reads for the team.
     reader = system_actor(team_id=row.team_id, door=Door.TASK)
@@ -204,6 +220,8 @@ def _export(row: BundleJob, now: datetime, fail: FailPoint) -> None:
     store = FileParts(job_id=row.pk, team_id=row.team_id)
     if row.session_id is None:
         raise _LostError
+    # Once more: of many that were asked for at once none was done when it was asked.
+    _require_room_for_files(row.team_id, now)
     with gzip.GzipFile(filename="", fileobj=cast("BinaryIO", store), mode="wb", mtime=0) as archive:
         export_session(actor=reader, session_id=row.session_id, write=archive.write, now=now, progress=_told(row, fail))
     store.close()
