@@ -10,6 +10,8 @@ from workrail_site.request_ids import request_id_from
 
 _ALIVE = b'{"status": "ok"}'
 _ALIVE_AT = "/healthz"
+# Of an address that is refused for its length no more is said back.
+_LONGEST_PATH = 500
 _SAFE = frozenset({"GET", "HEAD"})
 _FOR_ALL = (
     (b"cache-control", b"no-store"),
@@ -30,7 +32,7 @@ def alive(scope: Scope) -> tuple[Message, Message]:
 def refusal(scope: Scope, error: WorkrailError) -> tuple[Message, Message]:
     given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
     request_id = request_id_from(given.decode("latin-1"))
-    problem = problem_of(error=error, instance=str(scope["path"]), request_id=request_id)
+    problem = problem_of(error=error, instance=str(scope["path"])[:_LONGEST_PATH], request_id=request_id)
     seconds = retry_after_seconds(error)
     more = () if seconds is None else ((b"retry-after", str(seconds).encode()),)
     more = (*more, (b"x-request-id", request_id.encode()))

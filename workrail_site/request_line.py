@@ -13,6 +13,9 @@ from structlog.contextvars import merge_contextvars
 NAME = "workrail.request"
 EVENT = "request"
 
+# No path of ours is longer. What is not is told to this length: it is looked through for secrets, on the event loop too.
+_LONGEST_PATH = 500
+
 _logger = logging.getLogger(NAME)
 _LEVELS = {logging.DEBUG: "debug", logging.INFO: "info"}
 _stamp = structlog.processors.TimeStamper(fmt="iso", utc=True, key="at")
@@ -24,7 +27,7 @@ def tell_request(*, method: str, path: str, status: int, seconds: float, is_quie
         return
     event: dict[str, Any] = {
         "method": method,
-        "path": path,
+        "path": path[:_LONGEST_PATH],
         "status": status,
         "duration_ms": round(seconds * 1000, 1),
         "event": EVENT,

@@ -232,7 +232,8 @@ WORDS = (
     _after("cookie", pattern=r"\b((?:set-)?cookie['\"]?\s*[:=]\s*)[^\r\n]+"),
     _after(
         *("passw", "secret", "key", "sessionid", "token", "passphrase"),
-        pattern=r"\b([a-z_.-]{0,40}(?:password|passwd|passphrase|secret|(?:secret|api|access|account|shared)[_-]?key"
+        # What stands before the word stays as it is, so it is not read.
+        pattern=r"((?:password|passwd|passphrase|secret|(?:secret|api|access|account|shared)[_-]?key"
         r"|sessionid|token)['\"]?\s*[=:]\s*)"
         r"(?:\"[^\"]*\"?|'[^']*'?|[^\s,;&'\"}\])]+)",
     ),

@@ -110,6 +110,38 @@ def test_a_flood_in_a_header_is_answered_in_proportion(address, method, path):
         assert status < 500, name
 
 
+ADDRESSES = {
+    "a word of a secret": "token " + "a-" * (LEAN // 2),
+    "words of secrets": "secret-" * (LEAN // 7),
+    "wide letters": "\uff41" * (LEAN // 3),
+    "what is not seen": "a\u200b" * (LEAN // 4),
+    "folders": "a/" * (LEAN // 2),
+    "dots": "../" * (LEAN // 3),
+    "ids": "run_" + "a" * LEAN,
+}
+
+
+@pytest.mark.parametrize(("method", "path"), PLACES)
+def test_a_flood_in_an_address_is_answered_in_proportion_and_told_in_a_short_line(address, method, path, caplog):
+    call(address, method, path)
+    for name, flood in ADDRESSES.items():
+        caplog.clear()
+        began = time.process_time()
+        status, body = call(address, method, f"{path.rstrip('/')}/{flood}")
+
+        assert time.process_time() - began <= allowed(plain=0.02, size=LEAN), name
+        assert status < 500, name
+        assert len(body) < 16_384, name
+        assert all(len(line.getMessage()) < 4_096 for line in caplog.records), name
+
+
+def test_an_address_may_be_as_long_as_its_limit_and_no_longer():
+    longest = {"headers": [], "path": "/" + "a" * 10_000, "query_string": b"b" * 6_383}
+
+    assert find_excess(longest) is None
+    assert find_excess({**longest, "path": longest["path"] + "c"}).code == "PAYLOAD_TOO_LARGE"
+
+
 @pytest.mark.parametrize(
     ("name", "longest"),
     [("cookie", "a=" + "b" * 4_094), ("content-type", "application/json;" + "a" * 239), ("x-any", "a" * 16_384)],
