@@ -109,7 +109,7 @@ def test_a_secret_inside_a_text_is_hidden(text):
 
 
 @pytest.mark.parametrize(
-    "lead, unit", [("token ", "a-"), ("", "secret-"), ("passwords ", "."), ("", "a_token a-"), ("", "x.api-key ")]
+    ("lead", "unit"), [("token ", "a-"), ("", "secret-"), ("passwords ", "."), ("", "a_token a-"), ("", "x.api-key ")]
 )
 def test_words_beside_which_secrets_stand_cost_as_little_as_others(lead, unit):
     text = lead + unit * (FULL // len(unit))
