@@ -67,8 +67,10 @@ def shown_artifact(output: OutputValue) -> ShownArtifact:
         return ShownArtifact(**{**shared, "title": named}, text=text, diff=read_diff(text))
     if text:
         return ShownArtifact(**shared, text=text, document=prose(text))
-    whole = orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
-    return ShownArtifact(**shared, text=whole, json=json_html(data))
+    whole = _indented(data)
+    # Indentation may take sixty times the room of what is indented.
+    text = whole if len(whole) <= _MOST_JSON_CHARACTERS else output.body
+    return ShownArtifact(**shared, text=text, json=json_html(data))
 
 
 def diffs_in(bodies: Iterable[str]) -> list[Diff]:
@@ -91,11 +93,16 @@ def headings_of(text: str) -> list[str]:
 
 def json_html(data: Any) -> SafeString:
     """Indented, with its keys, texts and numbers told apart."""
-    html = _value(data, 0)
-    if len(html) > _MOST_JSON_CHARACTERS:
-        text = orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
+    text = _indented(data)
+    # What is told apart is longer than the text: of one that is too long nothing is told apart in vain.
+    html = _value(data, 0) if len(text) <= _MOST_JSON_CHARACTERS else None
+    if html is None or len(html) > _MOST_JSON_CHARACTERS:
         return format_html("{}\n… the rest is left out here; REST has all of it", text[:_MOST_JSON_CHARACTERS])
     return html
+
+
+def _indented(data: Any) -> str:
+    return orjson.dumps(data, option=orjson.OPT_INDENT_2).decode()
 
 
 def _value(data: Any, depth: int) -> SafeString:

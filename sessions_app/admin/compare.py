@@ -1,13 +1,12 @@
 """Two branches of a run, or two runs of a workflow, step by step. Neither is wrong, so neither is red or green."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
-import orjson
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
@@ -28,6 +27,8 @@ from teams_app.engine.actors import Actor
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.times import ago_words
 from workflows_app.selectors.programs import load_program
+
+_NOT_READ = "(left out here: there is too much to compare)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +117,8 @@ def common(one: Sequence[GraphNode], other: Sequence[GraphNode]) -> int:
 
 
 def bands(one: Side, other: Side, *, everything: bool) -> list[Band]:
-    words = comparing.WordComparison()
-    found = [_band(pair, one, other, words) for pair in comparing.align(_keys(one), _keys(other))]
+    words, values = comparing.WordComparison(), comparing.ValueComparison()
+    found = [_band(pair, one, other, words, values) for pair in comparing.align(_keys(one), _keys(other))]
     return [band for band in found if everything or not band.is_same]
 
 
@@ -161,14 +162,19 @@ def _keys(side: Side) -> list[str]:
     return [f"{node.pending_key} {node.kind.value}" for node in side.nodes]
 
 
-def _band(pair: Pair, one: Side, other: Side, words: comparing.WordComparison) -> Band:
+def _band(
+    pair: Pair, one: Side, other: Side, words: comparing.WordComparison, compared: comparing.ValueComparison
+) -> Band:
     first = one.nodes[pair.one] if pair.one is not None else None
     second = other.nodes[pair.other] if pair.other is not None else None
     texts = (_notes(one, first), _notes(other, second))
     parts = words.difference(*texts)
-    values = _values(one, first, other, second) if first and second else []
+    digests = (_digests(one, first), _digests(other, second))
+    values: list[PathDifference] = []
+    if first and second and digests[0] != digests[1]:
+        values = compared.difference(_handed_in(one, first, digests[1]), _handed_in(other, second, digests[0]))
     named = first or second
-    differ = _differ(one, first, other, second, says_the_same=texts[0] == texts[1] and not values)
+    differ = _differ(one, first, other, second, says_the_same=digests[0] == digests[1])
     is_same = first is not None and second is not None and not differ
     where = "in both" if first and second else f"only in {one.name if first else other.name}"
     if first and second:
@@ -223,19 +229,22 @@ def _sub(side: Side, node: GraphNode, *, has_notes: bool, is_last: bool) -> str:
 
 def _notes(side: Side, node: GraphNode | None) -> str:
     handed_in = side.outputs.get(node.id, ()) if node else ()
-    return "\n\n".join(output.body for output in handed_in if artifacts.is_notes(output))
+    return "\n\n".join(output.body or _NOT_READ for output in handed_in if artifacts.is_notes(output))
 
 
-def _values(one: Side, first: GraphNode, other: Side, second: GraphNode) -> list[PathDifference]:
-    return comparing.path_differences(_handed_in(one, first), _handed_in(other, second))
+def _handed_in(side: Side, node: GraphNode, beside: Collection[tuple[str, str]]) -> dict[str, str]:
+    """What is not on the other side too, by its kind, as JSON; empty where it was not read."""
+    handed_in = [each for each in side.outputs.get(node.id, ()) if not artifacts.is_notes(each)]
+    return {each.artifact_kind or "artifact": each.body for each in handed_in if _digest(each) not in beside}
 
 
-def _handed_in(side: Side, node: GraphNode) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for output in side.outputs.get(node.id, ()):
-        if not artifacts.is_notes(output):
-            found[output.artifact_kind or "artifact"] = orjson.loads(output.body)
-    return found
+def _digests(side: Side, node: GraphNode | None) -> list[tuple[str, str]]:
+    """Also of what was not read."""
+    return sorted(map(_digest, side.outputs.get(node.id, ()))) if node else []
+
+
+def _digest(output: OutputValue) -> tuple[str, str]:
+    return ("notes" if artifacts.is_notes(output) else f"artifact {output.artifact_kind}", output.sha256)
 
 
 def context_of(*, one: Side, other: Side, base: GraphNode | None, shared: int, everything: bool) -> dict[str, Any]:

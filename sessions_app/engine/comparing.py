@@ -11,6 +11,9 @@ import orjson
 from workflows_app.engine.matching import MOST_WORK, BoundedMatcher, Effort
 
 MOST_PATHS = 200
+# Of all values that are laid beside each other on one page, and of what their places are called.
+MOST_CHARACTERS = 1024 * 1024
+_BEGINNING_CHARACTERS = 100
 _PATH_CHARACTERS = 400
 _NOTHING = object()
 
@@ -80,6 +83,35 @@ class WordComparison:
                 if words:
                     parts[side].append(ComparedPart(text="".join(words), is_own=kind != "equal"))
         return parts
+
+
+class ValueComparison:
+    """The values of one page, as JSON by their names, compared as long as the work for all of them lasts. What came without its
+    text, and what comes when the work is used up, is told as other.
+    """
+
+    def __init__(self, *, most_characters: int = MOST_CHARACTERS) -> None:
+        self._effort = Effort(most_characters)
+
+    def difference(self, one: Mapping[str, str], other: Mapping[str, str]) -> list[PathDifference]:
+        found: list[PathDifference] = []
+        for name in dict.fromkeys([*one, *other]):
+            first, second = one.get(name), other.get(name)
+            if first != second or first == "":
+                found += self._of(name, first, second)
+        return found[:MOST_PATHS]
+
+    def _of(self, name: str, first: str | None, second: str | None) -> list[PathDifference]:
+        if first != "" and second != "" and self._effort.spend(len(first or "") + len(second or "")):
+            one, other = (_NOTHING if text is None else orjson.loads(text) for text in (first, second))
+            found = list(islice(_differences(one, other, (f".{name}",)), MOST_PATHS))
+            if self._effort.spend(sum(len(each.path) for each in found)):
+                return found
+        return [PathDifference(path=_path_text((f".{name}",)), one=_beginning(first), other=_beginning(second))]
+
+
+def _beginning(text: str | None) -> str | None:
+    return None if text is None else f"{text[:_BEGINNING_CHARACTERS]}… not compared: there is too much on this page"
 
 
 def path_differences(one: Any, other: Any) -> list[PathDifference]:

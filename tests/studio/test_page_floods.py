@@ -1,10 +1,16 @@
 """Every page of the Studio with odd addresses and queries: a page of ours, and never a defect."""
 
 import re
+from datetime import UTC, datetime
+from uuid import UUID
 
+import orjson
 import pytest
 from django.urls import URLPattern, URLResolver
 
+from sessions_app.admin.artifacts import json_html, shown_artifact
+from sessions_app.engine.runs import OutputChannel
+from sessions_app.engine.values import OutputValue
 from tests import run_doors
 from tests.flood_play import Work, allowed
 
@@ -140,3 +146,46 @@ def test_a_form_that_is_flooded_is_answered_in_proportion(doors, route):
 
             assert response.status_code < 500, (route, kind, response.content[-600:])
             assert work.seconds <= allowed(plain=0.1, size=3 * size), (route, kind, work.seconds)
+
+
+class Walked(list):
+    """Counts what is asked of it one by one; what writes all of it at once does not."""
+
+    asked = 0
+
+    def __iter__(self):
+        for each in super().__iter__():
+            self.asked += 1
+            yield each
+
+
+@pytest.mark.parametrize("most", [10, 1_000, 100_000])
+def test_values_that_are_too_long_to_be_shown_are_not_told_apart_in_vain(most):
+    values = Walked(range(most))
+    shown = json_html({"values": values})
+
+    assert values.asked == (most if most < 10_000 else 0)
+    assert ("left out here" in shown) is (most > 10_000)
+    assert len(shown) < 200_000
+
+
+def test_what_is_copied_of_an_artifact_grows_with_the_artifact_and_not_with_its_indentation():
+    deep = [1] * 30_000
+    for _ in range(60):
+        deep = [deep]
+    body = orjson.dumps({"kind": "deep", "value": deep}).decode()
+    at = datetime(2026, 11, 18, tzinfo=UTC)
+    output = OutputValue(
+        **dict.fromkeys(("id", "run_id", "node_id", "to_node_id", "supersedes_id"), UUID(int=1)),
+        channel=OutputChannel.ARTIFACT,
+        body=body,
+        artifact_kind="deep",
+        sha256="",
+        is_superseded=False,
+        event_index=1,
+        created_at=at,
+    )
+    shown = shown_artifact(output)
+
+    assert shown.text == body
+    assert len(shown.json) < 2 * 100_000

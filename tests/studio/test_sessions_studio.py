@@ -449,6 +449,39 @@ def test_a_run_with_one_branch_is_compared_with_another_run_only(doors):
     assert doors.viewer.client.get(f"{path}?other=run_{'a' * 26}").status_code == 404
 
 
+@pytest.mark.django_db(transaction=True)
+def test_runs_that_handed_in_a_lot_are_compared_as_far_as_a_page_bears(doors):
+    from sessions_app.selectors import run_graph
+
+    def handed_in(number, place):
+        # They differ in their last value; those of the last step are the same.
+        last = number if place < 8 else 0
+        return [{"kind": f"kind-{each}", "text": "x" * 58_000, "last": last} for each in range(10)]
+
+    runs = []
+    for number in range(2):
+        value = begin_run(doors, *plain_steps(9), workflow_id=f"team.large-{number}")
+        runs.append(value["session"]["runId"])
+        for place in range(9):
+            output = {"notesMarkdown": "Did what the step says.", "artifacts": handed_in(number, place)}
+            value = go_on(doors.agent, value, output=output).json()
+        runs[-1] = (runs[-1], paths_of(value)["run"].removesuffix("change/"))
+    path, other = runs[0][1], runs[1][0]
+    page = page_of(doors, f"{path}compare/?other={other}&show=everything")
+    where = re.findall(r"in both, [^<]*", page)
+    nodes = run_graph.read_graph(actor=doors.desk.viewer, run_id=Run.objects.first().pk).nodes
+    read = run_graph.outputs_of_way(
+        actor=doors.desk.viewer, run_id=Run.objects.first().pk, node_ids=[node.id for node in nodes]
+    )
+
+    assert where[:9] == ["in both, notes or outputs differ"] * 8 + ["in both, the same"]
+    assert "kind-0.last" in page
+    assert "not compared" in page
+    assert len(page) < 1_000_000
+    assert len(read) == 9 * 11
+    assert 3_000_000 < sum(len(each.body) for each in read) <= 4 * 1024 * 1024
+
+
 def acts_on(doors, value, act, fields=None, who=None):
     return (who or doors.person).client.post(f"{paths_of(value)['run'].removesuffix('change/')}{act}/", fields or {})
 
