@@ -13,6 +13,7 @@ import msgspec
 from sessions_app.engine.bundle_reader import EventPart, Part, SealedBundle, SessionEnd, SnapshotPart, refuse
 from sessions_app.engine.bundles import (
     BundleContentInvalidError,
+    BundledContent,
     BundledSession,
     BundleEventOrderInvalidError,
     BundleIntegrityFailedError,
@@ -29,6 +30,7 @@ from sessions_app.engine.state import Snapshot, snapshot_bytes, snapshot_from_by
 from teams_app.engine.ids import Prefix, birth_ms, from_text
 from workflows_app.engine import canonical
 from workflows_app.engine.program import Program, program_bytes, program_from_bytes
+from workflows_app.engine.source import attached_to, is_named_by_content
 
 # What an object of the wrong shape makes the readers of our own logs raise.
 _STRANGE = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, msgspec.MsgspecError)
@@ -261,7 +263,7 @@ def checked_program(part: PinnedWorkflow) -> Program:
     try:
         program = program_from_bytes(part.program)
         same = program_bytes(program) == part.program
-        sound = all(_is_sound(content.digest, content.text, content.document) for content in part.contents)
+        sound = all(map(_is_sound, part.contents))
     except _STRANGE as error:
         _cannot_be(f"{part.workflow_hash} is not a program.", cause=error)
     if not same:
@@ -271,9 +273,7 @@ def checked_program(part: PinnedWorkflow) -> Program:
             f"What {part.workflow_hash} attaches is not what was written.",
             suggestion="Ask whoever sent the file to export it again, and to send it unchanged.",
         )
-    wanted = {attached.digest for attached in (*program.skills, *program.resources, *program.templates)}
-    wanted |= {program.global_rules} if program.global_rules else set()
-    if not wanted <= {content.digest for content in part.contents}:
+    if not attached_to(program) <= {(content.digest, content.kind) for content in part.contents}:
         raise BundleMissingPinnedWorkflowError(
             f"The bundle does not have all that {part.workflow_hash} attaches.",
             suggestion="Ask whoever sent the file to export the session again.",
@@ -281,10 +281,9 @@ def checked_program(part: PinnedWorkflow) -> Program:
     return program
 
 
-def _is_sound(digest: str, text: str, document: str | None) -> bool:
-    if document is None:
-        return canonical.digest(text.encode()) == digest
-    return canonical.canonical_digest(msgspec.json.decode(document.encode())) == digest
+def _is_sound(content: BundledContent) -> bool:
+    document = None if content.document is None else msgspec.json.decode(content.document.encode())
+    return is_named_by_content(digest=content.digest, text=content.text, document=document)
 
 
 def _opened(head: BundledSession) -> ExaminedSession:

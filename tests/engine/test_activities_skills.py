@@ -19,7 +19,7 @@ from workflows_app.engine import canonical
 from workflows_app.engine.activities.references import find_resource, find_skill
 from workflows_app.engine.problems import ProblemCode, Severity
 from workflows_app.engine.program import ProvenanceKind, workflow_hash
-from workflows_app.engine.source import ContentKind, Library, Strictness
+from workflows_app.engine.source import ContentKind, Library, Strictness, is_named_by_content
 
 
 def library(**folders):
@@ -120,10 +120,14 @@ def test_a_skill_without_what_it_is_for_is_told():
     assert [(p.code.value, p.path) for p in warnings] == [("missing_key", "capability"), ("conflicting_keys", "id")]
 
 
-def test_a_skill_is_held_by_its_values_and_not_by_its_text():
+def test_a_skill_is_held_by_its_text_which_agents_read_and_an_activity_by_its_values():
     first = folder(**{"skills__00-s.toon": b"id: s\nversion: 1.0.0\ncapability: Do\n"})
     second = folder(**{"skills__00-s.toon": b"# A comment\ncapability: Do\nversion: 1.0.0\nid: s\n"})
-    assert workflow_hash(program_of(first)) == workflow_hash(program_of(second))
+    spaced = {path: data + b"\n" if path.startswith("activities/") else data for path, data in first.items()}
+
+    assert workflow_hash(program_of(first)) != workflow_hash(program_of(second))
+    assert spaced != first
+    assert workflow_hash(program_of(spaced)) == workflow_hash(program_of(first))
 
 
 def test_contents_stand_behind_their_digests():
@@ -143,7 +147,10 @@ def test_contents_stand_behind_their_digests():
     by_kind = {content.kind: content for content in compilation.contents if content.text}
     assert by_kind[ContentKind.TEMPLATE].text == "Dear {{name}}"
     assert by_kind[ContentKind.SKILL].document["capability"] == "Does s"
-    assert by_kind[ContentKind.SKILL].digest == canonical.canonical_digest(skill("s"))
+    assert all(
+        is_named_by_content(digest=each.digest, text=each.text, document=each.document) for each in compilation.contents
+    )
+    assert by_kind[ContentKind.SKILL].digest != canonical.canonical_digest(skill("s"))
     assert by_kind[ContentKind.RULES].document == {"id": "rules", "sections": []}
 
 

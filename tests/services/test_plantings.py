@@ -22,11 +22,19 @@ from tests.handover_cast import WORKFLOW, begun, child_files, triggering
 from tests.run_cast import NOW, advanced, begin, bookmark, session_id
 from tests.step_documents import step
 from workflows_app.engine import canonical
+from workflows_app.selectors import programs
 
 pytestmark = pytest.mark.django_db
 
 SYSTEM = system_actor(team_id=NO_TEAM, door=Door.CLI)
 FALSE = "sha256:" + "7" * 64
+
+
+# Read by agents beside their steps.
+ATTACHED = {
+    "skills/00-planning.yaml": b"# Words of the author.\nid: planning\nversion: 1.0.0\ncapability: Plan a piece of work\n",
+    "resources/00-guide.md": b"Do it well.",
+}
 
 
 class World:
@@ -42,7 +50,7 @@ class World:
         self.session = session_id(value)
         self.packed = session_id(advanced(desk.agent, run_cast.start(desk).value, "All done."))
         self.asked = session_id(self._answered())
-        publish_folder(desk, triggering(), WORKFLOW)
+        publish_folder(desk, triggering() | ATTACHED, WORKFLOW)
         publish_folder(desk, child_files(), "team.child")
         begun(desk)
         for action in ("thing.made", "thing.changed", "thing.removed"):
@@ -253,6 +261,7 @@ OUTPUT = "UPDATE sessions_app_output SET {} WHERE session_id = %(session)s"
 GAP = "UPDATE sessions_app_gap SET {} WHERE session_id = %(session)s"
 ASKED = "UPDATE sessions_app_checkpointrequest SET {} WHERE session_id = %(asked)s"
 HANDLE = "UPDATE sessions_app_handle SET {}"
+CONTENT = "UPDATE workflows_app_content SET {} WHERE id IN (SELECT content_id FROM workflows_app_programcontent)"
 AUDIT = "UPDATE teams_app_auditentry SET {} WHERE action = 'thing.changed'"
 LEDGER = "UPDATE sessions_app_ledgerentry SET {} WHERE session_id = %(session)s"
 NO_AUDIT_HEAD = sql("DELETE FROM teams_app_audithead WHERE team_id = %(team)s")
@@ -368,6 +377,21 @@ PLANTINGS = {
         sql("ALTER TABLE workflows_app_program DROP CONSTRAINT program_named_by_content; UPDATE workflows_app_program SET data = 'x'"),
         "program_unsound",
     ),
+    # What a program attaches, which agents are shown
+    "other words of a resource": (sql(CONTENT.format("text = 'Other'") + " AND document IS NULL"), "content_unsound"),
+    "other words of a document": (sql(CONTENT.format("text = '# Other' || chr(10) || text") + " AND document IS NOT NULL"), "content_unsound"),
+    "another document behind the same words": (sql(CONTENT.format("document = '{}'::bytea") + " AND kind = 'skill'"), "content_unsound"),
+    "a document that is none": (sql(CONTENT.format("document = 'x'::bytea") + " AND kind = 'skill'"), "content_unsound"),
+    "a text has lost its document": (sql(CONTENT.format("document = NULL") + " AND kind = 'skill'"), "content_unsound"),
+    "a skill is said to be a template": (sql(CONTENT.format("kind = 'template'") + " AND kind = 'skill'"), "content_unsound"),
+    "a content is deleted": (each(sql("DELETE FROM workflows_app_programcontent"), sql("DELETE FROM workflows_app_content")), "content_unsound"),
+    "a content is of no program": (sql("DELETE FROM workflows_app_programcontent"), "content_unsound"),
+    "a second content of one name": (
+        sql("""ALTER TABLE workflows_app_content DROP CONSTRAINT content_once;
+        INSERT INTO workflows_app_content (id, digest, kind, text, document) SELECT '00000000-0000-0000-0000-000000000001', digest, kind, 'Other', document
+        FROM workflows_app_content WHERE kind = 'skill' LIMIT 1"""),
+        "content_unsound",
+    ),
     # Outputs, gaps, questions, holders
     "other notes": (sql(OUTPUT.format("body = 'Other', sha256 = 'sha256:' || encode(sha256('Other'), 'hex')")), "stale_projection"),
     "notes are deleted": (sql("DELETE FROM sessions_app_output WHERE session_id = %(session)s"), "missing_row"),
@@ -432,7 +456,8 @@ GUARDED = ("sessions_app_event", "sessions_app_ledgerentry", "teams_app_auditent
 
 
 def found_after(plant, world):
-    """What is found once it is planted; the planting is undone."""
+    """What is found once it is planted, by a process that has read nothing before; the planting is undone."""
+    programs.clear_caches()
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")

@@ -307,10 +307,11 @@ BORROWER = named("borrower") | {
 
 
 def skills_of(saved):
+    from workflows_app.engine.source import ContentKind
     from workflows_app.selectors.programs import load_content, load_program
 
     program = load_program(saved.revision.workflow_hash)
-    return {load_content(skill.digest).text.encode() for skill in program.skills}
+    return {load_content(skill.digest, ContentKind.SKILL).text.encode() for skill in program.skills}
 
 
 def test_workflows_that_arrive_together_find_each_other_by_the_names_that_they_came_with(cast):
@@ -474,3 +475,54 @@ def test_what_is_stored_already_is_not_sent_again(cast):
 
     assert first > len(long)
     assert again < len(long)
+
+
+# The same to whoever parses it, and other words to whoever reads it as it was written.
+WRITTEN = {
+    "skills/00-planning.toon": "id: planning\nversion: 1.0.0\n{}capability: Plan a piece of work\n",
+    "skills/01-review.md": "---\nversion: 1.0.0\nsaid: {}\n---\n# Review\n\n## Capability\n\nReviews things\n",
+    "skills/02-testing.yaml": "# {}\nid: testing\nversion: 1.0.0\ncapability: Tests things\n",
+    "skills/03-asking.json": '{{"id":"asking","version":"1.0.0",{}"capability":"Asks"}}',
+    "resources/00-guide.yaml": "# {}\nid: guide\ntitle: A guide\n",
+    "resources/01-again.yml": "# {} again\nid: guide\ntitle: A guide\n",
+    "resources/02-table.json": '{{"b":1,{}"a":2}}',
+    "resources/03-nothing.yaml": "# {}\n",
+    "resources/04-words.md": "{}",
+    "templates/01-letter.md": "Dear {}",
+}
+SPACED = {".toon": ("", "\n"), ".json": ("", "  ")}
+
+
+def written_by(team):
+    """By a first team or a second one."""
+    words = {path: SPACED.get(path[path.rindex(".") :], ("first", "second"))[team] for path in WRITTEN}
+    return FOLDER | {path: text.format(words[path]).encode() for path, text in WRITTEN.items()}
+
+
+def shown(actor, saved):
+    from workflows_app.selectors import handed_out
+    from workflows_app.selectors.programs import load_program
+
+    program = load_program(saved.revision.workflow_hash)
+    publish(actor, saved.workflow.workflow_id)
+    return {
+        f"{held.value}/{each.index}-{each.id}.{each.format}": handed_out.read_attachment(
+            actor=actor, workflow_id=saved.workflow.workflow_id, held=held, name=each.index
+        ).text
+        for held in handed_out.HandedOut
+        for each in getattr(program, held.value)
+        if each.owner == program.id
+    }
+
+
+def test_agents_are_shown_what_their_own_team_has_written_and_not_what_another_has_that_means_the_same(cast):
+    saved = {
+        actor: import_files(actor, written_by(team)).workflows[0] for team, actor in enumerate((cast.bob, cast.charlie))
+    }
+
+    for team, (actor, workflow) in enumerate(saved.items()):
+        texts = {text.encode() for text in shown(actor, workflow).values()}
+        wanted = {data for path, data in written_by(team).items() if path in WRITTEN}
+        assert texts >= wanted, sorted(wanted - texts)
+    names = [each.revision.workflow_hash for each in saved.values()]
+    assert len(set(names)) == 2

@@ -216,16 +216,18 @@ def test_a_program_is_loaded_once_and_then_costs_no_query_and_no_parse(cast, cou
 
 def test_a_program_that_is_not_there_is_not_found(cast):
     from teams_app.engine.errors import NotFoundError
+    from workflows_app.engine.source import ContentKind
     from workflows_app.selectors.programs import load_content, load_program
 
     with pytest.raises(NotFoundError):
         load_program("sha256:" + "0" * 64)
     with pytest.raises(NotFoundError):
-        load_content("sha256:" + "0" * 64)
+        load_content("sha256:" + "0" * 64, ContentKind.SKILL)
 
 
 def test_what_a_program_attaches_is_loaded_by_its_digest(cast, count):
     from tests.workflow_cast import FOLDER
+    from workflows_app.engine.source import ContentKind
     from workflows_app.selectors import programs
     from workflows_app.services import importing
 
@@ -235,9 +237,9 @@ def test_what_a_program_attaches_is_loaded_by_its_digest(cast, count):
     (skill,) = program.skills
     programs.clear_caches()
     with count(1):
-        first = programs.load_content(skill.digest)
+        first = programs.load_content(skill.digest, ContentKind.SKILL)
     with count(0):
-        assert programs.load_content(skill.digest) is first
+        assert programs.load_content(skill.digest, ContentKind.SKILL) is first
     assert first.text.encode() == FOLDER["skills/00-planning.toon"]
     assert list(first.document) == ["id", "version", "capability"]
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from workflows_app.engine import canonical
 from workflows_app.engine.problems import Severity, WorkflowProblem
 from workflows_app.engine.program import Contract, Program
 
@@ -81,6 +82,36 @@ class SourceContent:
     digest: str
     text: str
     document: Any = None
+
+    @classmethod
+    def of_document(cls, *, kind: ContentKind, text: str, document: Any, digest: str) -> "SourceContent":
+        """`digest` is of the document. Agents are shown either, and whoever has the same digest shares a content: it is of both."""
+        both = canonical.digest(text.encode()) if document is None else _digest_of_both(text, digest)
+        return cls(kind=kind, digest=both, text=text, document=document)
+
+
+def is_named_by_content(*, digest: str, text: str, document: Any = None) -> bool:
+    """Whether the digest is of this content. Compilers before the fourth have left the text of a document out of it."""
+    if document is None:
+        return canonical.digest(text.encode()) == digest
+    of_document = canonical.canonical_digest(document)
+    return digest in {of_document, _digest_of_both(text, of_document)}
+
+
+def _digest_of_both(text: str, of_document: str) -> str:
+    """No text has a NUL: none passes for a document."""
+    return canonical.digest(f"\0{canonical.digest(text.encode())}{of_document}".encode())
+
+
+def attached_to(program: Program) -> frozenset[tuple[str, ContentKind]]:
+    """All that a program attaches, by digest and kind."""
+    held = {
+        ContentKind.SKILL: program.skills,
+        ContentKind.RESOURCE: program.resources,
+        ContentKind.TEMPLATE: program.templates,
+    }
+    attached = {(each.digest, kind) for kind, items in held.items() for each in items}
+    return frozenset(attached | ({(program.global_rules, ContentKind.RULES)} if program.global_rules else set()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

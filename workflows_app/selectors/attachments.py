@@ -42,7 +42,7 @@ def list_attached(*, actor: Actor, kind: ContentKind) -> tuple[Attached, ...]:
 def read_attached(*, actor: Actor, kind: ContentKind, digest: str) -> tuple[Attached, SourceContent] | None:
     """None for what no workflow of the team attaches."""
     found = next((each for each in list_attached(actor=actor, kind=kind) if each.attachment.digest == digest), None)
-    return None if found is None else (found, load_content(digest))
+    return None if found is None else (found, load_content(digest, kind))
 
 
 def _latest_programs(rows: list[Workflow]) -> dict[UUID, str | None]:

@@ -8,6 +8,7 @@ from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.references import META, find_skill, resource_keys, wanted_keys
 from workflows_app.engine.program import Attachment, Program
+from workflows_app.engine.source import ContentKind
 from workflows_app.selectors.catalog import list_published, read_published
 from workflows_app.selectors.programs import load_content
 
@@ -18,6 +19,13 @@ class HandedOut(StrEnum):
     SKILLS = "skills"
     RESOURCES = "resources"
     TEMPLATES = "templates"
+
+
+_KINDS = {
+    HandedOut.SKILLS: ContentKind.SKILL,
+    HandedOut.RESOURCES: ContentKind.RESOURCE,
+    HandedOut.TEMPLATES: ContentKind.TEMPLATE,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +52,7 @@ def read_attachment(*, actor: Actor, workflow_id: str, held: HandedOut, name: st
             f"The workflow {program.id} has no {held.value.rstrip('s')} {name[:80]!r}.",
             suggestion=f"It has: {', '.join(known) or 'none'}.",
         )
-    return AttachmentText(attachment=found, text=load_content(found.digest).text)
+    return AttachmentText(attachment=found, text=load_content(found.digest, _KINDS[held]).text)
 
 
 def _held(program: Program, held: HandedOut) -> tuple[Attachment, ...]:

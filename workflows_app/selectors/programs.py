@@ -1,6 +1,6 @@
 """Programs and what they attach, by digest. No actor: a digest is reached only over a run or a revision, which have one."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Set as AbstractSet
 from dataclasses import dataclass
 
 import msgspec
@@ -9,7 +9,7 @@ from django.db.models.functions import Concat
 
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.program import Program, program_from_bytes
-from workflows_app.engine.source import ContentKind, SourceContent
+from workflows_app.engine.source import ContentKind, SourceContent, attached_to, is_named_by_content
 from workflows_app.models import Content as ContentRow, Program as ProgramRow, ProgramContent
 from workflows_app.selectors.asked import asked
 from workflows_app.selectors.cache import ByteBoundedCache, CacheInfo
@@ -17,9 +17,10 @@ from workflows_app.selectors.cache import ByteBoundedCache, CacheInfo
 # Counted in canonical bytes; the decoded tree takes a few times as much.
 PROGRAM_CACHE_BYTES = 32 * 1024 * 1024
 CONTENT_CACHE_BYTES = 16 * 1024 * 1024
+_CONTENTS_AT_ONCE = 100
 
 _programs: ByteBoundedCache[str, Program] = ByteBoundedCache(max_bytes=PROGRAM_CACHE_BYTES)
-_contents: ByteBoundedCache[str, SourceContent] = ByteBoundedCache(max_bytes=CONTENT_CACHE_BYTES)
+_contents: ByteBoundedCache[tuple[str, ContentKind], SourceContent] = ByteBoundedCache(max_bytes=CONTENT_CACHE_BYTES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,39 @@ def unsound_programs(workflow_hashes: Iterable[str]) -> dict[str, str]:
     return wrong | dict.fromkeys(sorted(wanted - stored.keys()), "is gone")
 
 
+def unsound_contents(workflow_hashes: Iterable[str]) -> Iterator[str]:
+    """What is wrong with what these programs attach: agents are shown it too. One program at a time is held."""
+    judged: set[tuple[str, ContentKind]] = set()
+    for workflow_hash in sorted(workflow_hashes):
+        attached = attached_to(program_from_bytes(program_bytes(workflow_hash)))
+        held = set(ContentRow.objects.filter(programs=workflow_hash).order_by().values_list("digest", "kind"))
+        if not attached <= held:
+            yield f"The program {workflow_hash} is there without all that it attaches."
+        wanted = attached - judged
+        judged |= wanted
+        sound = _sound_contents(wanted)
+        for digest, kind in sorted(wanted - sound):
+            yield f"The {kind.value} {digest}, which the program {workflow_hash} attaches, is not what was written, or is gone."
+
+
+def _sound_contents(wanted: AbstractSet[tuple[str, ContentKind]]) -> set[tuple[str, ContentKind]]:
+    """Those of them of which there is one row, and that one is named by what it holds."""
+    found: dict[tuple[str, str], list[bool]] = {}
+    rows = ContentRow.objects.filter(digest__in={digest for digest, _ in wanted}).order_by("pk")
+    for row in rows.iterator(chunk_size=_CONTENTS_AT_ONCE):
+        found.setdefault((row.digest, row.kind), []).append(_is_sound(row))
+    return {key for key in wanted if found.get((key[0], key[1].value)) == [True]}
+
+
+def _is_sound(row: ContentRow) -> bool:
+    """Whoever owns the table can have it hold what nobody can read."""
+    try:
+        document = None if row.document is None else msgspec.json.decode(bytes(row.document))
+        return is_named_by_content(digest=row.digest, text=row.text, document=document)
+    except (msgspec.MsgspecError, RecursionError, ValueError):
+        return False
+
+
 def attached_contents(workflow_hash: str) -> tuple[StoredContent, ...]:
     """All that a program attaches, as it is stored, in one order."""
     held = ProgramContent.objects.filter(program_id=workflow_hash).values("content_id")
@@ -102,18 +136,18 @@ def attached_contents(workflow_hash: str) -> tuple[StoredContent, ...]:
     )
 
 
-def load_content(digest: str) -> SourceContent:
+def load_content(digest: str, kind: ContentKind) -> SourceContent:
     """The skill, resource, template or rules behind an attachment's digest, as `load_program` loads."""
-    found = _contents.get(digest)
+    found = _contents.get((digest, kind))
     if found is not None:
         return found
-    row = ContentRow.objects.filter(digest=digest).order_by("kind").first()
+    row = ContentRow.objects.filter(digest=digest, kind=kind.value).order_by("pk").first()
     if row is None:
         raise NotFoundError(
             f"There is no content {digest}.", suggestion="Take the digest from an attachment of the program."
         )
     content = _content(row)
-    _contents.put(digest, content, size_bytes=len(content.text) + len(row.document or b""))
+    _contents.put((digest, kind), content, size_bytes=len(content.text) + len(row.document or b""))
     return content
 
 

@@ -21,7 +21,7 @@ from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
 from teams_app.services.audit_chain import AuditFault, verify_audits
-from workflows_app.selectors.programs import unsound_programs
+from workflows_app.selectors.programs import unsound_contents, unsound_programs
 
 # More of this, and Postgres sorts what it reads without a file.
 _SORTING_MEMORY = "64MB"
@@ -102,14 +102,21 @@ def _each(
     yield from tables_without_keys()
     yield from hidden_rows()
     yield from to_its_end("the sessions", _sessions(since, checks, checked, progress))
-    hashes = Run.objects.order_by().values_list("workflow_hash", flat=True).distinct()
-    for workflow_hash, wrong in unsound_programs(hashes).items():
-        message = f"The program {workflow_hash}, which runs are pinned to, {wrong}."
-        yield Finding(session_id=None, reason="program_unsound", message=message)
+    yield from to_its_end("the programs", _programs())
     if since is None:
         yield from unreferenced_snapshots()
     yield from to_its_end("the ledgers", verify_ledgers())
     yield from _audited()
+
+
+def _programs() -> Iterator[Finding]:
+    hashes = set(Run.objects.order_by().values_list("workflow_hash", flat=True).distinct())
+    unsound = unsound_programs(hashes)
+    for workflow_hash, wrong in unsound.items():
+        message = f"The program {workflow_hash}, which runs are pinned to, {wrong}."
+        yield Finding(session_id=None, reason="program_unsound", message=message)
+    for message in unsound_contents(hashes - unsound.keys()):
+        yield Finding(session_id=None, reason="content_unsound", message=message)
 
 
 def _sessions(

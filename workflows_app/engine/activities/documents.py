@@ -49,7 +49,10 @@ _Counted = Callable[[dict[str, Any]], dict[str, Any]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """`digest` is of the canonical bytes of the value, so neither comments nor the order of keys are in it."""
+    """`digest` is of the canonical bytes of the value, so neither comments nor the order of keys are in it.
+
+    What agents read as it was written is named by its text too: `SourceContent.of_document`.
+    """
 
     file: str
     text: str

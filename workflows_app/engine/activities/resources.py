@@ -126,7 +126,9 @@ def read_rules(
     document, problems = reading.document(data=entry.data, file=entry.file, strictness=strictness)
     if document is None:
         return None, problems
-    content = SourceContent(kind=ContentKind.RULES, digest=document.digest, text=document.text, document=document.value)
+    content = SourceContent.of_document(
+        kind=ContentKind.RULES, text=document.text, document=document.value, digest=document.digest
+    )
     return content, problems
 
 
@@ -139,8 +141,8 @@ def _read(
     if document is None:
         return None, problems
     meta = document.value if isinstance(document.value, dict) else {}
-    content = SourceContent(
-        kind=ContentKind.RESOURCE, digest=document.digest, text=document.text, document=document.value
+    content = SourceContent.of_document(
+        kind=ContentKind.RESOURCE, text=document.text, document=document.value, digest=document.digest
     )
     return _held(entry, owner, content, meta), problems
 

@@ -205,9 +205,12 @@ def _skill(
         message = f"The file is called {entry.name!r}; references go by that name."
         shape.warn(ProblemCode.CONFLICTING_KEYS, "id", message)
     capability = shape.text("capability", required=True)
+    content = SourceContent.of_document(
+        kind=ContentKind.SKILL, text=document.text, document=document.value, digest=document.digest
+    )
     attachment = Attachment(
         id=entry.name,
-        digest=document.digest,
+        digest=content.digest,
         owner=owner,
         index=entry.index,
         version=shape.text("version"),
@@ -216,7 +219,6 @@ def _skill(
         format=entry.suffix.removeprefix("."),
         resources=_resources(value),
     )
-    content = SourceContent(kind=ContentKind.SKILL, digest=document.digest, text=document.text, document=document.value)
     return HeldDocuments(attachment=attachment, content=content, file=entry.file), findings.listed()
 
 

@@ -34,10 +34,10 @@ def read_technique(*, entry: FolderEntry, text: Markdown, owner: str, contracts:
         "inherits": list(contracts),
         "body": text.body.strip(),
     }
-    digest = canonical.canonical_digest(document)
+    content = _content(text.text, document)
     attachment = Attachment(
         id=entry.name,
-        digest=digest,
+        digest=content.digest,
         owner=owner,
         index=entry.index,
         version=version,
@@ -46,7 +46,6 @@ def read_technique(*, entry: FolderEntry, text: Markdown, owner: str, contracts:
         format=MARKDOWN.removeprefix("."),
         resources=tuple(dict.fromkeys((*_listed(meta), *_linked(text.body, entry.path, owner)))),
     )
-    content = SourceContent(kind=ContentKind.SKILL, digest=digest, text=text.text, document=document)
     return HeldDocuments(attachment=attachment, content=content, file=entry.file)
 
 
@@ -68,11 +67,13 @@ def rules_technique(*, of: HeldDocuments, name: str, rule: str) -> HeldDocuments
         "inherits": [],
         "body": body,
     }
-    digest = canonical.canonical_digest(document)
-    return replace(
-        of,
-        attachment=_renamed(attachment, name, digest),
-        content=SourceContent(kind=ContentKind.SKILL, digest=digest, text=f"{body}\n", document=document),
+    content = _content(f"{body}\n", document)
+    return replace(of, attachment=_renamed(attachment, name, content.digest), content=content)
+
+
+def _content(text: str, document: dict[str, Any]) -> SourceContent:
+    return SourceContent.of_document(
+        kind=ContentKind.SKILL, text=text, document=document, digest=canonical.canonical_digest(document)
     )
 
 

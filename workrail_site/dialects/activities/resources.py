@@ -8,6 +8,7 @@ from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.documents import read_markdown
 from workflows_app.engine.activities.references import resource_keys, wanted_keys
 from workflows_app.engine.program import Attachment, Program
+from workflows_app.engine.source import ContentKind
 from workflows_app.selectors.catalog import find_program
 from workflows_app.selectors.programs import load_content
 from workrail_site.mcp.answers import PAGE_BYTES
@@ -68,7 +69,7 @@ def number_of(part: str | None, whole: str, parts: int) -> int:
 
 def body_of(found: Attachment) -> str:
     """The text without the front matter that describes it."""
-    text = load_content(found.digest).text
+    text = load_content(found.digest, ContentKind.RESOURCE).text
     if found.format != _MARKDOWN:
         return text
     read, _problems = read_markdown(data=text.encode(), file=found.id)

@@ -11,6 +11,7 @@ from workflows_app.engine.activity_documents import instructions_json
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Attachment, Family, Parallel, Program, Step, walk_items
+from workflows_app.engine.source import ContentKind
 from workflows_app.engine.toon_text import toon_text
 from workflows_app.selectors.catalog import find_program
 from workflows_app.selectors.programs import load_content
@@ -123,7 +124,7 @@ class Shelf:
 
 
 def _read(program: Program, found: Attachment) -> ReadSkill:
-    content = load_content(found.digest)
+    content = load_content(found.digest, ContentKind.SKILL)
     document = content.document if isinstance(content.document, dict) else {"content": content.text}
     references = (find_resource(program=program, reference=name, home=found.owner) for name in found.resources)
     return ReadSkill(

@@ -6,6 +6,7 @@ from typing import Any
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.references import META, find_skill, resource_keys, wanted_keys
 from workflows_app.engine.program import Attachment, Program
+from workflows_app.engine.source import ContentKind
 from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.resources import number_of, part_in, parts_of
@@ -48,7 +49,7 @@ def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
             f"Skill not found: {skill_id}",
             suggestion="Call list_skills for the ids, with the workflow_id if you have one.",
         )
-    content = load_content(found.digest)
+    content = load_content(found.digest, ContentKind.SKILL)
     document = content.document
     return (
         told(document) if isinstance(document, dict) else ToolReply(text=content.text, value={"content": content.text})
@@ -96,7 +97,7 @@ def rules() -> ToolReply:
     digest = next((program.global_rules for program in guides() if program.id == META), "")
     if not digest:
         raise NotFoundError("Global rules not found", suggestion="Read the rules of the workflow with get_workflow.")
-    document = load_content(digest).document
+    document = load_content(digest, ContentKind.RULES).document
     return told(document if isinstance(document, dict) else {"rules": document})
 
 
@@ -110,9 +111,7 @@ def resources(workflow_id: str) -> ToolReply:
 
 def resource(workflow_id: str, index: str) -> ToolReply:
     program = read_published(actor=acting(), workflow_id=workflow_id)
-    return _content(
-        program, program.resources, index, what="Resource", tools=("list_workflow_resources", "get_resource")
-    )
+    return _content(program, ContentKind.RESOURCE, index, tools=("list_workflow_resources", "get_resource"))
 
 
 def templates(workflow_id: str) -> ToolReply:
@@ -122,14 +121,13 @@ def templates(workflow_id: str) -> ToolReply:
 
 def template(workflow_id: str, index: str) -> ToolReply:
     program = read_published(actor=acting(), workflow_id=workflow_id)
-    return _content(program, program.templates, index, what="Template", tools=("list_templates", "get_template"))
+    return _content(program, ContentKind.TEMPLATE, index, tools=("list_templates", "get_template"))
 
 
-def _content(
-    program: Program, held: Iterable[Attachment], index: str, *, what: str, tools: tuple[str, str]
-) -> ToolReply:
+def _content(program: Program, kind: ContentKind, index: str, *, tools: tuple[str, str]) -> ToolReply:
     """The text as authored; one that does not fit into a reply comes in parts."""
     lists, reads = tools
+    held = program.resources if kind is ContentKind.RESOURCE else program.templates
     whole, part = part_in(index)
     keys: dict[str, Attachment] = {}
     for item in _own(program, held):
@@ -137,8 +135,10 @@ def _content(
             keys.setdefault(key, item)
     found = next((keys[key] for key in wanted_keys(whole) if key in keys), None)
     if found is None:
-        raise NotFoundError(f"{what} not found: {index} in workflow {program.id}", suggestion=f"Call {lists}.")
-    text = load_content(found.digest).text
+        raise NotFoundError(
+            f"{kind.value.capitalize()} not found: {index} in workflow {program.id}", suggestion=f"Call {lists}."
+        )
+    text = load_content(found.digest, kind).text
     reply = ToolReply(text=text, value={**_place(found), "content": text})
     parts = parts_of(text) if is_long(reply) else [text]
     number = number_of(part, whole, len(parts))
