@@ -54,7 +54,8 @@ class WorkSession(models.Model):
     next_event_index = models.PositiveIntegerField()
     head_digest = models.CharField(max_length=_DIGEST_CHARACTERS)
     # Of the head, by a key that the database does not hold; empty where a release before that wrote last.
-    head_seal = models.CharField(max_length=_SEAL_CHARACTERS, blank=True, db_default="")
+    # As long as what hangs on it.
+    head_seal = models.TextField(blank=True, db_default="")
     git_branch = models.CharField(max_length=256, blank=True)
     git_head_sha = models.CharField(max_length=64, blank=True)
     repository = models.CharField(max_length=512, blank=True)

@@ -85,10 +85,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a session's log ends: the index of the next event and the digest of the last one."""
+    """Where a session's log ends: the index of the next event and the digest of the last one. `doubts` are what its seal, where that
+    does not hold, leaves of itself to whoever goes on from there.
+    """
 
     next_index: int = 0
     digest: str = GENESIS
+    doubts: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +119,7 @@ def seal(
             node_id=draft.node_id,
         )
         events.append(event)
-        head = Head(next_index=head.next_index + 1, digest=event.digest)
+        head = Head(next_index=head.next_index + 1, digest=event.digest, doubts=head.doubts)
     return Sealed(events=tuple(events), head=head)
 
 

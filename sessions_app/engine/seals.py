@@ -8,6 +8,7 @@ from uuid import UUID
 import orjson
 
 from sessions_app.engine.log import Head
+from teams_app.engine import seals
 from teams_app.engine.seals import Domain, SealKeys, SealState, check, digest, seal
 
 
@@ -68,11 +69,20 @@ def check_transition(keys: SealKeys, read: ReadSeal, transition: SealedTransitio
 
 
 def seal_head(keys: SealKeys, *, session_id: UUID, team_id: UUID, head: Head) -> str:
-    return seal(keys, Domain.HEAD, session_id.hex, team_id.hex, head.next_index, head.digest)
+    """With what was in doubt of the heads before it."""
+    return seals.seal_end(keys, Domain.HEAD, *_parts_of_head(session_id, team_id, head), doubts=head.doubts)
 
 
 def check_head(keys: SealKeys, stored: str, *, session_id: UUID, team_id: UUID, head: Head) -> SealState:
-    return check(keys, stored, Domain.HEAD, session_id.hex, team_id.hex, head.next_index, head.digest)
+    return seals.check_end(keys, stored, Domain.HEAD, *_parts_of_head(session_id, team_id, head))
+
+
+def doubts_of_head(keys: SealKeys, stored: str, *, session_id: UUID, team_id: UUID, head: Head) -> str:
+    return seals.doubts_of(keys, stored, Domain.HEAD, *_parts_of_head(session_id, team_id, head))
+
+
+def _parts_of_head(session_id: UUID, team_id: UUID, head: Head) -> tuple[str | int, ...]:
+    return (session_id.hex, team_id.hex, head.next_index, head.digest)
 
 
 def attempt_digest(

@@ -5,12 +5,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery, TextField, Value
+from django.db.models.functions import Coalesce, NullIf
 
 from sessions_app.engine.log import Head
 from sessions_app.engine.reasons import Detail, GapCategory, GapSeverity
 from sessions_app.engine.runs import RunStatus
-from sessions_app.models import Gap, Run, WorkSession
+from sessions_app.models import Gap, LedgerEntry, Run, WorkSession
+from sessions_app.selectors.standings import stored_head
 from teams_app.engine.actors import Actor
 
 
@@ -35,6 +37,8 @@ def find_gap(*, actor: Actor, gap_id: UUID) -> KnownGap | None:
     """One gap of the team with its run and the end of its session's log, as one statement saw them."""
     run = Run.objects.filter(pk=OuterRef("run_id"))
     session = WorkSession.objects.filter(pk=OuterRef("session_id"))
+    # As for a standing.
+    entered = LedgerEntry.objects.filter(team_id=OuterRef("team_id"), session_id=OuterRef("session_id"))
     others = Gap.objects.filter(
         ~Q(pk=OuterRef("pk")),
         run_id=OuterRef("run_id"),
@@ -48,6 +52,11 @@ def find_gap(*, actor: Actor, gap_id: UUID) -> KnownGap | None:
             completed_at=Subquery(run.values("completed_at")),
             next_index=Subquery(session.values("next_event_index")),
             head_digest=Subquery(session.values("head_digest")),
+            head_seal=Coalesce(
+                NullIf(Subquery(session.values("head_seal")), Value("", output_field=TextField())),
+                Subquery(entered.values(taken=Value(" ", output_field=TextField()))[:1]),
+                Value("", output_field=TextField()),
+            ),
             other=Subquery(others.values("pk")[:1]),
             closed=F("resolved_by_id"),
         )
@@ -67,7 +76,7 @@ def find_gap(*, actor: Actor, gap_id: UUID) -> KnownGap | None:
         is_last=row.other is None,
         run_status=RunStatus(row.run_status),
         completed_at=row.completed_at,
-        head=Head(next_index=row.next_index, digest=row.head_digest),
+        head=stored_head(row.session_id, (row.next_index, row.head_digest, actor.team_id, row.head_seal)),
     )
 
 

@@ -6,7 +6,9 @@ from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
-from sessions_app.engine import deflation
+from django.conf import settings
+
+from sessions_app.engine import deflation, seals
 from sessions_app.engine.log import Head, NodeKind
 from sessions_app.engine.runs import ObservationKey, Recorded, RunStatus
 from sessions_app.engine.state import Preferences
@@ -96,11 +98,16 @@ _WITHDRAWN = f"""n.autonomy = '{Autonomy.NEVER_STOP.value}' AND EXISTS (
          WHERE c.run_id = n.run_id AND c.event_index > n.event_index AND c.autonomy <> '{Autonomy.NEVER_STOP.value}'
            AND (SELECT p.autonomy FROM sessions_app_node p WHERE p.id = c.parent_id) = '{Autonomy.NEVER_STOP.value}')"""  # noqa: S608  constants only
 
+# Without a seal is what a release before has written until it is entered in a ledger. From then on it had one, and somebody took it.
+_HEAD = """s.next_event_index, s.head_digest, s.team_id, COALESCE(NULLIF(s.head_seal, ''), (
+           SELECT ' ' FROM sessions_app_ledgerentry e WHERE e.team_id = s.team_id AND e.session_id = s.id LIMIT 1), '')"""
+_HEAD_COUNT = 4
+
 # The snapshot is looked up by both halves of its key, whatever the planner believes of the table: joined, it may be filtered
 # from all snapshots of the team while nobody has analysed them yet.
 STANDING = f"""n.id, n.session_id, n.run_id, n.kind,
        (SELECT sn.data FROM sessions_app_snapshot sn WHERE sn.team_id = n.team_id AND sn.digest = n.snapshot_digest),
-       n.snapshot_digest, s.next_event_index, s.head_digest,
+       n.snapshot_digest, {_HEAD},
        r.workflow_id, r.workflow_title, r.workflow_hash, r.goal, r.status, r.tip_node_id,
        EXISTS (SELECT 1 FROM sessions_app_node c WHERE c.parent_id = n.id AND c.kind <> 'checkpoint'),
        EXISTS (SELECT 1 FROM sessions_app_gap g
@@ -134,7 +141,7 @@ FROM sessions_app_attempt a WHERE a.node_id = $1 AND a.nonce = $2 AND a.team_id 
 """  # noqa: S608  constants only
 
 _READ_SESSION = f"""
-SELECT s.title, s.parent_id, s.next_event_index, s.head_digest, s.autonomy, s.risk_policy, s.waived_by,
+SELECT {_HEAD}, s.title, s.parent_id, s.autonomy, s.risk_policy, s.waived_by,
        s.git_branch, s.git_head_sha, s.repository, s.ticket, {_NOTED}
 FROM sessions_app_worksession s
 LEFT JOIN sessions_app_attempt a ON a.node_id = s.id AND a.nonce = $2
@@ -158,6 +165,7 @@ def read_tip(*, team_id: UUID, run_id: UUID) -> Standing | None:
 
 def standing_of(row: Sequence[Any]) -> Standing:
     """The columns of `STANDING`."""
+    rest = row[6 + _HEAD_COUNT :]
     return Standing(
         node_id=row[0],
         session_id=row[1],
@@ -166,18 +174,28 @@ def standing_of(row: Sequence[Any]) -> Standing:
         # None only when its row is gone, which the digest then tells.
         snapshot=row[4] or b"",
         snapshot_digest=row[5],
-        head=Head(next_index=row[6], digest=row[7]),
-        workflow_id=row[8],
-        workflow_title=row[9],
-        workflow_hash=row[10],
-        goal=row[11],
-        run_status=RunStatus(row[12]),
-        tip_node_id=row[13],
-        has_children=row[14],
-        has_gaps=row[15],
-        has_withdrawal=row[16],
-        recorded=_recorded(row[17 : 17 + _RECORDED_COUNT]),
+        head=stored_head(row[1], row[6 : 6 + _HEAD_COUNT]),
+        workflow_id=rest[0],
+        workflow_title=rest[1],
+        workflow_hash=rest[2],
+        goal=rest[3],
+        run_status=RunStatus(rest[4]),
+        tip_node_id=rest[5],
+        has_children=rest[6],
+        has_gaps=rest[7],
+        has_withdrawal=rest[8],
+        recorded=_recorded(rest[9 : 9 + _RECORDED_COUNT]),
     )
+
+
+def stored_head(session_id: UUID, columns: Sequence[Any]) -> Head:
+    """The columns of `_HEAD`. Where there is no seal there is no doubt."""
+    next_index, digest, team_id, stored = columns
+    head = Head(next_index=next_index, digest=digest)
+    if not stored:
+        return head
+    doubts = seals.doubts_of_head(settings.SEAL_KEYS, stored, session_id=session_id, team_id=team_id, head=head)
+    return Head(next_index=next_index, digest=digest, doubts=doubts) if doubts else head
 
 
 @asked
@@ -208,14 +226,15 @@ def read_session(
     row = prepared_cursor().execute(_READ_SESSION, [session_id, nonce, team_id, list(noted)]).fetchone()
     if row is None:
         return None
+    rest = row[_HEAD_COUNT:]
     return SessionStanding(
         session_id=session_id,
-        title=row[0],
-        parent_id=row[1],
-        head=Head(next_index=row[2], digest=row[3]),
-        baseline=Preferences(autonomy=Autonomy(row[4]), risk_policy=RiskPolicy(row[5]), waived_by=row[6]),
-        observed=dict(zip(ObservationKey, row[7:11], strict=True)),
-        recorded=_recorded(row[11 : 11 + _RECORDED_COUNT]),
+        title=rest[0],
+        parent_id=rest[1],
+        head=stored_head(session_id, row[:_HEAD_COUNT]),
+        baseline=Preferences(autonomy=Autonomy(rest[2]), risk_policy=RiskPolicy(rest[3]), waived_by=rest[4]),
+        observed=dict(zip(ObservationKey, rest[5:9], strict=True)),
+        recorded=_recorded(rest[9 : 9 + _RECORDED_COUNT]),
     )
 
 

@@ -1,5 +1,6 @@
 """Whoever owns the database and not the key plants something in history: each planting is found, and named for what it is."""
 
+import os
 import random
 from datetime import timedelta
 
@@ -7,8 +8,10 @@ import orjson
 import pytest
 from django.db import connection, transaction
 
+from sessions_app.engine.decisions import PreferenceChange
 from sessions_app.engine.runs import ObservationKey
-from sessions_app.models import Event
+from sessions_app.models import Event, Gap
+from sessions_app.services.people import gaps, naming, preferences
 from sessions_app.services.upkeep import ledger
 from sessions_app.services.upkeep.verification import every_finding
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
@@ -22,6 +25,7 @@ from tests.handover_cast import WORKFLOW, begun, child_files, triggering
 from tests.run_cast import NOW, advanced, begin, bookmark, session_id
 from tests.step_documents import step
 from workflows_app.engine import canonical
+from workflows_app.engine.program import RiskPolicy
 from workflows_app.selectors import programs
 
 pytestmark = pytest.mark.django_db
@@ -621,3 +625,76 @@ def test_whatever_is_done_to_stored_events_is_found_and_named_at_the_tail_too():
             missed[number, kind] = [str(finding) for finding in found]
     assert missed == {}
     assert [str(finding) for finding in every_finding()] == []
+
+
+CUT = """
+WITH keep AS (SELECT index, digest, created_at FROM sessions_app_event WHERE session_id = %(session)s ORDER BY index DESC OFFSET 1 LIMIT 1),
+events AS (DELETE FROM sessions_app_event e USING keep WHERE e.session_id = %(session)s AND e.index > keep.index),
+nodes AS (DELETE FROM sessions_app_node n USING keep WHERE n.session_id = %(session)s AND n.event_index > keep.index),
+outputs AS (DELETE FROM sessions_app_output o USING keep WHERE o.session_id = %(session)s AND o.event_index > keep.index),
+attempts AS (DELETE FROM sessions_app_attempt a USING keep WHERE a.session_id = %(session)s AND a.event_index > keep.index),
+runs AS (
+    UPDATE sessions_app_run r SET last_activity_at = keep.created_at, tip_node_id = (
+        SELECT n.id FROM sessions_app_node n WHERE n.run_id = r.id AND n.event_index <= keep.index ORDER BY n.event_index DESC LIMIT 1
+    ) FROM keep WHERE r.session_id = %(session)s
+)
+UPDATE sessions_app_worksession s SET next_event_index = keep.index + 1, head_digest = keep.digest, last_activity_at = keep.created_at
+FROM keep WHERE s.id = %(session)s
+"""
+LEFT = {
+    "its own": None,
+    "none": "''",
+    "one of another session": "(SELECT max(head_seal) FROM sessions_app_worksession WHERE id <> %(session)s)",
+    "one of a made-up key": "'deadbeef.' || substr(head_seal, 10)",
+    "words": "'a b  c'",
+}
+
+
+def moved_on(desk, value, way):
+    """What agents and people may do in the session, each with a write of its own."""
+    of = session_id(value)
+    match way:
+        case "advance":
+            advanced(desk.agent, value, "Other words.")
+        case "bookmark":
+            bookmark(desk.agent, value)
+        case "another run":
+            run_cast.start(desk, session_id=of)
+        case "name":
+            naming.rename_session(actor=desk.person, session_id=of, name="Another", now=NOW, entropy=os.urandom)
+        case "preferences":
+            preferences.set_session_preferences(
+                actor=desk.person,
+                session_id=of,
+                change=PreferenceChange(risk_policy=RiskPolicy.AGGRESSIVE),
+                now=NOW,
+                entropy=os.urandom,
+            )
+        case "gap":
+            gap = Gap.objects.filter(session_id=of).order_by("event_index")[0]
+            gaps.resolve_gap(actor=desk.owner, gap_id=gap.pk, summary="Settled.", now=NOW, entropy=os.urandom)
+
+
+@pytest.mark.parametrize("left", LEFT)
+@pytest.mark.parametrize("way", ["advance", "bookmark", "another run", "name", "preferences", "gap"])
+def test_a_session_that_goes_on_from_where_it_was_cut_is_told(way, left):
+    """By whoever did not keep the seal that stood there then."""
+    world = World()
+    desk = world.desk
+    value = advanced(desk.agent, run_cast.start(desk, preferences=NEVER_STOP).value, "")
+    ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=3), whole=True)
+    advanced(desk.agent, value, "What was said.")
+    assert list(every_finding()) == []
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute("ALTER TABLE sessions_app_event DISABLE TRIGGER USER")
+        cursor.execute(CUT, {"session": session_id(value)})
+        if LEFT[left] is not None:
+            other = f"UPDATE sessions_app_worksession SET head_seal = {LEFT[left]} WHERE id = %(session)s"
+            cursor.execute(other, {"session": session_id(value)})
+    moved_on(desk, value, way)
+    moved_on(desk, value, "another run")
+
+    found = {finding.reason for finding in every_finding() if finding.session_id == session_id(value)}
+    assert found & {"seal_broken", "seal_key_unknown"}
