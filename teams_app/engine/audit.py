@@ -14,6 +14,9 @@ from teams_app.engine.seals import Domain, SealKeys, SealState, check, seal, to_
 GENESIS = "sha256:" + "0" * 64
 
 
+NOT_READ = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditFacts:
     """All that an entry says."""
@@ -33,7 +36,9 @@ class AuditFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEnd:
-    """Where a log ends. `adopted` entries were there before anything was sealed; `adopted_digest` is of all of them."""
+    """Where a log ends. `adopted` entries were there before anything was sealed; `adopted_digest` is of all of them, and `NOT_READ`
+    until somebody has read them.
+    """
 
     next_number: int = 0
     digest: str = GENESIS

@@ -11,8 +11,16 @@ from structlog.contextvars import get_contextvars
 
 from teams_app.engine import audit
 from teams_app.engine.actors import BY_TOKEN, Actor
+from teams_app.engine.audit import NOT_READ
 from teams_app.models import AuditEntry, AuditHead
-from teams_app.services.audit_chain import adopted_end, end_of, facts_of, unsealed_teams
+from teams_app.services.audit_chain import (
+    adopted_end,
+    beginning_end,
+    end_of,
+    facts_of,
+    unread_teams,
+    unsealed_teams,
+)
 from teams_app.services.ids import new_id
 from teams_app.services.row_scope import within_team
 
@@ -52,12 +60,27 @@ def record_audit(
 
 
 def seal_audit_logs() -> None:
-    """What a release before has written is taken for true, as it is. For upkeep: a long log takes a while, in which whoever does something
-    in another team waits for nothing.
+    """What a release before has written is taken for true, as it is. For upkeep: a long log takes a while, in which nobody waits for
+    anything.
     """
     for team_id in unsealed_teams():
         with transaction.atomic():
             _locked(team_id)
+    for team_id in unread_teams():
+        _adopt(team_id)
+
+
+def _adopt(team_id: UUID) -> None:
+    """Nothing is added to the old entries while they are read: whoever writes has begun the chain after them."""
+    old = adopted_end(team_id)
+    with transaction.atomic():
+        head = _locked(team_id)
+        if head.adopted_digest != NOT_READ:
+            return
+        doubts = audit.doubts_of_end(settings.SEAL_KEYS, head.seal, team_id=team_id, end=end_of(head))
+        head.adopted, head.adopted_digest = old.adopted, old.adopted_digest
+        head.seal = audit.seal_end(settings.SEAL_KEYS, team_id=team_id, end=end_of(head), doubts=doubts)
+        head.save(update_fields=["adopted", "adopted_digest", "seal"])
 
 
 def _by_token(actor: Actor) -> dict[str, str]:
@@ -83,7 +106,7 @@ def _locked(team_id: UUID) -> AuditHead:
     head = AuditHead.objects.select_for_update().filter(pk=team_id).order_by("pk").first()
     if head is not None:
         return head
-    end = adopted_end(team_id)
+    end = beginning_end(team_id)
     columns = {
         "next_number": end.next_number,
         "digest": end.digest,

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 from teams_app.engine import audit
 from teams_app.engine.actors import Actor, Permission
-from teams_app.engine.audit import GENESIS, AuditEnd, AuditFacts
+from teams_app.engine.audit import GENESIS, NOT_READ, AuditEnd, AuditFacts
 from teams_app.engine.seals import SealState
 from teams_app.models import AuditEntry, AuditHead
 from teams_app.selectors import one_state
@@ -49,7 +49,7 @@ def end_of(head: AuditHead) -> AuditEnd:
 
 
 def adopted_end(team_id: UUID) -> AuditEnd:
-    """What a log begins with that a release before has written: its entries are taken for true, and counted."""
+    """Of what a release before has written: its entries are taken for true, and counted."""
     rows = AuditEntry.objects.filter(team_id=team_id, number__isnull=True)
     count, digest = _adopted(_by_id(rows))
     return AuditEnd(adopted=count, adopted_digest=digest)
@@ -60,6 +60,17 @@ def audited_teams() -> list[UUID]:
     # An owner of the tables may have let an entry say nothing of its team, and a head nothing of its end.
     entered = AuditEntry.objects.filter(team_id__isnull=False).order_by().values_list("team_id", flat=True).distinct()
     return sorted({*AuditHead.objects.order_by().values_list("pk", flat=True), *entered})
+
+
+def beginning_end(team_id: UUID) -> AuditEnd:
+    """Whoever is the first to write after a release before reads nothing of what that wrote: it may be long."""
+    is_old = AuditEntry.objects.filter(team_id=team_id, number__isnull=True).exists()
+    return AuditEnd(adopted_digest=NOT_READ) if is_old else AuditEnd()
+
+
+def unread_teams() -> list[UUID]:
+    """Those whose old entries were there when their chain began, and are not adopted yet."""
+    return list(AuditHead.objects.filter(adopted_digest=NOT_READ).order_by("pk").values_list("pk", flat=True))
 
 
 def unsealed_teams() -> list[UUID]:
@@ -154,7 +165,10 @@ def _log(head: AuditHead, rows: Iterable[AuditEntry]) -> Iterator[AuditFault]:
     if state is not SealState.HOLDS:
         message = f"The seal of where the audit log ends: {state.value}."
         yield AuditFault(team_id=head.team_id, reason="audit_seal", message=message)
-    if is_marked or (adopted, adopted_digest) != (end.adopted, end.adopted_digest):
+    if end.adopted_digest == NOT_READ:
+        message = "Its entries from before there were seals have none. If a release before wrote them, run ./workrail seal_store --adopt."
+        yield AuditFault(team_id=head.team_id, reason="audit_not_entered", message=message)
+    elif is_marked or (adopted, adopted_digest) != (end.adopted, end.adopted_digest):
         message = f"The {end.adopted} entries from before there were seals are not what they were."
         yield AuditFault(team_id=head.team_id, reason="audit_adopted_changed", message=message)
 

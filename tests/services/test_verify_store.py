@@ -449,6 +449,64 @@ def test_nobody_waits_for_the_audit_logs_of_others_to_be_adopted(desk):
     assert findings() == []
 
 
+def entries_read(act):
+    """How many rows of the audit log a call is given."""
+    given = []
+
+    def counted(execute, sql, params, many, context):
+        result = execute(sql, params, many, context)
+        if str(sql).startswith("SELECT") and "auditentry" in str(sql):
+            given.append(context["cursor"].rowcount)
+        return result
+
+    with connection.execute_wrapper(counted):
+        act()
+    return sum(given)
+
+
+def test_whoever_acts_first_after_an_upgrade_reads_nothing_of_what_was_audited_before(desk):
+    """A log of years is adopted by upkeep, with what was entered since; nothing is lost and nobody waits."""
+    old_audit_logs(desk)
+
+    def act(action="thing.made"):
+        record_in_a_transaction(record_audit, actor=desk.owner, action=action, target="x", now=NOW)
+
+    assert entries_read(act) <= 1
+    assert entries_read(act) == 0
+    assert {text.split(": ")[1] for text in findings()} >= {"audit_not_entered"}
+
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    act()
+    assert sorted((end.adopted, end.next_number) for end in AuditHead.objects.all()) == [(3, 0), (3, 3)]
+    assert findings() == []
+
+
+@pytest.mark.parametrize("planted", ["another old entry", "an old entry is gone", "another word"])
+def test_what_is_done_to_an_old_audit_log_after_it_was_adopted_is_told(desk, planted):
+    old_audit_logs(desk)
+    record_in_a_transaction(record_audit, actor=desk.owner, action="thing.made", target="x", now=NOW)
+    ledger.enter_sessions(actor=SYSTEM, now=NOW)
+    assert findings() == []
+
+    old = "(SELECT id FROM teams_app_auditentry WHERE number IS NULL ORDER BY id LIMIT 1)"
+    done = {
+        "another old entry": """INSERT INTO teams_app_auditentry (id, team_id, at, actor_kind, actor_id, actor_name, door, action, target,
+            request_id, details) SELECT gen_random_uuid(), team_id, at, actor_kind, actor_id, actor_name, door, 'thing.blessed', target,
+            request_id, details FROM teams_app_auditentry WHERE number IS NULL LIMIT 1""",
+        "an old entry is gone": f"DELETE FROM teams_app_auditentry WHERE id = {old}",
+        "another word": f"UPDATE teams_app_auditentry SET action = 'thing.blessed' WHERE id = {old}",
+    }
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE teams_app_auditentry DISABLE TRIGGER USER")
+        cursor.execute(done[planted])
+        # Whoever counts the old entries anew has not the key.
+        cursor.execute("UPDATE teams_app_audithead SET adopted = 0, adopted_digest = ''")
+        cursor.execute("ALTER TABLE teams_app_auditentry ENABLE TRIGGER USER")
+    ledger.enter_sessions(actor=SYSTEM, now=NOW + timedelta(hours=1), adopt=True)
+
+    assert {text.split(": ")[1] for text in findings()} >= {"audit_seal"}
+
+
 @pytest.mark.parametrize("is_old", [True, False])
 @pytest.mark.parametrize("first", ["deletion", "import"])
 def test_what_people_do_before_the_first_run_is_not_taken_for_it(desk, first, is_old):

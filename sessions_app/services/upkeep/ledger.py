@@ -22,7 +22,7 @@ from sessions_app.selectors.adopted import untold_digests
 from sessions_app.services.store import appends
 from sessions_app.services.upkeep.tables import require_system
 from teams_app.engine.actors import Actor
-from teams_app.engine.audit import AuditEnd
+from teams_app.engine.audit import NOT_READ, AuditEnd
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, to_text, uuid7
 from teams_app.engine.seals import SealState, to_us
@@ -192,7 +192,8 @@ def _close_installation(now: datetime) -> None:
     book = _Book.of_installation()
     entered = LedgerEntry.objects.filter(team_id=INSTALLATION, kind=EntryKind.AUDIT.value).order_by()
     known = set(entered.values_list("session_id", flat=True))
-    ends = [(team_id, _audit_end(end)) for team_id, end in chain_heads().items() if team_id not in known]
+    heads = {team_id: end for team_id, end in chain_heads().items() if end.adopted_digest != NOT_READ}
+    ends = [(team_id, _audit_end(end)) for team_id, end in heads.items() if team_id not in known]
     book.enter(EntryKind.AUDIT, ends, now)
     book.close(until=now)
 
