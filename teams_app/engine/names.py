@@ -5,6 +5,7 @@ import unicodedata
 
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.normal_forms import normalised
+from teams_app.engine.redaction import read_kept_text
 
 NAME_CHARACTERS = 100
 USERNAME_CHARACTERS = 100
@@ -40,7 +41,7 @@ def read_name(text: str, *, field: str = "name") -> str:
             f"{field} holds a control or invisible character.",
             suggestion=f"Write {field} in one line of visible characters.",
         )
-    return name
+    return read_kept_text(name, field=field)
 
 
 def fold_username(text: str) -> str:
@@ -49,7 +50,7 @@ def fold_username(text: str) -> str:
 
 
 def read_username(text: str) -> str:
-    username = fold_username(text)
+    username = read_kept_text(fold_username(text)[: USERNAME_CHARACTERS + 1], field="username")
     if len(username) <= USERNAME_CHARACTERS and _USERNAME.fullmatch(username):
         return username
     raise InvalidInputError(

@@ -200,6 +200,11 @@ def read_kept(value: Any) -> Kept:
     return Kept(value=read, hidden=tuple(dict.fromkeys(map(_shown, hidden[:_MOST_NOTED])))[:_MOST_TOLD])
 
 
+def read_kept_text(text: str, *, field: str) -> str:
+    """As `read_kept`, of one text that is kept from whichever door: the command line has none that looks."""
+    return str(read_kept({field: text}).value[field])
+
+
 def _is_worth_a_look(value: Any) -> bool:
     try:
         return may_hold_keys(orjson.dumps(value, default=str).decode())

@@ -1,6 +1,7 @@
 """`./workrail agent_keys …`: what it prints, and what it leaves."""
 
 import io
+import json
 from datetime import timedelta
 
 import pytest
@@ -11,6 +12,8 @@ from teams_app.engine.actors import Door, Scope
 from teams_app.engine.errors import KeyExpiredError, KeyRevokedError
 from teams_app.services.keys import authenticate_key
 from tests.cast import audited, team_id
+from tests.mcp.test_secrets_in_arguments import OTHERS, OWN, STRANGE, everything_kept
+from tests.workflow_cast import document
 
 pytestmark = pytest.mark.django_db
 
@@ -75,3 +78,36 @@ def test_what_cannot_be_done_is_refused_in_words(house):
         run("rotate", "key_nothing", "--team", team_id(house.team))
     with pytest.raises(CommandError, match="Name one with --team: "):
         run("list")
+
+
+# What a command keeps of its words, with the words last.
+KEPT_WORDS = {
+    "the name of a key": ["agent_keys", "issue"],
+    "a login name": ["members", "invite"],
+    "the note of a revision": ["workflows", "import", "--message"],
+}
+
+
+@pytest.mark.parametrize("kept", KEPT_WORDS)
+def test_no_command_keeps_a_key_that_stands_in_its_words(house, tmp_path, kept):
+    """No door looks at them: what is kept is looked at where it is kept."""
+    command, *words = KEPT_WORDS[kept]
+    file = tmp_path / "a.json"
+    beside = {"members": ["viewer"], "workflows": [str(file)]}.get(command, [])
+    taken = 0
+    for place, secret in enumerate([*OTHERS, *STRANGE, *OWN]):
+        file.write_text(json.dumps(document("team.short", name=f"The {place}th")))
+        out, said, refused = io.StringIO(), secret if command == "members" else f"Use {secret}", ""
+        try:
+            call_command(command, *words, said, *beside, "--team", team_id(house.team), stdout=out)
+        except CommandError as refusal:
+            refused = str(refusal)
+        taken += not refused
+        assert refused or secret not in OWN
+        assert secret not in out.getvalue() + refused
+
+    assert taken == (0 if command == "members" else len(OTHERS) + len(STRANGE))
+    all_kept = everything_kept().lower()
+    assert ("[redacted]" in all_kept) is bool(taken)
+    for secret in (*OTHERS, *STRANGE, *OWN):
+        assert secret.lower() not in all_kept

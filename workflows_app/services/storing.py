@@ -7,6 +7,7 @@ from uuid import UUID
 import msgspec
 
 from teams_app.engine.actors import Actor
+from teams_app.engine.redaction import read_kept_text
 from teams_app.services import storage
 from teams_app.services.ids import new_id
 from workflows_app.engine import canonical
@@ -89,7 +90,7 @@ def add_revision(
         problems=[_storable(problem) for problem in compiled.problems],
         error_count=compiled.error_count,
         warning_count=compiled.warning_count,
-        message=message[:MESSAGE_CHARACTERS],
+        message=read_kept_text(message, field="message")[:MESSAGE_CHARACTERS],
         author_kind=actor.kind.value,
         author_id=actor.id,
         author_name=actor.name,
