@@ -2,11 +2,13 @@
 
 import csv
 import io
+import json
 import re
+from dataclasses import replace
 
 import pytest
 
-from teams_app.engine.actors import Role
+from teams_app.engine.actors import ActorKind, Role
 from tests.cast import NOW, issue, play
 
 pytestmark = pytest.mark.django_db
@@ -84,6 +86,37 @@ def test_what_is_shown_is_exported(house, log, alice):
     rows = list(csv.DictReader(io.StringIO(text(alice.get(f"{AUDIT}export/?what=keys")))))
 
     assert [(row["action"], row["actor_name"]) for row in rows] == [("key.issued", "alice")]
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(1)", "\uff1d1+1", '=HYPERLINK("https://x.example";"a")']
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_no_cell_of_what_is_exported_is_a_formula(house, alice, name):
+    """Agents and clients are named as they like, and act under that name."""
+    from teams_app.services.audit import record_audit
+
+    agent = replace(house.alice.actor, kind=ActorKind.AGENT_KEY, name=name, role=None)
+    record_audit(actor=agent, action="run.begun", target=name, now=NOW, details={"name": name, "deep": {"a": [name]}})
+
+    exported = text(alice.get(f"{AUDIT}export/"))
+    (row,) = csv.DictReader(io.StringIO(exported))
+    assert (row["actor_name"], row["target"]) == (f"'{name}", f"'{name}")
+    assert json.loads(row["details"]) == {"name": name, "deep": {"a": [name]}}
+    # Whatever parts cells in the language of who opens it.
+    assert all(line.startswith('"') and line.endswith('"') for line in exported.splitlines())
+
+
+def test_an_export_that_is_cut_says_so_in_its_name(house, log, alice, monkeypatch):
+    from teams_app.admin import team_pages
+
+    def exported(most):
+        monkeypatch.setattr(team_pages, "_MOST_EXPORTED", most)
+        response = alice.get(f"{AUDIT}export/")
+        return response["Content-Disposition"], len(list(csv.DictReader(io.StringIO(text(response)))))
+
+    assert exported(3) == ('attachment; filename="audit-newest-3.csv"', 3)
+    assert exported(4) == ('attachment; filename="audit.csv"', 4)
 
 
 def test_nobody_but_an_owner_reads_or_exports_it(house, log, client):
