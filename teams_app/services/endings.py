@@ -39,8 +39,9 @@ def close_team(*, actor: Actor, name: str, now: datetime) -> None:
     if actor.kind is not ActorKind.SYSTEM:
         person_id_of(actor=actor)
         require_present(actor=actor, to_do="end a team")
-    # The lock of whoever changes members, keys and tokens: what they have begun is ended too.
-    team = Team.objects.select_for_update().filter(pk=actor.team_id, ended_at__isnull=True).first()
+    # The lock of whoever changes members, keys and tokens: what they have begun is ended too. No stronger one: whoever is at
+    # something else holds rows of the team already, and would wait here to tell the audit log of it.
+    team = Team.objects.select_for_update(no_key=True).filter(pk=actor.team_id, ended_at__isnull=True).first()
     if team is None:
         raise NotFoundError("There is no such team.", suggestion="It may have been ended already.")
     require_still(actor=actor, permission=Permission.MANAGE_TEAM)
@@ -50,11 +51,12 @@ def close_team(*, actor: Actor, name: str, now: datetime) -> None:
         )
     team.ended_at = now
     team.save(update_fields=["ended_at"])
+    # Each is held by whoever does something in the team, before any other row of it.
+    _, gone = Membership.objects.filter(team=team).delete()
     for credentials in (AgentKey, PersonalToken):
         credentials.objects.filter(team=team, revoked_at__isnull=True).update(revoked_at=now)
     for links in (Invitation, PasswordReset):
         links.objects.filter(team=team).delete()
-    _, gone = Membership.objects.filter(team=team).delete()
     _record(actor, "team.ended", now, {"name": team.name, "members": gone.get("teams_app.Membership", 0)})
 
 

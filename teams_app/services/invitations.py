@@ -114,7 +114,14 @@ def accept_signed_in(*, link: str, person_id: UUID, door: Door, now: datetime) -
 
 
 def _locked(link: str, now: datetime) -> Invitation:
-    # The row is the lock: a link that is opened twice at once is used once.
+    """Its team first, as whoever invites, changes members or ends the team does. The row is the lock: a link that is opened twice
+    at once is used once.
+    """
+    with within_secret(link):
+        seen = live_invitation(link=link, now=now)
+    if seen is not None:
+        with within_team(seen.team_id):
+            Team.objects.select_for_update(no_key=True).get(pk=seen.team_id)
     with within_secret(link):
         row = live_invitation(link=link, now=now, lock=True)
     if row is None:

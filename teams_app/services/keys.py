@@ -23,7 +23,7 @@ from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.keys import KEY_RANDOM_BYTES, digest_of, is_key, mint_key, prefix_of
 from teams_app.engine.names import read_name
 from teams_app.engine.values import IssuedKey, KeyValue
-from teams_app.models import AgentKey
+from teams_app.models import AgentKey, Team
 from teams_app.selectors import key_value
 from teams_app.services.audit import record_audit
 from teams_app.services.ids import new_id
@@ -60,6 +60,7 @@ def issue_key(
     expires_at: datetime | None,
     now: datetime,
 ) -> IssuedKey:
+    _hold_team(actor)
     require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     _check_terms(scopes, expires_at, now)
     text = mint_key(random=os.urandom(KEY_RANDOM_BYTES))
@@ -85,6 +86,7 @@ def rotate_key(*, actor: Actor, key_id: UUID, now: datetime) -> IssuedKey:
     """Another key with the same name, rights and length of life. The old one goes on for `ROTATION_GRACE`, or to its end if that
     is sooner, so that the agent loses nothing before it has the new one.
     """
+    _hold_team(actor)
     require_still(actor=actor, permission=Permission.MANAGE_TEAM)
     # The row is the lock: two rotations at once take turns, and the later one finds the old key ending already.
     old = AgentKey.objects.select_for_update(no_key=True).filter(team_id=actor.team_id, pk=key_id).first()
@@ -169,6 +171,13 @@ def record_expiries(*, now: datetime) -> int:
         _record(system_actor(team_id=row.team_id, door=Door.TASK), "key.expired", row, now)
     AgentKey.objects.filter(pk__in=[row.pk for row in rows]).update(expiry_recorded_at=now)
     return len(rows)
+
+
+def _hold_team(actor: Actor) -> None:
+    """A key is made before the team ends, and ends with it, or not at all."""
+    actor.require(Permission.MANAGE_TEAM)
+    if not Team.objects.select_for_update(no_key=True).filter(pk=actor.team_id, ended_at__isnull=True).order_by("pk"):
+        raise NotFoundError("There is no such team.", suggestion="It may have been ended.")
 
 
 def _refuse_rotation(row: AgentKey, now: datetime) -> None:

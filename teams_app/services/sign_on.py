@@ -18,13 +18,12 @@ from teams_app.engine.ids import Prefix, to_text
 from teams_app.engine.names import fold_username
 from teams_app.engine.sign_on import Identity, login_name_of
 from teams_app.models import Membership, Person, SignOnIdentity, Team
-from teams_app.services.audit import record_audit
 from teams_app.services.connections import disconnect_all_of
 from teams_app.services.handed_out import withdraw_invitations_of, withdraw_links_of
 from teams_app.services.ids import new_id
 from teams_app.services.passwords import find_proved
 from teams_app.services.row_scope import within_team
-from teams_app.services.sign_ins import record_in_teams
+from teams_app.services.sign_ins import Told, record_in_teams
 from teams_app.services.tokens import revoke_tokens_of
 
 log = structlog.get_logger(__name__)
@@ -37,12 +36,19 @@ def sign_on(
     *, identity: Identity, wanted: Mapping[UUID, Role], managed: Iterable[UUID], address: str, door: Door, now: datetime
 ) -> UUID | None:
     """The person, with the roles that their groups give. None where nobody is linked and no account may be made."""
+    # First, as whoever accepts an invitation holds its team before the account.
+    teams = _locked(managed)
     person = _linked(identity) or _new_account(identity, wanted, now)
     if person is None:
         return None
-    _keep_roles(person, wanted, managed, door, now)
+    told = [each for team in teams for each in _keep_role(person, team, wanted.get(team.pk), door, now)]
     record_in_teams(
-        person_id=person.pk, action="person.signed_in", door=door, now=now, details={"address": address, **_BY}
+        person_id=person.pk,
+        action="person.signed_in",
+        door=door,
+        now=now,
+        details={"address": address, **_BY},
+        after=told,
     )
     return person.pk
 
@@ -99,49 +105,55 @@ def _is_team(team_id: UUID) -> bool:
         return Team.objects.filter(pk=team_id, ended_at__isnull=True).exists()
 
 
-def _keep_roles(
-    person: Person, wanted: Mapping[UUID, Role], managed: Iterable[UUID], door: Door, now: datetime
-) -> None:
-    # In one order, so that two sign-ons never wait for each other.
+def _locked(managed: Iterable[UUID]) -> list[Team]:
+    """The team's row is the lock of all its memberships, as for owners who change them; in one order, so that two sign-ons never
+    wait for each other.
+    """
+    found = []
     for team_id in sorted(managed):
         with within_team(team_id):
-            # The team's row is the lock of all its memberships, as for owners who change them.
             of_team = Team.objects.select_for_update(no_key=True).filter(pk=team_id, ended_at__isnull=True)
             team = of_team.first()
-            if team is None:
-                log.warning("sign_on_names_no_team", team=to_text(Prefix.TEAM, team_id))
-                continue
-            _keep_role(person, team, wanted.get(team_id), door, now)
+        if team is None:
+            log.warning("sign_on_names_no_team", team=to_text(Prefix.TEAM, team_id))
+        else:
+            found.append(team)
+    return found
 
 
-def _keep_role(person: Person, team: Team, role: Role | None, door: Door, now: datetime) -> None:
+def _keep_role(person: Person, team: Team, role: Role | None, door: Door, now: datetime) -> list[Told]:
     """A membership that came by an invitation is the owners' to change; one that came by a group follows the group."""
-    row = Membership.objects.filter(team=team, person=person).first()
-    if row is None and role is not None:
-        _let_in(person, team, role, door, now)
-        return
-    if row is None or not row.by_sign_on or row.role == (role.value if role else "") or _is_last_owner(row):
-        return
-    links = withdraw_links_of(team_id=team.pk, person_id=person.pk, now=now)
+    with within_team(team.pk):
+        # And the row itself, which the person holds while they do something that the audit log is told of.
+        held = Membership.objects.select_for_update(of=("self",)).select_related("person")
+        row = held.filter(team=team, person=person).order_by("pk").first()
+        if row is None and role is not None:
+            return _let_in(person, team, role, door, now)
+        if row is not None and row.by_sign_on and row.role != (role.value if role else "") and not _is_last_owner(row):
+            return [_change(row, role, door, now)]
+    return []
+
+
+def _change(row: Membership, role: Role | None, door: Door, now: datetime) -> Told:
     if role is None:
-        actor = system_actor(team_id=team.pk, door=door)
-        disconnect_all_of(actor=actor, person_id=person.pk, now=now)
-        revoke_tokens_of(actor=actor, person_id=person.pk, now=now)
-        _tell(row, "member.removed", door, now, role=row.role, **links)
+        actor = system_actor(team_id=row.team_id, door=door)
+        disconnect_all_of(actor=actor, person_id=row.person_id, now=now)
+        revoke_tokens_of(actor=actor, person_id=row.person_id, now=now)
+    links = withdraw_links_of(team_id=row.team_id, person_id=row.person_id, now=now)
+    if role is None:
+        told = _told(row, "member.removed", door, role=row.role, **links)
         row.delete()
-        return
+        return told
     before, row.role = row.role, role.value
     row.save(update_fields=["role"])
-    _tell(row, "member.role_changed", door, now, **{"from": before, "to": role.value}, **links)
+    return _told(row, "member.role_changed", door, **{"from": before, "to": role.value}, **links)
 
 
-def _let_in(person: Person, team: Team, role: Role, door: Door, now: datetime) -> None:
-    # First, as whoever accepts one holds its row: then they are in already, by it.
+def _let_in(person: Person, team: Team, role: Role, door: Door, now: datetime) -> list[Told]:
     ended = withdraw_invitations_of(team_id=team.pk, username=person.username, now=now)
     fields = {"id": new_id(now=now), "role": role.value, "created_at": now, "by_sign_on": True}
     row, created = Membership.objects.get_or_create(team=team, person=person, defaults=fields)
-    if created:
-        _tell(row, "member.joined", door, now, role=role.value, **ended)
+    return [_told(row, "member.joined", door, role=role.value, **ended)] if created else []
 
 
 def _is_last_owner(row: Membership) -> bool:
@@ -149,11 +161,10 @@ def _is_last_owner(row: Membership) -> bool:
     return row.role == Role.OWNER.value and not owners.exclude(pk=row.pk).exists()
 
 
-def _tell(row: Membership, action: str, door: Door, now: datetime, **details: str) -> None:
-    record_audit(
+def _told(row: Membership, action: str, door: Door, **details: str) -> Told:
+    return Told(
         actor=system_actor(team_id=row.team_id, door=door),
         action=action,
         target=to_text(Prefix.MEMBERSHIP, row.pk),
-        now=now,
         details={"username": row.person.username, **details, **_BY},
     )

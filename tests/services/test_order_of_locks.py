@@ -4,9 +4,11 @@ import json
 import re
 import threading
 import time
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.hashers import make_password
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
@@ -15,15 +17,18 @@ from sessions_app.models import WorkSession
 from sessions_app.services.expiry import deletion, ended_teams, expiring, retention
 from sessions_app.services.upkeep import ledger
 from teams_app.engine.actors import NO_TEAM, Door, Role, system_actor
+from teams_app.engine.sign_on import Identity
 from teams_app.engine.webhooks import NoticeKind
-from teams_app.models import Team
-from teams_app.services import deliveries, resets, webhooks
+from teams_app.models import Membership, Person, SignOnIdentity, Team
+from teams_app.services import deliveries, invitations, keys, members, resets, webhooks
+from teams_app.services.ids import new_id
 from teams_app.services.members import remove_member
 from teams_app.services.outgoing import NotDeliveredError
 from teams_app.services.sign_ins import record_in_teams
+from teams_app.services.sign_on import sign_on
 from tests import run_cast, trigger_play
 from tests.bundle_play import export, take_in
-from tests.cast import play
+from tests.cast import audited, issue, play
 from tests.crews import Crew
 from tests.run_cast import NOW, begin, plain_steps, session_id
 from tests.workflow_cast import document
@@ -191,12 +196,12 @@ def test_a_person_is_locked_before_the_link_that_sets_their_password(house):
     assert tables == ["teams_app_person", "teams_app_passwordreset"]
 
 
+_HELD = re.compile(r'FROM "(\w+)".*FOR (?:NO KEY )?UPDATE|UPDATE "(\w+)"|DELETE FROM "(\w+)"')
+
+
 def locked_or_changed(captured):
     """The tables of whose rows one was locked or changed, each where it came first."""
-    said = [
-        re.search(r'FROM "(\w+)".*FOR (?:NO KEY )?UPDATE|UPDATE "(\w+)"|DELETE FROM "(\w+)"', query["sql"])
-        for query in captured.captured_queries
-    ]
+    said = [_HELD.search(query["sql"]) for query in captured.captured_queries]
     return list(dict.fromkeys(next(filter(None, each.groups())) for each in said if each))
 
 
@@ -250,3 +255,178 @@ def test_an_address_is_locked_before_what_is_sent_there(house, settings, monkeyp
         if found := re.search(r'UPDATE "(teams_app_endpoint|teams_app_noticedelivery)" SET "(?!tries)', query["sql"]):
             places.setdefault(found[1], place)
     assert list(places) == ["teams_app_endpoint", "teams_app_noticedelivery"]
+
+
+# Whoever does something with who is in a team, and by what, comes to their rows in this order; to the audit log last of all.
+OF_ACCOUNTS = [
+    f"teams_app_{name}"
+    for name in (
+        "team",
+        "membership",
+        "agentkey",
+        "personaltoken",
+        "invitation",
+        "person",
+        "passwordreset",
+        "audithead",
+    )
+]
+GOOD = "a fine long sentence of hers"
+LINKED = Identity(issuer="https://idp.example", subject="eve", username="eve", groups=frozenset())
+
+
+def signs_on(*wanted, managed):
+    def act():
+        roles = dict(wanted)
+        sign_on(identity=LINKED, wanted=roles, managed=managed, address="10.0.0.1", door=Door.STUDIO, now=NOW)
+
+    return act
+
+
+def linked(house, *teams, role=Role.OPERATOR):
+    for team in teams:
+        eve = play("eve", team, role)
+        Membership.objects.filter(pk=eve.membership.pk).update(by_sign_on=True)
+    SignOnIdentity.objects.create(
+        id=new_id(now=NOW), issuer=LINKED.issuer, subject="eve", person=eve.person, created_at=NOW
+    )
+    return eve
+
+
+def put_out_by_their_group(house):
+    linked(house, house.team)
+    return signs_on(managed=[house.team.pk])
+
+
+def given_another_role_by_their_group(house):
+    linked(house, house.team)
+    return signs_on((house.team.pk, Role.AUTHOR), managed=[house.team.pk])
+
+
+def let_in_by_their_group(house):
+    linked(house, house.other_team)
+    invitations.invite(actor=house.alice.actor, username="eve", role=Role.VIEWER, now=NOW)
+    return signs_on((house.team.pk, Role.AUTHOR), managed=[house.team.pk])
+
+
+def accepts_with_a_new_account(house):
+    link = invitations.invite(actor=house.alice.actor, username="eve", role=Role.VIEWER, now=NOW).link
+    return lambda: invitations.accept_with_new_account(link=link, password=GOOD, door=Door.STUDIO, now=NOW)
+
+
+def accepts_with_an_account(house):
+    eve = play("eve", house.other_team, Role.VIEWER)
+    Person.objects.filter(pk=eve.person.pk).update(password=make_password(GOOD))
+    link = invitations.invite(actor=house.alice.actor, username="eve", role=Role.VIEWER, now=NOW).link
+    return lambda: invitations.accept_with_account(link=link, password=GOOD, door=Door.STUDIO, now=NOW)
+
+
+def accepts_signed_in(house):
+    eve = play("eve", house.other_team, Role.VIEWER).person.pk
+    link = invitations.invite(actor=house.alice.actor, username="eve", role=Role.VIEWER, now=NOW).link
+    return lambda: invitations.accept_signed_in(link=link, person_id=eve, door=Door.STUDIO, now=NOW)
+
+
+def withdraws(house):
+    found = invitations.invite(actor=house.alice.actor, username="eve", role=Role.VIEWER, now=NOW).invitation.id
+    return lambda: invitations.withdraw_invitation(actor=house.alice.actor, invitation_id=found, now=NOW)
+
+
+def invites_again(house):
+    withdraws(house)
+    return lambda: invitations.invite(actor=house.alice.actor, username="eve", role=Role.AUTHOR, now=NOW)
+
+
+def makes_a_key(house):
+    return lambda: issue(house.alice.actor)
+
+
+def rotates_a_key(house):
+    key = issue(house.alice.actor).key.id
+    return lambda: keys.rotate_key(actor=house.alice.actor, key_id=key, now=NOW)
+
+
+def revokes_a_key(house):
+    key = issue(house.alice.actor).key.id
+    return lambda: keys.revoke_key(actor=house.alice.actor, key_id=key, now=NOW)
+
+
+def demotes(house):
+    eve = play("eve", house.team, Role.OWNER)
+    invitations.invite(actor=eve.actor, username="dora", role=Role.VIEWER, now=NOW)
+    return lambda: members.change_role(actor=house.alice.actor, member_id=eve.membership.pk, role=Role.VIEWER, now=NOW)
+
+
+def removes(house):
+    eve = play("eve", house.team, Role.VIEWER)
+    return lambda: remove_member(actor=house.alice.actor, member_id=eve.membership.pk, now=NOW)
+
+
+def offers_a_link(house):
+    eve = play("eve", house.team, Role.VIEWER)
+    return lambda: resets.offer_reset(actor=house.alice.actor, member_id=eve.membership.pk, now=NOW)
+
+
+def uses_a_link(house):
+    link = offers_a_link(house)().link
+    return lambda: resets.reset_password(link=link, password=GOOD, door=Door.STUDIO, now=NOW)
+
+
+def ends_the_team(house):
+    withdraws(house), rotates_a_key(house), offers_a_link(house)()
+    return lambda: ended_teams.end_team(
+        actor=replace(house.alice.actor, door=Door.STUDIO), name=house.team.name, now=NOW
+    )
+
+
+ACTS_ON_ACCOUNTS = [
+    *(put_out_by_their_group, given_another_role_by_their_group, let_in_by_their_group),
+    *(accepts_with_a_new_account, accepts_with_an_account, accepts_signed_in, withdraws, invites_again),
+    *(makes_a_key, rotates_a_key, revokes_a_key, demotes, removes, offers_a_link, uses_a_link, ends_the_team),
+]
+# Of what these make nothing is to be left when the team ends at the same moment.
+END_WITH_THE_TEAM = [
+    *(let_in_by_their_group, accepts_with_a_new_account, accepts_with_an_account, accepts_signed_in),
+    *(invites_again, makes_a_key, rotates_a_key),
+]
+_ONE_ROW = re.compile(r"""\"(?:id|team_id)\" (?:= '|IN \('[^',]*'(?:::uuid)?\))""")
+
+
+def held_in_order(captured):
+    """The tables of which rows were locked or changed, each where it came first, and again where several rows were taken at once."""
+    found = []
+    for query in captured.captured_queries:
+        said = _HELD.search(query["sql"])
+        table = said and next(filter(None, said.groups()))
+        if table in OF_ACCOUNTS and not (table in found and _ONE_ROW.search(query["sql"])):
+            found.append(table)
+    return found
+
+
+@pytest.mark.parametrize("begun", ACTS_ON_ACCOUNTS)
+def test_whoever_changes_who_is_in_a_team_comes_to_its_rows_in_one_order(house, settings, begun):
+    settings.CELERY_TASK_ALWAYS_EAGER = False
+    act = begun(house)
+    with CaptureQueriesContext(connection) as captured:
+        act()
+
+    found = held_in_order(captured)
+    places = [OF_ACCOUNTS.index(table) for table in found]
+    assert places == sorted(places), found
+    assert places[0] == 0 or begun not in END_WITH_THE_TEAM, found
+    # So held, a team's row lets others tell its audit log of what they do with rows that they hold.
+    assert not any(re.search(r'FROM "teams_app_team".* FOR UPDATE', query["sql"]) for query in captured)
+
+
+@pytest.mark.parametrize("managed", ["team", "other_team"])
+def test_audit_logs_of_several_teams_are_locked_in_one_order_by_who_signs_on_too(house, managed):
+    """A group gives a role in one of them; the other is only told that they signed in."""
+    linked(house, house.team, house.other_team)
+    act = signs_on(managed=[getattr(house, managed).pk])
+    with CaptureQueriesContext(connection) as captured:
+        act()
+
+    teams, _ = of_teams(captured)
+    assert audited(getattr(house, managed)) == ["member.removed"]
+    assert len(set(teams)) == 2
+    assert teams == sorted(teams)
