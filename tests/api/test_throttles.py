@@ -155,3 +155,18 @@ def test_pages_of_the_studio_count_against_the_same_limits(house, settings):
 def test_the_limits_that_are_set_bite_below_what_one_machine_bears(settings, limit):
     """On two cores about 200 advances a second are answered; a limit above that is none."""
     assert 0 < getattr(settings, limit) / 60 <= 100
+
+
+TYPED = ["a-password-by-mistake", "wr_link_" + "abcdefgh" * 5, "ghp_0123456789abcdefABCDEF"]
+
+
+@pytest.mark.parametrize("typed", TYPED)
+def test_what_strangers_type_is_not_told_to_redis(client, house, redis_client, typed):
+    """Limits are counted there for whoever is guessed at, under a name that everybody sees who sees Redis."""
+    client.post("/studio/login/", {"username": typed, "password": typed})
+    for page in ("join", "password"):
+        client.post(f"/studio/{page}/{typed}/", {"way": "known", "password": typed})
+
+    names = [name.decode() if isinstance(name, bytes) else name for name in redis_client.scan_iter("*")]
+    assert len([name for name in names if name.startswith("workrail:throttle:")]) > 3
+    assert [name for name in names if typed.lower() in name.lower()] == []
