@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpRequest
@@ -50,6 +49,8 @@ def context_of(*, request: HttpRequest, actor: Actor, session_id: UUID | None) -
     """A query that cannot be read is refused aloud, and shows nothing rather than all."""
     now = timezone.now()
     text = text_of(request)
+    # The runs of one session stay those of one, however they are sorted and searched; the tabs are of all.
+    beside = {} if session_id is None else {"session_id": str(session_id)}
     refusal, query = "", RunQuery()
     try:
         query = read_query(text=text, now=now)
@@ -74,16 +75,18 @@ def context_of(*, request: HttpRequest, actor: Actor, session_id: UUID | None) -
         "typed": " ".join(query.words) if not refusal else text,
         "kept": " ".join(term.text for term in query.terms),
         "query_refusal": refusal,
-        "terms": [ShownTerm(text=term.text, without_url=_url(term.rest)) for term in query.terms],
+        "terms": [ShownTerm(text=term.text, without_url=sorting.asked(term.rest, beside)) for term in query.terms],
         "tabs": _tabs(text, counts),
         "views": view_acts.shown_views(
             actor=actor, viewed=ViewedList.RUNS, acts=VIEW_ACTS, text=text, known=[query for _, query in _TABS]
         ),
-        "headings": sorting.headings(text=text, query=query, sorts=tuple(RunSort)),
+        "headings": sorting.headings(text=text, query=query, sorts=tuple(RunSort), beside=beside),
+        "beside": beside,
         "rows": shown_rows(actor, found.items, now),
         "following": pages.position_url(request, found.next_position),
         "is_later": bool(request.GET.get("after")),
-        "first_url": _url(text),
+        "first_url": sorting.asked(text, beside),
+        "clear_url": sorting.asked("", beside),
     }
 
 
@@ -126,14 +129,10 @@ def _tabs(text: str, counts: RunCounts) -> list[Tab]:
     return [
         Tab(
             label=label,
-            url=_url(query),
+            url=sorting.asked(query, {}),
             is_here=text == query,
             count=counted.get(query),
             is_urgent=query == "status:waiting" and counts.waiting > 0,
         )
         for label, query in _TABS
     ]
-
-
-def _url(query: str) -> str:
-    return f"?{urlencode({'q': query})}" if query else "?"

@@ -76,10 +76,11 @@ def context_of(*, request: HttpRequest, actor: Actor) -> dict[str, Any]:
         ],
         "tabs": [Tab(label="All", url="?", is_here=not text)],
         "views": view_acts.shown_views(actor=actor, viewed=ViewedList.SESSIONS, acts=VIEW_ACTS, text=text, known=[""]),
-        "headings": sorting.headings(text=text, query=query, sorts=_SORTS),
+        "headings": sorting.headings(text=text, query=query, sorts=_SORTS, beside={}),
         "rows": [_shown(value, now) for value in found.items],
         "following": pages.position_url(request, found.next_position),
         "is_later": bool(request.GET.get("after")),
+        "clear_url": "?",
         "first_url": f"?{urlencode({'q': text})}",
     }
 

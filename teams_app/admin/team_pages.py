@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from django.db.models import Model, Q, QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
@@ -227,7 +227,8 @@ class AuditEntryAdmin(RowPages):
             "q": request.GET.get("q", ""),
             "older": after,
             "export_url": reverse("admin:teams_app_auditentry_export"),
-            "query": _kept(request),
+            "query": _kept(request).urlencode(),
+            "beside": {name: value for name, value in _kept(request).items() if name != "q"},
             **(extra_context or {}),
         }
         return TemplateResponse(request, "studio/audit.html", page)
@@ -341,8 +342,8 @@ def _menu(request: HttpRequest, label: str, name: str, values: Mapping[str, str]
     return {"label": label, "chosen": values.get(chosen, none), "choices": choices}
 
 
-def _kept(request: HttpRequest) -> str:
+def _kept(request: HttpRequest) -> QueryDict:
     kept = request.GET.copy()
     for dropped in ("after", "check"):
         kept.pop(dropped, None)
-    return kept.urlencode()
+    return kept

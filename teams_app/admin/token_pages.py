@@ -46,6 +46,7 @@ class PersonalTokenAdmin(RowPages):
             "subtitle": "With a token a program of yours acts as you by REST, marked as such. Agents have keys.",
             "acts": self.links(request),
             "tokens": [self._shown(request, row) for row in found[:_ROWS]],
+            "q": asked,
             "older": str(found[_ROWS - 1].pk) if len(found) > _ROWS else "",
             **(extra_context or {}),
         }

@@ -1,5 +1,9 @@
 """What an address of a list may ask for: what the list declares. Everything else is left out aloud, and costs nothing."""
 
+import re
+from html import unescape
+from urllib.parse import parse_qsl
+
 import pytest
 from django.contrib.messages import get_messages
 from django.db import connection
@@ -126,3 +130,40 @@ def test_every_link_of_a_filter_is_one_that_its_list_takes(client, name):
             kept, left_out = declared_query(asked, admin=admin)
             assert left_out == (), (spec.title, choice)
             assert set(kept) == set(asked.GET), (spec.title, choice)
+
+
+# What lists are asked for beside their box, as their own menus and links ask for it.
+BESIDE = {
+    "sessions_app.run": {"session_id": ""},
+    "teams_app.auditentry": {"actor_kind__exact": "person", "what": "keys", "door__exact": "studio", "days": "7"},
+    "traces_app.traceevent": {"only": "slow", "dialect__exact": "rail"},
+    "workflows_app.workflow": {"state__exact": "published", "kind__exact": "workflow"},
+}
+_SEARCHED = re.compile(r'<form[^>]*role="search"(?![^>]*action=)[^>]*>.*?</form>', re.DOTALL)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("name", BESIDE)
+def test_who_searches_or_sorts_a_list_keeps_what_they_asked_for_beside_it(name):
+    """A list that is asked for less than all shows no more when a word is looked for in it."""
+    from sessions_app.models import WorkSession
+
+    doors = run_doors.open_doors()
+    run_doors.begin_run(doors)
+    client, asked = doors.owner.client, dict(BESIDE[name])
+    if "session_id" in asked:
+        asked["session_id"] = str(WorkSession.objects.get().pk)
+    path = reverse(f"admin:{name.replace('.', '_')}_changelist")
+
+    page = client.get(path, {**asked, "q": "status:open x" if "run" in name else "x"}).content.decode()
+    empty = client.get(path, asked).content.decode()
+
+    (form,) = _SEARCHED.findall(page)
+    hidden = dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', form))
+    assert hidden.items() >= asked.items()
+    links = re.findall(r'class="sorts" href="([^"]*)"', page + empty)
+    links += re.findall(r'href="([^"]*)"[^>]*>(?:Clear the search|Newest|Check now)<', page)
+    links += re.findall(r'href="([^"]*)" aria-label="Remove', page)
+    assert links or "menu" in page
+    for link in links:
+        assert dict(parse_qsl(unescape(link).partition("?")[2])).items() >= asked.items(), link

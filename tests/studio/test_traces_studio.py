@@ -77,6 +77,18 @@ def test_a_call_is_shown_and_cannot_be_changed(desk, reply, sign_in):
     assert 'name="tool"' not in page
 
 
+@pytest.mark.parametrize(("code", "word"), [("", "Done"), ("TOKEN_UNKNOWN", "Refused"), ("INTERNAL_ERROR", "Failed")])
+def test_a_call_is_said_to_have_gone_alike_in_the_list_and_on_its_page(desk, reply, sign_in, code, word):
+    write(made(desk.agent, tool="continue_workflow", arguments={}, error_code=code))
+
+    page = shown(sign_in(desk.owner).get(LIST))
+    (row,) = re.findall(r"<tr[^>]*>(?:(?!</tr>).)*continue_workflow.*?</tr>", page, re.DOTALL)
+    address = re.search(r'href="(/studio/traces_app/traceevent/[^"]+)"', row)[1]
+
+    assert [each for each in ("Done", "Refused", "Failed") if each in row] == [word]
+    assert f">{word}<" in re.sub(r"\s+", "", shown(sign_in(desk.owner).get(address)))
+
+
 def test_a_timeline_is_a_picture_and_a_table(desk, reply, sign_in):
     write(
         on_run(desk, reply, ended_ns=at_ms(NOW, 5_000)),

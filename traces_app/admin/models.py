@@ -27,9 +27,11 @@ from traces_app.models import TraceEvent
 from traces_app.selectors.traces import oldest_searched
 from workflows_app.selectors.programs import load_program, load_programs
 
-_DONE = State(shape="done", word="Done")
-_FAILED = State(shape="blocked", word="Failed")
-_REFUSED = State(shape="rejected", word="Refused")
+OUTCOMES = {
+    TraceOutcome.OK: State(shape="done", word="Done"),
+    TraceOutcome.REFUSED: State(shape="rejected", word="Refused"),
+    TraceOutcome.FAILED: State(shape="blocked", word="Failed"),
+}
 _SLOW_US = 1_000_000
 _NARROWING = frozenset({"q", "only", "dialect__exact"})
 
@@ -115,10 +117,9 @@ class TraceEventAdmin(RowPages):
 
     @display(description="Outcome")
     def shown_outcome(self, row: TraceEvent) -> SafeString | str:
-        """Refusals by their code, which is what their agent was told."""
-        if not row.error_code:
-            return pill(_DONE)
-        return format_html('{} <code class="small">{}</code>', pill(_REFUSED), row.error_code)
+        """With the code that their agent was told."""
+        said = pill(OUTCOMES[TraceOutcome(row.outcome)])
+        return format_html('{} <code class="small">{}</code>', said, row.error_code) if row.error_code else said
 
     @display(description="Agent")
     def agent(self, row: TraceEvent) -> str:
@@ -166,7 +167,7 @@ def _shown(request: HttpRequest, row: TraceEvent) -> dict[str, Any]:
     ids = (("Call", Prefix.TRACE, row.pk), ("Session", Prefix.SESSION, row.session_id), ("Run", Prefix.RUN, row.run_id))
     return {
         "row": row,
-        "state": _FAILED if row.outcome == TraceOutcome.FAILED.value else _REFUSED if row.error_code else _DONE,
+        "state": OUTCOMES[TraceOutcome(row.outcome)],
         "took": f"{row.duration_us / 1000:,.1f} ms",
         "run_name": naming.named_run(run) if run else "",
         "run_url": reverse("admin:sessions_app_run_change", args=(row.run_id,)) if run else "",

@@ -16,7 +16,8 @@ from sessions_app.selectors.run_graph import Graph, GraphNode
 from teams_app.admin.parts import State, Tab
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.times import length_words
-from traces_app.engine.calls import TraceCall, TraceOutcome
+from traces_app.admin.models import OUTCOMES
+from traces_app.engine.calls import TraceCall
 from traces_app.engine.drawing import draw, told
 from traces_app.engine.timeline import Lane, Span
 from traces_app.selectors.traces import calls_between
@@ -25,11 +26,6 @@ from workflows_app.selectors.programs import load_program
 
 _SHOWN_CALLS = 100
 _CALLS_OF_NODE = 50
-_OUTCOMES = {
-    TraceOutcome.OK: State(shape="done", word="Done"),
-    TraceOutcome.REFUSED: State(shape="rejected", word="Refused"),
-    TraceOutcome.FAILED: State(shape="blocked", word="Failed"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +72,7 @@ def shown_calls(calls: Iterable[TraceCall], places: ShownPlaces) -> list[ShownCa
         ShownCall(
             call=call,
             url=reverse("admin:traces_app_traceevent_change", args=(call.id,)),
-            state=_OUTCOMES[call.outcome],
+            state=OUTCOMES[call.outcome],
             at=places.title(_step_of(call) or call.activity),
             lasted=f"{call.duration_us / 1000:,.0f} ms" if call.duration_us < 1_000_000 else _seconds(call),
         )
