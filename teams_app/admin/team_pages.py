@@ -40,12 +40,13 @@ _EXPORTED = (
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 # What the log can be asked for, by the beginnings of its actions.
 _WHAT = {
-    "people": ("People", ("member.", "invitation.", "person.", "password.")),
+    "people": ("People", ("member.", "invitation.", "person.", "password.", "mails.")),
     "sign-ins": ("Sign-ins", ("person.",)),
     "keys": ("Keys and tokens", ("key.", "token.", "client.")),
     "workflows": ("Workflows", ("workflow.", "alias.", "binding.", "contract.")),
-    "questions": ("Questions", ("checkpoint.",)),
-    "team": ("The team", ("team.", "webhook.", "preferences.", "session.")),
+    "questions": ("Questions", ("checkpoint.", "step.")),
+    "runs": ("Runs and sessions", ("run.", "session.", "node.")),
+    "team": ("The team", ("team.", "webhook.", "preferences.", "retention.", "view.")),
 }
 _WHEN = {"1": "today", "7": "last 7 days", "30": "last 30 days"}
 

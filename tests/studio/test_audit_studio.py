@@ -5,6 +5,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +81,30 @@ def test_the_log_is_asked_for_what_one_looks_for(house, log, alice, query, count
     page = text(alice.get(AUDIT + query))
 
     assert len(sentences(page)) == count
+
+
+def test_whatever_is_entered_is_found_by_what_it_is_about_and_is_a_sentence():
+    """All that the services tell the audit log, as their sources name it."""
+    from teams_app.admin import team_pages, words
+
+    root = Path(__file__).parents[2]
+    sources = [
+        path.read_text()
+        for app in ("teams", "workflows", "sessions")
+        for path in (root / f"{app}_app" / "services").rglob("*.py")
+    ]
+    named = {
+        each
+        for text in sources
+        for each in re.findall(r'"([a-z]+\.[a-z_]+)"', text)
+        if "record_audit" in text or "Told(" in text
+    }
+    entered = {each for each in named if each.partition(".")[0] not in {"audit", "s"}}
+    assert len(entered) > 50
+    beginnings = tuple(begin for _, found in team_pages._WHAT.values() for begin in found)
+
+    assert entered <= words._SENTENCES.keys()
+    assert {each for each in words._SENTENCES if not each.startswith(beginnings)} == set()
 
 
 def test_what_is_shown_is_exported(house, log, alice):
