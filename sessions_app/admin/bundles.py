@@ -7,6 +7,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib.admin import display
+from django.db.models import Model
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
@@ -22,7 +23,7 @@ from sessions_app.models import BundleJob
 from sessions_app.selectors.bundle_jobs import read_bundle_file
 from sessions_app.selectors.heads import session_of_run
 from sessions_app.services.bundles import bundle_jobs
-from teams_app.admin.pages import Act, Done, Order, StudioAdmin, actor_of
+from teams_app.admin.pages import Act, Done, Order, StudioAdmin, actor_of, titled
 from teams_app.engine.actors import Permission
 
 
@@ -99,8 +100,8 @@ IMPORT_BUNDLE = Act(
 class BundleJobAdmin(StudioAdmin):
     needs = Permission.READ_RUNS
     acts = (IMPORT_BUNDLE,)
-    list_display = ("created_at", "kind", "state", "actor_name", "progress", "session")
-    fields = ("created_at", "kind", "state", "actor_name", "progress", "session", "file", "outcome", "expires_at")
+    list_display = ("created_at", "kind", "state", "asked_by", "progress", "session")
+    fields = ("created_at", "kind", "state", "asked_by", "progress", "session", "file", "outcome", "expires_at")
     sortable_by = ()
 
     def get_urls(self) -> list[URLPattern]:
@@ -112,6 +113,13 @@ class BundleJobAdmin(StudioAdmin):
         disposition = content_disposition_header(as_attachment=True, filename=found.name)
         headers = {"Cache-Control": "no-store", "Content-Disposition": disposition or "attachment"}
         return StreamingHttpResponse(found.pieces, content_type="application/gzip", headers=headers)
+
+    def row_name(self, request: HttpRequest, row: Model) -> str:
+        return titled(row.kind) if isinstance(row, BundleJob) else super().row_name(request, row)
+
+    @display(description="asked by")
+    def asked_by(self, row: BundleJob) -> str:
+        return row.actor_name
 
     @display(description="events")
     def progress(self, row: BundleJob) -> str:

@@ -1,10 +1,13 @@
 """The Studio's pages of how long sessions are kept: rules, holds, and deletion for privacy."""
 
 from dataclasses import replace
+from typing import Any
 from uuid import UUID
 
 from django import forms
 from django.contrib.admin import display
+from django.db.models import Model
+from django.http import HttpRequest
 
 from sessions_app.admin import pages, showing
 from sessions_app.admin.bulk import RowsField, each_row
@@ -12,7 +15,8 @@ from sessions_app.engine.expiry import MAX_IDLE_DAYS, ExpiryRule
 from sessions_app.models import Retention
 from sessions_app.selectors.heads import session_of_run
 from sessions_app.services.expiry import deletion, retention
-from teams_app.admin.pages import Act, Done, Order, StudioAdmin
+from teams_app import selectors
+from teams_app.admin.pages import Act, Done, Order, StudioAdmin, actor_of
 from teams_app.engine.actors import Permission
 
 
@@ -151,6 +155,16 @@ class RetentionAdmin(StudioAdmin):
     list_display = ("shown_workflow", "shown_days", "archives", "changed_at")
     fields = ("shown_workflow", "shown_days", "archives", "changed_by", "changed_at")
     sortable_by = ()
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        row = super().get_object(request, object_id, from_field)
+        if row is not None:
+            names = selectors.name_actors(actor=actor_of(request), ids=[row.changed_by])
+            row.changed_by = names.get(row.changed_by, "somebody who has left")
+        return row
+
+    def row_name(self, request: HttpRequest, row: Model) -> str:
+        return f"Sessions {self.shown_workflow(row)}" if isinstance(row, Retention) else super().row_name(request, row)
 
     @display(description="sessions")
     def shown_workflow(self, row: Retention) -> str:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.admin import display
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -15,7 +16,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from teams_app.admin import acts, token_acts, words
-from teams_app.admin.pages import Act, RowPages, StudioAdmin, actor_of
+from teams_app.admin.pages import Act, RowPages, StudioAdmin, actor_of, titled
 from teams_app.admin.queries import Reader
 from teams_app.engine.actors import Permission
 from teams_app.engine.ids import Prefix, to_text
@@ -28,6 +29,7 @@ class TeamAdmin(RowPages):
     """The settings of the team: one page, for there is one team at a time."""
 
     needs = Permission.READ_TEAM
+    heading = "Settings"
     team_field = "pk"
     acts: ClassVar[tuple[Act, ...]] = (
         acts.FOUND_TEAM,
@@ -101,6 +103,9 @@ class EndpointAdmin(StudioAdmin):
     fields = ("host", "public_id", "shown_kinds", "shown_state", "set_at", "delivered_at", "deliveries")
     sortable_by = ()
 
+    def row_name(self, request: HttpRequest, row: Model) -> str:
+        return self.host(row) if isinstance(row, Endpoint) else super().row_name(request, row)
+
     @display(description="host")
     def host(self, row: Endpoint) -> str:
         """The rest of an address is often a secret of its own."""
@@ -130,14 +135,14 @@ class NoticeDeliveryAdmin(StudioAdmin):
     empty = ("Nothing was sent yet", "A notice stands here from the moment it is due.")
     is_setting = True
     acts: ClassVar[tuple[Act, ...]] = (acts.REDELIVER,)
-    list_display = ("created_at", "kind", "state", "tries", "next_try_at", "delivered_at", "failure")
+    list_display = ("created_at", "shown_kind", "state", "tries", "next_try_at", "delivered_at", "failure")
     list_filter = ("state", "kind")
     list_select_related = ("endpoint",)
     lookups: ClassVar[Mapping[str, Reader]] = {"endpoint__id__exact": UUID}
     fields = (
         "public_id",
         "created_at",
-        "kind",
+        "shown_kind",
         "state",
         "tries",
         "next_try_at",
@@ -145,6 +150,13 @@ class NoticeDeliveryAdmin(StudioAdmin):
         "failure",
         "shown_body",
     )
+
+    def row_name(self, request: HttpRequest, row: Model) -> str:
+        return titled(self.shown_kind(row)) if isinstance(row, NoticeDelivery) else super().row_name(request, row)
+
+    @display(description="notice", ordering="kind")
+    def shown_kind(self, row: NoticeDelivery) -> str:
+        return words.NOTICES[NoticeKind(row.kind)]
 
     @display(description="id")
     def public_id(self, row: NoticeDelivery) -> str:

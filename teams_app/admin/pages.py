@@ -275,7 +275,9 @@ class StudioAdmin(_AnyModelAdmin):
         row = self.get_object(request, object_id)
         acts = [] if row is None else self.links(request, row)
         above = [_settings_crumb()] if self.is_setting else []
-        shown = {"title": str(row), "acts": acts, "crumbs": [*above, self.list_crumb()]}
+        # Django would say its name a second time, below.
+        named = {"title": "" if row is None else self.row_name(request, row), "subtitle": ""}
+        shown = {**named, "acts": acts, "crumbs": [*above, self.list_crumb()]}
         return super().change_view(request, object_id, form_url, {**shown, **(extra_context or {})})
 
     def _get_obj_does_not_exist_redirect(self, *_given: Any) -> NoReturn:
@@ -297,7 +299,7 @@ class StudioAdmin(_AnyModelAdmin):
         return Crumb(label=self._heading(), url=self.list_url())
 
     def _heading(self) -> str:
-        return self.heading or _titled(str(self.opts.verbose_name_plural))
+        return self.heading or titled(str(self.opts.verbose_name_plural))
 
     def row_name(self, request: HttpRequest, row: Model) -> str:  # noqa: ARG002  for those who ask who looks
         """What people know it by."""
@@ -470,5 +472,5 @@ def _settings_crumb() -> Crumb:
     return Crumb(label="Settings", url=reverse("admin:teams_app_team_changelist"))
 
 
-def _titled(words: str) -> str:
+def titled(words: str) -> str:
     return words[:1].upper() + words[1:]

@@ -259,3 +259,23 @@ def test_a_row_of_another_team_is_answered_as_one_that_is_not_there_by_every_pag
         alike("post", lambda each, page=page: (address(page), {"rows": [str(each)], "reason": "x"}), other.rows[row])
     assert rows_in_tables(other.desk.team_id) == before
     assert cells > 150
+
+
+# A call is headed by its tool, which is called so.
+_RAW = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|^(?!list_workflows$)[a-z]+_[a-z]+|\bNone\b|^\W")
+
+
+def test_every_page_of_a_row_and_of_a_list_is_headed_in_words(own):
+    """No id or value of ours, nothing twice, and headings that begin as others do."""
+    client, wrong = person(own.desk, OWNER), []
+    for page, (_, row) in pages().items():
+        if not page.endswith(("/<>/change", *MODELS)):
+            continue
+        response = client.get(address(page, *rows_for(page, row, own.rows)))
+        told = response.content.decode() if response.status_code == 200 else ""
+        for title, said in re.findall(r"<h1[^>]*>(.*?)</h1>(?:<p class=\"facts\">(.*?)</p>)?", told, re.DOTALL):
+            wrong += [(page, title)] if _RAW.search(title) or title == said else []
+        for head in re.findall(r"<thead>(.*?)</thead>", told, re.DOTALL):
+            words = [re.sub(r"<[^>]+>", "", each).strip() for each in re.findall(r"<th[^>]*>(.*?)</th>", head)]
+            wrong += [(page, each) for each in words if each[:1].islower()]
+    assert not wrong, "\n".join(map(str, wrong))

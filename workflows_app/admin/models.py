@@ -3,7 +3,7 @@
 from typing import Any, ClassVar
 
 from django.contrib.admin import display
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -152,6 +152,9 @@ class BindingAdmin(StudioAdmin):
     ordering = ("slot",)
     list_display = ("slot", "shown_workflow", "routine", "updated_at")
     fields = ("slot", "shown_workflow", "routine", "updated_at")
+
+    def row_name(self, request: HttpRequest, row: Model) -> str:
+        return row.slot if isinstance(row, Binding) else super().row_name(request, row)
 
     @display(description="workflow")
     def shown_workflow(self, row: Binding) -> str:
