@@ -54,6 +54,74 @@ def test_a_loop_whose_id_is_completed_is_left():
     assert find_next(program=found, completed=["again@0::try", "again"], context={}).key == "last"
 
 
+def within_rounds():
+    inner = loop("inner", [work("try")], type="while", condition={"var": "more", "equals": "yes"}, maxIterations=2)
+    return program(workflow(work("first"), loop("outer", [inner], type="for", count=2), work("last")))
+
+
+def within_activities():
+    again = {
+        "id": "again",
+        "name": "Again",
+        "type": "while",
+        "condition": equals("more", "yes"),
+        "maxIterations": 2,
+        "steps": [step("try")],
+    }
+    back = activity("back", steps=[step("first")], transitions=[{"to": "work", "condition": equals("more", "yes")}])
+    return program_of(
+        folder(activity("work", steps=[step("first")], loops=[again], transitions=[{"to": "back"}]), back)
+    )
+
+
+LEFT = {
+    "rounds": (
+        within_rounds,
+        ["first", "outer@0/inner@0::try"],
+        ("outer@0::inner", "outer@1/inner@0::try"),
+        ("inner", "last"),
+    ),
+    "visits": (
+        within_activities,
+        ["work@0::first", "work@0/again@0::try", "back@0::first", "work@1::first"],
+        ("work@0::again", "work@1/again@0::try"),
+        ("again", "back@1::first"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LEFT)
+def test_a_loop_is_left_where_its_key_says_and_by_its_id_alone_wherever_it_stands(case):
+    made, done, (key, then), (bare, after) = LEFT[case]
+    found = made()
+    ahead = {
+        name: find_next(program=found, completed=[*done, name], context={"more": "yes"}).key for name in (key, bare)
+    }
+
+    assert ahead == {key: then, bare: after}
+
+
+@pytest.mark.parametrize("case", LEFT)
+def test_a_loop_that_is_spent_is_named_by_the_key_that_leaves_it_where_it_stands(case):
+    found = LEFT[case][0]()
+    done = []
+    while (ahead := find_next(program=found, completed=done, context={"more": "yes"})).failure is None:
+        done.append(ahead.key)
+
+    onward = find_next(program=found, completed=[*done, ahead.key], context={"more": "yes"})
+
+    assert (ahead.key, onward.failure) == (LEFT[case][2][0], None)
+    assert onward.key not in {"last", ""}
+
+
+def test_a_definition_names_a_loop_as_it_is_left():
+    found = within_activities()
+    (named,) = [each["id"] for each in workflow_document(found)["steps"] if each.get("type") == "loop"]
+    done = ["work@0::first", "work@0/again@0::try"]
+
+    assert find_next(program=found, completed=[*done, named], context={"more": "yes"}).key == "back@0::first"
+
+
 def test_a_loop_that_lacks_its_list_says_which_variable():
     each = loop("each", [work("fix", prompt="Fix {{file}}.")], type="forEach", items="files", itemVar="file")
 

@@ -8,6 +8,8 @@ from django.utils import timezone
 from sessions_app.engine.runs import Dialect
 from teams_app.engine.actors import NO_TEAM, Door, system_actor
 from tests import run_cast
+from tests.activity_folders import activity, folder
+from tests.checkpoint_cast import publish_folder
 from tests.mcp_play import HANDSHAKE, MODERN
 from tests.step_documents import loop, step
 from tests.workflow_cast import create
@@ -221,3 +223,30 @@ def test_params_may_be_null_as_the_contract_writes_them(wire):
     answer = wire.post(json.dumps(message).encode(), path="/mcp/lookup").json()
 
     assert answer["result"] == {"workflows": []}
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_a_step_is_named_back_as_it_was_printed_however_short_or_long_its_names_are(desk, raw, call, long):
+    a, outer, inner, name = (letter * 128 if long else letter for letter in "abcd")
+    work = {"kind": "action", "id": name, "name": "Do it"}
+    rounds = {"kind": "loop", "loopType": "forEach", "over": "parts"}
+    body = [
+        {"kind": "action", "id": "first"},
+        {**rounds, "id": outer, "steps": [{**rounds, "id": inner, "steps": [work]}]},
+    ]
+    publish_folder(desk, folder(activity(a, steps=body)))
+    given = {"workflowId": "team.plan", "context": {"parts": [1]}}
+    done = []
+
+    while (told := call("workflow_next", **given, completedSteps=done, **_named(done)))["step"]:
+        key = told["step"]["id"]
+        assert call("workflow_validate", workflowId="team.plan", stepId=key, output="Done.")["valid"]
+        done.append(key)
+
+    assert told["isComplete"]
+    assert [key.rpartition("::")[2] for key in done] == ["first", name]
+    assert raw("workflow_validate", workflowId="team.plan", stepId=name, output="Done.")["structuredContent"]["valid"]
+
+
+def _named(done):
+    return {"currentStep": done[-1]} if done else {}

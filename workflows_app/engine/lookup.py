@@ -20,7 +20,9 @@ Work = Step | Parallel | Gate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ahead:
-    """The item that is next, as its scope sees it. No item: the walk is complete, or `failure` says why it cannot go on."""
+    """The item that is next, as its scope sees it. No item: the walk is complete, or `failure` says why it cannot go on; then
+    the key is that of the loop which it is about, where the walk stands in that loop.
+    """
 
     key: str = ""
     item: Work | None = None
@@ -32,17 +34,19 @@ class Ahead:
 
 
 def find_next(*, program: Program, completed: Sequence[str], context: Mapping[str, Any]) -> Ahead:
-    """Walks over what is completed. A loop whose id is among it is left, whatever decides about its rounds."""
+    """Walks over what is completed. A loop whose key is among it is left, whatever decides about its rounds; one whose bare id is,
+    in every round of the loops around it.
+    """
     done = frozenset(completed)
     variables = {**_defaults(program), **context}
     walk = walker.start(program=program, variables=variables)
     variables |= walk.assigned
     while walk.failure is None and not walk.position.complete:
-        finished = _finished(walk.position, done)
+        finished = _finished(program, walk.position, done)
         if finished is None:
             return _ahead(program, walk.position, variables)
         walk = _past(program, finished, variables)
-    return Ahead(scope=variables, failure=walk.failure)
+    return Ahead(key=_loop_of(program, walk), scope=variables, failure=walk.failure)
 
 
 def unknown_steps(*, program: Program, named: Iterable[str]) -> tuple[str, ...]:
@@ -68,12 +72,27 @@ def checkpoint_of(activity: Activity | None, gate: Gate) -> Checkpoint | None:
     return next((each for each in (activity.checkpoints if activity else ()) if each.id == gate.checkpoint), None)
 
 
-def _finished(position: Position, done: frozenset[str]) -> Position | None:
+def _finished(program: Program, position: Position, done: frozenset[str]) -> Position | None:
     """The position whose pending item counts as done: the item at hand, or the outermost loop around it that is left."""
     for depth, frame in enumerate(position.frames):
-        if frame.loop in done:
+        if not done.isdisjoint((frame.loop, _key_of_loop(program, position, depth))):
             return replace(position, frames=position.frames[:depth], pending_item=frame.loop)
     return position if position.pending in done else None
+
+
+def _key_of_loop(program: Program, position: Position, depth: int) -> str:
+    """As those of steps: with the round in which it stands."""
+    around = replace(position, frames=position.frames[:depth])
+    return walker.instance_key(program=program, position=around, item_id=position.frames[depth].loop)
+
+
+def _loop_of(program: Program, walk: Walk) -> str:
+    """The key of the loop for which the walk cannot go on; empty where it stands in none."""
+    if walk.failure is None:
+        return ""
+    loops = [frame.loop for frame in walk.position.frames]
+    named = walk.failure.item
+    return _key_of_loop(program, walk.position, loops.index(named)) if named in loops else ""
 
 
 def _past(program: Program, position: Position, variables: dict[str, Any]) -> Walk:

@@ -1,7 +1,7 @@
 """Parameters of the lookup tools: the names and bounds of the contract, widened to the ids that are used here.
 
-An id here has a namespace, and a step inside a loop or an activity has its round in its name. Ids as the contract knows them
-are among these.
+An id here has a namespace, and a step inside a loop or an activity has the rounds around it in its name; each of these names may
+be of one character, or of as many as authors may give it. Ids as the contract knows them are among these.
 """
 
 from enum import StrEnum
@@ -11,7 +11,8 @@ from pydantic import AfterValidator, Field
 
 WORKFLOW_ID = "^[a-z0-9._-]+$"
 STEP_ID = "^[A-Za-z0-9._@:/-]+$"
-MAX_STEP_CHARACTERS = 256
+MAX_STEP_CHARACTERS = 1_024
+MAX_SKILL_CHARACTERS = 256
 MAX_COMPLETED = 2_000
 MAX_DOCUMENT_CHARACTERS = 1_000_000
 
@@ -37,7 +38,7 @@ WorkflowId = Annotated[str, _workflow_id("workflowId", "The workflow ID")]
 GetMode = Annotated[Mode, Field(description="full, or only preview (with the first step) or metadata")]
 Skill = Annotated[
     str | None,
-    Field(description="Only this skill of it, as a step names it", min_length=1, max_length=MAX_STEP_CHARACTERS),
+    Field(description="Only this skill of it, as a step names it", min_length=1, max_length=MAX_SKILL_CHARACTERS),
 ]
 CurrentStep = Annotated[
     str | None,
@@ -45,7 +46,7 @@ CurrentStep = Annotated[
         alias="currentStep",
         description="Current step ID (optional)",
         pattern=STEP_ID,
-        min_length=3,
+        min_length=1,
         max_length=MAX_STEP_CHARACTERS,
     ),
 ]
@@ -54,7 +55,8 @@ CompletedSteps = Annotated[
     AfterValidator(_different),
     Field(
         alias="completedSteps",
-        description="Completed step IDs, as step.id printed them. The ID of a loop says that it is left",
+        description="Completed step IDs, as step.id printed them. The ID of a loop says that it is left; outer@0::inner, "
+        "that it is left in that round only",
         max_length=MAX_COMPLETED,
         json_schema_extra={"uniqueItems": True},
     ),
@@ -69,7 +71,7 @@ StepId = Annotated[
         alias="stepId",
         description="The step ID to validate",
         pattern=STEP_ID,
-        min_length=3,
+        min_length=1,
         max_length=MAX_STEP_CHARACTERS,
     ),
 ]

@@ -97,7 +97,7 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         if ahead.failure is not None:
             raise PreconditionFailedError(
                 ahead.failure.message,
-                suggestion=_mended(ahead.failure),
+                suggestion=_mended(ahead.failure, loop=ahead.key),
                 details={"workflowId": workflow_id, "missingContext": list(ahead.failure.keys)},
             )
         said = _with_activity(step_documents.next_json(program, ahead), program, ahead, workflow_id)
@@ -162,14 +162,14 @@ def _told(value: Mapping[str, Any]) -> ToolReply:
     )
 
 
-def _mended(failure: Failure) -> str:
-    """By what the client sends: its context, or that the loop is left."""
+def _mended(failure: Failure, *, loop: str) -> str:
+    """By what the client sends: its context, or that the loop is left where it is spent."""
     if failure.kind not in _OF_THE_CLIENT:
         return _OF_THE_AUTHOR
     names = ", ".join(dict.fromkeys(key.partition(".")[0] for key in failure.keys))
     ways = [f"context that sets {names} {failure.so_that}".strip()] if names else []
     if failure.kind is FailureKind.MAX_ITERATIONS:
-        ways.append(f"{failure.item!r} in completedSteps, which leaves the loop")
+        ways.append(f"{loop or failure.item!r} in completedSteps, which leaves the loop")
     return f"Call it again with {', or with '.join(ways)}."
 
 
