@@ -130,6 +130,17 @@ def test_the_workflow_that_a_token_is_checked_against_is_its_own():
         begun(desk, session_token=held.token, workflow_id="team.other")
 
 
+@pytest.mark.parametrize("dialect", [Dialect.SESSION, ORCHESTRATOR])
+def test_a_token_is_of_its_workflow_by_each_of_its_names(dialect):
+    desk = make_desk()
+    held = handed(desk, dialect=dialect)
+    extensions.set_alias(actor=desk.person, alias="team.former", workflow_id=WORKFLOW, now=NOW)
+
+    joined = begun(desk, dialect=dialect, session_token=held.token, workflow_id="team.former")
+
+    assert (joined.inherited, joined.warning) == (True, "")
+
+
 def test_an_orchestrators_token_goes_on_with_its_own_workflow_and_says_so():
     desk = make_desk()
     held = handed(desk, dialect=ORCHESTRATOR)

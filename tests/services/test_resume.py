@@ -13,6 +13,8 @@ from teams_app.engine.errors import ForbiddenError, NotFoundError
 from tests import run_cast
 from tests.run_cast import advance, advanced, bookmark, plain_steps, published, rehydrate, soon, start
 from tests.step_documents import step
+from tests.workflow_cast import NOW
+from workflows_app.services import extensions
 from workrail_site.dialects.rail.replies import RAIL
 
 # A search sets its transaction to read only, which Postgres allows only at the outermost.
@@ -145,6 +147,18 @@ def test_a_run_is_found_by_its_workflow(desk, wanted):
 
     assert runs_of(by_id)[0] == runs_of(by_words)[0] == value["session"]["runId"]
     assert by_id[0]["whyMatched"] == ["matched_workflow_id"]
+
+
+@pytest.mark.parametrize("query", [{"workflow_id": "team.former"}, {"text": "go on with team.former"}])
+def test_a_run_is_found_by_another_name_of_its_workflow(desk, wanted, query):
+    published(desk, *plain_steps(1), workflow_id="team.other")
+    meant = start(desk, "team.other").value
+    extensions.set_alias(actor=desk.person, alias="team.former", workflow_id="team.other", now=NOW)
+
+    found = find(desk.agent, **query)
+
+    assert found[0]["runId"] == meant["session"]["runId"]
+    assert "matched_workflow_id" in found[0]["whyMatched"]
 
 
 def test_without_anything_to_go_by_the_latest_by_the_clock_come_first(desk):

@@ -1,6 +1,6 @@
 """Workflows as the actor's team sees them: its own and the bundled ones. Another team's is the same as none."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 from uuid import UUID
@@ -180,6 +180,14 @@ def find_workflow(actor: Actor, workflow_id: str, *, beside: str = "") -> Workfl
     if found is None:
         raise not_found(actor, workflow_id)
     return found
+
+
+def ids_behind(actor: Actor, names: Collection[str]) -> frozenset[str]:
+    """The ids of the workflows that the team knows by these other names as well."""
+    if not names:
+        return frozenset()
+    aliased = Alias.objects.filter(team_id=actor.team_id, alias__in=names)
+    return frozenset(aliased.order_by("alias").values_list("workflow__workflow_id", flat=True))
 
 
 def not_found(actor: Actor, workflow_id: str) -> NotFoundError:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sessions_app.engine import tokens
 from sessions_app.engine.reply_facts import Candidate, NotesCandidate, ResumeFacts
@@ -12,13 +13,14 @@ from sessions_app.selectors.resume import MAX_COUNTED, BareSession, Resumable, T
 from sessions_app.services.store.signing_keys import current_keys
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
+from workflows_app.selectors.workflows import ids_behind
 
 _NO_TIP = Tip(pending_key="", notes="")
 
 
 def resume_sessions(*, actor: Actor, query: ResumeQuery, entropy: Callable[[int], bytes] = os.urandom) -> ResumeFacts:
     """At most five candidates, the likeliest first."""
-    signals = read_signals(query)
+    signals = _by_all_names(actor, read_signals(query))
     found = find_resumable(actor=actor, signals=signals)
     matches = _asked_for(query, found)
     keyring = current_keys().ring
@@ -31,6 +33,11 @@ def resume_sessions(*, actor: Actor, query: ResumeQuery, entropy: Callable[[int]
         sessions=[_noted(session, signals, keyring, entropy) for session in found.bare],
         found_nothing=bool(matches) and is_merely_recent(matches) and _asks_for_some(query, signals),
     )
+
+
+def _by_all_names(actor: Actor, signals: Signals) -> Signals:
+    """Runs are found by the id of their workflow, which may be asked for by another name that the team has given it."""
+    return replace(signals, workflow_ids=signals.workflow_ids | ids_behind(actor, signals.workflow_ids))
 
 
 def _asked_for(query: ResumeQuery, found: Resumable) -> Sequence[Match]:

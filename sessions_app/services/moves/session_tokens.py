@@ -30,7 +30,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, WorkrailError
 from workflows_app.engine.program import Activity, Program
 from workflows_app.selectors.programs import load_program
-from workflows_app.selectors.workflows import find_published
+from workflows_app.selectors.workflows import find_published, ids_behind
 
 META = "meta"
 _UNUSABLE = (
@@ -113,7 +113,7 @@ def begin(*, actor: Actor, wish: Wish, now: datetime, entropy: Entropy) -> Begun
         return _recovered(mover, wish, error)
     if wish.dialect is Dialect.SESSION and read.retired:
         raise retired()
-    told = _other_workflow(wish, holder)
+    told = _other_workflow(actor, wish, holder)
     joined = _joined(mover, wish, holder)
     if read.retired:
         warning = (
@@ -134,10 +134,11 @@ def _recovered(mover: Mover, wish: Wish, error: WorkrailError) -> Begun:
     return Begun(held=_fresh(mover, wish), recovered=True, warning=warning)
 
 
-def _other_workflow(wish: Wish, holder: Holder) -> str:
-    """The token says which workflow it is of. Where the contract checks the name, another one is refused."""
-    names = {holder.standing.workflow_id, load_program(holder.standing.workflow_hash).id}
-    if not wish.workflow_id or wish.workflow_id in names:
+def _other_workflow(actor: Actor, wish: Wish, holder: Holder) -> str:
+    """The token says which workflow it is of, by any of its names. Where the contract checks the name, another one is refused."""
+    own = holder.standing.workflow_id
+    names = {own, load_program(holder.standing.workflow_hash).id}
+    if not wish.workflow_id or wish.workflow_id in names or own in ids_behind(actor, [wish.workflow_id]):
         return ""
     said = f"The token is of a session of {holder.standing.workflow_id!r}, not of {wish.workflow_id!r}."
     if wish.dialect is Dialect.SESSION:
