@@ -59,6 +59,12 @@ def test_a_lost_child_is_found_by_its_parents_state(call):
     assert call(waits["action"], state=waits["state"])["position"]["workflow"] == waits["workflow"]
 
 
+def test_a_parent_state_of_null_is_the_same_as_none(call):
+    begun = call("nav_start", workflow_id="team.child", initial_variables={"parent_state": None, "ticket": "T-1"})
+
+    assert begun["success"] is True
+
+
 def test_a_parent_state_that_is_no_state_is_told_as_a_token_error(call):
     result = call.raw("nav_start", workflow_id="team.child", initial_variables={"parent_state": "lost"})
 

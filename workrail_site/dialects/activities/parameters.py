@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from sessions_app.engine.submissions import MAX_ARTIFACTS
 from traces_app.engine.reading import MAX_TRACE_TOKENS
@@ -36,6 +36,8 @@ class ActivityEntry(Entry):
     transition_condition: str | None = Field(None, max_length=MAX_CLAIM_CHARACTERS, description="By which it was left.")
 
 
+# Blanks name nothing: what names something is not taken for left out.
+Named = Annotated[str, StringConstraints(strip_whitespace=True)]
 SessionToken = Annotated[
     str,
     Field(
@@ -45,10 +47,10 @@ SessionToken = Annotated[
     ),
 ]
 ActivityId = Annotated[
-    str, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="An activity of the workflow.")
+    Named, Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="An activity of the workflow.")
 ]
 NextActivityId = Annotated[
-    str,
+    Named,
     Field(
         min_length=1,
         max_length=MAX_ID_CHARACTERS,
@@ -74,7 +76,7 @@ ActivityManifest = Annotated[
     Field(max_length=MAX_ENTRIES, description="The activities done so far. Advisory."),
 ]
 CheckpointId = Annotated[
-    str,
+    Named,
     Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="A checkpoint of the activity."),
 ]
 OptionId = Annotated[

@@ -40,9 +40,10 @@ def action_of(
 
 
 def beginning_of(workflow_id: str, variables: Mapping[str, Any], *, request_key: str) -> Beginning:
-    """The reserved variable is the state of the run that triggers this one, and no variable."""
+    """The reserved variable is the state of the run that triggers this one, and no variable. Null is the same as leaving it out."""
     given = dict(variables)
-    parent_state = str(given.pop(PARENT_STATE)) if PARENT_STATE in given else None
+    state = given.pop(PARENT_STATE, None)
+    parent_state = None if state is None else str(state)
     return Beginning(
         workflow_id=workflow_id,
         context=given,

@@ -4,7 +4,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workrail_site.dialects.activities.parameters import MAX_AGENT_CHARACTERS, MAX_ID_CHARACTERS, MAX_TOKEN_CHARACTERS
+from workrail_site.dialects.activities.parameters import (
+    MAX_AGENT_CHARACTERS,
+    MAX_ID_CHARACTERS,
+    MAX_TOKEN_CHARACTERS,
+    Named,
+)
 
 # Agents leave it out; then it is the one who begins.
 DEFAULT_AGENT = "orchestrator"
@@ -59,7 +64,7 @@ StepId = Annotated[
     ),
 ]
 ResourceId = Annotated[
-    str,
+    Named,
     Field(
         min_length=1,
         max_length=MAX_ID_CHARACTERS,

@@ -4,10 +4,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from workrail_site.dialects.activities.parameters import MAX_AGENT_CHARACTERS, MAX_ID_CHARACTERS, MAX_TOKEN_CHARACTERS
+from workrail_site.dialects.activities.parameters import (
+    MAX_AGENT_CHARACTERS,
+    MAX_ID_CHARACTERS,
+    MAX_TOKEN_CHARACTERS,
+    Named,
+)
 
 WorkflowId = Annotated[
-    str,
+    Named,
     Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="Of list_workflows."),
 ]
 ExistingToken = Annotated[
@@ -25,11 +30,11 @@ AgentId = Annotated[
     ),
 ]
 StepId = Annotated[
-    str,
+    Named,
     Field(min_length=1, max_length=MAX_ID_CHARACTERS, description="A step of the current activity."),
 ]
 ResourceIndex = Annotated[
-    str,
+    Named,
     Field(
         min_length=1,
         max_length=MAX_ID_CHARACTERS,

@@ -220,3 +220,27 @@ def test_the_approval_of_a_step_is_pending_and_only_a_person_gives_it(desk, call
     assert (told["human"], told["pending"]) == (True, True)
     refusal = refused_response(call, entered["session_token"], "ship", option_id="approve")
     assert refusal["code"] == "HUMAN_REQUIRED"
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t"])
+def test_an_answer_that_names_no_checkpoint_answers_none_though_only_one_is_pending(call, drafting, clock, blank):
+    clock.shift(10)
+    token = drafting["session_token"]
+    for name in ("soft", "sure"):
+        token = call("respond_checkpoint", session_token=token, checkpoint_id=name, option_id="yes")["session_token"]
+
+    refused = call.refused("respond_checkpoint", session_token=token, checkpoint_id=blank, condition_not_met=True)
+
+    assert (refused["code"], refused["details"]["validationErrors"][0]["path"]) == ("VALIDATION_ERROR", "checkpoint_id")
+    left = call("respond_checkpoint", session_token=token, checkpoint_id="odd", condition_not_met=True)
+    assert (left["checkpoint_id"], left["remaining_checkpoints"]) == ("odd", [])
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+@pytest.mark.parametrize("with_token", [False, True])
+def test_a_session_is_of_no_workflow_that_is_not_named(call, token, blank, with_token):
+    given = {"session_token": token} if with_token else {}
+
+    refused = call.refused("start_session", workflow_id=blank, **given)
+
+    assert (refused["code"], refused["details"]["validationErrors"][0]["path"]) == ("VALIDATION_ERROR", "workflow_id")
