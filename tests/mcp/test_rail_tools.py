@@ -3,7 +3,12 @@
 import pytest
 
 from teams_app.engine.actors import Scope
+from tests.activity_folders import activity, folder, step
+from tests.checkpoint_cast import publish_folder
 from tests.run_cast import NOTES, notes_free, plain_steps, published
+from tests.workflow_cast import NOW, publish
+from workflows_app.engine.source import Source, SourceFormat
+from workflows_app.services import workflows
 
 OUTPUT = {"notesMarkdown": NOTES}
 TOOLS = {
@@ -170,6 +175,36 @@ def test_a_long_source_comes_in_pieces_that_make_the_whole(wire, desk):
 
     assert len(text) == piece["characters"]
     assert text.count('"step-11"') == 1
+
+
+@pytest.mark.parametrize("given", [{"part": "source"}, {"part": "program"}, {"part": "skill", "skill": "drafting"}])
+def test_the_pieces_of_a_document_are_never_of_two_revisions(wire, desk, given):
+    publish_folder(desk, long_folder("old"))
+    asked = {"workflowId": "team.plan", **given}
+    first = wire.value("inspect_workflow", **asked)
+    revised = Source(format=SourceFormat.ACTIVITY_FOLDER, files=long_folder("new"))
+    workflows.revise_workflow(
+        actor=desk.person, workflow_id="team.plan", source=revised, base_revision=1, message="", now=NOW
+    )
+    publish(desk.person, "team.plan", 2)
+
+    torn = wire("inspect_workflow", **asked, cursor=first["nextCursor"])
+    anew = wire.value("inspect_workflow", **asked)
+    onward = wire.value("inspect_workflow", **asked, cursor=anew["nextCursor"])
+
+    assert (torn.is_error, torn.value["code"]) == (True, "VALIDATION_ERROR")
+    assert "begin without a cursor" in torn.details["suggestion"]
+    assert "old" in str(first["files"])
+    assert "new" in str(anew["files"])
+    assert "new" in str(onward["files"])
+
+
+def long_folder(word):
+    words = f"{word} " * 12_000
+    return folder(
+        activity("work", steps=[step("do", description=words)]),
+        **{"skills__01-drafting.md": f"# Drafting\n\n{words}".encode()},
+    )
 
 
 def test_the_pinned_program_of_a_run_is_found_by_its_hash(wire, desk, begun):

@@ -1,5 +1,6 @@
 """Workflows as an agent chooses among them: the list, one of them in words, and its documents piece by piece."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, assert_never
@@ -117,21 +118,21 @@ def inspect(
             about = {"workflowId": source.workflow_id, "part": part.value, "revision": source.number}
             about |= _old_name(workflow_id)
             files = [LibraryDocument(path=path, text=_text_of(data)) for path, data in sorted(source.files.items())]
-            return _documents(about, files, f"{workflow_id} {source.source_digest}", cursor)
+            return _documents(about, files, cursor)
         case Part.PROGRAM:
             program = read_program(actor=actor, workflow_id=workflow_id, number=revision)
             about = {"workflowId": program.id, "part": part.value} | _old_name(workflow_id)
-            return _documents(about, [_document_of(program)], f"{workflow_id} {revision}", cursor)
+            return _documents(about, [_document_of(program)], cursor)
         case Part.PINNED:
             pinned = _hash_of(workflow_hash)
             program = read_pinned(actor=actor, workflow_hash=pinned)
             about = {"workflowId": program.id, "part": part.value, "workflowHash": pinned}
-            return _documents(about, [_document_of(program)], pinned, cursor)
+            return _documents(about, [_document_of(program)], cursor)
         case Part.SKILL:
             named = _skill_named(skill)
             about = {"workflowId": workflow_id, "part": part.value, "skill": named} | _old_name(workflow_id)
             text = read_skill(actor=actor, workflow_id=workflow_id, skill_id=named)
-            return _documents(about, [LibraryDocument(path=named, text=text)], f"{workflow_id} {named}", cursor)
+            return _documents(about, [LibraryDocument(path=named, text=text)], cursor)
         case _:
             assert_never(part)
 
@@ -290,17 +291,22 @@ def _text_of(data: bytes) -> str:
     return data.decode("utf-8", "replace")
 
 
-def _documents(
-    about: Mapping[str, Any], documents: Sequence[LibraryDocument], name: str, cursor: str | None
-) -> ToolReply:
-    """From where the cursor stands, as much as one page of bytes holds. `name` ties a cursor to these documents."""
-    purpose = f"inspect_workflow {about['part']} {name}"
+def _documents(about: Mapping[str, Any], documents: Sequence[LibraryDocument], cursor: str | None) -> ToolReply:
+    """From where the cursor stands, as much as one page of bytes holds. A cursor goes on in these very texts, and in no later ones."""
+    purpose = f"inspect_workflow {about['part']} {_digest_of(documents)}"
     position = read_cursor(purpose=purpose, cursor=cursor)
     index, begin = (0, 0) if position is None else map(int, position.split(":"))
     pieces, following = cut_documents(documents, index=index, begin=begin, max_bytes=PAGE_BYTES)
     next_cursor = None if following is None else write_cursor(purpose=purpose, position=following)
     value = {**about, "files": pieces, "nextCursor": next_cursor}
     return ToolReply(text=_documents_text(about, pieces, next_cursor), value=value)
+
+
+def _digest_of(documents: Sequence[LibraryDocument]) -> str:
+    read = hashlib.sha256()
+    for document in documents:
+        read.update(f"{document.path}\n{len(document.text)}\n{document.text}".encode("utf-8", "surrogatepass"))
+    return read.hexdigest()
 
 
 def cut_documents(
