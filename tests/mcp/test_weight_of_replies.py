@@ -114,6 +114,16 @@ PLAN = activity(
         {"action": "set", "target": "drawn", "value": False},
     ],
     triggers=[{"workflow": "team.child", "description": "One for each part.", "passContext": ["part"]}],
+    outcome=["A drawing that can be built"],
+    artifacts=[
+        {"id": "sheet", "name": "drawing.md", "location": "drawings", "description": "What is drawn."},
+        {"id": "log", "name": "log.md", "location": "docs/log", "action": "update"},
+    ],
+    exitActions=[
+        {"action": "message", "message": "It is drawn."},
+        {"action": "set", "target": "sheets"},
+        {"action": "log", "target": "drawn"},
+    ],
     steps=[activity_step("draw"), activity_step("measure")],
     transitions=[{"to": "plan", "condition": equals("drawn", value="again")}, {"to": "build", "isDefault": True}],
 )
@@ -122,7 +132,11 @@ BUILD = activity("build", rules=["Measure twice."], steps=[activity_step("cut")]
 
 def test_what_holds_in_an_activity_is_told_with_the_first_of_it_and_to_whoever_asks():
     desk = run_cast.make_desk()
-    about = workflow(initialActivity="plan", variables=[{"name": "drawn", "type": "string"}])
+    about = workflow(
+        initialActivity="plan",
+        variables=[{"name": "drawn", "type": "string"}],
+        artifactLocations={"drawings": "docs/drawings"},
+    )
     files = folder(PLAN, BUILD, about=about, **{"skills__00-drawing.toon": skill("drawing")})
     checkpoint_cast.publish_folder(desk, files, "team.plan")
     ask = caller("rail", desk.agent)
@@ -132,6 +146,11 @@ def test_what_holds_in_an_activity_is_told_with_the_first_of_it_and_to_whoever_a
         "Set `scale`",
         "Skills of this activity: drawing. Read one with inspect_workflow: workflowId team.plan, part skill, and its name as skill.",
         "Start the workflow `team.child`: One for each part. Pass on: part.",
+        "To come of it: A drawing that can be built",
+        "Write the document `01-drawing.md` in docs/drawings: What is drawn.",
+        "Update the document `log.md` in docs/log",
+        "When it is done: Tell the user: It is drawn.",
+        "When it is done: Set `sheets`",
     ]
 
     def on(reply, **more):

@@ -6,7 +6,7 @@ from typing import Any, assert_never
 from workflows_app.engine import conditions
 from workflows_app.engine.activities.parts import SkillUse
 from workflows_app.engine.activities.references import find_skill
-from workflows_app.engine.program import Action, ActionKind, Activity, Program, Trigger
+from workflows_app.engine.program import Action, ActionKind, Activity, Artifact, Program, Trigger
 
 
 def step_prompt(
@@ -41,14 +41,28 @@ def describe_trigger(trigger: Trigger) -> str:
 
 def what_holds_in(program: Program, activity: Activity, *, how_to_read: str) -> tuple[str, ...]:
     """What an activity says beside its steps, to whoever gets them one at a time: its rules, what is said and left to decide as
-    one comes in, the skills that are for all of it with how one is read, and the workflows that it starts.
+    one comes in, the skills that are for all of it with how one is read, the workflows that it starts, what is to come of it, and
+    what is said and left to decide as one leaves.
     """
     said = [describe_action(action) for action in activity.entry_actions if _is_for_agents(action)]
     started = [describe_trigger(trigger) for trigger in activity.triggers]
     named = dict.fromkeys((activity.primary_skill, *activity.supporting_skills))
     known = [name for name in named if name and _is_known(program, activity, name)]
     skills = [f"Skills of this activity: {', '.join(known)}. {how_to_read}".strip()] if known else []
-    return (*activity.rules, *said, *skills, *started)
+    come = [f"To come of it: {outcome}" for outcome in activity.outcome]
+    written = [_artifact(program, activity, artifact) for artifact in activity.artifacts]
+    leaving = [f"When it is done: {describe_action(each)}" for each in activity.exit_actions if _is_for_agents(each)]
+    return (*activity.rules, *said, *skills, *started, *come, *written, *leaving)
+
+
+def _artifact(program: Program, activity: Activity, artifact: Artifact) -> str:
+    """A new document has the number of its activity before its name, an older one keeps the name that it has."""
+    numbered = bool(activity.artifact_prefix) and not artifact.updates
+    name = f"{activity.artifact_prefix}-{artifact.name}" if numbered else artifact.name
+    place = program.artifact_locations.get(artifact.location)
+    where = place.path if place else artifact.location
+    verb = "Update" if artifact.updates else "Write"
+    return f"{verb} the document `{name}`{f' in {where}' if where else ''}{_after(': ', artifact.description)}"
 
 
 def _is_known(program: Program, activity: Activity, skill: str) -> bool:
