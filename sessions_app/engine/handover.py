@@ -35,9 +35,11 @@ MAX_MANIFEST_ENTRIES = 500
 
 
 def stays(*, program: Program, snapshot: Snapshot, activity_id: str) -> bool:
-    """Whether entering is only reading again: the run is in that activity, which does not lead to itself."""
+    """Whether entering is only reading again: the run is in that activity, which does not lead to itself. One that has ended is in
+    none.
+    """
     activity = program.activity(snapshot.position.activity)
-    if activity is None or activity.id != activity_id:
+    if activity is None or activity.id != activity_id or snapshot.position.complete:
         return False
     return activity_id != snapshot.led_to and not any(way.target == activity_id for way in ways_from(activity))
 

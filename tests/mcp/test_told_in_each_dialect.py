@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from sessions_app.models import CheckpointRequest
 from tests.activity_folders import activity, checkpoint, folder, step as folder_step, workflow as about
-from tests.checkpoint_cast import publish_folder
+from tests.checkpoint_cast import answer, publish_folder
 from tests.handover_play import caller, stopped_clock, text_of
 from tests.run_cast import make_desk, notes_free, published
 from tests.step_documents import loop, step
@@ -358,6 +359,58 @@ def test_a_guide_that_is_longer_than_a_reply_comes_in_parts_that_make_the_whole_
         assert len(parts) > 2
         assert call.refused(tool, workflow_id="team.plan", index=f"{index}#part-99")["code"] == "NOT_FOUND"
     assert call.text("get_resource", workflow_id="team.plan", index="02") == "# Short\n"
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+def test_whoever_comes_back_to_a_session_is_told_where_it_stands_and_that_it_is_over(dialect):
+    desk = make_desk()
+    first = activity("first", steps=[folder_step("do")], transitions=[{"to": "last", "isDefault": True}])
+    asked = [checkpoint("sure", human=True)] if dialect == "session" else []
+    files = folder(first, activity("last", steps=[folder_step("end")], checkpoints=asked))
+    publish_folder(desk, files)
+    call = caller(dialect, desk.agent)
+    token = call("start_session", workflow_id="team.plan")["session_token"]
+
+    def back():
+        told = call("start_session", workflow_id="team.plan", session_token=token)
+        return told["status"], told["current_activity"]
+
+    def gone_to(activity_id, *done):
+        manifest = [{"step_id": step_id, "output": "Done."} for step_id in done]
+        call("next_activity", session_token=token, activity_id=activity_id, step_manifest=manifest)
+
+    assert back() == ("active", "none")
+    gone_to("first")
+    assert back() == ("active", "first")
+    gone_to("last", "do")
+    if dialect == "session":
+        assert back() == ("blocked", "last")
+        waits = call("start_session", workflow_id="team.plan", session_token=token)["waits_for_person"]
+        assert [each["checkpoint_id"] for each in waits] == ["sure"]
+        answer(desk.person, CheckpointRequest.objects.get())
+        assert call("start_session", workflow_id="team.plan", session_token=token)["answered"]["optionId"] == "yes"
+    gone_to("workflow-end", "end")
+    assert back() == ("completed", "last")
+
+
+@pytest.mark.parametrize("dialect", ["session", "orchestrator"])
+@pytest.mark.parametrize("target", ["first", "last", "workflow-end", "nowhere"])
+def test_a_run_that_has_ended_enters_no_activity_not_even_its_last(dialect, target):
+    desk = make_desk()
+    first = activity("first", steps=[folder_step("do")], transitions=[{"to": "last", "isDefault": True}])
+    publish_folder(desk, folder(first, activity("last", steps=[folder_step("end")])))
+    call = caller(dialect, desk.agent)
+    token = call("start_session", workflow_id="team.plan")["session_token"]
+    for activity_id, done in (("first", []), ("last", ["do"]), ("workflow-end", ["end"])):
+        manifest = [{"step_id": step_id, "output": "Done."} for step_id in done]
+        ended = call("next_activity", session_token=token, activity_id=activity_id, step_manifest=manifest)
+
+    more = [{"step_id": "end", "output": "Done once more."}]
+    refused = call.refused(
+        "next_activity", session_token=ended["session_token"], activity_id=target, step_manifest=more
+    )
+
+    assert refused["code"] == "RUN_COMPLETE"
 
 
 # Words of another dialect

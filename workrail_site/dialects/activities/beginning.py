@@ -5,7 +5,9 @@ from typing import Any
 from sessions_app.services.moves.session_tokens import Begun
 from teams_app.engine.errors import InvalidInputError
 from workrail_site.dialects.activities.printing import meta_of, told
+from workrail_site.dialects.activities.speech import answer_of, waits_for_person
 from workrail_site.dialects.activities.standing import note, notices_of
+from workrail_site.dialects.activities.status import status_in_words
 from workrail_site.mcp.answers import ToolReply
 
 
@@ -37,8 +39,11 @@ def started(begun: Begun) -> ToolReply:
     }
     if comes_back:
         value |= {
+            "status": status_in_words(held.snapshot),
             "current_activity": held.snapshot.position.activity or "none",
             "pending_checkpoints": [question.checkpoint for question in held.pending],
+            **waits_for_person(held.snapshot),
+            **answer_of(held.snapshot),
         }
     if warnings:
         value["warning"] = " ".join(warnings)

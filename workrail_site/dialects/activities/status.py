@@ -31,7 +31,7 @@ def status_of(*, actor: Actor, held: Held) -> dict[str, Any]:
         ],
     }
     return {
-        "status": _status(snapshot),
+        "status": status_in_words(snapshot),
         "current_activity": snapshot.position.activity or "none",
         "completed_activities": list(snapshot.position.completed_activities),
         "workflow": {"id": held.program.id, "version": held.program.version, "title": held.program.title},
@@ -50,7 +50,7 @@ def parent_json(parent: ParentContext) -> dict[str, str]:
     }
 
 
-def _status(snapshot: Snapshot) -> str:
+def status_in_words(snapshot: Snapshot) -> str:
     if snapshot.stop is not None:
         return snapshot.stop.kind.value
     if snapshot.position.complete:
