@@ -79,6 +79,7 @@ class ProblemCode(StrEnum):
     UNDECLARED_VARIABLE = "undeclared_variable"
     UNANSWERABLE_CHECKPOINT = "unanswerable_checkpoint"
     UNNAMED_CHECKPOINT = "unnamed_checkpoint"
+    LASTING_ANSWER = "lasting_answer"
     GAMEABLE_VALIDATION = "gameable_validation"
     IGNORED_FIELD = "ignored_field"
     DUPLICATE_PATH = "duplicate_path"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from workflows_app.engine import conditions, placeholders
 from workflows_app.engine.activities import value_types
+from workflows_app.engine.activities.lasting import lasting_answers
 from workflows_app.engine.activities.shape import ActivityPlaces, AuthoredPlace, FolderShape
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.program import (
@@ -48,6 +49,7 @@ def lint(*, program: Program, places: LintPlaces, workflow_ids: frozenset[str]) 
     yield from _unreachable(program, places)
     yield from _undeclared(program, places)
     yield from _modes(program, places)
+    yield from lasting_answers(program, places.activities)
     yield from value_types.mismatches_of_modes(program, places.workflow)
     known = frozenset(activity.id for activity in program.activities)
     for activity in program.activities:

@@ -12,6 +12,7 @@ from workflows_app.engine.program import (
     Activity,
     AllOf,
     AnyOf,
+    Checkpoint,
     Compare,
     Condition,
     Loop,
@@ -74,7 +75,7 @@ def _mismatched(program: Program, uses: Iterable[tuple[str, Any, User]]) -> Iter
         told.add((name, user.said))
         yield WorkflowProblem(
             code=ProblemCode.BAD_VALUE,
-            message=f"The variable {name[:80]!r} is of the type {kind.value!r}; {user.said} has {_shown(value)} for it.",
+            message=f"The variable {name[:80]!r} is of the type {kind.value!r}; {user.said} has {shown(value)} for it.",
             severity=Severity.WARNING,
             file=user.place.file,
             path=user.place.path,
@@ -92,14 +93,17 @@ def conditions_of(activity: Activity, places: ActivityPlaces) -> Iterator[tuple[
             for condition in (item.condition, item.break_condition, item.run_condition):
                 yield condition, User(said=f"loop {item.id!r}", place=places.item(item.id))
     for checkpoint in activity.checkpoints:
-        user = User(said=f"checkpoint {checkpoint.id!r}", place=places.checkpoint(checkpoint.id))
-        yield checkpoint.condition, user
+        yield checkpoint.condition, user_of_checkpoint(checkpoint, places)
     for index, decision in enumerate(activity.decisions):
         user = User(said=f"decision {decision.id!r}", place=places.own(f"decisions[{index}]"))
         yield from ((branch.condition, user) for branch in decision.branches)
     for index, transition in enumerate(activity.transitions):
         key = "exits" if "exit" in transition.extra else f"transitions[{index}]"
         yield transition.condition, User(said=f"the transition to {transition.to!r}", place=places.own(key))
+
+
+def user_of_checkpoint(checkpoint: Checkpoint, places: ActivityPlaces) -> User:
+    return User(said=f"checkpoint {checkpoint.id!r}", place=places.checkpoint(checkpoint.id))
 
 
 def _uses(activity: Activity, places: ActivityPlaces) -> Iterator[tuple[str, Any, User]]:
@@ -157,7 +161,7 @@ def _advice(value: Any, kind: VariableType) -> str:
     return "Correct the value, or the type that the variable is declared with."
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     if isinstance(value, str | int | float):
         return repr(value)[:60]
     return "a list" if isinstance(value, list) else "an object"
