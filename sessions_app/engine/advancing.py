@@ -72,7 +72,7 @@ class _Advancing:
         self.item = walker.item_at(program, snapshot.position)
         self.variables = outputs.merge_context(snapshot.variables, said.submission.context)
         if not said.by_person:
-            settling.refuse_overwritten(snapshot, self.variables, item=self.item)
+            settling.refuse_overwritten(program=program, snapshot=snapshot, variables=self.variables, item=self.item)
         self.preferences = said.preferences.applied_to(snapshot.preferences)
         self.findings = said.findings or obligations.examine(
             program=program,

@@ -33,29 +33,34 @@ def unmet_by(*, program: Program, item: object, variables: Mapping[str, Any]) ->
     return demands.unmet(program=program, actions=item.actions, variables=variables, where=item.id)
 
 
-def refuse_overwritten(snapshot: Snapshot, variables: Mapping[str, Any], *, item: object = None) -> None:
+def refuse_overwritten(
+    *, program: Program, snapshot: Snapshot, variables: Mapping[str, Any], item: object = None
+) -> None:
     """`variables` are those with what an agent sends when it finishes the item. The same value again overwrites nothing, and
     what a `set` action of the item leaves to the agent is the agent's.
     """
-    held = [name for name in snapshot.settled if name not in _left_to_agent(item)]
+    left = _left_to_agent(program, snapshot, variables, item) if snapshot.settled else frozenset()
+    held = [name for name in snapshot.settled if not is_held(name, left)]
     refuse_changed(held, before=snapshot.variables, variables=variables)
 
 
 def refuse_changed(held: Sequence[str], *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> None:
     """`held` are the variables that an answer has set, `before` with the values that it gave them."""
-    changed = [
-        name
-        for name in sorted(before.keys() | variables.keys())
-        if held
-        and is_held(name, held)
-        and not conditions.is_same_value(variables.get(name, conditions.MISSING), before.get(name, conditions.MISSING))
-    ]
+    names = sorted(before.keys() | variables.keys()) if held else ()
+    changed = [name for name in names if changes_held(name, held, before=before, variables=variables)]
     if changed:
         raise InvalidInputError(
             f"An answer has set {', '.join(changed)}, or chose not to; nobody but whoever answers changes that before the run goes by it.",
             suggestion="Leave these keys out of context, and make the same call again.",
             details={"reason": "SET_BY_ANSWER", "keys": changed},
         )
+
+
+def changes_held(name: str, held: Iterable[str], *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> bool:
+    """Whether the variable of that name is another one than before, where an answer has set it or a part of it."""
+    paths = [(name,)] if is_held(name, held) else [tuple(each.split(".")) for each in parts_of(name, held)]
+    read = ([conditions.lookup(path, variables=found) for found in (variables, before)] for path in paths)
+    return any(not conditions.is_same_value(now, then) for now, then in read)
 
 
 def held_by(checkpoint: Checkpoint, chosen: Effect) -> frozenset[str]:
@@ -73,9 +78,22 @@ def is_held(name: str, settled: Iterable[str]) -> bool:
     return any(name == each or name.startswith(f"{each}.") for each in settled)
 
 
-def _left_to_agent(item: object) -> set[str]:
-    actions = item.actions if isinstance(item, Step) else ()
-    return {each.target for each in actions if each.leaves_open}
+def parts_of(name: str, settled: Iterable[str]) -> list[str]:
+    """What an answer has set of parts of that variable: where it has set nothing by their names, they are read in the variable."""
+    return [each for each in settled if each.startswith(f"{name}.")]
+
+
+def _left_to_agent(program: Program, snapshot: Snapshot, variables: Mapping[str, Any], item: object) -> frozenset[str]:
+    """By what the item says as the answer has left the variables."""
+    actions = [each for each in item.actions if each.leaves_open] if isinstance(item, Step) else []
+    if not actions:
+        return frozenset()
+    held = {name: value for name, value in snapshot.variables.items() if is_held(name, snapshot.settled)}
+    others = {name: value for name, value in variables.items() if not is_held(name, snapshot.settled)}
+    scope = walker.scope_at(program=program, position=snapshot.position, variables=others | held)
+    return frozenset(
+        each.target for each in actions if conditions.evaluate(each.condition, variables=scope, mode=program.conditions)
+    )
 
 
 def settled_after(

@@ -150,7 +150,7 @@ class _Hand:
         """A loop in which a person is asked is left by what its own test reads, so what the agent has found out counts first."""
         if submission.context:
             self.variables = outputs.merge_context(self.variables, submission.context)
-            settling.refuse_overwritten(self.snapshot, self.variables)
+            settling.refuse_overwritten(program=self.program, snapshot=self.snapshot, variables=self.variables)
             self.land = landscape.surveyed(
                 program=self.program, snapshot=replace(self.snapshot, variables=self.variables)
             )
@@ -224,7 +224,7 @@ class _Hand:
         if action.items is not None and loop.items:
             self.variables = {**self.variables, ".".join(loop.items): list(action.items)}
             outputs.check_context(self.variables)
-            settling.refuse_overwritten(self.snapshot, self.variables)
+            settling.refuse_overwritten(program=self.program, snapshot=self.snapshot, variables=self.variables)
         elif self.land.needs_items:
             raise _items_required(loop)
         walk = self._moved(walker.begin_round, loop_id=loop.id)

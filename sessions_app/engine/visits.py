@@ -131,7 +131,7 @@ class Visit:
         item, settled = walker.item_at(self.program, aimed), self.snapshot.settled
         actions = item.actions if isinstance(item, Step) else ()
         sets = (each.target for each in actions if each.action is ActionKind.SET)
-        held = frozenset(name for name in sets if settling.is_held(name, settled))
+        held = frozenset(name for name in sets if settling.is_held(name, settled) or settling.parts_of(name, settled))
         if not held:
             return held
         variables = self.snapshot.variables if self.last is None else self._left_by(self.last)
@@ -258,7 +258,7 @@ class Visit:
     def _found_out(self, entry: ManifestEntry) -> dict[str, Any]:
         variables = outputs.merge_context(self.snapshot.variables, entry.context)
         item = None if self.kept else walker.item_at(self.program, self.snapshot.position)
-        settling.refuse_overwritten(self.snapshot, variables, item=item)
+        settling.refuse_overwritten(program=self.program, snapshot=self.snapshot, variables=variables, item=item)
         return variables
 
     def _wait(self, entry: ManifestEntry) -> None:

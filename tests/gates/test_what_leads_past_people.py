@@ -1194,3 +1194,60 @@ def test_what_an_agents_user_did_not_choose_stays_the_agents(floor, dialect):
     goes_to_build(floor, dialect, {"session_token": token}, {"approved": True})
 
     assert "make" in reached()
+
+
+# What reads a part of a variable that an option would have set by its dotted name, and what an agent says of the whole.
+WHOLES = {
+    "a part": ("review.approved", {"review": {"approved": True}}),
+    "a part of a part": ("review.of.approved", {"review": {"of": {"approved": True}}}),
+    "a member of a list": ("reviews.0", {"reviews": [True]}),
+}
+
+
+@pytest.mark.parametrize("whole", WHOLES)
+@pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
+def test_what_a_person_did_not_choose_is_not_set_with_the_whole_of_which_it_is_a_part(floor, dialect, whole):
+    name, claim = WHOLES[whole]
+    yes = {"id": "yes", "label": "Yes", "effect": {"setVariable": {name: True}}}
+    ways = [{"to": "build", "condition": equals(name, value=True)}, {"to": "redo", "isDefault": True}]
+    publish_options(floor, [yes, SILENT["nothing"]], ways)
+
+    at = answered_no(floor, dialect)
+    goes_to_build(floor, dialect, at, claim)
+
+    assert "make" not in reached()
+
+
+@pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
+def test_what_else_is_in_a_whole_is_the_agents(floor, dialect):
+    yes = {"id": "yes", "label": "Yes", "effect": {"setVariable": {"review.approved": True}}}
+    ways = [{"to": "build", "condition": equals("review.done", value=True)}, {"to": "redo", "isDefault": True}]
+    publish_options(floor, [yes, SILENT["nothing"]], ways)
+
+    at = answered_no(floor, dialect)
+    goes_to_build(floor, dialect, at, {"review": {"done": True}})
+
+    assert "make" in reached()
+
+
+@pytest.mark.parametrize("is_cleared", [True, False])
+@pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
+def test_what_a_step_leaves_to_the_agent_by_a_condition_is_theirs_where_it_holds(floor, dialect, is_cleared):
+    leaves = {"action": "set", "target": "approved", "condition": equals("cleared", value=True)}
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", options=SETS, **ASKS)],
+        steps=[
+            activity_step("draft", checkpoint="agreed"),
+            {"kind": "action", "id": "after", "name": "After", "actions": [leaves]},
+        ],
+        transitions=BY_APPROVED,
+    )
+    variables = [{"name": "cleared", "type": "boolean", "defaultValue": is_cleared}]
+    others = (activity("build", steps=[activity_step("make")]), activity("redo", steps=[activity_step("again")]))
+    publish_folder(floor.desk, folder(plan, *others, about=about(variables=variables)), FOLDER)
+
+    at = answered_no(floor, dialect)
+    goes_to_build(floor, dialect, at, {"approved": True})
+
+    assert ("make" in reached()) is is_cleared
