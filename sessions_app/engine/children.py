@@ -1,5 +1,6 @@
 """Runs that another run's activity triggers: what they are given, and what they give back when they are complete."""
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from sessions_app.engine.decisions import Decision, Outcome, Place, Suspend, Tak
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.outputs import merge_context
-from sessions_app.engine.settling import is_held
+from sessions_app.engine.settling import changes_held, is_held, parts_of
 from sessions_app.engine.state import Snapshot
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.program import Activity, Program, Step, Trigger, walk_items
@@ -28,15 +29,27 @@ def triggers_of(activity: Activity | None) -> tuple[Trigger, ...]:
 
 
 def passed_on(trigger: Trigger, *, program: Program, parent: Snapshot) -> dict[str, Any]:
-    """The variables that the trigger names, as far as the parent has them: in a loop the item at hand is one."""
+    """The variables that the trigger names, as far as the parent has them: in a loop the item at hand is one. With those of dotted
+    names that are read in the place of a part of one.
+    """
     scope = walker.scope_at(program=program, position=parent.position, variables=parent.variables)
-    return {name: scope[name] for name in trigger.pass_context if name in scope}
+    return {name: value for name, value in scope.items() if _is_among(name, frozenset(trigger.pass_context))}
 
 
-def settled_of(trigger: Trigger, *, program: Program, parent: Snapshot) -> tuple[str, ...]:
-    """Of what is passed on, what an answer has set: it is not the agent's in the other run either."""
-    names = passed_on(trigger, program=program, parent=parent)
-    return tuple(name for name in names if is_held(name, parent.settled))
+def settled_of(trigger: Trigger, *, parent: Snapshot) -> tuple[str, ...]:
+    """Of what is passed on, what an answer has set or chose not to: it is not the agent's in the other run either."""
+    return _settled_among(trigger.pass_context, parent.settled)
+
+
+def _is_among(name: str, names: Collection[str]) -> bool:
+    """Whether it is one of these variables, or is named like a part of one."""
+    return name in names or any(name[:place] in names for place, sign in enumerate(name) if sign == ".")
+
+
+def _settled_among(names: Iterable[str], settled: tuple[str, ...]) -> tuple[str, ...]:
+    """What an answer has set of these variables and of their parts, whether or not there is a value."""
+    found = {each for name in names for each in ((name,) if is_held(name, settled) else parts_of(name, settled))}
+    return tuple(sorted(found))
 
 
 def given_back(*, parent: Program, trigger: Trigger | None, before: Snapshot, child: Snapshot) -> dict[str, Any]:
@@ -45,25 +58,26 @@ def given_back(*, parent: Program, trigger: Trigger | None, before: Snapshot, ch
     A run that a person has stopped leaves nothing, and what an answer has set in the parent stays. So does what a loop of the
     parent counts and goes through.
     """
+    shared = _shared(parent, trigger, before, child)
+    given = {name: value for name, value in child.variables.items() if _is_among(name, shared)}
     return {
-        name: child.variables[name]
-        for name in _shared(parent, trigger, before, child)
-        if not is_held(name, before.settled)
-        and not conditions.is_same_value(before.variables.get(name, conditions.MISSING), child.variables[name])
+        name: value
+        for name, value in sorted(given.items())
+        if not changes_held(name, before.settled, before=before.variables, variables={**before.variables, **given})
+        and not conditions.is_same_value(before.variables.get(name, conditions.MISSING), value)
     }
 
 
 def settled_in(*, parent: Program, trigger: Trigger | None, before: Snapshot, child: Snapshot) -> tuple[str, ...]:
-    """Of what the child leaves, what an answer has set there and nothing has read yet."""
-    return tuple(name for name in _shared(parent, trigger, before, child) if is_held(name, child.settled))
+    """Of what the child leaves, what an answer has set there, or chose not to, and nothing has read yet."""
+    return _settled_among(_shared(parent, trigger, before, child), child.settled)
 
 
-def _shared(parent: Program, trigger: Trigger | None, before: Snapshot, child: Snapshot) -> list[str]:
+def _shared(parent: Program, trigger: Trigger | None, before: Snapshot, child: Snapshot) -> set[str]:
     if child.stop is not None:
-        return []
+        return set()
     shared = {variable.name for variable in parent.variables} | set(trigger.pass_context if trigger else ())
-    counted = walker.loop_variables(program=parent, position=before.position, variables=before.variables)
-    return sorted((shared - counted.keys()) & child.variables.keys())
+    return shared - walker.loop_variables(program=parent, position=before.position, variables=before.variables).keys()
 
 
 def suspend(*, program: Program, snapshot: Snapshot, command: Suspend, place: Place) -> Decision:

@@ -15,19 +15,19 @@ WAYS = [{"to": "build", "condition": equals("approved", value=True)}, {"to": "as
 CLAIM = {"context": {"approved": True}}
 
 
-def publish(floor, *, asks, reads, default, workflow_id=FOLDER, child=None):
+def publish(floor, *, asks, reads, default, workflow_id=FOLDER, child=None, options=SETS, ways=WAYS, passed="approved"):
     """A workflow in which somebody is asked, and what they answer leads on, as said."""
-    asked = {"checkpoints": [checkpoint("agreed", options=SETS, **ASKS)]} if asks else {}
+    asked = {"checkpoints": [checkpoint("agreed", options=options, **ASKS)]} if asks else {}
     draft = activity_step("draft", **({"checkpoint": "agreed"} if asks else {}))
     plan = activity(
         "plan",
         steps=[draft, activity_step("after")],
-        transitions=WAYS if reads else [],
+        transitions=ways if reads else [],
         **asked,
-        **({"triggers": [{"workflow": child, "passContext": ["approved"]}]} if child else {}),
+        **({"triggers": [{"workflow": child, "passContext": [passed]}]} if child else {}),
     )
     others = [asking(), activity("build", steps=[activity_step("make")])]
-    variables = [{"name": "approved", "type": "boolean", **({} if default is None else {"defaultValue": default})}]
+    variables = [{"name": passed, "type": "boolean", **({} if default is None else {"defaultValue": default})}]
     files = folder(plan, *(others if reads else ()), about={**about(variables=variables), "id": workflow_id})
     publish_folder(floor.desk, files, workflow_id)
 
@@ -64,16 +64,16 @@ def child_of(floor, dialect, at, **variables):
     return {"session_token": hand_next(floor, "orchestrator", child["session_token"], "plan")["session_token"]}
 
 
-def goes_on(floor, dialect, at, target):
+def goes_on(floor, dialect, at, target, claim=CLAIM):
     """All of the activity is done, with the agent's claim, and it is left."""
     if dialect == "navigation":
         state = floor.navigation("nav_situation", state=at["state"])["state"]
         for name in ("draft", "after"):
-            for more in (CLAIM, {}):
+            for more in (claim, {}):
                 state = nav(floor, state, "complete_step", step_id=name, **more).get("state", state)
         return nav(floor, state, "transition", activity_id=target)
     token = floor.orchestrator("get_workflow_status", session_token=at["session_token"])["session_token"]
-    for more in (CLAIM, {}):
+    for more in (claim, {}):
         reply = told(floor, "orchestrator", token, target, ("draft", {}), ("after", more))
     return reply
 
@@ -113,4 +113,55 @@ def test_what_a_person_answered_is_theirs_in_a_child_that_it_is_passed_on_to(flo
     refused = goes_on(floor, dialect, child, "build")
     assert "make" not in reached(run_of(CHILD))
     goes_on(floor, dialect, {**child, **refused}, "asks")
+    assert "asked" in reached(run_of(CHILD))
+
+
+# What the person's `no` sets: nothing, or a part of a variable, by its dotted name.
+PARTS = [
+    {"id": name, "label": name, "effect": {"setVariable": {"review.approved": name == "yes"}}} for name in ("yes", "no")
+]
+WAYS_BY_PART = [{"to": "build", "condition": equals("review.approved", value=True)}, {"to": "asks", "isDefault": True}]
+REVIEWED = {"context": {"review": {"approved": True}}}
+NOT_CHOSEN = {
+    "nothing": {"options": [SETS[0], {"id": "no", "label": "No"}]},
+    "a part": {"options": PARTS, "ways": WAYS_BY_PART, "passed": "review"},
+    "nothing of a part": {
+        "options": [PARTS[0], {"id": "no", "label": "No"}],
+        "ways": WAYS_BY_PART,
+        "passed": "review",
+    },
+}
+
+
+@pytest.mark.parametrize("chosen", NOT_CHOSEN)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_a_person_in_a_child_did_not_choose_is_not_the_agents_in_its_parent(floor, dialect, chosen):
+    claim = CLAIM if chosen == "nothing" else REVIEWED
+    publish(floor, asks=False, reads=True, default=None, child=CHILD, **NOT_CHOSEN[chosen])
+    publish(floor, asks=True, reads=False, default=None, workflow_id=CHILD, **NOT_CHOSEN[chosen])
+    parent = begun(floor, dialect)
+    child = at_no(floor, dialect, child_of(floor, dialect, parent))
+    goes_on(floor, dialect, child, "workflow-end", claim)
+    assert "complete" in reached(run_of(CHILD))
+
+    refused = goes_on(floor, dialect, parent, "build", claim)
+    assert "make" not in reached(run_of(FOLDER))
+    goes_on(floor, dialect, {**parent, **refused}, "asks", claim)
+    assert "asked" in reached(run_of(FOLDER))
+
+
+@pytest.mark.parametrize("chosen", NOT_CHOSEN)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_a_person_did_not_choose_is_not_the_agents_in_a_child_that_it_is_passed_on_to(floor, dialect, chosen):
+    claim = CLAIM if chosen == "nothing" else REVIEWED
+    publish(floor, asks=True, reads=False, default=None, child=CHILD, **NOT_CHOSEN[chosen])
+    publish(floor, asks=False, reads=True, default=None, workflow_id=CHILD, **NOT_CHOSEN[chosen])
+    parent = at_no(floor, dialect, begun(floor, dialect))
+
+    if dialect == "navigation" and chosen != "a part":
+        assert "An answer has set" in str(child_of(floor, dialect, parent, **claim["context"]))
+    child = child_of(floor, dialect, parent)
+    refused = goes_on(floor, dialect, child, "build", claim)
+    assert "make" not in reached(run_of(CHILD))
+    goes_on(floor, dialect, {**child, **refused}, "asks", claim)
     assert "asked" in reached(run_of(CHILD))

@@ -96,8 +96,7 @@ class Parent:
 
     @property
     def settled(self) -> tuple[str, ...]:
-        at = self.point
-        return settled_of(self.trigger, program=at.program, parent=at.snapshot) if self.trigger else ()
+        return settled_of(self.trigger, parent=self.point.snapshot) if self.trigger else ()
 
     def with_own(self, context: Mapping[str, Any]) -> dict[str, Any]:
         """What the run begins with. Whoever begins it says nothing else than an answer has said."""
