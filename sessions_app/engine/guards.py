@@ -337,7 +337,7 @@ def _meet(found: Passage, program: Program, activity: Activity, snapshot: Snapsh
             checkpoint = next((each for each in activity.checkpoints if each.id == item.checkpoint), None)
             if checkpoint is None or not checkpoint.human:
                 return
-            used = found.used.get(item.checkpoint, _used(snapshot, item.checkpoint))
+            used = found.used.get(item.checkpoint, _used(activity, snapshot, item.checkpoint))
             if _given(snapshot, item.checkpoint) <= used:
                 found.left_out.append(item.checkpoint)
             found.used[item.checkpoint] = used + 1
@@ -420,8 +420,11 @@ def _given(snapshot: Snapshot, checkpoint: str) -> int:
     return sum(bool(said) for said in _answers(snapshot, checkpoint))
 
 
-def _used(snapshot: Snapshot, checkpoint: str) -> int:
-    return int(snapshot.answers.get(f"{_key(snapshot, checkpoint)}{_PASSED}", "0"))
+def _used(activity: Activity, snapshot: Snapshot, checkpoint: str) -> int:
+    """How many answers were needed so far: one for the visit where the question stands outside of loops as well, and was answered."""
+    outside = {item.id for item in activity.body if isinstance(item, Gate) and item.checkpoint == checkpoint}
+    needed = 0 if outside.isdisjoint(snapshot.position.done) else 1
+    return int(snapshot.answers.get(f"{_key(snapshot, checkpoint)}{_PASSED}", needed))
 
 
 def with_used(snapshot: Snapshot, passed: Passage) -> Snapshot:

@@ -5,7 +5,7 @@ import pytest
 from sessions_app.models import Node
 from tests.activity_folders import activity, checkpoint, equals, folder, step as activity_step, workflow
 from tests.checkpoint_cast import publish_folder
-from tests.gate_play import FOLDER, hand_in, hand_next, person_answers, questions, reached, said
+from tests.gate_play import FOLDER, HANDED_OVER, hand_in, hand_next, person_answers, questions, reached, said
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -197,3 +197,39 @@ def test_a_question_that_was_dismissed_is_asked_when_its_condition_holds_in_the_
     person_answers(floor, "yes")
     assert said(floor.session.raw("next_activity", session_token=asked["session_token"], **call))["id"] == "build"
     assert "make" in reached()
+
+
+@pytest.mark.parametrize("order", ["before", "behind"])
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_a_question_that_stands_outside_of_a_loop_as_well_is_answered_for_both(floor, dialect, order):
+    rounds = {"kind": "loop", "id": "rounds", "name": "Rounds", **ROUNDS["each"]}
+    steps = [
+        activity_step("whole", checkpoint="agreed"),
+        {**rounds, "steps": [activity_step("draft", checkpoint="agreed")]},
+    ]
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", message="Is it right?", **ASKED)],
+        steps=steps if order == "before" else steps[::-1],
+        transitions=[{"to": "build"}],
+    )
+    variables = [{"name": "items", "type": "array", "defaultValue": ["one", "two"]}]
+    about = workflow(id=FOLDER, description="Asks in each round.", initialActivity="plan", variables=variables)
+    publish_folder(floor.desk, folder(plan, activity("build", steps=[activity_step("make")]), about=about), FOLDER)
+    token = hand_in(floor, dialect, FOLDER, "plan")
+    rounds_told = ["draft", "draft"]
+    told = ["whole", *rounds_told] if order == "before" else [*rounds_told, "whole"]
+
+    for _ in range(3):
+        assert "make" not in reached()
+        asked = {}
+        if dialect == "orchestrator":
+            asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
+        person_answers(floor, "yes")
+        if asked:
+            resumed = said(floor.orchestrator.raw("resume_checkpoint", session_token=asked["checkpoint_handle"]))
+            token = resumed["session_token"]
+        token = hand_next(floor, dialect, token, "build", *told).get("session_token", token)
+
+    assert "make" in reached()
+    assert len(questions()) == 3
