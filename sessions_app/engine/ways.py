@@ -108,7 +108,7 @@ def exits(
     """Each target once; a default holds where nothing else does. With a position, targets that lead nowhere from there are
     closed: an activity that is skipped must itself lead on. Where none that holds does, the run may end, as one that is led
     ends there. Of `settled`, which an answer has set, no word of an agent adds a part. Where people are asked, what holds first
-    holds alone.
+    holds alone, and what is ruled out stays closed where that leads nowhere.
     """
     seen = on_leaving(program=program, activity=activity, variables=variables)
     declared, looking = _with_end(program, activity), conditions.Looking()
@@ -136,11 +136,11 @@ def exits(
     leading = [target for target in targets if _leads(program, position, target, variables)]
     is_open = [target for target in leading if target in holding | left_to_agent]
     if not any(target in holding for target in leading):
-        is_open = leading
+        is_open = [target for target in leading if target in left_to_agent] if _asks_anybody(program) else leading
         # A target that is no activity says nothing of where the run would end.
-        if not leading or all(program.activity(target) is not None for target in holding):
+        if not is_open or all(program.activity(target) is not None for target in holding):
             end = walker.end_name(program)
-            targets, holding, is_open = targets | {end: None}, holding | {end}, [*leading, end]
+            targets, holding, is_open = targets | {end: None}, holding | {end}, [*is_open, end]
     return tuple(
         Exit(
             target=target,
@@ -158,9 +158,13 @@ def _in_turn(program: Program, declared: Sequence[Way], holds: Sequence[bool]) -
     in a run that is led. A branch that is chosen has no place in the order.
     """
     first = next((index for index, way in enumerate(declared) if holds[index] and way.condition is not None), None)
-    if first is None or not any(activity_asks(each) for each in program.activities):
+    if first is None or not _asks_anybody(program):
         return declared
     return [way for index, way in enumerate(declared) if index <= first or way.is_chosen or way.is_default]
+
+
+def _asks_anybody(program: Program) -> bool:
+    return any(activity_asks(each) for each in program.activities)
 
 
 def _held_in(condition: Condition | None, settled: Collection[str]) -> frozenset[str]:

@@ -1251,3 +1251,44 @@ def test_what_a_step_leaves_to_the_agent_by_a_condition_is_theirs_where_it_holds
     goes_to_build(floor, dialect, at, {"approved": True})
 
     assert ("make" in reached()) is is_cleared
+
+
+# Where the way leads nowhere that the person's answer opens, which leaves that activity out.
+DEAD_ENDS = {
+    "by the next way": (
+        {"to": "redo", "condition": equals("approved", value=False)},
+        {"to": "build", "condition": APPROVED},
+    ),
+    "by the way before": (
+        {"to": "build", "condition": APPROVED},
+        {"to": "redo", "condition": equals("approved", value=False)},
+    ),
+    "by the default": (
+        {"to": "redo", "condition": equals("approved", value=False)},
+        {"to": "build", "isDefault": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("ways", DEAD_ENDS)
+def test_by_hand_no_other_way_opens_where_the_one_that_a_person_chose_leads_nowhere(floor, ways):
+    no = {"id": "no", "label": "No", "effect": {"setVariable": {"approved": False}, "skipActivities": ["redo"]}}
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", options=[YES, no], **ASKS)],
+        steps=[activity_step("draft", checkpoint="agreed"), activity_step("after")],
+        transitions=list(DEAD_ENDS[ways]),
+    )
+    back = [{"to": "plan", "condition": equals("again", value=True)}]
+    redo = activity("redo", steps=[activity_step("again")], transitions=back)
+    publish_folder(
+        floor.desk, folder(plan, redo, activity("build", steps=[activity_step("make")]), about=about()), FOLDER
+    )
+
+    at = answered_no(floor, "navigation")
+    refused = goes_to_build(floor, "navigation", at, {})
+
+    assert "make" not in reached()
+    ended = nav(floor, refused["state"], "transition", activity_id="end-workflow")
+    assert ended["success"]
+    assert COMPLETE in reached()
