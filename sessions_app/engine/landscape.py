@@ -10,7 +10,7 @@ from typing import Any, TypeVar, assert_never
 
 from msgspec.structs import replace as msgspec_replace, replace as with_state
 
-from sessions_app.engine import approvals, ways
+from sessions_app.engine import approvals, settling, ways
 from sessions_app.engine.obligations import is_demanding
 from sessions_app.engine.state import Snapshot
 from sessions_app.engine.ways import Exit
@@ -227,12 +227,25 @@ class _Survey:
             yield tried
             return
         inside = bool(self.position.frames)
-        for item in self._ahead():
-            if isinstance(item, Gate | Loop):
+        for item, is_now in self._met():
+            if isinstance(item, Gate | Loop) or not is_now:
                 return
             yield item
             if (inside and not (isinstance(item, Step) and not item.required)) or self._asks(item):
                 return
+
+    def _met(self) -> Iterator[tuple[Item, bool]]:
+        """What is come to, and whether it is its turn as things stand. It is also come to where people are asked once the steps
+        before it are done that must be, by what these set.
+        """
+        then = self.scope
+        for item in self._left():
+            if self._is_eligible(item):
+                yield item, True
+            elif then is not self.scope and self._asks(item) and self._is_eligible(item, then):
+                yield item, False
+            if isinstance(item, Step) and item.required and item.actions and self._is_eligible(item, then):
+                then = then | settling.set_by_actions(program=self.program, item=item, variables=then)
 
     def _tried(self) -> Step | Parallel | None:
         """The step at hand, where work for it waits for a person, was sent back or lacked something. What may be left out may
@@ -243,16 +256,19 @@ class _Survey:
         return at_hand if isinstance(at_hand, Step | Parallel) and not may_be_left else None
 
     def _ahead(self) -> Iterator[Any]:
+        return (item for item, is_now in self._met() if is_now)
+
+    def _left(self) -> Iterator[Item]:
+        """What of the round, or of the activity, is not done, whatever its condition."""
         body = walker.body_at(self.activity, self.position.frames)
         if self.position.frames:
-            body = body[self.position.frames[-1].index :]
-            return (item for item in body if self._is_eligible(item))
+            return iter(body[self.position.frames[-1].index :])
         done = frozenset(self.position.done)
-        left = (item for item in body if item.id not in done and not walker.waits_for_its_step(item, done))
-        return (item for item in left if self._is_eligible(item))
+        return (item for item in body if item.id not in done and not walker.waits_for_its_step(item, done))
 
-    def _is_eligible(self, item: Any) -> bool:
-        return walker.is_eligible(program=self.program, activity=self.activity, item=item, variables=self.scope)
+    def _is_eligible(self, item: Any, scope: dict[str, Any] | None = None) -> bool:
+        variables = self.scope if scope is None else scope
+        return walker.is_eligible(program=self.program, activity=self.activity, item=item, variables=variables)
 
     def _needs_person(self, step: Step | Parallel) -> bool:
         asked = approvals.asked_of(self.program, self.snapshot, step, scope=self.scope)

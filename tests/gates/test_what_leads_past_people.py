@@ -1292,3 +1292,43 @@ def test_by_hand_no_other_way_opens_where_the_one_that_a_person_chose_leads_nowh
     ended = nav(floor, refused["state"], "transition", activity_id="end-workflow")
     assert ended["success"]
     assert COMPLETE in reached()
+
+
+REVIEW = equals("review", value=True)
+# What is asked once a step before it is done, by what that step sets.
+ASKED_THEN = {
+    "the question of a step": {**activity_step("asks", checkpoint="agreed"), "condition": REVIEW},
+    "a question of its own": {"kind": "checkpoint", "id": "agreed", "options": SETS, **ASKS, "condition": REVIEW},
+    "a loop": {
+        "kind": "loop",
+        "id": "rounds",
+        "name": "Rounds",
+        "loopType": "doWhile",
+        "condition": REVIEW,
+        "when": REVIEW,
+        "steps": [activity_step("asks", checkpoint="agreed")],
+    },
+}
+
+
+@pytest.mark.parametrize("value", [True, False])
+@pytest.mark.parametrize("asked", ASKED_THEN)
+def test_by_hand_nothing_is_done_before_people_whom_a_step_before_it_asks(floor, asked, value):
+    sets = {"kind": "action", "id": "sets", "name": "Sets", "actions": [{**SET, "value": value}]}
+    inline = ASKED_THEN[asked].get("kind") == "checkpoint"
+    plan = activity(
+        "plan",
+        checkpoints=[] if inline else [checkpoint("agreed", **ASKS)],
+        steps=[sets, ASKED_THEN[asked], activity_step("after")],
+        transitions=[{"to": "build"}],
+    )
+    variables = [{"name": "review", "type": "boolean", "defaultValue": False}]
+    files = folder(plan, activity("build", steps=[activity_step("make")]), about=about(variables=variables))
+    publish_folder(floor.desk, files, FOLDER)
+    at = nav_start(floor, FOLDER)
+
+    early = nav_step(floor, at["state"], "after")
+
+    assert early["success"] is not value
+    done = nav_step(floor, early.get("state", at["state"]), "sets")
+    assert done["success"]
