@@ -131,7 +131,7 @@ class _Advancing:
     def _walk(self) -> Walk:
         effect = self._effect
         is_steered = self.said.drive is not Drive.LED
-        self.after = {**self.variables, **self._set(effect)}
+        self.after = {**self._as_answered(effect), **self._set(effect)}
         position = walker.skip(self.snapshot.position, effect.skip_activities)
         press_on = self.preferences.autonomy is Autonomy.NEVER_STOP
         if self._is_led:
@@ -166,6 +166,17 @@ class _Advancing:
         added = settling.set_by_actions(program=self.program, item=self.item, variables=scope)
         return {**added, **walker.set_by_option(effect=effect, variables={**scope, **added})}
 
+    def _as_answered(self, effect: Effect) -> dict[str, Any]:
+        asked = approvals.checkpoint_of(self.program, self.snapshot, self.item) if isinstance(self.item, Gate) else None
+        if asked is None or not self.said.by_person or self.findings.answer is None:
+            return self.variables
+        state = replace(self.snapshot, variables=self.variables)
+        return settling.as_chosen(program=self.program, checkpoint=asked, chosen=effect, snapshot=state)
+
+    def _claimed(self, effect: Effect) -> tuple[str, ...]:
+        claimed = settling.claimed_with(self.program, self.submission.context, self.snapshot)
+        return tuple(name for name in claimed if name not in effect.set_variable)
+
     def _unmet(self) -> tuple[Failure, ...]:
         scope = walker.scope_at(program=self.program, position=self.snapshot.position, variables=self.variables)
         return settling.unmet_by(program=self.program, item=self.item, variables=scope)
@@ -194,6 +205,7 @@ class _Advancing:
             questions=tuple(each for each in self.snapshot.questions if each != self.question),
             answered=self.said.answered,
             work=None,
+            claimed=self._claimed(self._effect),
             settled=settling.settled_after(
                 program=self.program,
                 before=self.snapshot,
@@ -235,6 +247,7 @@ class _Advancing:
             consecutive_blocks=self.snapshot.consecutive_blocks + (0 if waits else 1),
             answered=self.snapshot.answered if self.snapshot.was_sent_back else None,
             work=approvals.work_of(content=self.submission.digest, artifacts=self._decisions) if waits else None,
+            claimed=self._claimed(Effect()),
         )
         return journal.decision(
             outcome=Outcome.BLOCKED,

@@ -168,12 +168,14 @@ def _settled(
     journal.answered(option.id if option else "", authority=authority)
     leads = _leads(case, effect, command)
     rest = _rest(journal, case, leads=bool(leads))
-    position, notes = _passed(case, effect)
+    variables = _with_effect(case, effect, by_person=command.by_person)
+    position, notes = _passed(case, variables)
     journal.trace(notes)
     after = replace(
         snapshot,
         position=position if option else _still_to_be_asked(case, position),
-        variables=_with_effect(case, effect),
+        variables=variables,
+        claimed=tuple(name for name in snapshot.claimed if name not in effect.set_variable),
         questions=rest,
         answers={**snapshot.answers, question.instance: option.id if option else ""},
         led_to=leads or snapshot.led_to,
@@ -389,7 +391,7 @@ def _rest(journal: Journal, case: _Case, *, leads: bool) -> tuple[OpenQuestion, 
     return tuple(each for each in others if each not in needless)
 
 
-def _passed(case: _Case, effect: Effect) -> tuple[Position, tuple[Note, ...]]:
+def _passed(case: _Case, variables: dict[str, Any]) -> tuple[Position, tuple[Note, ...]]:
     """Its gates are behind the run; where one of them was pending, what comes next is."""
     snapshot = case.snapshot
     position = snapshot.position
@@ -397,7 +399,6 @@ def _passed(case: _Case, effect: Effect) -> tuple[Position, tuple[Note, ...]]:
     passed = replace(position, done=tuple(sorted({*position.done, *gates})))
     if position.frames or position.pending_item not in gates:
         return passed, ()
-    variables = _with_effect(case, effect)
     walk = walker.complete_pending(program=case.program, position=passed, variables=variables, by_hand=True)
     return walk.position, walk.notes
 
@@ -410,7 +411,11 @@ def _still_to_be_asked(case: _Case, position: Position) -> Position:
     return replace(position, done=tuple(name for name in position.done if name not in gates))
 
 
-def _with_effect(case: _Case, effect: Effect) -> dict[str, Any]:
+def _with_effect(case: _Case, effect: Effect, *, by_person: bool) -> dict[str, Any]:
     variables = case.snapshot.variables
     scope = walker.scope_at(program=case.program, position=case.snapshot.position, variables=variables)
+    if by_person:
+        variables = settling.as_chosen(
+            program=case.program, checkpoint=case.checkpoint, chosen=effect, snapshot=case.snapshot
+        )
     return {**variables, **walker.set_by_option(effect=effect, variables=scope)}

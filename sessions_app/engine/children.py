@@ -10,7 +10,7 @@ from sessions_app.engine.decisions import Decision, Outcome, Place, Suspend, Tak
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.outputs import merge_context
-from sessions_app.engine.settling import changes_held, is_held, parts_of
+from sessions_app.engine.settling import changes_held, claimed_with, is_held, parts_of
 from sessions_app.engine.state import Snapshot
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.program import Activity, Program, Step, Trigger, walk_items
@@ -92,7 +92,14 @@ def take_back(*, program: Program, snapshot: Snapshot, command: TakeBack, place:
     waiting = tuple(other for other in snapshot.waits_for if other != command.run)
     variables = merge_context(snapshot.variables, command.returned)
     settled = tuple(sorted({*snapshot.settled, *command.settled}))
-    after = replace(snapshot, waits_for=waiting, variables=variables, returned=snapshot.returned + 1, settled=settled)
+    after = replace(
+        snapshot,
+        waits_for=waiting,
+        variables=variables,
+        returned=snapshot.returned + 1,
+        settled=settled,
+        claimed=claimed_with(program, command.returned, snapshot),
+    )
     return _node(journal, program, questions.with_shown_owed(program=program, before=snapshot, after=after))
 
 

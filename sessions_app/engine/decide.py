@@ -9,7 +9,17 @@ from typing import Any, assert_never
 
 from msgspec.structs import replace
 
-from sessions_app.engine import answering, children, failures, handover, outputs, steering, stops, warnings as warned
+from sessions_app.engine import (
+    answering,
+    children,
+    failures,
+    handover,
+    outputs,
+    settling,
+    steering,
+    stops,
+    warnings as warned,
+)
 from sessions_app.engine.advancing import Acknowledgement, acknowledge
 from sessions_app.engine.decisions import (
     Advance,
@@ -128,6 +138,7 @@ def _start(program: Program, command: Start, place: Place) -> Decision:
         variables={**variables, **walk.assigned},
         preferences=preferences,
         settled=command.settled,
+        claimed=settling.claimed_with(program, command.context),
     )
     return log.decision(
         outcome=Outcome.STARTED,

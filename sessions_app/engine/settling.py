@@ -7,8 +7,20 @@ from typing import Any
 
 from sessions_app.engine.state import Snapshot
 from teams_app.engine.errors import InvalidInputError
-from workflows_app.engine import conditions, demands, walker, walks
-from workflows_app.engine.program import Activity, Checkpoint, Condition, Effect, Gate, Program, Step, walk_items
+from workflows_app.engine import conditions, demands, placeholders, walker, walks
+from workflows_app.engine.people import left_to_people
+from workflows_app.engine.program import (
+    Activity,
+    Checkpoint,
+    Condition,
+    ConditionMode,
+    Effect,
+    Gate,
+    Program,
+    Step,
+    Truthy,
+    walk_items,
+)
 from workflows_app.engine.walks import Failure, Position
 
 
@@ -69,6 +81,54 @@ def held_by(checkpoint: Checkpoint, chosen: Effect) -> frozenset[str]:
     """
     others = (option.effect for option in checkpoint.options) if checkpoint.human else ()
     return frozenset(name for effect in (chosen, *others) if effect is not None for name in effect.set_variable)
+
+
+def claimed_with(
+    program: Program, context: Mapping[str, Any] | None, before: Snapshot | None = None
+) -> tuple[str, ...]:
+    """What agents have claimed of people's answers, with these variables."""
+    claimed = before.claimed if before is not None else ()
+    names = left_to_people(program) if context else frozenset()
+    roots = {conditions.root_of(name) for name in names}
+    said = (name for name in context or () if conditions.root_of(name) in roots)
+    return tuple(sorted({*claimed, *(name for name in said if _is_about(name, names))}))
+
+
+def as_chosen(*, program: Program, checkpoint: Checkpoint, chosen: Effect, snapshot: Snapshot) -> dict[str, Any]:
+    """The variables that a person's answer goes by: where an agent has claimed what another option sets, and the chosen one sets
+    nothing of it, that is as it was declared.
+    """
+    variables, claimed = dict(snapshot.variables), snapshot.claimed
+    others = [each.effect for each in checkpoint.options if each.effect is not None and claimed and checkpoint.human]
+    for name, value in ((name, value) for effect in others for name, value in effect.set_variable.items()):
+        if name in chosen.set_variable or is_held(name, snapshot.settled) or not _is_about(name, claimed):
+            continue
+        if _says(name, placeholders.resolved(value, variables=variables), variables):
+            variables = _as_declared(program, name, variables)
+    return variables
+
+
+def _is_about(name: str, names: Iterable[str]) -> bool:
+    """Whether it is one of these variables, a part of one, or has one of them as a part."""
+    return is_held(name, names) or bool(parts_of(name, names))
+
+
+def _says(name: str, value: object, variables: Mapping[str, Any]) -> bool:
+    """Whether it is read as that value; what holds says the same as `true`."""
+    path = tuple(name.split("."))
+    found = conditions.lookup(path, variables=variables)
+    if not isinstance(value, bool) or found is conditions.MISSING:
+        return conditions.is_same_value(found, value)
+    return conditions.evaluate(Truthy(path=path), variables=variables, mode=ConditionMode.STRICT) is value
+
+
+def _as_declared(program: Program, name: str, variables: Mapping[str, Any]) -> dict[str, Any]:
+    others = {each: value for each, value in variables.items() if not is_held(each, (name,))}
+    declared = next((each for each in program.variables if each.name == name and each.has_default), None)
+    if declared is not None:
+        return {**others, name: declared.default}
+    is_there = conditions.lookup(tuple(name.split(".")), variables=others) is not conditions.MISSING
+    return {**others, name: None} if is_there else others
 
 
 def is_held(name: str, settled: Iterable[str]) -> bool:

@@ -216,6 +216,8 @@ class Snapshot(_State, frozen=True, kw_only=True):
     work: Work | None = None
     # Variables that answers have set: an agent does not overwrite them before the transition that reads them.
     settled: tuple[str, ...] = ()
+    # Variables that agents have set though the options of people's questions set them, and nothing else in the workflow.
+    claimed: tuple[str, ...] = ()
 
     @property
     def requests(self) -> tuple[str, ...]:
@@ -272,6 +274,7 @@ def is_same_work(before: Snapshot, after: Snapshot) -> bool:
         stop=after.stop,
         variables=given.variables,
         settled=given.settled,
+        claimed=given.claimed,
     )
 
 

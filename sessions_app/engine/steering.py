@@ -323,6 +323,7 @@ class _Hand:
             self.snapshot,
             drive=Drive.STEERED,
             variables=variables,
+            claimed=settling.claimed_with(self.program, submission.context, self.snapshot),
             blocked=None,
             consecutive_blocks=0,
             questions=(),

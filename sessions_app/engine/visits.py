@@ -238,7 +238,8 @@ class Visit:
         journal = self._journal()
         if entry.context:
             journal.context(entry.context, source="agent_delta")
-        return journal, replace(self.snapshot, variables=variables), gaps
+        claimed = settling.claimed_with(self.program, entry.context, self.snapshot)
+        return journal, replace(self.snapshot, variables=variables, claimed=claimed), gaps
 
     def _unmet(self, entry: ManifestEntry) -> tuple[Gap, ...]:
         item = walker.item_at(self.program, self.snapshot.position)
@@ -273,7 +274,8 @@ class Visit:
         kept = tuple(HandedIn(output=out.output_id.hex, artifact_kind=out.artifact_kind) for out in handed_in)
         blocked = Blocked(retryable=True, blockers=judged.verdict.blockers, outputs=kept)
         work = approvals.work_of(content=_handed_in(entry).digest, artifacts=entry.artifacts)
-        waiting = replace(self.snapshot, variables=self._found_out(entry), blocked=blocked, work=work)
+        claimed = settling.claimed_with(self.program, entry.context, self.snapshot)
+        waiting = replace(self.snapshot, variables=self._found_out(entry), blocked=blocked, work=work, claimed=claimed)
         shown = checkpoints.approval_at(program=self.program, snapshot=waiting, due_ms=self.place.due_ms)
         asked = () if shown is None else (journal.present(shown),)
         warnings = self._cut(entry.output)

@@ -70,7 +70,7 @@ def person_says(floor, dialect, token, option_id):
     """The session token after a person has answered `agreed`, whatever else is open."""
     if dialect == "orchestrator":
         asked = said(floor.orchestrator.raw("yield_checkpoint", session_token=token, checkpoint_id="agreed"))
-    (row,) = [row for row in questions() if row.checkpoint_id == "agreed"]
+    (row,) = [row for row in questions() if row.checkpoint_id == "agreed" and row.state == "open"]
     floor.read_it()
     answer(floor.desk.person, row, option_id, now=timezone.now())
     if dialect == "session":
@@ -1332,3 +1332,115 @@ def test_by_hand_nothing_is_done_before_people_whom_a_step_before_it_asks(floor,
     assert early["success"] is not value
     done = nav_step(floor, early.get("state", at["state"]), "sets")
     assert done["success"]
+
+
+def asking_twice(options, ways, **before):
+    """`prepare` before the question of `plan`, which may be come back to."""
+    prepare = activity("prepare", steps=[activity_step("look")], transitions=[{"to": "plan"}], **before)
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", options=options, **ASKS)],
+        steps=[activity_step("draft", checkpoint="agreed"), activity_step("after")],
+        transitions=ways,
+    )
+    redo = activity("redo", steps=[activity_step("again")], transitions=[{"to": "plan"}])
+    return folder(prepare, plan, redo, activity("build", steps=[activity_step("make")]), about=about() | FIRST)
+
+
+FIRST = {"initialActivity": "prepare"}
+# When an agent says what a person is still to be asked.
+CLAIMED = ("at the start", "before the activity", "in the activity", "where it waits", "before it is asked once more")
+
+
+def says_no(floor, dialect, at):
+    if dialect in HANDED_OVER:
+        return {"session_token": person_says(floor, dialect, at["session_token"], "no")}
+    (row,) = [row for row in questions() if row.state == "open"]
+    floor.read_it()
+    answer(floor.desk.person, row, "no", now=timezone.now())
+    if dialect == "rail":
+        return said(floor.rail.raw("continue_workflow", stateToken=at["stateToken"]))
+    return said(floor.navigation.raw("nav_situation", state=at["state"]))
+
+
+def does(floor, dialect, at, name, claim=None, *, then=""):
+    """A step is done, with what the agent claims; `then` is the activity that follows it."""
+    more = {"context": claim} if claim else {}
+    if dialect == "rail":
+        return rail_ack(floor, at, **more)
+    if dialect == "navigation":
+        at = nav(floor, at["state"], "complete_step", step_id=name, **more)
+        return nav(floor, at["state"], "transition", activity_id=then) if then else at
+    if then:
+        names = ("draft", "after") if name == "after" else (name,)
+        entries = [(each, more if each == name else {}) for each in names]
+        return at | told(floor, dialect, at["session_token"], then, *entries)
+    return at
+
+
+def comes_to_no(floor, dialect, when, claim):
+    """Where the run stands after a `no` to a question of which the agent has said the answer before."""
+
+    def if_then(moment):
+        return claim if when == moment else None
+
+    if dialect == "rail":
+        at = rail_start(floor, FOLDER, **({"context": claim} if when == "at the start" else {}))
+    elif dialect == "navigation":
+        at = nav_start(floor, FOLDER, **(if_then("at the start") or {}))
+    else:
+        at = {"session_token": hand_in(floor, dialect, FOLDER, "prepare")}
+    at = does(floor, dialect, at, "look", if_then("before the activity"), then="plan")
+    at = does(floor, dialect, at, "draft", if_then("in the activity"))
+    if when == "where it waits":
+        rail_ack(floor, at, context=claim)
+    at = says_no(floor, dialect, at)
+    if when == "before it is asked once more":
+        at = does(floor, dialect, at, "after", then="redo")
+        at = does(floor, dialect, at, "again", claim, then="plan")
+        at = says_no(floor, dialect, does(floor, dialect, at, "draft"))
+    return at
+
+
+SAID_BEFORE = [
+    *(("rail", when) for when in CLAIMED if when != "at the start"),
+    *(("navigation", when) for when in CLAIMED if when != "where it waits"),
+    *((dialect, when) for dialect in HANDED_OVER for when in ("before the activity", "before it is asked once more")),
+]
+# What the person's `yes` would set, what an agent says of it, and how it is read.
+CLAIMS = {
+    "the same": ("approved", {"approved": True}, equals("approved", value=True)),
+    "what holds as well": ("approved", {"approved": "yes"}, {**equals("approved", value=False), "operator": "exists"}),
+    "the same in a whole": ("review.approved", {"review": {"approved": True}}, equals("review.approved", value=True)),
+    "the same by its name": ("review.approved", {"review.approved": True}, equals("review.approved", value=True)),
+}
+
+
+@pytest.mark.parametrize("claims", CLAIMS)
+@pytest.mark.parametrize(("dialect", "when"), SAID_BEFORE)
+def test_what_an_agent_said_before_is_no_answer_that_a_person_did_not_choose(floor, dialect, when, claims):
+    name, claim, condition = CLAIMS[claims]
+    yes = {"id": "yes", "label": "Yes", "effect": {"setVariable": {name: True}}}
+    ways = [{"to": "build", "condition": condition}, {"to": "redo", "isDefault": True}]
+    publish_folder(floor.desk, asking_twice([yes, SILENT["nothing"]], ways), FOLDER)
+
+    at = comes_to_no(floor, dialect, when, claim)
+    does(floor, dialect, at, "after", then="build")
+
+    assert "make" not in reached()
+
+
+@pytest.mark.parametrize("kind", ["another value", "what the workflow sets"])
+@pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
+def test_what_an_agent_found_out_stays_where_a_person_leaves_it(floor, dialect, kind):
+    """Nobody has declined what is there."""
+    more = {"id": "yes", "label": "More", "effect": {"setVariable": {"depth": "full"}}}
+    found = "short" if kind == "another value" else "full"
+    ways = [{"to": "build", "condition": equals("depth", value=found)}, {"to": "redo", "isDefault": True}]
+    sets = {"exitActions": [{"action": "set", "target": "depth", "value": found}]} if found == "full" else {}
+    publish_folder(floor.desk, asking_twice([more, SILENT["nothing"]], ways, **sets), FOLDER)
+
+    at = comes_to_no(floor, dialect, "before the activity", {"depth": found})
+    does(floor, dialect, at, "after", then="build")
+
+    assert "make" in reached()

@@ -71,6 +71,15 @@ def names_that_decide(program: Program) -> frozenset[str]:
     return frozenset(found)
 
 
+def left_to_people(program: Program) -> frozenset[str]:
+    """The variables that the options of people's questions set, and no action of the workflow."""
+    asked = (each for activity in program.activities for each in activity.checkpoints if each.human)
+    effects = (option.effect for each in asked for option in each.options)
+    found = {name for effect in effects if effect is not None for name in effect.set_variable}
+    others = _roots(action.target for action, _ in _setters(program)) if found else set()
+    return frozenset(name for name in found if conditions.root_of(name) not in others)
+
+
 def sets_any(step: Step, names: Container[str]) -> bool:
     """Whether its actions may set one of these variables."""
     return any(action.target and conditions.root_of(action.target) in names for action in step.actions)
