@@ -13,6 +13,7 @@ from sessions_app.engine.outputs import merge_context
 from sessions_app.engine.settling import changes_held, claimed_with, is_held, parts_of
 from sessions_app.engine.state import Snapshot
 from workflows_app.engine import conditions, walker
+from workflows_app.engine.people import set_by_people_alone
 from workflows_app.engine.program import Activity, Program, Step, Trigger, walk_items
 
 
@@ -52,18 +53,26 @@ def _settled_among(names: Iterable[str], settled: tuple[str, ...]) -> tuple[str,
     return tuple(sorted(found))
 
 
-def given_back(*, parent: Program, trigger: Trigger | None, before: Snapshot, child: Snapshot) -> dict[str, Any]:
-    """What the child leaves in the variables that it was given or that the parent declares, where it is another value.
+def given_back(
+    *, parent: Program, trigger: Trigger | None, before: Snapshot, program: Program, child: Snapshot
+) -> dict[str, Any]:
+    """What the child, a run of `program`, leaves in the variables that it was given or that the parent declares, where it is
+    another value.
 
-    A run that a person has stopped leaves nothing, and what an answer has set in the parent stays. So does what a loop of the
-    parent counts and goes through.
+    A run that a person has stopped leaves nothing, and what an answer has set in the parent stays, but for what a person has
+    answered in the child since. So does what a loop of the parent counts and goes through.
     """
     shared = _shared(parent, trigger, before, child)
     given = {name: value for name, value in child.variables.items() if _is_among(name, shared)}
+    answered = {name for name in set_by_people_alone(program) if is_held(name, child.settled)} if given else set()
+    after = {**before.variables, **given}
     return {
         name: value
         for name, value in sorted(given.items())
-        if not changes_held(name, before.settled, before=before.variables, variables={**before.variables, **given})
+        if (
+            _is_among(name, answered)
+            or not changes_held(name, before.settled, before=before.variables, variables=after)
+        )
         and not conditions.is_same_value(before.variables.get(name, conditions.MISSING), value)
     }
 

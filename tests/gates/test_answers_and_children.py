@@ -32,14 +32,14 @@ def publish(floor, *, asks, reads, default, workflow_id=FOLDER, child=None, opti
     publish_folder(floor.desk, files, workflow_id)
 
 
-def at_no(floor, dialect, at):
+def at_no(floor, dialect, at, option="no"):
     """The person says no to the question of `draft`."""
     if dialect == "navigation":
         at = nav_step(floor, at["state"], "draft")
-        agrees(floor, waiting(), "no")
+        agrees(floor, waiting(), option)
         return said(floor.navigation.raw("nav_situation", state=at["state"]))
     at = floor.orchestrator("yield_checkpoint", session_token=at["session_token"], checkpoint_id="agreed")
-    agrees(floor, waiting(), "no")
+    agrees(floor, waiting(), option)
     return floor.orchestrator("resume_checkpoint", session_token=at["session_token"])
 
 
@@ -165,3 +165,46 @@ def test_what_a_person_did_not_choose_is_not_the_agents_in_a_child_that_it_is_pa
     assert "make" not in reached(run_of(CHILD))
     goes_on(floor, dialect, {**child, **refused}, "asks", claim)
     assert "asked" in reached(run_of(CHILD))
+
+
+@pytest.mark.parametrize("options", [("yes", "no"), ("no", "yes")])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_a_person_answered_last_counts_of_two_runs_that_are_given_back(floor, dialect, options):
+    publish(floor, asks=False, reads=True, default=None, child=CHILD)
+    publish(floor, asks=True, reads=False, default=None, workflow_id=CHILD)
+    parent = begun(floor, dialect)
+    for option in options:
+        child = at_no(floor, dialect, child_of(floor, dialect, parent), option)
+        goes_on(floor, dialect, child, "workflow-end", {})
+        if dialect == "navigation":
+            parent = said(floor.navigation.raw("nav_situation", state=parent["state"]))
+
+    goes_on(floor, dialect, parent, "build", {})
+
+    assert ("make" in reached(run_of(FOLDER))) is (options[-1] == "yes")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_what_an_agents_user_answered_in_a_child_changes_no_persons_answer(floor, dialect):
+    publish(floor, asks=True, reads=True, default=None, child=CHILD)
+    agreed = checkpoint("agreed", message="Is it right?", options=SETS)
+    plan = activity("plan", checkpoints=[agreed], steps=[activity_step("draft", checkpoint="agreed")])
+    publish_folder(floor.desk, folder(plan, about={**about(), "id": CHILD}), CHILD)
+    parent = at_no(floor, dialect, begun(floor, dialect))
+    child = child_of(floor, dialect, parent)
+    floor.read_it()
+    if dialect == "navigation":
+        child = nav_step(floor, child["state"], "draft")
+        floor.read_it()
+        nav(floor, child["state"], "respond_to_checkpoint", checkpoint_id="agreed", option_id="yes")
+    else:
+        asked = floor.orchestrator("yield_checkpoint", session_token=child["session_token"], checkpoint_id="agreed")
+        floor.read_it()
+        floor.orchestrator("respond_checkpoint", session_token=asked["session_token"], option_id="yes")
+        child = floor.orchestrator("resume_checkpoint", session_token=asked["session_token"])
+        hand_next(floor, "orchestrator", child["session_token"], "workflow-end", "draft")
+    assert any("complete" in reached(run) for run in Run.objects.filter(workflow_id=CHILD))
+
+    goes_on(floor, dialect, parent, "build", {})
+
+    assert "make" not in reached(run_of(FOLDER))

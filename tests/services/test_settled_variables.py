@@ -56,10 +56,12 @@ def test_a_child_gives_nothing_back_into_what_an_answer_has_set():
     child = begun(program, agreed="false", outcome="merged")
     before = begun(program, agreed="true")
 
-    held = given_back(parent=program, trigger=None, before=replace(before, settled=("agreed",)), child=child)
+    held = given_back(
+        parent=program, trigger=None, program=program, before=replace(before, settled=("agreed",)), child=child
+    )
 
     assert held == {"outcome": "merged"}
-    assert given_back(parent=program, trigger=None, before=before, child=child) == {
+    assert given_back(parent=program, trigger=None, program=program, before=before, child=child) == {
         "agreed": "false",
         "outcome": "merged",
     }

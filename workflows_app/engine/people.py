@@ -73,11 +73,21 @@ def names_that_decide(program: Program) -> frozenset[str]:
 
 def left_to_people(program: Program) -> frozenset[str]:
     """The variables that the options of people's questions set, and no action of the workflow."""
-    asked = (each for activity in program.activities for each in activity.checkpoints if each.human)
-    effects = (option.effect for each in asked for option in each.options)
-    found = {name for effect in effects if effect is not None for name in effect.set_variable}
+    found = _set_by_options(program, human=True)
     others = _roots(action.target for action, _ in _setters(program)) if found else set()
     return frozenset(name for name in found if conditions.root_of(name) not in others)
+
+
+def set_by_people_alone(program: Program) -> frozenset[str]:
+    """Of those the variables that no question sets which an agent may answer."""
+    relayed = _roots(_set_by_options(program, human=False))
+    return frozenset(name for name in left_to_people(program) if conditions.root_of(name) not in relayed)
+
+
+def _set_by_options(program: Program, *, human: bool) -> set[str]:
+    asked = (each for activity in program.activities for each in activity.checkpoints if each.human is human)
+    effects = (option.effect for each in asked for option in each.options)
+    return {name for effect in effects if effect is not None for name in effect.set_variable}
 
 
 def sets_any(step: Step, names: Container[str]) -> bool:

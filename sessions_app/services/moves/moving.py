@@ -251,7 +251,9 @@ class Mover:
             return None
         activity = parent.program.activity(child.parent.activity)
         trigger = trigger_for(self.actor, activity, workflow_id, frozenset({program.id, workflow_id}))
-        returned = children.given_back(parent=parent.program, trigger=trigger, before=parent.snapshot, child=snapshot)
+        returned = children.given_back(
+            parent=parent.program, trigger=trigger, before=parent.snapshot, program=program, child=snapshot
+        )
         settled = children.settled_in(parent=parent.program, trigger=trigger, before=parent.snapshot, child=snapshot)
         return self.move_as_read(parent, TakeBack(run=child.run_id.hex, returned=returned, settled=settled))
 
