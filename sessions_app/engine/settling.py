@@ -8,7 +8,7 @@ from typing import Any
 from sessions_app.engine.state import Snapshot
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import conditions, demands, placeholders, walker, walks
-from workflows_app.engine.people import left_to_people
+from workflows_app.engine.people import left_to_people, names_of_questions, set_by_others
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
@@ -160,7 +160,7 @@ def settled_after(
     *, program: Program, before: Snapshot, position: Position, names: Iterable[str] = (), is_led: bool
 ) -> tuple[str, ...]:
     """What is held at the new position, when an answer has set `names`. Leaving an activity whose transitions read a
-    variable sets it free; where no transition does, leaving one whose steps do. Where an answer led out of it (`is_led`) nobody
+    variable sets it free; where no transition does, leaving one whose steps do, but not where people are asked by it. Where an answer led out of it (`is_led`) nobody
     has read any of them.
     """
     held = {*before.settled, *names}
@@ -175,7 +175,11 @@ def _has_left(before: Position, after: Position) -> bool:
 
 
 def _freed_by(program: Program, activity: Activity, held: Iterable[str]) -> set[str]:
-    """What its transitions read, and what its steps read where no transition of the workflow does."""
+    """What its transitions read, and what its steps read where no transition of the workflow does; but for what people alone set, where
+    that says if somebody is asked: it is read again in its turn.
+    """
+    asked = names_of_questions(program) - set_by_others(program)
+    held = [name for name in held if conditions.root_of(name) not in asked]
     in_steps = _paths(item.run_condition for item in walk_items(activity.body) if not isinstance(item, Gate))
     in_ways = {path for each in program.activities for path in _paths_of_ways(each)}
     own = _paths_of_ways(activity)

@@ -1444,3 +1444,102 @@ def test_what_an_agent_found_out_stays_where_a_person_leaves_it(floor, dialect, 
     does(floor, dialect, at, "after", then="build")
 
     assert "make" in reached()
+
+
+# By what it is said whether a person is asked further on: a question, its step, the rounds around it, or a mode.
+FURTHER_ON = ("question", "step", "rounds", "mode")
+
+
+@pytest.mark.parametrize("further", FURTHER_ON)
+@pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
+def test_what_a_person_answered_stays_theirs_where_it_says_whether_people_are_asked_further_on(floor, dialect, further):
+    """The way has read it, and the agent says otherwise before it is read again."""
+    name = {"mode": "quick", "rounds": "approved"}.get(further, "risk")
+    asked_if = equals(name, "high") if name == "risk" else equals(name, value=False)
+    options = [
+        {"id": answered, "label": answered, "effect": {"setVariable": {name: value}}}
+        for answered, value in (("no", asked_if["value"]), ("yes", "low" if name == "risk" else True))
+    ]
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", options=options, **ASKS)],
+        steps=[activity_step("draft", checkpoint="agreed")],
+        transitions=[{"to": "middle", "condition": asked_if}, {"to": "build", "isDefault": True}],
+    )
+    asked = activity_step("asked", checkpoint="again", **({"condition": asked_if} if further == "step" else {}))
+    if further == "rounds":
+        asked = {"kind": "loop", "id": "rounds", "name": "Rounds", "loopType": "while", "condition": asked_if} | {
+            "maxIterations": 1,
+            "steps": [asked],
+        }
+    condition = {"condition": asked_if} if further == "question" else {}
+    asks = activity(
+        "asks", checkpoints=[checkpoint("again", **condition, **ASKS)], steps=[asked], transitions=[{"to": "build"}]
+    )
+    middle = activity("middle", steps=[activity_step("after")], transitions=[{"to": "asks"}])
+    mode = {"id": "m", "name": "m", "activationVariable": "quick", "skipActivities": ["asks"]}
+    modes = {"modes": [mode]} if further == "mode" else {}
+    build = activity("build", steps=[activity_step("make")])
+    publish_folder(floor.desk, folder(plan, middle, asks, build, about=about(**modes)), FOLDER)
+
+    at = answered_no(floor, dialect)
+    claim = {name: options[1]["effect"]["setVariable"][name]}
+    if dialect == "rail":
+        at = rail_ack(floor, at, context=claim)
+    elif dialect == "navigation":
+        at = nav(floor, at["state"], "transition", activity_id="middle")
+        done = nav(floor, at["state"], "complete_step", step_id="after", context=claim)
+        for target in ("asks", "build"):
+            done = nav(floor, done.get("state", at["state"]), "transition", activity_id=target)
+    else:
+        at = told(floor, dialect, at["session_token"], "middle", ("draft", {}))
+        for target in ("asks", "build"):
+            at |= told(floor, dialect, at["session_token"], target, ("after", {"context": claim}))
+        told(floor, dialect, at["session_token"], "build", ("asked", {}))
+
+    assert "make" not in reached()
+    if dialect == "rail":
+        assert at["details"]["reason"] == "SET_BY_ANSWER"
+
+
+@pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
+def test_a_question_is_asked_again_whose_condition_reads_what_a_person_has_answered(floor, dialect):
+    options = [YES, {"id": "no", "label": "No", "effect": {"setVariable": {"approved": False}}}]
+    unless = {**equals("approved", value=True), "operator": "!="}
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", options=options, condition=unless, **ASKS)],
+        steps=[activity_step("draft", checkpoint="agreed")],
+        transitions=BY_APPROVED,
+    )
+    redo = activity("redo", steps=[activity_step("after")], transitions=[{"to": "plan"}])
+    publish_folder(
+        floor.desk, folder(plan, redo, activity("build", steps=[activity_step("make")]), about=about()), FOLDER
+    )
+    claim = {"approved": True}
+
+    at = answered_no(floor, dialect)
+    if dialect == "rail":
+        rail_ack(floor, at, context=claim)
+        at = rail_ack(floor, at)
+        rail_ack(floor, at)
+    elif dialect == "navigation":
+        at = nav(floor, at["state"], "transition", activity_id="redo")
+        done = nav(floor, at["state"], "complete_step", step_id="after", context=claim)
+        assert not done.get("success")
+        at = nav_step(floor, at["state"], "after")
+        at = nav(floor, at["state"], "transition", activity_id="plan")
+        at = nav_step(floor, at["state"], "draft")
+        nav(floor, at["state"], "transition", activity_id="build")
+    else:
+        at = told(floor, dialect, at["session_token"], "redo", ("draft", {}))
+        at |= told(floor, dialect, at["session_token"], "plan", ("after", {"context": claim}))
+        at |= told(floor, dialect, at["session_token"], "plan", ("after", {}))
+        told(floor, dialect, at["session_token"], "build", ("draft", {}))
+    assert "make" not in reached()
+
+    if dialect == "orchestrator":
+        person_says(floor, dialect, at["session_token"], "yes")
+    else:
+        person_answers(floor, "yes")
+    assert [row.option_id for row in questions()] == ["no", "yes"]

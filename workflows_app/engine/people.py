@@ -80,8 +80,30 @@ def left_to_people(program: Program) -> frozenset[str]:
 
 def set_by_people_alone(program: Program) -> frozenset[str]:
     """Of those the variables that no question sets which an agent may answer."""
-    relayed = _roots(_set_by_options(program, human=False))
-    return frozenset(name for name in left_to_people(program) if conditions.root_of(name) not in relayed)
+    others = set_by_others(program)
+    return frozenset(name for name in left_to_people(program) if conditions.root_of(name) not in others)
+
+
+def set_by_others(program: Program) -> set[str]:
+    """The variables, by their roots, that actions of the workflow set, or questions which an agent may answer."""
+    return _roots(_set_by_options(program, human=False)) | _roots(action.target for action, _ in _setters(program))
+
+
+def names_of_questions(program: Program) -> set[str]:
+    """The variables, by their roots, that say in its turn whether a person is asked: in the conditions of their questions, of what these
+    follow and stand in, and by the modes that leave activities out.
+    """
+    found = _roots(names_of_modes(program))
+    for activity in program.activities:
+        asking = AskedOfPeople(activity)
+        items = [item for item in walk_items(activity.body) if not isinstance(item, Gate) and asking.asks(item)]
+        read = (
+            *(each.condition for each in activity.checkpoints if each.human),
+            *(each.run_condition for each in items),
+        )
+        found |= _roots(name for condition in read for name in conditions.variables_of(condition))
+        found |= {name for item in items if isinstance(item, Loop) for name in _round_names(item)}
+    return found
 
 
 def _set_by_options(program: Program, *, human: bool) -> set[str]:
