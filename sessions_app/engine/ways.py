@@ -155,12 +155,12 @@ def exits(
 
 def _in_turn(program: Program, declared: Sequence[Way], holds: Sequence[bool]) -> Sequence[Way]:
     """Without those that a way by its condition comes before: where people are asked, it is the first that holds which says whether, as
-    in a run that is led. A branch that is chosen has no place in the order.
+    in a run that is led, and no default is asked for. A branch that is chosen has no place in the order.
     """
     first = next((index for index, way in enumerate(declared) if holds[index] and way.condition is not None), None)
     if first is None or not _asks_anybody(program):
         return declared
-    return [way for index, way in enumerate(declared) if index <= first or way.is_chosen or way.is_default]
+    return [way for index, way in enumerate(declared) if way.is_chosen or (index <= first and not way.is_default)]
 
 
 def _asks_anybody(program: Program) -> bool:

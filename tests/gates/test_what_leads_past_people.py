@@ -821,13 +821,17 @@ BEHIND_NO = {
     "without a condition": {},
     "by a condition": {"condition": {**NO, "operator": "exists"}},
     "by what nobody has set": {"condition": READY},
+    "as the default, by what nobody has set": {"condition": READY, "isDefault": True},
+    "as the default that stands first": {"condition": READY, "isDefault": True, "stands": 0},
 }
 
 
 @pytest.mark.parametrize("way", BEHIND_NO)
 @pytest.mark.parametrize("dialect", ["rail", "navigation", *HANDED_OVER])
 def test_the_first_way_that_holds_is_the_one_where_an_answer_leads(floor, dialect, way):
-    ways = [{"to": "redo", "condition": NO}, {"to": "build", **BEHIND_NO[way]}]
+    behind = {"to": "build", **BEHIND_NO[way]}
+    ways = [{"to": "redo", "condition": NO}]
+    ways.insert(behind.pop("stands", 1), behind)
     publish_answers(floor, {"approved": False}, ways=ways)
 
     goes_to_build(floor, dialect, at := answered_no(floor, dialect), {})
