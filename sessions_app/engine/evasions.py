@@ -40,7 +40,7 @@ def evaded(*, program: Program, snapshot: Snapshot, target: str) -> Evasion | No
     asking = {each.id for each in program.activities if guards.demands(program, each) and each.id not in chosen}
     if not asking:
         return None
-    beginnings = {program.initial_activity, *leads_to(program=program, snapshot=snapshot)}
+    beginnings = set(leads_to(program=program, snapshot=snapshot))
     reached = _reached(ahead, beginnings, asking, snapshot, variables)
     if ahead.is_spent:
         return Evasion(guarding=tuple(sorted(asking)))

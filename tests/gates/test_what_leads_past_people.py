@@ -1547,3 +1547,29 @@ def test_a_question_is_asked_again_whose_condition_reads_what_a_person_has_answe
     else:
         person_answers(floor, "yes")
     assert [row.option_id for row in questions()] == ["no", "yes"]
+
+
+@pytest.mark.parametrize("target", ["build", "plan"])
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_nobody_begins_anew_behind_a_persons_no(floor, dialect, target):
+    """What leads around people from the first activity leads around them at the start alone."""
+    plan = activity("plan", steps=[activity_step("look")], transitions=ways_by())
+    asks = activity(
+        "asks",
+        checkpoints=[checkpoint("agreed", options=SETS, **ASKS)],
+        steps=[activity_step("draft", checkpoint="agreed")],
+        transitions=BY_APPROVED,
+    )
+    redo = activity("redo", steps=[activity_step("again")], transitions=[{"to": "asks"}])
+    build = activity("build", steps=[activity_step("make")])
+    publish_folder(floor.desk, folder(plan, asks, redo, build, about=about()), FOLDER)
+    at = {"session_token": hand_in(floor, dialect, FOLDER, "plan")}
+    at |= told(floor, dialect, at["session_token"], "asks", ("look", {"context": {"review": True}}))
+    at = says_no(floor, dialect, at)
+    at |= told(floor, dialect, at["session_token"], "redo", ("draft", {}))
+
+    at |= told(floor, dialect, at["session_token"], target, ("again", {"context": {"review": False}}))
+    told(floor, dialect, at["session_token"], "build", ("look", {}))
+
+    assert "make" not in reached()
+    assert "asks" in str(told(floor, dialect, at["session_token"], "asks", ("again", {})))
