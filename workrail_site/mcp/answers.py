@@ -1,8 +1,8 @@
 """What a call is answered: a result that the model reads, or a protocol error, as the table of errors says."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import structlog
@@ -30,7 +30,10 @@ _JSON_LEFT_OUT = (
     "\n\n[TRUNCATED: long fields of the JSON form of this reply were left out, because clients refuse longer ones]"
 )
 _SHORT_FIELD_BYTES = 1024
+# Beside a list there is room for a word on what it leaves out.
+_ROOM_OF_A_LIST = MAX_REPLY_BYTES - 1024
 _TYPE = "resultType"
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,20 @@ class ToolReply:
             return self
         text = f"{self.text}\n\n[OMITTED: {count} more, each of which is known by its id all the same]"
         return replace(self, text=text, value={**self.value, OMITTED: count}, data=b"")
+
+
+def as_many_as_fit(
+    items: Sequence[_Item], say: Callable[[Sequence[_Item]], ToolReply], *, omitted: int = 0
+) -> ToolReply:
+    """A list as far as it goes into a reply, and how many more there are: its end is left out, never its middle. `omitted` are those
+    that are not among the items.
+    """
+    kept = items
+    reply = say(kept)
+    while kept and max(len(reply.text.encode("utf-8")), len(orjson.dumps(reply.value))) > _ROOM_OF_A_LIST:
+        kept = kept[: len(kept) * 3 // 4]
+        reply = say(kept)
+    return reply.omitting(omitted + len(items) - len(kept))
 
 
 def result_of(reply: ToolReply, *, text_only: bool, written: bool = False) -> dict[str, Any]:

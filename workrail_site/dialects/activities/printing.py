@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from workrail_site.mcp.answers import MAX_REPLY_BYTES, ToolReply
+from workrail_site.mcp.answers import MAX_REPLY_BYTES, ToolReply, as_many_as_fit
 
 
 def told(value: Mapping[str, Any], *, meta: Mapping[str, Any] | None = None) -> ToolReply:
@@ -14,7 +14,11 @@ def told(value: Mapping[str, Any], *, meta: Mapping[str, Any] | None = None) -> 
 
 def listed(key: str, items: Sequence[Any], *, omitted: int = 0) -> ToolReply:
     """The text is the bare list; structured content must be an object, so there it stands under a name."""
-    return ToolReply(text=json_text(items), value={key: list(items)}).omitting(omitted)
+
+    def say(kept: Sequence[Any]) -> ToolReply:
+        return ToolReply(text=json_text(kept), value={key: list(kept)})
+
+    return as_many_as_fit(items, say, omitted=omitted)
 
 
 def tokened(value: Mapping[str, Any], *, token: str, warnings: Sequence[str] = ()) -> ToolReply:

@@ -23,7 +23,7 @@ from workrail_site.dialects.lookup import declared, parameters as given
 from workrail_site.dialects.lookup.faults import fault_of
 from workrail_site.dialects.lookup.sessions import check_session
 from workrail_site.dialects.offers.reading import read_skill
-from workrail_site.mcp.answers import MAX_REPLY_BYTES, OMITTED, ToolReply
+from workrail_site.mcp.answers import MAX_REPLY_BYTES, ToolReply, as_many_as_fit
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
@@ -48,9 +48,10 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         check_session(session_id)
         actor = acting()
         found = list_published(actor=actor)
-        value: dict[str, Any] = {"workflows": [_summary(each, len(found)) for each in found]}
         omitted = count_published(actor=actor) - len(found)
-        return _told(value | {OMITTED: omitted} if omitted > 0 else value)
+        told = [_summary(each, len(found)) for each in found]
+        kept = as_many_as_fit(told, lambda kept: _told({"workflows": kept}), omitted=omitted).value
+        return _told(kept)
 
     @hinted(Hints(title="Read a workflow", read_only=True, idempotent=True, bounds=True, declares=declared.GET))
     def workflow_get(

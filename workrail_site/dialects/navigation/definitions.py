@@ -1,6 +1,8 @@
 """What the navigation tools tell of definitions: workflows, their activities, checkpoints and transitions."""
 
 import time
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from sessions_app.engine.ways import valid_targets
@@ -12,13 +14,14 @@ from workflows_app.engine.program import Activity, Family, Program
 from workflows_app.engine.walker import TERMINAL_TARGETS
 from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workrail_site.dialects.navigation.printing import is_long, listed, told
-from workrail_site.mcp.answers import ToolReply
+from workrail_site.mcp.answers import ToolReply, as_many_as_fit
 from workrail_site.mcp.calling import acting
 
 SERVER = "workrail-navigation"
 VERSION = "1"
 # What a list keeps of each description, and of all of them together.
 _DESCRIPTION_BYTES, _DESCRIPTIONS_BYTES = 300, 24_000
+_PROBLEM_BYTES = 120
 _began = time.monotonic()
 
 
@@ -94,8 +97,15 @@ def health() -> ToolReply:
 
 
 def activities() -> ToolReply:
-    """Where an agent begins: every activity of every activity workflow, and the words by which it is recognised."""
+    """Where an agent begins: every activity of every activity workflow, and the words by which it is recognised. Of very many the
+    problems are told in short.
+    """
     found = [(program, activity) for program in guides() for activity in program.activities]
+    whole = _index(found, problem_bytes=None)
+    return as_many_as_fit(found, partial(_index, problem_bytes=_PROBLEM_BYTES)) if is_long(whole) else whole
+
+
+def _index(found: Sequence[tuple[Program, Activity]], *, problem_bytes: int | None) -> ToolReply:
     quick: dict[str, str] = {}
     for _program, activity in found:
         quick |= {words.lower(): activity.id for words in activity.recognition}
@@ -104,7 +114,7 @@ def activities() -> ToolReply:
             "description": "Goals that a user may have, each with the skill that leads through it.",
             "usage": "Match the user's words against quick_match or the problems, then load the primary skill.",
             "next_action": {"tool": "get_rules", "parameters": {}},
-            "activities": [_entry(program, activity) for program, activity in found],
+            "activities": [_entry(program, activity, problem_bytes) for program, activity in found],
             "quick_match": quick,
         }
     )
@@ -133,11 +143,12 @@ def guides() -> tuple[Program, ...]:
     )
 
 
-def _entry(program: Program, activity: Activity) -> dict[str, Any]:
+def _entry(program: Program, activity: Activity, problem_bytes: int | None) -> dict[str, Any]:
+    problem = activity.problem or activity.description or activity.title
     return {
         "id": activity.id,
         "workflowId": program.id,
-        "problem": activity.problem or activity.description or activity.title,
+        "problem": problem if problem_bytes is None else fit_bytes(problem, max_bytes=problem_bytes),
         "primary_skill": activity.primary_skill or program.primary_skill,
         "next_action": _next(activity, fallback=program.primary_skill),
     }

@@ -1,32 +1,45 @@
 """What the navigation tools tell of skills, rules, resources and templates, and where all of it is found."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.references import META, find_skill, resource_keys, wanted_keys
+from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.source import ContentKind
+from workflows_app.engine.values import WorkflowValue
 from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.resources import number_of, part_in, parts_of
 from workrail_site.dialects.navigation.definitions import guides
 from workrail_site.dialects.navigation.printing import is_long, listed, told
-from workrail_site.mcp.answers import ToolReply
+from workrail_site.mcp.answers import ToolReply, as_many_as_fit
 from workrail_site.mcp.calling import acting
+
+_CAPABILITY_BYTES = 120
 
 # Skills
 
 
 def skills() -> ToolReply:
-    programs = guides()
-    own = {program.id: [_capability(skill) for skill in _own_skills(program)] for program in programs}
+    """Of very many, what each can do is told in short."""
+    held = [(program, skill) for program in guides() for skill in _own_skills(program)]
+    whole = _capabilities(held, capability_bytes=None)
+    return as_many_as_fit(held, partial(_capabilities, capability_bytes=_CAPABILITY_BYTES)) if is_long(whole) else whole
+
+
+def _capabilities(held: Sequence[tuple[Program, Attachment]], *, capability_bytes: int | None) -> ToolReply:
+    own: dict[str, list[dict[str, Any]]] = {}
+    for program, each in held:
+        own.setdefault(program.id, []).append(_capability(each, capability_bytes))
     return told(
         {
             "description": "What the skills can do. A universal one serves every workflow.",
             "usage": "Load one with get_skill. A workflow's own skill goes before a universal one of the same id.",
-            "universal": own.get(META, []),
-            "workflow_specific": {key: found for key, found in own.items() if key != META and found},
+            "universal": own.pop(META, []),
+            "workflow_specific": own,
         }
     )
 
@@ -38,7 +51,10 @@ def skill_list(workflow_id: str | None) -> ToolReply:
     program = read_published(actor=acting(), workflow_id=workflow_id)
     universal = [_skill(skill) for known in guides() if known.id == META for skill in _own_skills(known)]
     own = [] if program.id == META else [_skill(skill, program) for skill in _own_skills(program)]
-    return told({"universal": universal, "workflow": own})
+    return as_many_as_fit(
+        [*own, *universal],
+        lambda kept: told({"universal": list(kept[len(own) :]), "workflow": list(kept[: len(own)])}),
+    )
 
 
 def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
@@ -74,8 +90,9 @@ def _own_skills(program: Program) -> list[Attachment]:
     return [skill for skill in program.skills if skill.owner == program.id]
 
 
-def _capability(skill: Attachment) -> dict[str, Any]:
-    return {"id": skill.id, "version": skill.version, "capability": skill.summary}
+def _capability(skill: Attachment, capability_bytes: int | None) -> dict[str, Any]:
+    said = skill.summary if capability_bytes is None else fit_bytes(skill.summary, max_bytes=capability_bytes)
+    return {"id": skill.id, "version": skill.version, "capability": said}
 
 
 def _skill(skill: Attachment, program: Program | None = None) -> dict[str, Any]:
@@ -174,14 +191,16 @@ def discover() -> ToolReply:
     actor = acting()
     published = list_published(actor=actor)
     programs = {program.id: program for program in guides()}
+    activities = {"tool": "get_activities", "count": sum(len(each.activities) for each in programs.values())}
     meta = programs.get(META)
-    found: dict[str, Any] = {
-        "activities": {"tool": "get_activities", "count": sum(len(each.activities) for each in programs.values())},
-        "universal_skills": [_capability(skill) for skill in _own_skills(meta)] if meta else [],
-        "workflows": [{"id": each.workflow_id, "title": each.title, "version": each.version} for each in published],
-    }
-    told_of = told(found | {program.id: _held(program) for program in programs.values()})
-    return told_of.omitting(count_published(actor=actor) - len(published))
+    universal = [_capability(skill, None) for skill in _own_skills(meta)] if meta else []
+
+    def say(kept: Sequence[WorkflowValue]) -> ToolReply:
+        held = {each.workflow_id: _held(found) for each in kept if (found := programs.get(each.workflow_id))}
+        named = [{"id": each.workflow_id, "title": each.title, "version": each.version} for each in kept]
+        return told({"activities": activities, "universal_skills": universal, "workflows": named, **held})
+
+    return as_many_as_fit(published, say, omitted=count_published(actor=actor) - len(published))
 
 
 def _held(program: Program) -> dict[str, Any]:

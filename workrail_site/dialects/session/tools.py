@@ -1,6 +1,7 @@
 """The tools of the session dialect, by the names of its contract: activities are handed over whole, with their questions."""
 
 import os
+from collections.abc import Sequence
 
 from django.utils import timezone
 
@@ -24,7 +25,7 @@ from workrail_site.dialects.activities.trace import trace_of
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.session import parameters as given
 from workrail_site.dialects.session.material import entries_of, resource_json, skills_json, workflow_json_of
-from workrail_site.mcp.answers import ToolReply
+from workrail_site.mcp.answers import ToolReply, as_many_as_fit
 from workrail_site.mcp.calling import acting
 from workrail_site.mcp.library import MCPToolset
 from workrail_site.mcp.toolsets import DialectServer, Hints, hinted
@@ -45,8 +46,13 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         actor = acting()
         found = choices(actor)
         available = [{"id": one.workflow_id, "title": one.title, "version": one.version} for one in found]
-        said = {"server": SERVER, "version": VERSION, "available_workflows": available}
-        return told({**said, "discovery": bootstrap_text(actor)}).omitting(left_out(actor, found))
+        procedure = bootstrap_text(actor)
+
+        def say(kept: Sequence[dict[str, str]]) -> ToolReply:
+            said = {"server": SERVER, "version": VERSION, "available_workflows": list(kept)}
+            return told({**said, "discovery": procedure})
+
+        return as_many_as_fit(available, say, omitted=left_out(actor, found))
 
     @hinted(Hints(title="List workflows", read_only=True, idempotent=True))
     def list_workflows(self) -> ToolReply:
