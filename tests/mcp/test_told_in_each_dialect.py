@@ -5,7 +5,7 @@ import json
 import pytest
 
 from sessions_app.models import CheckpointRequest
-from tests.activity_folders import activity, checkpoint, folder, step as folder_step, workflow as about
+from tests.activity_folders import activity, checkpoint, equals, folder, skill, step as folder_step, workflow as about
 from tests.checkpoint_cast import answer, publish_folder
 from tests.handover_play import caller, stopped_clock, text_of
 from tests.run_cast import make_desk, notes_free, published
@@ -359,6 +359,38 @@ def test_a_guide_that_is_longer_than_a_reply_comes_in_parts_that_make_the_whole_
         assert len(parts) > 2
         assert call.refused(tool, workflow_id="team.plan", index=f"{index}#part-99")["code"] == "NOT_FOUND"
     assert call.text("get_resource", workflow_id="team.plan", index="02") == "# Short\n"
+
+
+@pytest.mark.parametrize("tool", ["get_workflow_activity", "get_activity"])
+def test_an_activity_that_is_longer_than_a_reply_comes_in_parts_that_make_the_whole_in_navigation(tool):
+    desk = make_desk()
+    words = "What is to be done here, ünd 日本. " * 150
+    steps = [folder_step(f"step-{number}", description=f"{number}: {words}") for number in range(30)]
+    again = {"id": "again", "name": "Again", "type": "while", "condition": equals("more", "yes"), "steps": steps[:3]}
+    long = activity("work", rules=["Be brief"], steps=steps, loops=[again], skills={"primary": "drawing"})
+    files = folder(long, activity("short", steps=[folder_step("do")]), **{"skills__00-drawing.toon": skill("drawing")})
+    publish_folder(desk, files)
+    call = caller("navigation", desk.agent)
+    named = {"workflow_id": "team.plan"} if tool == "get_workflow_activity" else {}
+    parts, ask = [], {**named, "activity_id": "work"}
+
+    while ask and len(parts) < 20:
+        parts.append(call(tool, **ask))
+        onward = parts[-1].get("next_action", {})
+        ask = onward["parameters"] if onward.get("tool") == tool else None
+
+    assert not any("_truncated" in part for part in parts)
+    assert [(part["id"], part["part"], part["parts"]) for part in parts] == [
+        ("work", number, len(parts)) for number in range(1, len(parts) + 1)
+    ]
+    assert [item["description"] for part in parts for item in part.get("steps", ())] == [
+        each["description"] for each in steps
+    ]
+    assert [item["id"] for part in parts for item in part.get("loops", ())] == ["again"]
+    assert [part.get("rules") for part in parts] == [["Be brief"], *[None] * (len(parts) - 1)]
+    assert ("skill_id" in parts[-1].get("next_action", {}).get("parameters", {})) == (tool == "get_activity")
+    assert call.refused(tool, **{**named, "activity_id": "work#part-99"})["code"] == "NOT_FOUND"
+    assert "part" not in call(tool, **{**named, "activity_id": "short"})
 
 
 @pytest.mark.parametrize("dialect", ["session", "orchestrator"])

@@ -1,9 +1,11 @@
 """What the navigation tools tell of definitions: workflows, their activities, checkpoints and transitions."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
+
+import orjson
 
 from sessions_app.engine.ways import valid_targets
 from teams_app.engine.errors import NotFoundError
@@ -13,8 +15,9 @@ from workflows_app.engine.problems import did_you_mean
 from workflows_app.engine.program import Activity, Family, Program
 from workflows_app.engine.walker import TERMINAL_TARGETS
 from workflows_app.selectors.catalog import count_published, list_published, read_published
+from workrail_site.dialects.activities.resources import number_of, part_in
 from workrail_site.dialects.navigation.printing import is_long, listed, told
-from workrail_site.mcp.answers import ToolReply, as_many_as_fit
+from workrail_site.mcp.answers import MAX_REPLY_BYTES, ToolReply, as_many_as_fit
 from workrail_site.mcp.calling import acting
 
 SERVER = "workrail-navigation"
@@ -22,6 +25,9 @@ VERSION = "1"
 # What a list keeps of each description, and of all of them together.
 _DESCRIPTION_BYTES, _DESCRIPTIONS_BYTES = 300, 24_000
 _PROBLEM_BYTES = 120
+# What is told of the work of an activity, where it comes in parts, and the room for it beside what each part says of itself.
+_WORK = ("steps", "loops")
+_ROOM = MAX_REPLY_BYTES - 4 * 1024
 _began = time.monotonic()
 
 
@@ -53,7 +59,39 @@ def workflow(workflow_id: str) -> ToolReply:
 
 def activity_of(workflow_id: str, activity_id: str) -> ToolReply:
     program = read_published(actor=acting(), workflow_id=workflow_id)
-    return told(activity_json(program, _activity(program, activity_id)))
+    name, part = part_in(activity_id)
+    said = activity_json(program, _activity(program, name))
+    return _in_parts(said, part, tool="get_workflow_activity", beside={"workflow_id": workflow_id})
+
+
+def _in_parts(said: Mapping[str, Any], part: str | None, *, tool: str, beside: Mapping[str, str]) -> ToolReply:
+    """An activity whole where it fits into a reply; else its steps and loops in parts, the first of which has what else it says. What
+    is to be done next is said with the last.
+    """
+    name, whole = said["id"], told(said)
+    parts = _parts_of(said) if is_long(whole) else [said]
+    number = number_of(part, name, len(parts))
+    if len(parts) == 1:
+        return whole
+    onward = {"tool": tool, "parameters": {**beside, "activity_id": f"{name}#part-{number + 1}"}}
+    following = onward if number < len(parts) else said.get("next_action")
+    this = {**parts[number - 1], "part": number, "parts": len(parts)}
+    return told(this if following is None else {**this, "next_action": following})
+
+
+def _parts_of(said: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Of whole steps and loops as many as fit, in their order; what is longer than a reply stands alone."""
+    parts: list[dict[str, Any]] = [{key: value for key, value in said.items() if key not in (*_WORK, "next_action")}]
+    size = len(orjson.dumps(parts[0]))
+    for key in _WORK:
+        for item in said.get(key, ()):
+            taken = len(orjson.dumps(item)) + 1
+            if size and size + taken > _ROOM:
+                parts.append({"id": said["id"], "name": said["name"]})
+                size = 0
+            parts[-1].setdefault(key, []).append(item)
+            size += taken
+    return parts
 
 
 def checkpoint_of(workflow_id: str, activity_id: str, checkpoint_id: str) -> ToolReply:
@@ -122,10 +160,12 @@ def _index(found: Sequence[tuple[Program, Activity]], *, problem_bytes: int | No
 
 def activity(activity_id: str) -> ToolReply:
     """The first of that name: the workflows are asked in the order of their ids."""
+    name, part = part_in(activity_id)
     for program in guides():
-        found = program.activity(activity_id)
+        found = program.activity(name)
         if found is not None:
-            return told({**activity_json(program, found), "workflowId": program.id, "next_action": _next(found)})
+            said = {**activity_json(program, found), "workflowId": program.id, "next_action": _next(found)}
+            return _in_parts(said, part, tool="get_activity", beside={})
     known = [activity.id for program in guides() for activity in program.activities]
     raise NotFoundError(
         f"Activity not found: {activity_id}",
