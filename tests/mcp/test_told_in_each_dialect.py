@@ -70,6 +70,32 @@ def test_what_a_step_demands_is_told_before_it_is_done(dialect, case):
     assert [words for words in wanted if words.lower() not in told.lower()] == []
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("within", [False, True])
+def test_how_a_step_is_gone_about_is_told_with_the_functions_that_it_refers_to(dialect, within):
+    desk = make_desk()
+    functions = [
+        {"name": "makePlan", "definition": "Write the plan for {{team}} into PLAN.md."},
+        {"name": "notReferred", "definition": "Nobody asks for this."},
+    ]
+    ship = step(
+        "ship",
+        prompt="Call makePlan().",
+        functionReferences=["makePlan()"],
+        agentRole="You plan for others.",
+        guidance=["Ask twice."],
+    )
+    steps = [loop("rounds", [ship], type="for", count=2)] if within else [ship]
+    published(desk, *steps, functionDefinitions=functions)
+
+    told = read(dialect, caller(dialect, desk.agent))
+
+    for words in ("Write the plan for", "makePlan", "You plan for others.", "Ask twice."):
+        assert words in told
+    assert "Nobody asks" not in told
+    assert ("[unset: team]" in told) == (dialect in {"rail", "lookup"})
+
+
 def read(dialect, call):
     """All that an agent reads before it does the first step."""
     match dialect:

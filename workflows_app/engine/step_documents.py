@@ -3,7 +3,7 @@
 Whatever format a workflow was authored in, it is told in this one. A checkpoint is a step that asks for confirmation.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, assert_never
 
 from workflows_app.engine import canonical, conditions, contracts, placeholders
@@ -105,12 +105,19 @@ def _rendered(program: Program, ahead: Ahead, item: Work) -> dict[str, Any]:
     title = placeholders.render(item.title, variables=scope)
     guidance = [placeholders.render(text, variables=scope) for text in item.guidance]
     role = placeholders.render(item.agent_role, variables=scope)
+    functions = _functions(item, lambda text: placeholders.render(text, variables=scope))
     return {
         "title": title,
         **({"agentRole": role} if role else {}),
         "prompt": "\n\n".join(part for part in parts if part.strip()),
         **({"guidance": guidance} if guidance else {}),
+        **({"functionDefinitions": functions} if functions else {}),
     }
+
+
+def _functions(item: Step | Parallel, said: Callable[[str], str] = str) -> list[dict[str, str]]:
+    """What the step refers to by name."""
+    return [{"name": each.name, "definition": said(each.definition)} for each in item.functions]
 
 
 def _guidance(program: Program, ahead: Ahead, item: Work, step: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,7 +128,7 @@ def _guidance(program: Program, ahead: Ahead, item: Work, step: Mapping[str, Any
         "validationCriteria": [placeholders.render(text, variables=ahead.scope) for text in expected_of(program, item)],
     }
     return {
-        "prompt": _guiding_prompt(item, step["prompt"], ahead.scope, confirms=confirms),
+        "prompt": _guiding_prompt(item, step, ahead.scope, confirms=confirms),
         "requiresConfirmation": confirms,
         **_told(said),
     }
@@ -134,15 +141,18 @@ def _is_confirmed_now(program: Program, ahead: Ahead, item: Work) -> bool:
     return conditions.evaluate(item.confirmation.condition, variables=ahead.scope, mode=program.conditions)
 
 
-def _guiding_prompt(item: Work, prompt: str, scope: Mapping[str, Any], *, confirms: bool) -> str:
+def _guiding_prompt(item: Work, step: Mapping[str, Any], scope: Mapping[str, Any], *, confirms: bool) -> str:
+    prompt: str = step["prompt"]
     if isinstance(item, Gate):
         return prompt
     role = [f"## Agent Role\n{placeholders.render(item.agent_role, variables=scope)}"] if item.agent_role else []
     lines = [f"- {placeholders.render(text, variables=scope)}" for text in item.guidance]
     guided = ["## Step Guidance\n" + "\n".join(lines)] if lines else []
+    named = [f"- {each['name']}(): {each['definition']}" for each in step.get("functionDefinitions", ())]
+    functions = ["## Function Definitions\n" + "\n".join(named)] if named else []
     by_person = item.confirmation is not None and item.confirmation.confirms is ConfirmationKind.HUMAN_APPROVAL
     person = [_PERSON] if by_person and confirms else []
-    return "\n\n".join([*role, *guided, prompt, *person])
+    return "\n\n".join([*role, *guided, prompt, *functions, *person])
 
 
 def _question(checkpoint: Checkpoint, scope: Mapping[str, Any]) -> str:
@@ -226,6 +236,7 @@ def _manner(item: Step | Parallel) -> dict[str, Any]:
     return {
         "agentRole": item.agent_role,
         "guidance": list(item.guidance),
+        "functionDefinitions": _functions(item),
         "requireConfirmation": _confirmation(item.confirmation),
     }
 
