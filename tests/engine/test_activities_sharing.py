@@ -223,3 +223,45 @@ def test_keys_for_editors_and_for_other_servers_are_no_mistakes(strictness):
     body = b"$schema: ../../schemas/activity.schema.json\nbundleTechniques: {maxChars: 1200}\n"
     compilation = compiled(yaml_folder(body, about=b"$schema: x\n"), strictness=strictness)
     assert [p.code.value for p in compilation.problems] == ["ignored_field"]
+
+
+@pytest.mark.parametrize(
+    "reference", ["overview", "overview.md", "../resources/overview.md", "team.own/overview", "plan"]
+)
+@pytest.mark.parametrize("number", ["", "01-"])
+def test_a_resource_answers_to_the_name_of_its_file_whatever_it_calls_itself(number, reference):
+    files = yaml_folder(b"", **{f"resources__{number}overview.md": b"---\nid: plan\n---\n# Overview"})
+    assert find_resource(program=program_of(files), reference=reference).title == "Overview"
+
+
+def test_a_file_goes_before_what_another_one_calls_itself():
+    named = {"resources__a.md": b"---\nid: guide\n---\n# Calls itself so", "resources__guide.md": b"# Is called so"}
+    program = program_of(yaml_folder(b"", **named))
+    assert find_resource(program=program, reference="guide").title == "Is called so"
+
+
+@pytest.mark.parametrize("ending", ["md", "json", "yaml", "yml", "toon"])
+def test_a_resource_may_be_named_with_its_ending(ending):
+    text = b"# Data" if ending == "md" else b'{"title": "Data"}' if ending == "json" else b"title: Data"
+    asking = f"---\nresources: [data.{ending}]\n---\n# Sort".encode()
+    files = yaml_folder(b"", **{f"resources__data.{ending}": text, "techniques__sort.md": asking})
+
+    compilation = compiled(files)
+
+    assert compilation.problems == ()
+    assert find_resource(program=compilation.program, reference=f"data.{ending}").title == "Data"
+
+
+@pytest.mark.parametrize("folder", ["techniques", "techniques/of-group", "resources", "templates"])
+@pytest.mark.parametrize("name", ["changelog", "notice", "license", "copying"])
+def test_what_agents_ask_for_may_be_called_like_documentation_in_small_letters(folder, name):
+    program = program_of({**yaml_folder(b""), f"{folder}/{name}.md": b"# Text"})
+    held = {one.id.rpartition("::")[2] for one in (*program.skills, *program.resources, *program.templates)}
+    assert held == {name}
+    assert not program_of({**yaml_folder(b""), f"{folder}/{name.upper()}.md": b"# Text"}).resources
+
+
+@pytest.mark.parametrize("ending", ["md", "MD", "Md"])
+def test_a_technique_is_called_by_its_file_without_the_ending_however_that_is_written(ending):
+    files = yaml_folder(b"steps: [{kind: technique, technique: sort}]\n", **{f"techniques__sort.{ending}": b"# Sort"})
+    assert compiled(files).problems == ()

@@ -568,6 +568,8 @@ class Attachment(_Node, frozen=True, kw_only=True):
     summary: str = ""
     format: str = ""
     resources: tuple[str, ...] = ()
+    # What the file of a resource or template is called, without number and ending, where its id says otherwise.
+    file_name: str = ""
 
 
 # --- The whole -----------------------------------------------------------------------------------------------------------

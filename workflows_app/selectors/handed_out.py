@@ -6,7 +6,7 @@ from typing import assert_never
 
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
-from workflows_app.engine.activities.references import META, find_skill, resource_keys, wanted_keys
+from workflows_app.engine.activities.references import META, find_skill, resources_by_key, wanted_keys
 from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.source import ContentKind
 from workflows_app.selectors.catalog import list_published, read_published
@@ -75,8 +75,5 @@ def _shared_skill(actor: Actor, program: Program, name: str) -> Attachment | Non
 
 
 def _by_number_or_name(items: tuple[Attachment, ...], name: str) -> Attachment | None:
-    keys: dict[str, Attachment] = {}
-    for item in items:
-        for key in resource_keys(index=item.index, name=item.id):
-            keys.setdefault(key, item)
+    keys = resources_by_key(items)
     return next((keys[key] for key in wanted_keys(name) if key in keys), None)

@@ -19,7 +19,7 @@ _INDEXED = re.compile(r"([0-9]{1,9})-(.+)")
 # For people, not for agents. What only begins so, like `readme-layout.md`, is a file like any other.
 _DOCUMENTATION = re.compile(r"(?:readme|licen[cs]e|notice|changelog|copying)(?:\.[a-z]+)?", re.IGNORECASE)
 # The documentation of a folder is README.md; in small letters it is a resource that agents ask for by that name.
-_RESOURCE_NAME = "readme.md"
+_README = "readme."
 _RESOURCES = "resources"
 _LEGACY_RESOURCES = "guides"
 
@@ -130,7 +130,7 @@ def _sorted_in(
 ) -> FolderEntry | WorkflowProblem | None:
     name = path.rpartition("/")[2]
     part, rest = _part_at(path, folders)
-    if _DOCUMENTATION.fullmatch(name) and (part, name) != (FolderPart.RESOURCE, _RESOURCE_NAME):
+    if _DOCUMENTATION.fullmatch(name) and not _is_asked_for(part, name):
         return None
     if "/" not in path:
         return _at_top(path, data, prefix, entry)
@@ -146,6 +146,13 @@ def _sorted_in(
     if part is FolderPart.ACTIVITY and "/" in rest:
         part = FolderPart.LENT_ACTIVITY
     return FolderEntry(part=part, file=f"{prefix}{path}", path=path, place=rest, index=index, name=stem, data=data)
+
+
+def _is_asked_for(part: FolderPart | None, name: str) -> bool:
+    """A name like that of documentation, in small letters and where agents ask for files by their names."""
+    if part not in _ASKED_FOR or name != name.lower() or suffix_of(name) != MARKDOWN:
+        return False
+    return part is FolderPart.RESOURCE or not name.startswith(_README)
 
 
 def _part_at(path: str, folders: Mapping[str, FolderPart]) -> tuple[FolderPart | None, str]:
@@ -184,6 +191,7 @@ def _refusal(part: FolderPart, rest: str) -> str:
     return ""
 
 
+_ASKED_FOR = {FolderPart.TECHNIQUE, FolderPart.RESOURCE, FolderPart.TEMPLATE}
 _ENDINGS: dict[FolderPart, tuple[str, ...]] = {
     FolderPart.ACTIVITY: STRUCTURED,
     FolderPart.LENT_ACTIVITY: STRUCTURED,
@@ -196,7 +204,7 @@ _ENDINGS: dict[FolderPart, tuple[str, ...]] = {
 
 def _split_name(part: FolderPart, rest: str) -> tuple[str, str]:
     if part is FolderPart.TECHNIQUE:
-        segments = rest.removesuffix(MARKDOWN).split("/")
+        segments = rest[: -len(MARKDOWN)].split("/")
         if len(segments) > 1 and segments[-1] == TECHNIQUE_CONTRACT:
             segments.pop()
         return "", "::".join(segments)

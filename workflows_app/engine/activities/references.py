@@ -1,10 +1,12 @@
 """What a name of a skill or resource means: in which folders it is looked for, and in which order."""
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 
 from workflows_app.engine.program import Attachment, Program
 
 META = "meta"
+_ENDING = re.compile(r"\.(?:md|json|ya?ml|toon)\Z", re.IGNORECASE)
 
 
 def skill_candidates(
@@ -34,7 +36,7 @@ def group_candidates(reference: str, group: str, own: str, home: str = "") -> li
 
 def resource_candidates(reference: str, *, own: str, home: str = "") -> list[tuple[str, str]]:
     """As for skills; `home` is the owner of the skill that asks. What follows `#` is a place within the resource."""
-    wanted = reference.partition("#")[0].removesuffix(".md")
+    wanted = reference.partition("#")[0]
     owner, slash, name = wanted.partition("/")
     if slash and owner not in {"resources", ".."}:
         return [(owner_named(owner, own), name.rpartition("/")[2])]
@@ -46,10 +48,27 @@ def resource_keys(*, index: str, name: str) -> tuple[str, ...]:
     return (f"#{index.lstrip('0')}", name) if index else (name,)
 
 
+def resources_by_key(resources: Iterable[Attachment]) -> dict[str, Attachment]:
+    """What each of one workflow answers to: its number, the name of its file, and its id where that is another one. Of two that
+    answer to one, the first does, and a file before an id.
+    """
+    listed = tuple(resources)
+    found: dict[str, Attachment] = {}
+    for item in listed:
+        for key in resource_keys(index=item.index, name=item.file_name or item.id):
+            found.setdefault(key, item)
+    for item in listed:
+        found.setdefault(item.id, item)
+    return found
+
+
 def wanted_keys(name: str) -> tuple[str, ...]:
-    """What a reference asks for, in this order: "1", "01" and "01-guide" name a number, and may be a name as well."""
-    number = name.partition("-")[0]
-    return (f"#{number.lstrip('0')}", name) if number.isascii() and number.isdigit() else (name,)
+    """What a reference asks for, in this order: "1", "01" and "01-guide" name a number, and may be a name as well; a file may be
+    named with its ending.
+    """
+    number = _ENDING.sub("", name).partition("-")[0]
+    names = dict.fromkeys((name, _ENDING.sub("", name)))
+    return (f"#{number.lstrip('0')}", *names) if number.isascii() and number.isdigit() else tuple(names)
 
 
 def find_skill(*, program: Program, reference: str, home: str = "") -> Attachment | None:
@@ -62,13 +81,12 @@ def find_skill(*, program: Program, reference: str, home: str = "") -> Attachmen
 
 def find_resource(*, program: Program, reference: str, home: str = "") -> Attachment | None:
     """The resource that a reference in this program means."""
-    held: dict[tuple[str, str], Attachment] = {}
-    for resource in program.resources:
-        for key in resource_keys(index=resource.index, name=resource.id):
-            held.setdefault((resource.owner, key), resource)
-    candidates = resource_candidates(reference, own=program.id, home=home)
-    wanted = ((owner, key) for owner, name in candidates for key in wanted_keys(name))
-    return next((held[key] for key in wanted if key in held), None)
+    for owner, name in resource_candidates(reference, own=program.id, home=home):
+        held = resources_by_key(resource for resource in program.resources if resource.owner == owner)
+        found = next((held[key] for key in wanted_keys(name) if key in held), None)
+        if found is not None:
+            return found
+    return None
 
 
 def _places(*owners: str) -> list[str]:

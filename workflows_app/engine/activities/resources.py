@@ -160,8 +160,10 @@ def _markdown(
 def _held(
     entry: FolderEntry, owner: str, content: SourceContent, meta: Mapping[str, Any], *, heading: str = ""
 ) -> HeldDocuments:
+    said_id = _word(meta.get("id"))
     attachment = Attachment(
-        id=_word(meta.get("id")) or entry.name,
+        id=said_id or entry.name,
+        file_name=entry.name if said_id and said_id != entry.name else "",
         digest=content.digest,
         owner=owner,
         index=entry.index,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import NotFoundError
 from workflows_app.engine.activities.documents import read_markdown
-from workflows_app.engine.activities.references import resource_keys, wanted_keys
+from workflows_app.engine.activities.references import resources_by_key, wanted_keys
 from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.source import ContentKind
 from workflows_app.selectors.catalog import find_program
@@ -112,12 +112,8 @@ def _published(actor: Actor, program: Program, owner: str, name: str) -> Attachm
 
 
 def _held(program: Program, owner: str, name: str) -> Attachment | None:
-    keys: dict[str, Attachment] = {}
-    for item in program.resources:
-        if item.owner == owner:
-            for key in resource_keys(index=item.index, name=item.id):
-                keys.setdefault(key, item)
-    return next((keys[key] for key in wanted_keys(name.removesuffix(".md")) if key in keys), None)
+    keys = resources_by_key(item for item in program.resources if item.owner == owner)
+    return next((keys[key] for key in wanted_keys(name) if key in keys), None)
 
 
 def _known(program: Program) -> str:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from teams_app.engine.errors import NotFoundError
-from workflows_app.engine.activities.references import META, find_skill, resource_keys, wanted_keys
+from workflows_app.engine.activities.references import META, find_skill, resources_by_key, wanted_keys
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.program import Attachment, Program
 from workflows_app.engine.source import ContentKind
@@ -146,10 +146,7 @@ def _content(program: Program, kind: ContentKind, index: str, *, tools: tuple[st
     lists, reads = tools
     held = program.resources if kind is ContentKind.RESOURCE else program.templates
     whole, part = part_in(index)
-    keys: dict[str, Attachment] = {}
-    for item in _own(program, held):
-        for key in resource_keys(index=item.index, name=item.id):
-            keys.setdefault(key, item)
+    keys = resources_by_key(_own(program, held))
     found = next((keys[key] for key in wanted_keys(whole) if key in keys), None)
     if found is None:
         raise NotFoundError(
