@@ -194,6 +194,8 @@ SPELLINGS = {
         "id:\n  old.one",
         "id: >-\n  old.one",
         "id: |-\n   old.one",
+        "id:\n\n  old.one",
+        "id:\n# why\n\n  # it is called so\n  old.one",
     ],
     "toon": ["id: old.one", 'id: "old.one"', '"id": old.one', "id:old.one"],
     "json": ['{"id": "old.one", "title": "A"}', '{"\\u0069d": "old.one"}', '{"id": "o\\u006cd.one"}'],
@@ -214,6 +216,31 @@ def test_an_id_is_renamed_however_it_is_spelt(form, spelt, end):
     assert authored_id(renamed) == "new.one"
     before, after = (read_whole(each) for each in (source, renamed))
     assert (before["id"], after) == ("old.one", before | {"id": "new.one"})
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        "  id: old.one\n  title: A\n",
+        "--- {id: old.one, title: A}\n",
+        "{title: A, id: old.one}\n",
+        '# Why\n{"id": "old.one"}\n',
+        "? id\n: old.one\n",
+        '"\\u0069d": old.one\n',
+    ],
+)
+def test_an_id_is_found_that_stands_where_it_cannot_be_renamed(whole):
+    source = folder(workflow_yaml=whole.encode())
+
+    assert authored_id(source) == read_whole(source)["id"] == "old.one"
+    assert with_id(source, workflow_id="new.one") is None
+
+
+def test_what_follows_an_id_is_kept_when_it_is_renamed():
+    after = b"\n\n# The title\n  # of it\ntitle: A\n"
+    renamed = with_id(folder(workflow_yaml=b"id: old.one" + after), workflow_id="new.one")
+
+    assert renamed.files["workflow.yaml"] == b"id: new.one" + after
 
 
 def read_whole(source):

@@ -259,6 +259,27 @@ def test_two_of_one_id_are_refused(cast):
         import_files(cast.bob, files)
 
 
+@pytest.mark.parametrize(
+    "written",
+    ["{{id: {}, version: 1.0.0, title: T}}", "  id: {}\n  version: 1.0.0\n  title: T\n", "# Flow\n? id\n: {}\n"],
+)
+def test_workflows_come_together_however_their_ids_are_written(cast, written):
+    lent = b"{id: lent, version: 1.0.0, name: Lent, steps: [{id: s, name: S}]}"
+    begun = b"{id: own, version: 1.0.0, name: Own, triggers: [{workflow: team.other}]}"
+    files = {
+        "one/workflow.yaml": written.format("team.one").encode(),
+        "one/activities/01-own.yaml": begun,
+        "other/workflow.yaml": written.format("team.other").encode(),
+        "other/activities/01-lent.yaml": lent,
+    }
+
+    saved = import_files(cast.bob, files).workflows
+
+    assert [one.workflow.workflow_id for one in saved] == ["team.one", "team.other"]
+    told = {problem.code for one in saved for problem in one.revision.problems}
+    assert "unknown_workflow" not in told
+
+
 def test_nobody_imports_as_the_bundled_library(cast):
     from teams_app.engine.errors import InvalidInputError
     from workflows_app.engine.source import Origin

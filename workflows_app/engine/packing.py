@@ -7,6 +7,7 @@ import zipfile
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
@@ -21,11 +22,15 @@ _DOCUMENT_ENDINGS = (".toon", ".yaml", ".yml")
 _RULES = "rules.toon"
 # Windows begins a text with it.
 _MARK = "\ufeff"
-# The key, and its value up to the next line that is not indented.
+# The key, and its value up to the next line that is not indented; empty lines and comments may stand between.
 _ID_LINES = re.compile(
-    rb"""(?:^|(?<=\A\xef\xbb\xbf))(?:id|"id"|'id')[ \t]*:([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)""", re.MULTILINE
+    rb"""(?:^|(?<=\A\xef\xbb\xbf))(?:id|"id"|'id')[ \t]*+:([^\r\n]*+"""
+    rb"""(?:(?:\r?\n[ \t]*+(?:#[^\r\n]*+)?+(?=\r?\n))*+\r?\n[ \t]++[^\s#][^\r\n]*+)*+)""",
+    re.MULTILINE,
 )
 _MOST_ID_BYTES = 4096
+# A document that says its id elsewhere than at the beginning of a line is read whole for it.
+_MOST_READ_BYTES = 64 * 1024
 _COMMENT = re.compile(r"(?<!\s)\s+#.*$")
 _SPACE = re.compile(r"[ \t\r\n]*")
 # The earliest time that a zip can tell: an archive of the same files has the same bytes, whenever it is made.
@@ -100,12 +105,20 @@ def authored_id(source: Source) -> str:
         return ""
     data = source.files[entry]
     lines = None if _is_json(data, source.format) else _last(_ID_LINES.finditer(data))
-    if lines is not None:
-        return _id_in(lines, entry)
+    if lines is not None and (said := _id_in(lines, entry)):
+        return said
     text = data.decode("utf-8", "replace")
-    span = _json_id_span(text)
+    span = _json_id_span(text) if lines is None else None
     found: Any = None if span is None else json.loads(text[span[0] : span[1]])
+    if span is None and source.format is SourceFormat.ACTIVITY_FOLDER and len(data) <= _MOST_READ_BYTES:
+        found = _id_of_whole(data, PurePosixPath(entry).suffix)
     return found if isinstance(found, str) else ""
+
+
+@lru_cache(maxsize=128)
+def _id_of_whole(data: bytes, suffix: str) -> Any:
+    document, _ = read_document(data=data, file=f"workflow{suffix}", strictness=Strictness.LEGACY)
+    return document.value.get("id") if document is not None and isinstance(document.value, dict) else None
 
 
 def _id_in(lines: re.Match[bytes], entry: str) -> str:

@@ -104,11 +104,12 @@ def _arrivals(actor: Actor, found: tuple[Found, ...], *, rename: bool) -> tuple[
     reading = SharedReading()
     named = [_with_own_id(actor, item, reading, rename=rename) for item in found]
     siblings = {source_id: source for old, source in named for source_id in (authored_id(source), old) if source_id}
-    if len({authored_id(source) for _, source in named}) < len(named):
+    said = [source_id for _, source in named if (source_id := authored_id(source))]
+    if len(set(said)) < len(said):
         raise InvalidInputError(
             "Two of the workflows have the same id.",
             suggestion="Import them one after the other, or give each its own id.",
-            details={"workflowIds": [authored_id(source) for _, source in named]},
+            details={"workflowIds": said},
         )
     places = by_folder((item.place, source) for item, (_, source) in zip(found, named, strict=True))
     arrivals = tuple(
