@@ -1,7 +1,7 @@
 """Where in a text the author wrote something: the line of a place in a document, whether it is told by brackets or by indents."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 _PIECE = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]:,\n]|[^\s{}\[\]:,"]+')
@@ -10,6 +10,7 @@ _BLOCK_KEY = re.compile(
     r"""(?:"((?:[^"\\]|\\.)*+)"|'([^']*+)'|([^\s:\[\]{}"'#][^:\[\]{}"']*+))\s*+(?:\[[^\]]*+\])?+(\{[^}]*+\})?+\s*+:(?=\s|$)"""
 )
 _LINE_CHARACTERS = 300
+_MOST_LOOKED_THROUGH = 256 * 1024
 _QUOTED = re.compile(r"['`]([^'`\n]{1,80})['`]|\{\{\s*([\w.]{1,80})\s*\}\}")
 # Of a path that is told: whoever nests or names more has each place told of the nearest one around it.
 _PATH_CHARACTERS = 400
@@ -22,6 +23,18 @@ def lines_of_json(text: str) -> Mapping[str, int]:
     for piece in _PIECE.findall(text):
         reader.take(piece)
     return reader.lines
+
+
+def lines_of_seconds(text: str, keys: Collection[str]) -> Mapping[str, int]:
+    """Of keys that stand twice in one object of a JSON text, the line at which each stands again; of a long text none."""
+    reader = _PlaceReader()
+    found: dict[str, int] = {}
+    for piece in _PIECE.findall(text if len(text) <= _MOST_LOOKED_THROUGH else ""):
+        was_key, told = reader.awaits_key and piece.startswith('"'), len(reader.lines)
+        reader.take(piece)
+        if was_key and reader.key in keys and reader.path is not None and len(reader.lines) == told:
+            found.setdefault(reader.key, reader.line)
+    return found
 
 
 def lines_of_blocks(text: str) -> Mapping[str, int]:

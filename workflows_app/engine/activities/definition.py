@@ -8,7 +8,7 @@ from typing import Any
 
 from workflows_app.engine.activities.exits import Graph, read_graph
 from workflows_app.engine.activities.folder import ACTIVITIES_FOLDER
-from workflows_app.engine.activities.fragments import FragmentIndex
+from workflows_app.engine.activities.fragments import REFERRING, FragmentIndex
 from workflows_app.engine.activities.shape import FolderShape
 from workflows_app.engine.activities.value_types import is_of_type
 from workflows_app.engine.problems import ProblemCode
@@ -132,6 +132,10 @@ def _check_fragments(shape: FolderShape) -> None:
     for name, value in checkpoints.items():
         if not isinstance(value, dict):
             fragments.problem(ProblemCode.WRONG_TYPE, f"checkpoints.{name}", "A checkpoint fragment is an object.")
+        elif value.get(REFERRING) is not None:
+            message = "A fragment does not refer to another one."
+            advice = "Write here what the other one says."
+            fragments.problem(ProblemCode.UNKNOWN_REF, f"checkpoints.{name}.{REFERRING}", message, suggestion=advice)
     fragments.extra()
 
 

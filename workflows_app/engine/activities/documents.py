@@ -14,8 +14,17 @@ import toon_format
 
 from workflows_app.engine import canonical
 from workflows_app.engine.activities.yaml_values import BadYamlError, TooManyValuesError, loads_yaml
+from workflows_app.engine.places import lines_of_seconds
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem
 from workflows_app.engine.source import Strictness
+from workflows_app.engine.unreadable import (
+    DOUBLED_ADVICE,
+    NOT_UTF8_ADVICE,
+    advice_on_json,
+    advice_on_toon,
+    advice_on_yaml,
+    line_of_json,
+)
 
 MAX_DOCUMENT_BYTES = 2 * 1024 * 1024
 MAX_READ_VALUES = 200_000
@@ -169,16 +178,17 @@ def suffix_of(path: str) -> str:
 def _text(data: bytes) -> str:
     if len(data) > MAX_DOCUMENT_BYTES:
         message = f"The file has {len(data)} bytes; at most {MAX_DOCUMENT_BYTES} are read."
-        raise _UnreadableError(ProblemCode.TOO_LARGE, message)
+        raise _UnreadableError(ProblemCode.TOO_LARGE, message, suggestion="Split the workflow, or the file.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise _UnreadableError(ProblemCode.UNREADABLE, "The file is not UTF-8.", line) from error
+        raise _UnreadableError(ProblemCode.UNREADABLE, "The file is not UTF-8.", line, NOT_UTF8_ADVICE) from error
     nul = text.find("\x00")
     if nul >= 0:
         line = text.count("\n", 0, nul) + 1
-        raise _UnreadableError(ProblemCode.BAD_CHARACTER, "The character U+0000 cannot be stored.", line)
+        message, advice = "The character U+0000 cannot be stored.", "Remove the character."
+        raise _UnreadableError(ProblemCode.BAD_CHARACTER, message, line, advice)
     return text.replace("\r\n", "\n")
 
 
@@ -191,7 +201,8 @@ def _value(text: str, file: str, strictness: Strictness, together: DecodedTogeth
     if ending == JSON:
         names: list[str] = []
         value = _json(text, names if strictness is Strictness.LEGACY else None)
-        return value, _told_twice([(name, None) for name in names], file)
+        lines = lines_of_seconds(text, set(names)) if names else {}
+        return value, _told_twice([(name, lines.get(name)) for name in names], file)
     return _toon(text, file, strictness, together)
 
 
@@ -203,7 +214,7 @@ def _told_twice(doubled: list[tuple[str, int | None]], file: str) -> Problems:
             severity=Severity.WARNING,
             file=file,
             line=line,
-            suggestion="Keep one.",
+            suggestion=DOUBLED_ADVICE,
         )
         for key, line in dict.fromkeys(doubled)
     )
@@ -215,14 +226,22 @@ def _yaml(text: str, doubled: list[tuple[str, int | None]] | None, together: Dec
     except TooManyValuesError as error:
         raise together.too_many_values() from error
     except BadYamlError as error:
-        raise _UnreadableError(error.code, error.message, error.line) from error
+        line = _line(text, error.line)
+        raise _UnreadableError(error.code, error.message, error.line, advice_on_yaml(error.message, line)) from error
+
+
+def _line(text: str, number: int | None) -> str:
+    """The beginning of it."""
+    lines = text.split("\n", number) if number else []
+    return lines[number - 1][:200] if number and number <= len(lines) else ""
 
 
 def _json(text: str, doubled: list[str] | None) -> Any:
     try:
         return canonical.loads_strict(text, max_bytes=MAX_DOCUMENT_BYTES, doubled=doubled)
     except canonical.UnreadableJsonError as error:
-        raise _unstorable(error) from error
+        line, advice = line_of_json(error, text), advice_on_json(error, text)
+        raise _UnreadableError(_code_of(error), error.message, line, advice) from error
 
 
 def _toon(text: str, file: str, strictness: Strictness, together: DecodedTogether) -> tuple[Any, Problems]:
@@ -253,14 +272,13 @@ def _toon_value(text: str, count_names: _Counted, *, strict: bool = True) -> Any
 
 
 def _toon_refusal(error: toon_format.ToonDecodeError) -> _UnreadableError:
+    advice = advice_on_toon(error.msg)
     if error.msg.startswith("Duplicate"):
-        suggestion = "Rename one of them or merge the two."
-        return _UnreadableError(ProblemCode.DUPLICATE_KEY, f"{error.msg} in one object.", error.line, suggestion)
+        return _UnreadableError(ProblemCode.DUPLICATE_KEY, f"{error.msg} in one object.", error.line, advice)
     if "nested too deeply" in error.msg:
         message = f"The document nests deeper than {canonical.DEFAULT_MAX_DEPTH} levels."
-        return _UnreadableError(ProblemCode.TOO_DEEP, message, error.line)
-    suggestion = "Indent by two spaces for each level." if "ndent" in error.msg else ""
-    return _UnreadableError(ProblemCode.BAD_TOON, f"Not TOON: {error.msg}.", error.line, suggestion)
+        return _UnreadableError(ProblemCode.TOO_DEEP, message, error.line, advice)
+    return _UnreadableError(ProblemCode.BAD_TOON, f"Not TOON: {error.msg}.", error.line, advice)
 
 
 def _lenient_places(text: str, file: str, first: toon_format.ToonDecodeError, together: DecodedTogether) -> Problems:
@@ -322,7 +340,11 @@ def _canonical(value: Any, together: DecodedTogether) -> bytes:
 
 
 def _unstorable(error: canonical.UnreadableJsonError) -> _UnreadableError:
-    return _UnreadableError(_REASONS.get(error.reason, ProblemCode.UNREADABLE), error.message)
+    return _UnreadableError(_code_of(error), error.message, suggestion=advice_on_json(error, ""))
+
+
+def _code_of(error: canonical.UnreadableJsonError) -> ProblemCode:
+    return _REASONS.get(error.reason, ProblemCode.UNREADABLE)
 
 
 def _front_matter(text: str, file: str, together: DecodedTogether) -> tuple[dict[str, Any], Problems]:

@@ -21,6 +21,8 @@ class Fragments:
 
 
 _NONE = Fragments()
+# The key by which a place refers to a fragment. A fragment itself has none.
+REFERRING = "ref"
 
 
 class FragmentIndex:
@@ -42,7 +44,7 @@ class FragmentIndex:
         """
         for name, fragments in self._candidates(reference, home):
             body = fragments.checkpoints.get(name)
-            if isinstance(body, dict):
+            if isinstance(body, dict) and ("message" in body or not body.get(REFERRING)):
                 return body, AuthoredPlace(file=fragments.file, path=f"fragments.checkpoints.{name[:SHOWN_CHARS]}")
         return None
 

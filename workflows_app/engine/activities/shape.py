@@ -1,5 +1,6 @@
 """One object of an authored document, read key by key. What nobody asked for is reported, and kept."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -207,9 +208,8 @@ class FolderShape:
     def _as_text(self, value: Any, key: str) -> str:
         if isinstance(value, str):
             return value
-        self.problem(
-            ProblemCode.WRONG_TYPE, key, f"{_shown(value)} is not text.", suggestion="Put it in quotation marks."
-        )
+        advice = "Write a text, or leave it out." if isinstance(value, dict | list) else "Put it in quotation marks."
+        self.problem(ProblemCode.WRONG_TYPE, key, f"{_shown(value)} is not text.", suggestion=advice)
         return "" if isinstance(value, dict | list) else canonical_bytes(value).decode()
 
     def _one_condition(self, key: str) -> Condition | None:
@@ -255,7 +255,9 @@ class ActivityPlaces:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value) if isinstance(value, str | int | float | None) else _kind(value)
+    """As its author wrote it, roughly."""
+    is_word = value is None or isinstance(value, bool)
+    text = json.dumps(value) if is_word else repr(value) if isinstance(value, str | int | float) else _kind(value)
     return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"
 
 

@@ -38,6 +38,7 @@ from workflows_app.engine.steps import (
 )
 from workflows_app.engine.steps.findings import StepFindings, shown
 from workflows_app.engine.steps.scope import Build, StepScope
+from workflows_app.engine.unreadable import advice_on_json, line_of_json
 
 MAX_SOURCE_BYTES = 1024 * 1024
 ACTIVITY_ID = "main"
@@ -120,16 +121,9 @@ def _with_kept_numbers(data: bytes, document: Any) -> Any:
 
 def _unreadable(error: UnreadableJsonError, data: bytes) -> WorkflowProblem:
     code = _CODES.get(error.reason, ProblemCode.UNREADABLE)
-    return WorkflowProblem(code=code, message=error.message, line=_line_of(error, data))
-
-
-def _line_of(error: UnreadableJsonError, data: bytes) -> int | None:
-    """The parser counts characters, the decoder before it bytes."""
-    if error.offset is None:
-        return None
-    if error.reason == "not_json":
-        return data.decode("utf-8", "replace")[: error.offset].count("\n") + 1
-    return data[: error.offset].count(b"\n") + 1
+    text = data.decode("utf-8", "surrogateescape")
+    line, advice = line_of_json(error, text), advice_on_json(error, text)
+    return WorkflowProblem(code=code, message=error.message, line=line, suggestion=advice)
 
 
 def _routine_ids(library: Library) -> frozenset[str]:

@@ -1,0 +1,149 @@
+"""A file that cannot be read is told with the line and with what its author does next, whatever it is written in."""
+
+import json
+
+import pytest
+
+from tests.activity_folders import activity, compiled, folder, toon, workflow
+from tests.flood_play import Work, allowed
+from tests.step_documents import compiled as compiled_steps, step, workflow as step_workflow
+from workflows_app.engine.problems import ProblemCode
+from workflows_app.engine.source import Strictness
+
+STEPS = json.dumps(step_workflow(step("only"), id="team.sample"), indent=1)
+ACTIVITY = json.dumps(activity("work"), indent=1)
+AT = STEPS[: STEPS.index('"name"')].count("\n") + 1
+
+
+def of_steps(data):
+    (problem,) = compiled_steps(data.encode() if isinstance(data, str) else data).errors
+    return problem
+
+
+def of_activity(data, ending="json"):
+    files = {"workflow.toon": toon(workflow()), f"activities/01-work.{ending}": data.encode()}
+    (problem,) = compiled(files).errors
+    assert problem.file == f"activities/01-work.{ending}"
+    return problem
+
+
+JSON_HABITS = {
+    "a comment": (lambda text: text.replace('"name"', '// why\n"name"'), 0, "Remove the comment"),
+    "a block comment": (lambda text: text.replace('"name"', '/* why */\n"name"'), 0, "Remove the comment"),
+    "a comment of a shell": (lambda text: text.replace('"name"', '# why\n"name"'), 0, "Remove the comment"),
+    "a comma too many": (lambda text: text.replace('"name"', '"tags": ["x",],\n"name"'), 0, "Remove the comma"),
+    "single quotes": (lambda text: text.replace('"name"', "'name'"), 0, "double quotation marks"),
+    "a break in a text": (lambda text: text.replace('"name"', '"a": "x\ny",\n"name"'), 0, r"`\n`"),
+    "a missing comma": (lambda text: text.replace('"name"', '"a": 1\n"name"'), 1, "Put what is missing"),
+    "a backslash": (lambda text: text.replace('"name"', '"a": "\\d",\n"name"'), 0, "backslash"),
+    "a key twice": (lambda text: text.replace('"name"', '"x": 1,\n"x": {"name": 2},\n"name"'), 1, "Keep one."),
+    "a key twice within": (lambda text: text.replace('"name"', '"x": [{"x": 1,\n"x": 2}],\n"name"'), 1, "Keep one."),
+    "two documents": (lambda text: f"{text}\n{text}", None, "one document"),
+}
+
+
+@pytest.mark.parametrize("habit", JSON_HABITS)
+@pytest.mark.parametrize("read", [of_steps, of_activity])
+def test_habits_that_json_does_not_have_are_told_at_their_line(habit, read):
+    text = STEPS if read is of_steps else ACTIVITY
+    change, further, advice = JSON_HABITS[habit]
+    at = text[: text.index('"name"')].count("\n") + 1
+
+    problem = read(change(text))
+
+    assert problem.line == (text.count("\n") + 2 if further is None else at + further)
+    assert advice in problem.suggestion
+
+
+@pytest.mark.parametrize("data", [b"", b" \n\n", "{}".encode("utf-16"), b'{"name": "\xe9"}', STEPS[:-30].encode()])
+def test_a_document_that_is_none_says_what_to_do(data):
+    assert of_steps(data).suggestion
+    assert of_steps(data).line
+
+
+BASE = "id: work\nversion: 1.0.0\nname: Work\n"
+YAML_HABITS = {
+    "an anchor": ("steps: []\nrules: &r [x]\n", 5, "Write out"),
+    "an alias": ("rules: *r\n", 4, "Write out"),
+    "a tag": ("rules: !!set {x}\n", 4, "Remove the tag"),
+    "a tab": ("rules:\n\t- x\n", 5, "spaces"),
+    "two documents": ("---\nrules: []\n", 4, "one document"),
+    "a key twice": ("rules: []\nrules: [x]\n", 5, "Keep one."),
+    "a colon in a text": ("description: Use it: now\n", 4, "quotation marks"),
+    "an at sign": ("description: @home\n", 4, "quotation marks"),
+    "no number": ("estimatedTime: .inf\n", 4, "quotation marks"),
+    "an escape": ('description: "\\d"\n', 4, "backslash"),
+}
+TOON_HABITS = {
+    "too few": ("rules[3]: a,b\n", 4, "Write `[2]`"),
+    "the old sign of a length": ("rules[#2]: a,b\n", 4, "as in `[2]`"),
+    "an empty line in a table": ("steps[2]{id,name}:\n  s,S\n\n  t,T\n", 6, "empty line"),
+    "a comma in a row": ("steps[1]{id,name}:\n  s,S, and more\n", 5, "delimiter"),
+    "a list of yaml": ("rules:\n  - x\n    y: z\n", 5, ""),
+    "tabs": ("rules[1]:\n\t- x\n", 5, "two spaces"),
+    "an escape": ('description: "\\d"\n', 4, r"`\\`"),
+    "a fence": ("```\n", 4, "code fences"),
+    "a key twice": ("rules[0]:\nrules[0]:\n", 5, "Rename one"),
+}
+
+
+@pytest.mark.parametrize(
+    ("ending", "habit"),
+    [(ending, habit) for ending, habits in (("yaml", YAML_HABITS), ("toon", TOON_HABITS)) for habit in habits],
+)
+def test_habits_that_a_format_does_not_have_are_told_at_their_line(ending, habit):
+    said, line, advice = (YAML_HABITS if ending == "yaml" else TOON_HABITS)[habit]
+
+    problem = of_activity(BASE + said, ending)
+
+    assert problem.line == line
+    assert problem.suggestion
+    assert advice in problem.suggestion
+
+
+@pytest.mark.parametrize("wide", [200, 4_000])
+def test_to_tell_where_a_key_stands_twice_costs_in_proportion(wide):
+    doubled = ",".join(f'"key{number}": {{"a": 1, "a": 2}}' for number in range(wide))
+    data = ACTIVITY.replace('"name"', f'{doubled},\n"name"').encode()
+    files = {"workflow.toon": toon(workflow()), "activities/01-work.json": data}
+
+    with Work() as work:
+        told = compiled(files, strictness=Strictness.LEGACY).problems
+
+    assert {problem.line for problem in told if problem.code is ProblemCode.DUPLICATE_KEY} == {4}
+    assert work.seconds <= allowed(plain=0, size=len(data))
+
+
+@pytest.mark.parametrize(("value", "shown"), [(True, "true"), (False, "false"), (7, "7"), (1.5, "1.5")])
+def test_what_is_no_text_is_shown_as_it_is_written(value, shown):
+    (problem,) = compiled(folder(activity("work", description=value))).errors
+    assert (problem.message, problem.suggestion) == (f"{shown} is not text.", "Put it in quotation marks.")
+
+
+@pytest.mark.parametrize("value", [{}, [], {"a": 1}, ["x"]])
+def test_nobody_is_told_to_put_what_has_parts_into_quotation_marks(value):
+    (problem,) = compiled(folder(activity("work", description=value))).errors
+    assert "quotation" not in problem.suggestion
+
+
+ASKS = {"kind": "checkpoint", "id": "c", "ref": "one"}
+TWO = {"message": "Two?", "options": [{"id": "a", "label": "A"}]}
+
+
+@pytest.mark.parametrize("one", [{"ref": "two"}, {"ref": "one"}, {"ref": "two", **TWO}, {"ref": 7}])
+@pytest.mark.parametrize("strictness", Strictness)
+def test_a_fragment_that_refers_to_another_is_told_where_it_is_kept_and_once(one, strictness):
+    about = workflow(fragments={"checkpoints": {"one": one, "two": TWO}})
+    files = {
+        "workflow.yaml": json.dumps(about).encode(),
+        "activities/01-work.yaml": json.dumps(activity("work", steps=[ASKS])).encode(),
+    }
+
+    compilation = compiled(files, strictness=strictness)
+
+    (problem,) = compilation.problems
+    assert (problem.file, problem.path) == ("workflow.yaml", "fragments.checkpoints.one.ref")
+    assert (compilation.program is None) == (strictness is Strictness.STRICT)
+    if compilation.program is not None:
+        (asked,) = compilation.program.activities[0].checkpoints
+        assert asked.message == one.get("message", "one")
