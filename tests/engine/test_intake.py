@@ -198,7 +198,9 @@ def test_names_that_only_some_systems_take_for_one_are_two_files(paths):
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
 def test_links_and_devices_in_a_tar_are_refused(kind):
     problems = refused(tarred([("ok", b"x"), (special("link", kind, "ok"), b"")]), "a.tar.gz")
-    assert [(p.code.value, p.file) for p in problems] == [("symlink", "link")]
+    assert [(p.code.value, p.file, p.suggestion[:21]) for p in problems] == [
+        ("symlink", "link", "Pack the file itself,")
+    ]
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFCHR, stat.S_IFIFO, stat.S_IFSOCK])
@@ -206,7 +208,9 @@ def test_links_and_devices_in_a_zip_are_refused(kind):
     info = zipfile.ZipInfo("link")
     info.create_system, info.external_attr = 3, (kind | 0o777) << 16
     problems = refused(zipped([("ok", b"x"), (info, b"/etc/passwd")]))
-    assert [(p.code.value, p.file) for p in problems] == [("symlink", "link")]
+    assert [(p.code.value, p.file, p.suggestion[:21]) for p in problems] == [
+        ("symlink", "link", "Pack the file itself,")
+    ]
 
 
 def test_an_encrypted_zip_is_refused():

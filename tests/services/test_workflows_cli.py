@@ -57,6 +57,35 @@ def test_validate_needs_no_database_and_passes_warnings(tmp_path):
     assert "1 of 1 workflows compile" in printed
 
 
+@pytest.mark.parametrize("command", ["validate", "lint"])
+def test_links_in_a_folder_are_told_since_nobody_follows_them(tmp_path, command):
+    root = tmp_path / "flow"
+    root.mkdir()
+    write_folder(root)
+    (root / "activities" / "09-linked.toon").symlink_to(root / "workflow.toon")
+    (root / "techniques").symlink_to(tmp_path, target_is_directory=True)
+    (root / ".hidden").symlink_to(tmp_path)
+
+    printed, _ = run(command, str(root))
+
+    told = [line for line in printed.splitlines() if "is a link" in line]
+    assert told == [
+        f"{root}/{name}: not read; it is a link. Put the file itself there."
+        for name in ("activities/09-linked.toon", "techniques")
+    ]
+
+
+@pytest.mark.parametrize("command", ["validate", "lint", "simulate"])
+@pytest.mark.parametrize("name", ["workflow.yaml", "workflow.toon", "01-a.yml", "sort.md"])
+def test_one_file_of_a_folder_is_no_workflow_and_that_is_said(tmp_path, command, name):
+    (tmp_path / name).write_text("id: team.sample\n")
+
+    printed, code = run(command, str(tmp_path / name))
+
+    assert code
+    assert "Name the folder of the workflow" in printed
+
+
 @pytest.mark.parametrize("mark", ["\x1b]0;owned\x07", "\x1b[2J", "\x9b31m", "\u202e", "\r"])
 @pytest.mark.parametrize("place", ["key", "id", "title"])
 def test_what_an_author_wrote_gives_the_terminal_no_orders(tmp_path, place, mark):

@@ -39,6 +39,8 @@ _RECORDS = frozenset({tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE}
 _EXTENDED = _RECORDS | {tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK}
 _RECORD = re.compile(rb"([0-9]{1,4}) [^=\n]{1,200}=")
 _LONG_NUMBER = re.compile(rb"[0-9]{30}")
+_NO_LINKS = "Only files and folders are read, no links or devices."
+_LINKS_ADVICE = "Pack the file itself, or leave it out."
 _TAR_MAGIC = slice(257, 262)
 # Whatever a damaged archive makes the standard library raise: it documents little of it.
 _DAMAGED = (
@@ -128,7 +130,7 @@ def _refuse_zip_member(member: zipfile.ZipInfo) -> None:
     path = member.orig_filename
     kind = stat.S_IFMT(member.external_attr >> 16)
     if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
-        raise RefusedError(ProblemCode.SYMLINK, "Only files and folders are read, no links or devices.", path=path)
+        raise RefusedError(ProblemCode.SYMLINK, _NO_LINKS, path=path, suggestion=_LINKS_ADVICE)
     if member.flag_bits & _ENCRYPTED:
         message = "The file is encrypted."
         raise RefusedError(ProblemCode.BAD_ARCHIVE, message, path=path, suggestion="Pack it without a password.")
@@ -238,8 +240,7 @@ def _refuse_tar_member(member: tarfile.TarInfo) -> None:
     if member.size < 0 or member.issparse():
         raise _sparse(member)
     if not (member.isreg() or member.isdir()):
-        message = "Only files and folders are read, no links or devices."
-        raise RefusedError(ProblemCode.SYMLINK, message, path=member.name)
+        raise RefusedError(ProblemCode.SYMLINK, _NO_LINKS, path=member.name, suggestion=_LINKS_ADVICE)
 
 
 def _refuse_cut(archive: tarfile.TarFile, data: bytes) -> None:

@@ -10,9 +10,11 @@ from workflows_app.engine.intake import normalise_paths, unpack
 from workflows_app.engine.packing import authored_id, by_folder, split_workflows
 from workflows_app.engine.problems import Severity, WorkflowProblem
 from workflows_app.engine.source import Origin, Source, Strictness
-from workflows_app.selectors.bundled import BUNDLED_ROOT, read_bundled, read_folder
+from workflows_app.selectors.bundled import BUNDLED_ROOT, links_in, read_bundled, read_folder
 from workflows_app.selectors.library import with_sources
 from workflows_app.services.compiling import Compiled, compile_with
+
+_OF_FOLDERS = {".toon", ".yaml", ".yml", ".md"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +32,11 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileResults:
-    """`ignored` are files at the paths that belong to no workflow."""
+    """`ignored` are files at the paths that belong to no workflow, and `links` what is not followed."""
 
     results: tuple[FileResult, ...]
     ignored: tuple[str, ...]
+    links: tuple[Path, ...]
 
 
 def compile_paths(*, paths: Sequence[Path], origin: Origin, strictness: Strictness) -> FileResults:
@@ -61,7 +64,8 @@ def compile_paths(*, paths: Sequence[Path], origin: Origin, strictness: Strictne
         for (place, source), library in zip(found, libraries, strict=True)
     ]
     results = (FileResult(place=place, problems=item.problems, compiled=item) for place, item in compiled)
-    return FileResults(results=(*refused, *results), ignored=tuple(ignored))
+    links = tuple(link for path in paths for link in links_at(path))
+    return FileResults(results=(*refused, *results), ignored=tuple(ignored), links=links)
 
 
 def read_path(path: Path) -> tuple[dict[str, bytes], tuple[WorkflowProblem, ...]]:
@@ -72,7 +76,14 @@ def read_path(path: Path) -> tuple[dict[str, bytes], tuple[WorkflowProblem, ...]
         raise CommandError(f"There is nothing at {path}.")
     if path.suffix == ".json":
         return {path.name: path.read_bytes()}, ()
+    if path.suffix in _OF_FOLDERS:
+        raise CommandError(f"{path} is one file of a workflow. Name the folder of the workflow instead.")
     return unpack(data=path.read_bytes(), filename=path.name)
+
+
+def links_at(path: Path) -> tuple[Path, ...]:
+    """What is left out of a folder, since it is a link."""
+    return links_in(path) if path.is_dir() else ()
 
 
 def _origin_at(path: Path, origin: Origin) -> Origin:

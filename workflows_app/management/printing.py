@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from workflows_app.engine.outline_text import outline_lines
 from workflows_app.engine.problems import WorkflowProblem
@@ -27,6 +28,10 @@ def problem_line(problem: WorkflowProblem, *, place: str) -> str:
 
 def ignored_line(path: str) -> str:
     return f"{path}: not read; it belongs to no workflow"
+
+
+def link_line(path: Path) -> str:
+    return f"{path}: not read; it is a link. Put the file itself there."
 
 
 def workflow_line(item: WorkflowValue) -> str:

@@ -20,7 +20,7 @@ from workflows_app.engine.simulate import SimulatedOutcome, simulate, wrong_answ
 from workflows_app.engine.source import Origin, Strictness
 from workflows_app.engine.values import Include, Saved, WorkflowState, WorkflowValue
 from workflows_app.management import printing
-from workflows_app.management.offline import FileResults, compile_paths, read_path
+from workflows_app.management.offline import FileResults, compile_paths, links_at, read_path
 from workflows_app.selectors.details import read_workflow
 from workflows_app.selectors.sources import diff_revisions, read_program
 from workflows_app.selectors.workflows import WorkflowFilters, list_workflows
@@ -104,6 +104,7 @@ def import_command(options: Options) -> Report:
         )
     ]
     lines += [printing.ignored_line(path) for path in ignored]
+    lines += [printing.link_line(link) for path in options["paths"] for link in links_at(Path(path))]
     return Report(lines=lines, data=imported, failed=any(saved.workflow.error_count for saved in imported))
 
 
@@ -203,6 +204,7 @@ def _checked(found: FileResults, *, failed: bool) -> Report:
         for result in results
     ]
     lines += [printing.ignored_line(path) for path in found.ignored]
+    lines += [printing.link_line(link) for link in found.links]
     return Report(lines=[*lines, f"{sound} of {len(results)} workflows compile"], data=data, failed=failed)
 
 

@@ -42,6 +42,12 @@ def read_folder(path: Path) -> dict[str, bytes]:
     }
 
 
+def links_in(path: Path) -> tuple[Path, ...]:
+    """The links under a folder, which `read_folder` does not follow; what is hidden is nobody's."""
+    found = (item.relative_to(path) for item in sorted(path.rglob("*")) if item.is_symlink())
+    return tuple(path / name for name in found if not any(part.startswith(".") for part in name.parts))
+
+
 def _document(path: Path) -> Source:
     return Source(format=SourceFormat.STEPS_JSON, files={path.name: path.read_bytes()}, origin=Origin.BUNDLED)
 
