@@ -130,7 +130,7 @@ def scope_of_round(
     """The variables as that round sees them which asks the question for the `number`th time; those of the run where a run that is
     led would not come to such a round as things stand.
     """
-    left = number - _used(snapshot, name)
+    left = number - _used(activity, snapshot, name)
     for at, variables in _ahead(ahead, activity, snapshot, snapshot.position):
         item = walker.item_at(ahead.program, at)
         left -= isinstance(item, Gate) and item.checkpoint == name
