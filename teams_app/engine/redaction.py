@@ -93,6 +93,11 @@ def hide_keys(text: str) -> str:
     return _hidden(text, _KEYS)
 
 
+def shown_without_keys(text: str, *, most: int) -> str:
+    """The beginning of what somebody sent, to be told again. No more is looked at than may be shown: they may have sent a lot."""
+    return hide_keys(text[:_LOOKED_AT_CHARACTERS])[:most]
+
+
 def may_hold_keys(text: str) -> bool:
     """Whether a closer look is worth it; of much text at once."""
     return _KEYS.is_worth_reading(text)
@@ -256,7 +261,7 @@ def _text(text: str, path: str, hidden: list[str]) -> str:
 
 
 def _shown(path: str) -> str:
-    return hide_keys(path.removeprefix(".")[:_LOOKED_AT_CHARACTERS])[:_SHOWN_CHARACTERS]
+    return shown_without_keys(path.removeprefix("."), most=_SHOWN_CHARACTERS)
 
 
 def _too_deep() -> InvalidInputError:

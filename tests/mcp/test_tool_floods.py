@@ -59,3 +59,46 @@ def test_a_flood_of_arguments_is_answered_in_proportion(caller, name):
 @pytest.mark.parametrize("name", sorted(tools()))
 def test_a_flood_of_arguments_as_large_as_a_body_may_be_is_answered_in_proportion(caller, name):
     check(tools()[name], FULL)
+
+
+def names_told_again(name):
+    """Whatever tells somebody that there is nothing of the name that they sent."""
+    from teams_app.engine.errors import NotFoundError
+    from workflows_app.selectors.workflows import not_found
+    from workrail_site.dialects.offers.prompts import _wrong
+    from workrail_site.dialects.offers.reading import shown_address
+    from workrail_site.mcp.calling import acting
+    from workrail_site.mcp.doubled_keys import DoubledKeyError
+    from workrail_site.mcp.stdio.serving import _no_method
+    from workrail_site.mcp.toolsets import all_servers
+
+    yield "a tool", lambda: all_servers()["rail"]._no_such_tool(name)
+    yield "an address", lambda: shown_address(name)
+    yield "a key that stands twice", lambda: DoubledKeyError(name, 1)
+    yield "a method", lambda: _no_method(name)
+    yield "arguments of a prompt", lambda: _wrong([name] * 100, [])
+    yield "a workflow", lambda: isinstance(not_found(acting(), name), NotFoundError)
+
+
+@pytest.mark.parametrize("unit", ["\u200d", "\u202e", "\uff41", "a\u200b", "%41", "token=a ", "sk-"])
+@pytest.mark.usefixtures("caller")
+def test_a_name_that_is_told_again_is_looked_at_as_far_as_it_is_told(unit):
+    plain = dict(names_told_again("a" * FULL))
+    for where, tell in names_told_again(unit * (FULL // len(unit.encode()))):
+        with Work() as usual:
+            plain[where]()
+        with Work() as work:
+            tell()
+
+        assert work.seconds <= 0.05 + 3 * usual.seconds, where
+
+
+@pytest.mark.usefixtures("caller")
+def test_a_key_in_a_name_that_is_told_again_is_hidden():
+    from workrail_site.dialects.offers.reading import shown_address
+    from workrail_site.mcp.doubled_keys import DoubledKeyError
+
+    key = "ghp_" + "a1B2" * 9
+    for said in (shown_address(f"{key} is none"), str(DoubledKeyError(f"x {key}", 1))):
+        assert key[:12] not in said
+        assert "[redacted]" in said

@@ -13,7 +13,7 @@ from django.db.models import F, Q, QuerySet
 from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import InvalidInputError, NotFoundError, PreconditionFailedError
 from teams_app.engine.pages import Page, PageRequest, cut_page
-from teams_app.engine.redaction import hide_keys
+from teams_app.engine.redaction import shown_without_keys
 from workflows_app.engine.names import RESERVED_NAMESPACE, is_legacy, is_namespaced
 from workflows_app.engine.problems import ProblemCode, Severity, WorkflowProblem, did_you_mean
 from workflows_app.engine.program import WorkflowKind
@@ -192,7 +192,7 @@ def ids_behind(actor: Actor, names: Collection[str]) -> frozenset[str]:
 
 def not_found(actor: Actor, workflow_id: str) -> NotFoundError:
     known = visible_workflows(actor).values_list("workflow_id", flat=True)
-    said = hide_keys(workflow_id)
+    said = shown_without_keys(workflow_id, most=MAX_SEARCH_CHARS + 1)
     shown = said if len(said) <= MAX_SEARCH_CHARS else f"{said[:MAX_SEARCH_CHARS]}…"
     return NotFoundError(
         f"There is no workflow {shown!r} in your team's library.",

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from teams_app.engine.redaction import hide_keys
+from teams_app.engine.redaction import shown_without_keys
 
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _ESCAPED_COLONS = (b"\\u003a", b"\\u003A")
@@ -20,7 +20,7 @@ class DoubledKeyError(ValueError):
     """`request_id` is what a message has under that name, where it has it once."""
 
     def __init__(self, key: str, request_id: object) -> None:
-        super().__init__(f"The key {hide_keys(key)[:_SHOWN_CHARACTERS]!r} stands twice in one object.")
+        super().__init__(f"The key {shown_without_keys(key, most=_SHOWN_CHARACTERS)!r} stands twice in one object.")
         self.request_id = request_id
 
 

@@ -22,7 +22,7 @@ from pydantic import BaseModel
 from teams_app.engine.closest import closest
 from teams_app.engine.errors import NotFoundError, WorkrailError
 from teams_app.engine.named_requests import CALL_KEY
-from teams_app.engine.redaction import hide_keys, read_kept
+from teams_app.engine.redaction import read_kept, shown_without_keys
 from workrail_site import dialects
 from workrail_site.dialects.introductions import VERSION, Introduction
 from workrail_site.dialects.suggestions import in_words_of
@@ -224,7 +224,7 @@ class DialectServer:
     def _no_such_tool(self, name: str) -> MCPError:
         near = closest(name, self._tools)
         error = NotFoundError(
-            f"This server has no tool {hide_keys(name)[:80]!r}.{f' Did you mean {near!r}?' if near else ''}",
+            f"This server has no tool {shown_without_keys(name, most=80)!r}.{f' Did you mean {near!r}?' if near else ''}",
             suggestion=f"The {self.name} dialect has: {', '.join(sorted(self._tools))}.",
         )
         return protocol_error(error, code=RpcCode.INVALID_PARAMS)

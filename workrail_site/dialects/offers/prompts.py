@@ -7,7 +7,7 @@ from typing import Any
 from teams_app.engine.actors import Actor
 from teams_app.engine.errors import InvalidInputError
 from teams_app.engine.pages import PageRequest
-from teams_app.engine.redaction import hide_keys
+from teams_app.engine.redaction import shown_without_keys
 from workflows_app.engine.canonical import UnreadableJsonError, loads_strict
 from workflows_app.engine.program import Program, Variable, VariableType, WorkflowKind
 from workflows_app.engine.values import WorkflowState, WorkflowValue
@@ -18,6 +18,7 @@ from workrail_site.mcp.cursors import read_cursor, write_cursor
 PAGE = 25
 MAX_ARGUMENTS = 20
 _MOST_BYTES = 1024 * 1024
+_MOST_TOLD = 5
 GOAL = "goal"
 _CURSOR = "prompts"
 # How each dialect begins a run of a workflow, by the name of its tool and of the arguments.
@@ -110,7 +111,6 @@ def _words(program: Program, dialect: str, goal: str, values: Mapping[str, Any])
 
 
 def _wrong(unknown: list[str], missing: list[str]) -> str:
-    said = [f"there is no argument {hide_keys(name)[:80]!r}" for name in unknown] + [
-        f"{name!r} is required" for name in missing
-    ]
-    return "; ".join(said[:5]) + "."
+    said = [f"there is no argument {shown_without_keys(name, most=80)!r}" for name in unknown[:_MOST_TOLD]]
+    said += [f"{name!r} is required" for name in missing]
+    return "; ".join(said[:_MOST_TOLD]) + "."

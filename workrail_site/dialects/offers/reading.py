@@ -12,7 +12,7 @@ from teams_app.engine.actors import Actor, Permission
 from teams_app.engine.errors import NotFoundError
 from teams_app.engine.ids import Prefix, from_text, to_text
 from teams_app.engine.pages import MAX_LIMIT, PageRequest
-from teams_app.engine.redaction import hide_keys
+from teams_app.engine.redaction import shown_without_keys
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.values import WorkflowState, WorkflowValue
 from workflows_app.selectors.handed_out import HandedOut, read_attachment
@@ -108,7 +108,7 @@ def read_resource(*, actor: Actor, uri: str) -> dict[str, Any]:
 
 def shown_address(uri: str) -> str:
     """As much of what a client has asked for as is told again."""
-    return hide_keys(uri)[:_SHOWN_CHARACTERS]
+    return shown_without_keys(uri, most=_SHOWN_CHARACTERS)
 
 
 def read_skill(*, actor: Actor, workflow_id: str, skill_id: str) -> str:

@@ -17,7 +17,7 @@ from mcp.shared.inbound import InboundLadderRejection, classify_inbound_request
 from teams_app.engine.actors import Actor, Door
 from teams_app.engine.errors import UnauthenticatedError, WorkrailError
 from teams_app.engine.ids import uuid7
-from teams_app.engine.redaction import hide_keys
+from teams_app.engine.redaction import shown_without_keys
 from traces_app.services.recording import close_recorder
 from workrail_site import admission
 from workrail_site.dialects.lookup.faults import fault_of, made
@@ -184,5 +184,5 @@ def _id_for_sdk(request: Request) -> str | int:
 
 
 def _no_method(name: str) -> RpcError:
-    fault = made(RpcCode.METHOD_NOT_FOUND, method=hide_keys(name)[:200])
+    fault = made(RpcCode.METHOD_NOT_FOUND, method=shown_without_keys(name, most=200))
     return RpcError(fault.code, dict(fault.data), message=fault.message)
