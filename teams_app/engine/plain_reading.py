@@ -19,7 +19,8 @@ OTHERWISE = rf"{_PERCENT}|{_ESCAPE}|{_ENTITY}|[{UNSEEN}{_WIDE}]"
 # The same, beginning with one set of letters, by which Python passes over everything else; the smaller, the quicker.
 _IN_ASCII = rf"(?<=%){_PERCENT[1:]}|(?<=\\)(?<!\\\\){_ESCAPE[2:]}|(?<=&){_ENTITY[1:]}"
 _OTHERWISE_IN_ASCII = re.compile(rf"[%\\&](?:{_IN_ASCII})")
-_OTHERWISE = re.compile(rf"[%\\&{UNSEEN}{_WIDE}](?:{_IN_ASCII}|(?<![%\\&]))")
+# What is not seen is one piece, however much of it stands together.
+_OTHERWISE = re.compile(rf"[%\\&{UNSEEN}{_WIDE}](?:(?<=[{UNSEEN}])[{UNSEEN}]*|{_IN_ASCII}|(?<![%\\&]))")
 _IN_HEX = re.compile(r"\\+(?:u|x)\{?([0-9A-Fa-f]+)")
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from teams_app.engine.errors import InvalidInputError
-from teams_app.engine.redaction import read_kept
+from teams_app.engine.plain_reading import read_plainly
+from teams_app.engine.redaction import hide_keys, read_kept
 from tests.flood_play import Work, allowed
 
 OWN = "wr_key_" + "abcdefgh" * 5
@@ -76,3 +77,17 @@ def test_places_are_told_for_work_in_proportion(crowded):
     assert len(kept.hidden) <= 12
     assert all(len(place) <= 100 for place in kept.hidden)
     assert work.seconds <= 5 * of_few.seconds + allowed(plain=0, size=0)
+
+
+@pytest.mark.parametrize("unseen", ["\u200b", "\u200d\u202e", "\u00ad", "\U000e0041\ufeff"])
+def test_what_is_not_seen_is_one_piece_however_much_of_it_stands_together(unseen):
+    run = unseen * 5_000
+    text = f"{run}before ghp_{run}{'a1B2' * 4}{run}{'a1B2' * 5}{run} after{run}"
+    plain = read_plainly(text)
+
+    assert len(plain.pieces) == 5
+    assert plain.text == f"before ghp_{'a1B2' * 9} after"
+    hidden = hide_keys(text)
+    assert "a1B2" not in hidden
+    assert hidden.startswith(f"{run}before ")
+    assert hidden.endswith(f" after{run}")

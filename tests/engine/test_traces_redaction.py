@@ -135,7 +135,8 @@ def test_any_arguments_become_small_json_without_a_secret(arguments):
     told = json.dumps(redact_arguments(arguments=arguments), allow_nan=False)
 
     assert not any(secret in told for secret in SECRETS)
-    assert "\\u0000" not in told
+    # A backslash that somebody wrote is two in JSON.
+    assert "\\u0000" not in told.replace("\\\\", "")
     assert len(told) < 8 * MAX_ARGUMENTS_BYTES
 
 
