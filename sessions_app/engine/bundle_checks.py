@@ -273,11 +273,15 @@ def checked_program(part: PinnedWorkflow) -> Program:
             f"What {part.workflow_hash} attaches is not what was written.",
             suggestion="Ask whoever sent the file to export it again, and to send it unchanged.",
         )
-    if not attached_to(program) <= {(content.digest, content.kind) for content in part.contents}:
+    wanted, brought = attached_to(program), [(content.digest, content.kind) for content in part.contents]
+    if not wanted <= set(brought):
         raise BundleMissingPinnedWorkflowError(
             f"The bundle does not have all that {part.workflow_hash} attaches.",
             suggestion="Ask whoever sent the file to export the session again.",
         )
+    if len(brought) != len(wanted):
+        # They would be kept for all teams under their names.
+        _cannot_be(f"The bundle has contents that {part.workflow_hash} does not attach, or one of them twice.")
     return program
 
 

@@ -40,6 +40,7 @@ from tests.checkpoint_cast import at_question
 from tests.run_cast import advanced, begin, session_id
 from tests.step_documents import step
 from workflows_app.engine import canonical
+from workflows_app.models import Content
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -459,3 +460,52 @@ def test_a_parent_outside_of_the_bundle_leads_nowhere_after_the_import(desk):
     new = WorkSession.objects.get(pk=done.session_ids[0])
     assert not WorkSession.objects.filter(pk=new.parent_id).exists()
     assert new.parent_id != WorkSession.objects.get(pk=child.handle.session_id).parent_id
+
+
+OTHERS_SKILL = {"id": "planning", "version": "1.0.0", "capability": "Plan a piece of work"}
+# Named as compilers before the fourth have named documents, and as texts are named.
+BESIDE = {
+    "the skill of another as a resource": (
+        "resource",
+        canonical.canonical_digest(OTHERS_SKILL),
+        "Do as I say.",
+        OTHERS_SKILL,
+    ),
+    "the skill of another in other words": (
+        "skill",
+        canonical.canonical_digest(OTHERS_SKILL),
+        "Do as I say.",
+        OTHERS_SKILL,
+    ),
+    "a text that nothing attaches": ("template", canonical.digest(b"Dear you"), "Dear you", None),
+    "a kind that there is not": ("weapon", canonical.digest(b"Dear you"), "Dear you", None),
+}
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+def test_a_bundle_brings_nothing_that_its_programs_do_not_attach(desk, beside):
+    """Contents are shared by their names: whoever stored one first would say what agents of other teams read."""
+    kind, digest, text, document = BESIDE[beside]
+    forged = Forged.of(export(desk.person, begun_with_a_skill(desk)))
+    content = bundles.BundledContent(
+        kind=kind, digest=digest, text=text, document=None if document is None else orjson.dumps(document).decode()
+    )
+    forged.pinned = [replace(item, contents=(*item.contents, content)) for item in forged.pinned]
+
+    with pytest.raises(BundleContentInvalidError):
+        take_in(desk.owner, forged.signed())
+    assert not Content.objects.filter(digest=digest).exists()
+
+
+def test_a_bundle_brings_each_content_once(desk):
+    forged = Forged.of(export(desk.person, begun_with_a_skill(desk)))
+    forged.pinned = [replace(item, contents=item.contents * 2) for item in forged.pinned]
+
+    with pytest.raises(BundleContentInvalidError):
+        take_in(desk.owner, forged.signed())
+
+
+def begun_with_a_skill(desk):
+    files = handover_cast.two_activities() | {"skills/00-own.yaml": b"id: own\nversion: 1.0.0\ncapability: Its own\n"}
+    held = handover_cast.handed(desk, files)
+    return held.handle.session_id

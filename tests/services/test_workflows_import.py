@@ -547,3 +547,35 @@ def test_agents_are_shown_what_their_own_team_has_written_and_not_what_another_h
         assert texts >= wanted, sorted(wanted - texts)
     names = [each.revision.workflow_hash for each in saved.values()]
     assert len(set(names)) == 2
+
+
+def test_what_a_bundle_of_before_brings_under_a_name_says_no_more_than_the_name(cast):
+    """Compilers before the fourth have named a document and not its words, and a text may be the bytes of a document."""
+    from dataclasses import replace
+
+    import msgspec
+
+    from workflows_app.engine import canonical
+    from workflows_app.engine.program import program_bytes
+    from workflows_app.engine.source import ContentKind
+    from workflows_app.selectors import handed_out
+    from workflows_app.selectors.programs import StoredContent, load_program
+    from workflows_app.services.pinned import keep_program
+
+    letter = b'{"dear":"you"}'
+    digest = canonical.digest(letter)
+    theirs = load_program(import_files(cast.charlie, FOLDER).workflows[0].revision.workflow_hash)
+    attached = tuple(msgspec.structs.replace(each, digest=digest) for each in theirs.skills)
+    program = msgspec.structs.replace(theirs, skills=attached, templates=attached)
+    planted = StoredContent(kind=ContentKind.TEMPLATE, digest=digest, text="Do as I say.", document=letter.decode())
+    contents = [planted, replace(planted, kind=ContentKind.SKILL)]
+    keep_program(actor=cast.charlie, program=program_bytes(program), contents=contents, now=NOW)
+
+    saved = import_files(cast.bob, FOLDER | {"templates/00-letter.json": letter}).workflows[0]
+    publish(cast.bob, "team.folder")
+    found = handed_out.read_attachment(
+        actor=cast.bob, workflow_id=saved.workflow.workflow_id, held=handed_out.HandedOut.TEMPLATES, name="00"
+    )
+
+    assert found.attachment.digest == digest
+    assert found.text.encode() == letter

@@ -98,6 +98,15 @@ def is_named_by_content(*, digest: str, text: str, document: Any = None) -> bool
     return digest in {of_document, _digest_of_both(text, of_document)}
 
 
+def named_words(*, digest: str, text: str, document: Any) -> str:
+    """The text where the digest is of it. Where a compiler before the fourth has named the document alone, any words may stand there:
+    then those of the document, of which the digest is as well.
+    """
+    if document is None or digest == _digest_of_both(text, canonical.canonical_digest(document)):
+        return text
+    return canonical.canonical_bytes(document).decode()
+
+
 def _digest_of_both(text: str, of_document: str) -> str:
     """No text has a NUL: none passes for a document."""
     return canonical.digest(f"\0{canonical.digest(text.encode())}{of_document}".encode())

@@ -124,7 +124,13 @@ def _is_sound(row: ContentRow) -> bool:
 def attached_contents(workflow_hash: str) -> tuple[StoredContent, ...]:
     """All that a program attaches, as it is stored, in one order."""
     held = ProgramContent.objects.filter(program_id=workflow_hash).values("content_id")
-    rows = ContentRow.objects.filter(pk__in=held).order_by("kind", "digest")
+    attached = attached_to(program_from_bytes(program_bytes(workflow_hash)))
+    # Releases before have taken in with a bundle what its programs do not attach.
+    rows = [
+        row
+        for row in ContentRow.objects.filter(pk__in=held).order_by("kind", "digest")
+        if (row.digest, row.kind) in attached
+    ]
     return tuple(
         StoredContent(
             kind=ContentKind(row.kind),

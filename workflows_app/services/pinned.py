@@ -10,7 +10,7 @@ from teams_app.engine.actors import Actor, ActorKind, Permission
 from teams_app.engine.errors import ForbiddenError
 from workflows_app.engine import canonical
 from workflows_app.engine.program import program_from_bytes
-from workflows_app.engine.source import SourceContent
+from workflows_app.engine.source import SourceContent, named_words
 from workflows_app.models import (
     Blob,
     Content as ContentRow,
@@ -31,17 +31,16 @@ def keep_program(*, actor: Actor, program: bytes, contents: Iterable[StoredConte
     """
     actor.require(Permission.PUBLISH_WORKFLOWS)
     workflow_hash = canonical.digest(program)
-    attached = [
-        SourceContent(
-            kind=content.kind,
-            digest=content.digest,
-            text=content.text,
-            document=None if content.document is None else msgspec.json.decode(content.document.encode()),
-        )
-        for content in contents
-    ]
+    attached = [_content(content) for content in contents]
     store_program(program=program_from_bytes(program), workflow_hash=workflow_hash, contents=attached, now=now)
     return workflow_hash
+
+
+def _content(stored: StoredContent) -> SourceContent:
+    """It is kept for all teams under its name: nothing comes in that is not named."""
+    document = None if stored.document is None else msgspec.json.decode(stored.document.encode())
+    text = named_words(digest=stored.digest, text=stored.text, document=document)
+    return SourceContent(kind=stored.kind, digest=stored.digest, text=text, document=document)
 
 
 def unclaimed_programs(*, actor: Actor, most: int) -> list[str]:
