@@ -105,7 +105,7 @@ def judge(stored: SessionTables) -> list[Finding]:
     found.extend(_entered(stored))
     if verification.faults:
         return found
-    adopted = next((entry for entry in stored.entries if entry.kind == EntryKind.ADOPTED.value), None)
+    adopted = next((entry for entry in stored.own_entries if entry.kind == EntryKind.ADOPTED.value), None)
     faults, told = _sealed(stored, adopted.next_event_index if adopted else None)
     found.extend(faults)
     found.extend(_as_adopted(adopted))
@@ -147,13 +147,13 @@ def _head(stored: SessionTables, verification: ChainVerification) -> Iterator[Fi
 
 
 def _entered(stored: SessionTables) -> Iterator[Finding]:
-    """The log still has what it had when the session was entered in the team's ledger."""
+    """The log still has what it had when the session was entered in the team's ledger. Another team may have had it before, and deleted it."""
     digests = {row.index + 1: row.digest for row in stored.events}
-    for entry in stored.entries:
-        if entry.team_id != stored.row.team_id:
-            message = "The ledger of another team tells of it."
-            yield Finding(session_id=stored.session_id, reason=_COLUMN, message=message)
-        elif entry.kind == EntryKind.DELETED.value:
+    deleted_by = {entry.team_id for entry in stored.entries if entry.kind == EntryKind.DELETED.value}
+    if {entry.team_id for entry in stored.entries} - deleted_by - {stored.row.team_id}:
+        yield Finding(session_id=stored.session_id, reason=_COLUMN, message="The ledger of another team tells of it.")
+    for entry in stored.own_entries:
+        if entry.kind == EntryKind.DELETED.value:
             message = "The team's ledger says that it was deleted, and it is there."
             yield Finding(session_id=stored.session_id, reason="deleted_and_there", message=message)
         elif digests.get(entry.next_event_index) != entry.head_digest:
@@ -305,7 +305,7 @@ class _Judge:
     def _last_activity(self) -> Iterator[Finding]:
         """An import is later than what it takes in, and entered in the ledger with it. Of releases before by a task, soon after."""
         at, last = to_us(self.row.last_activity_at), next(reversed(self.told.created_us.values()), 0)
-        entered = [to_us(entry.entered_at) for entry in self.stored.entries]
+        entered = [to_us(entry.entered_at) for entry in self.stored.own_entries]
         if at < last:
             yield self._finding(_COLUMN, "last_activity_at of the session is before the last event.")
         elif entered and at > max(last, *(each + _CLOCKS_DIFFER_US for each in entered)):

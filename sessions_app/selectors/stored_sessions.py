@@ -107,6 +107,11 @@ class SessionTables:
     handles: list[Any] = field(default_factory=list)
     entries: list[Any] = field(default_factory=list)
 
+    @property
+    def own_entries(self) -> list[Any]:
+        """Those of the ledger of its team."""
+        return [entry for entry in self.entries if entry.team_id == self.row.team_id]
+
     def take(self, table: str, row: Any) -> None:
         if table == "session":
             self.row = row

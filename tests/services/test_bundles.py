@@ -14,6 +14,7 @@ from sessions_app.engine.runs import Dialect, ObservationKey
 from sessions_app.models import CheckpointRequest, Run, WorkSession
 from sessions_app.selectors.integrity import verify_session
 from sessions_app.services.bundles.signing import own_signers
+from sessions_app.services.expiry.deletion import delete_session
 from sessions_app.services.moves import runs
 from sessions_app.services.upkeep.ledger import enter_sessions
 from sessions_app.services.upkeep.verification import verify_all
@@ -25,7 +26,7 @@ from tests.bundle_play import Forged, examine, export, ids_in, take_in, told
 from tests.checkpoint_cast import answer, at_question
 from tests.emptying import empty_tables
 from tests.engine_play import NEVER_STOP
-from tests.run_cast import advanced, begin, bookmark, events, session_id
+from tests.run_cast import NOW, advanced, begin, bookmark, events, session_id
 from tests.step_documents import step
 from workrail_site.dialects.rail.replies import RAIL
 
@@ -246,3 +247,22 @@ def test_a_bundle_is_json_with_a_digest_for_each_part(desk, half_done):
         "pinnedWorkflows",
     ]
     assert value["sessions"][0]["events"][0]["kind"] == "session_created"
+
+
+@pytest.mark.parametrize("how", ["deleted", "there"])
+def test_a_session_is_carried_from_one_team_into_another(desk, half_done, how):
+    """The role that serves requests sees no ledger of another team: what was deleted there keeps its ids here."""
+    from tests.as_web import as_web, grant
+
+    grant()
+    enter_sessions(actor=system_actor(team_id=NO_TEAM, door=Door.CLI), now=NOW)
+    data = export(desk.person, session_id(half_done))
+    if how == "deleted":
+        delete_session(actor=desk.owner, session_id=session_id(half_done), reason="It goes to the others.", now=NOW)
+    other = replace(desk.owner, team_id=desk.stranger.team_id)
+    with as_web(other.team_id):
+        done = take_in(other, data)
+
+    assert done.renamed == (how == "there")
+    assert_sound(done)
+    assert [str(each) for each in verify_all(actor=system_actor(team_id=NO_TEAM, door=Door.CLI))] == []

@@ -18,6 +18,7 @@ from workflows_app.selectors.cache import ByteBoundedCache, CacheInfo
 PROGRAM_CACHE_BYTES = 32 * 1024 * 1024
 CONTENT_CACHE_BYTES = 16 * 1024 * 1024
 _CONTENTS_AT_ONCE = 100
+_PROGRAMS_AT_ONCE = 20
 
 _programs: ByteBoundedCache[str, Program] = ByteBoundedCache(max_bytes=PROGRAM_CACHE_BYTES)
 _contents: ByteBoundedCache[tuple[str, ContentKind], SourceContent] = ByteBoundedCache(max_bytes=CONTENT_CACHE_BYTES)
@@ -89,16 +90,19 @@ def unsound_programs(workflow_hashes: Iterable[str]) -> dict[str, str]:
 
 
 def unsound_contents(workflow_hashes: Iterable[str]) -> Iterator[str]:
-    """What is wrong with what these programs attach: agents are shown it too. One program at a time is held."""
+    """What is wrong with what these programs attach: agents are shown it too. Few of them are held at a time."""
     judged: set[tuple[str, ContentKind]] = set()
-    for workflow_hash in sorted(workflow_hashes):
-        attached = attached_to(program_from_bytes(program_bytes(workflow_hash)))
+    rows = ProgramRow.objects.filter(pk__in=list(workflow_hashes)).order_by("pk").values_list("pk", "data")
+    for workflow_hash, data in rows.iterator(chunk_size=_PROGRAMS_AT_ONCE):
+        attached = attached_to(program_from_bytes(bytes(data)))
+        if not attached:
+            continue
         held = set(ContentRow.objects.filter(programs=workflow_hash).order_by().values_list("digest", "kind"))
         if not attached <= held:
             yield f"The program {workflow_hash} is there without all that it attaches."
         wanted = attached - judged
         judged |= wanted
-        sound = _sound_contents(wanted)
+        sound = _sound_contents(wanted) if wanted else set()
         for digest, kind in sorted(wanted - sound):
             yield f"The {kind.value} {digest}, which the program {workflow_hash} attaches, is not what was written, or is gone."
 
