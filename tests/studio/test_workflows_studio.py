@@ -234,3 +234,40 @@ def test_skills_are_shown_to_the_teams_whose_programs_attach_them(cast, sign_in)
 @pytest.mark.parametrize("page", ["alias", "teamcontract", "binding", "resource", "template"])
 def test_every_list_opens(cast, sign_in, page):
     shown(sign_in(cast.viewer).get(f"{ROOT}/{page}/"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [(10, "x"), (2_990, "x"), (4_000, "A line of a long guide."), (40_000, "x"), (9, "-- a/x\n++ b/y\f\u2028-- z")],
+)
+def test_each_file_that_changes_is_named_however_much_changes_in_another(lines, line):
+    """Whoever publishes looks at what changes: nothing is to be hidden behind a long file."""
+    from workflows_app.admin.differences import shown_difference
+    from workflows_app.engine.diffs import diff_files
+    from workflows_app.engine.values import WorkflowDiff
+
+    before = {"a.md": b"", "b.md": f"{line}\n".encode() * lines, "c.md": b"old\n", "d.md": b"old\n", "e.md": b"\xff"}
+    after = {"a.md": f"{line}\n".encode() * lines, "b.md": b"", "c.md": b"new\n", "d.md": b"", "e.md": b"\xfe"}
+    told = shown_difference(
+        WorkflowDiff(
+            **{**dict.fromkeys(WorkflowDiff.__dataclass_fields__, ()), "files": diff_files(before=before, after=after)}
+        )
+    )
+
+    diff = told["source_diff"]
+    shown = {file.path: file for file in diff.files}
+    assert sorted([*shown, *told["untold"]]) == ["a.md", "b.md", "c.md", "d.md", "e.md"]
+    whole = len(after["a.md"].decode().splitlines())
+    for path, count in (("a.md", whole), ("b.md", 0), ("c.md", 1), ("d.md", 0)):
+        assert path not in shown or shown[path].added == count or (shown[path].is_cut and shown[path].added < count)
+    assert diff.is_cut is any(file.is_cut for file in diff.files)
+
+
+def test_a_file_begins_where_a_whole_head_stands_whatever_the_hunk_before_says():
+    from teams_app.admin.diffs import read_diff
+
+    lying = "--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-c\n+d\n"
+    honest = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-a\n+b\n--- gone\n+++ come\n@@ -9 +9 @@\n-c\n+d\n"
+
+    assert [(file.path, file.added, file.removed) for file in read_diff(lying).files] == [("x", 1, 1), ("y", 1, 1)]
+    assert [(file.path, file.added, file.removed) for file in read_diff(honest).files] == [("x", 3, 3)]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from teams_app.admin.diffs import read_diff
+from teams_app.admin.diffs import read_diffs
 from workflows_app.admin import words
 from workflows_app.engine.values import WorkflowDiff
 
@@ -12,6 +12,6 @@ def shown_difference(diff: WorkflowDiff) -> dict[str, Any]:
         "diff": diff,
         # Beside a revision without a program everything would be new, or gone.
         "changes": [] if diff.unread else [words.change_in_words(change, diff.titles) for change in diff.program],
-        "source_diff": read_diff("".join(file.text for file in diff.files)),
+        "source_diff": read_diffs(file.text for file in diff.files),
         "untold": [each.path for each in diff.files if not each.text],
     }
