@@ -67,6 +67,32 @@ def test_a_long_value_is_cut():
     assert len(item.after) == MAX_VALUE_CHARS + 1
 
 
+LONG = "Read it. " * 400
+
+
+@pytest.mark.parametrize("place", [0, 1, 395, 401, 2_000, 3_599])
+@pytest.mark.parametrize("end", ["", "!", " and all that is beside it" * 40])
+def test_a_change_is_seen_wherever_in_a_long_text_it_stands(place, end):
+    """A person publishes by what they are shown: the same words before and after tell nothing."""
+    texts = [f"{LONG[:place]}{word}{LONG[place:]}{more}" for word, more in (("", ""), ("NOT ", end))]
+    old, new = (program(steps=[STEPS[0] | {"prompt": text}, STEPS[1]]) for text in texts)
+    for before, after, has_word in ((old, new, "after"), (new, old, "before")):
+        (item,) = diff_programs(before=before, after=after)
+
+        assert item.before != item.after
+        assert ["NOT" in item.before, "NOT" in item.after] == [has_word == "before", has_word == "after"]
+        assert max(len(item.before), len(item.after)) <= MAX_VALUE_CHARS + 1
+
+
+def test_another_order_is_seen_behind_many_steps_that_stay():
+    steps = [STEPS[0] | {"id": f"read-part-{number}"} for number in range(60)]
+
+    (item,) = diff_programs(before=program(steps=steps), after=program(steps=[*steps[:-2], steps[-1], steps[-2]]))
+
+    assert item.before != item.after
+    assert item.before.endswith('"read-part-58","read-part-59"]')
+
+
 @pytest.mark.parametrize(
     ("before", "after", "change", "lines"),
     [

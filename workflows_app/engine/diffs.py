@@ -16,8 +16,9 @@ MAX_FILE_DIFF_CHARS = 65_536
 # Of all files of a difference; those behind are told without a text.
 MAX_DIFF_CHARS = 1024 * 1024
 MAX_DIFFED_LINES = 5_000
-# Lines around a change.
+# Lines around a change, and what is shown of a text before it.
 _AROUND = 3
+_BEFORE_DIFFERENCE = 60
 
 # A list is compared by these names of its items, where every item has one and no two share it.
 _NAMES = ("id", "name", "slot", "contract", "to")
@@ -118,7 +119,22 @@ def _changes(path: str, before: Any, after: Any) -> Iterator[ProgramDiff]:
     elif isinstance(before, list) and isinstance(after, list):
         yield from _items(path, before, after)
     else:
-        yield ProgramDiff(path=path, change=Change.CHANGED, before=_shown(before), after=_shown(after))
+        yield _changed(path, before, after)
+
+
+def _changed(path: str, before: Any, after: Any) -> ProgramDiff:
+    """What is cut is cut around the first difference where its beginning is the same."""
+    old, new = _shown(before), _shown(after)
+    if isinstance(old, str) and old == new:
+        old, new = _around_difference(*(each if isinstance(each, str) else _json(each) for each in (before, after)))
+    return ProgramDiff(path=path, change=Change.CHANGED, before=old, after=new)
+
+
+def _around_difference(before: str, after: str) -> tuple[str, str]:
+    same = next((place for place, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), None)
+    begin = max(0, (min(len(before), len(after)) if same is None else same) - _BEFORE_DIFFERENCE)
+    old, new = (f"…{_cut(each[begin:], MAX_VALUE_CHARS - 1)}" for each in (before, after))
+    return old, new
 
 
 def _members(path: str, before: Mapping[str, Any], after: Mapping[str, Any], *, prefix: str) -> Iterator[ProgramDiff]:
@@ -141,9 +157,7 @@ def _items(path: str, before: list[Any], after: list[Any]) -> Iterator[ProgramDi
     yield from _members(path, old, new, prefix="[")
     kept_before, kept_after = [key for key in old if key in new], [key for key in new if key in old]
     if kept_before != kept_after:
-        yield ProgramDiff(
-            path=f"{path} (order)", change=Change.CHANGED, before=_shown(kept_before), after=_shown(kept_after)
-        )
+        yield _changed(f"{path} (order)", kept_before, kept_after)
 
 
 def _shared_name(items: Sequence[Any], sides: tuple[list[Any], list[Any]]) -> str | None:
