@@ -17,7 +17,7 @@ from teams_app.services.row_scope import within_person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ToldInTeam:
     """What the audit log of the actor's team is told."""
 
     actor: Actor
@@ -57,14 +57,14 @@ def record_in_teams(
     door: Door,
     now: datetime,
     details: Mapping[str, str] | None = None,
-    after: Iterable[Told] = (),
+    after: Iterable[ToldInTeam] = (),
 ) -> None:
     """Inside the caller's transaction, as done by the person; `after` what their teams, or those that they were in, are told first.
 
     In the order of the teams, whichever they joined first: each audit log is locked until the transaction ends.
     """
     own = [
-        Told(
+        ToldInTeam(
             actor=actor_of_membership(membership=row, door=door),
             action=action,
             target=to_text(Prefix.PERSON, person_id),

@@ -23,7 +23,7 @@ from teams_app.services.handed_out import withdraw_invitations_of, withdraw_link
 from teams_app.services.ids import new_id
 from teams_app.services.passwords import find_proved
 from teams_app.services.row_scope import within_team
-from teams_app.services.sign_ins import Told, record_in_teams
+from teams_app.services.sign_ins import ToldInTeam, record_in_teams
 from teams_app.services.tokens import revoke_tokens_of
 
 log = structlog.get_logger(__name__)
@@ -121,7 +121,7 @@ def _locked(managed: Iterable[UUID]) -> list[Team]:
     return found
 
 
-def _keep_role(person: Person, team: Team, role: Role | None, door: Door, now: datetime) -> list[Told]:
+def _keep_role(person: Person, team: Team, role: Role | None, door: Door, now: datetime) -> list[ToldInTeam]:
     """A membership that came by an invitation is the owners' to change; one that came by a group follows the group."""
     with within_team(team.pk):
         # And the row itself, which the person holds while they do something that the audit log is told of.
@@ -134,7 +134,7 @@ def _keep_role(person: Person, team: Team, role: Role | None, door: Door, now: d
     return []
 
 
-def _change(row: Membership, role: Role | None, door: Door, now: datetime) -> Told:
+def _change(row: Membership, role: Role | None, door: Door, now: datetime) -> ToldInTeam:
     if role is None:
         actor = system_actor(team_id=row.team_id, door=door)
         disconnect_all_of(actor=actor, person_id=row.person_id, now=now)
@@ -149,7 +149,7 @@ def _change(row: Membership, role: Role | None, door: Door, now: datetime) -> To
     return _told(row, "member.role_changed", door, **{"from": before, "to": role.value}, **links)
 
 
-def _let_in(person: Person, team: Team, role: Role, door: Door, now: datetime) -> list[Told]:
+def _let_in(person: Person, team: Team, role: Role, door: Door, now: datetime) -> list[ToldInTeam]:
     ended = withdraw_invitations_of(team_id=team.pk, username=person.username, now=now)
     fields = {"id": new_id(now=now), "role": role.value, "created_at": now, "by_sign_on": True}
     row, created = Membership.objects.get_or_create(team=team, person=person, defaults=fields)
@@ -161,8 +161,8 @@ def _is_last_owner(row: Membership) -> bool:
     return row.role == Role.OWNER.value and not owners.exclude(pk=row.pk).exists()
 
 
-def _told(row: Membership, action: str, door: Door, **details: str) -> Told:
-    return Told(
+def _told(row: Membership, action: str, door: Door, **details: str) -> ToldInTeam:
+    return ToldInTeam(
         actor=system_actor(team_id=row.team_id, door=door),
         action=action,
         target=to_text(Prefix.MEMBERSHIP, row.pk),

@@ -97,7 +97,7 @@ def test_whatever_is_entered_is_found_by_what_it_is_about_and_is_a_sentence():
         each
         for text in sources
         for each in re.findall(r'"([a-z]+\.[a-z_]+)"', text)
-        if "record_audit" in text or "Told(" in text
+        if "record_audit" in text or "ToldInTeam(" in text
     }
     entered = {each for each in named if each.partition(".")[0] not in {"audit", "s"}}
     assert len(entered) > 50
