@@ -387,6 +387,47 @@ def test_a_guide_that_is_longer_than_a_reply_comes_in_parts_that_make_the_whole_
     assert call.text("get_resource", workflow_id="team.plan", index="02") == "# Short\n"
 
 
+LONG_SKILLS = {
+    "skills__00-drawing.md": (
+        "# Drawing\n\n" + "".join(f"Line {number}, ünd 日本.\n" for number in range(5_000))
+    ).encode(),
+    "skills__00-drawing.toon": skill("drawing", description="Read this with care. " * 6_000),
+}
+
+
+@pytest.mark.parametrize("dialect", ["navigation", "session", "orchestrator", "lookup"])
+@pytest.mark.parametrize("path", LONG_SKILLS)
+def test_a_skill_that_is_longer_than_a_reply_comes_in_parts_that_make_the_whole(dialect, path):
+    desk = make_desk()
+    files = folder(activity("work", steps=[folder_step("do", skill="drawing")]), **{path: LONG_SKILLS[path]})
+    publish_folder(desk, files)
+    call = caller(dialect, desk.agent)
+    tool, named, asked = "get_skill", {}, {"step_id": "do"}
+    if dialect in {"session", "orchestrator"}:
+        named = {"session_token": call("start_session", workflow_id="team.plan")["session_token"]}
+        call("next_activity", **named, activity_id="work")
+    elif dialect == "navigation":
+        asked = {"workflow_id": "team.plan", "skill_id": "drawing"}
+    else:
+        tool, asked = "workflow_get", {"id": "team.plan", "skill": "drawing"}
+    parts, ask = [], asked
+
+    while ask and len(parts) < 20:
+        result = call.raw(tool, **{**named, **ask})
+        value = result["structuredContent"]
+        assert "_truncated" not in value
+        said = value if dialect == "navigation" else value["skill"]
+        parts.append(said.get("content", said.get("text")))
+        assert dialect in {"lookup", "session"} or parts[-1].strip() in text_of(result)
+        assert said["part"] == len(parts)
+        ask = said.get("next_action", {}).get("parameters")
+
+    assert len(parts) == said["parts"] > 2
+    assert "".join(parts) == files[path.replace("__", "/")].decode()
+    (key, reference) = list(asked.items())[-1]
+    assert call.refused(tool, **{**named, **asked, key: f"{reference}#part-99"})["code"] == "NOT_FOUND"
+
+
 @pytest.mark.parametrize("tool", ["get_workflow_activity", "get_activity"])
 def test_an_activity_that_is_longer_than_a_reply_comes_in_parts_that_make_the_whole_in_navigation(tool):
     desk = make_desk()

@@ -1,7 +1,7 @@
 """Skills by reference: the workflow's own, those of the folder that an activity was borrowed from, then the universal ones."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from teams_app.engine.actors import Actor
@@ -17,6 +17,7 @@ from workflows_app.selectors.catalog import find_program
 from workflows_app.selectors.programs import load_content
 from workrail_site.dialects.activities.catalog import universal
 from workrail_site.dialects.activities.printing import fits
+from workrail_site.dialects.activities.resources import number_of, parts_of
 
 # Of a workflow that names none: how a session is carried, and how an activity is done.
 PROTOCOLS = ("session-protocol", "execute-activity")
@@ -25,6 +26,8 @@ _AS_WRITTEN = frozenset({"toon", "markdown", "md"})
 # Escaped as JSON a text of code may grow by half.
 _MAX_TEXT_BYTES = 48 * 1024
 _REFERENCES = frozenset({"resource", "resources"})
+# What is told of a skill beside a part of its text.
+_NAMING = ("id", "version", "capability")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,13 +46,30 @@ class ReadSkill:
         """
         said = {key: value for key, value in self.document.items() if key not in _REFERENCES}
         if not fits(said):
-            known: dict[str, Any] = {key: said[key] for key in ("id", "version", "capability") if key in said}
+            known: dict[str, Any] = {key: said[key] for key in _NAMING if key in said}
             said = {**known, "text": fit_bytes(self.text, max_bytes=_MAX_TEXT_BYTES), "truncated": True}
         listed = [{"index": _index(item, within), "id": item.id, "version": item.version} for item in self.resources]
         return {**said, "_resources": listed} if listed else said
 
     def indexes(self, *, within: str) -> str:
         return ", ".join(_index(item, within) for item in self.resources)
+
+
+def in_parts(skill: ReadSkill, part: str | None, *, name: str) -> ReadSkill:
+    """The skill where it fits into a reply; else a part of its text. `name` is what get_skill was asked for, without the part."""
+    is_whole = fits(skill.document) and fits(skill.text)
+    parts = [skill.text] if is_whole else parts_of(skill.text)
+    number = number_of(part, name or skill.id, len(parts))
+    if len(parts) == 1:
+        return skill
+    said: dict[str, Any] = {key: skill.document[key] for key in _NAMING if key in skill.document}
+    said |= {"text": parts[number - 1], "part": number, "parts": len(parts)}
+    if number == len(parts):
+        return replace(skill, document=said, text=f"{said['text']}\n\n[This was part {number} of {len(parts)}.]")
+    following = f"{name}#part-{number + 1}"
+    said["next_action"] = {"tool": "get_skill", "parameters": {"step_id": following}}
+    goes_on = f"[This was part {number} of {len(parts)}. The next: get_skill with step_id {following}]"
+    return replace(skill, document=said, text=f"{said['text']}\n\n{goes_on}")
 
 
 class Shelf:

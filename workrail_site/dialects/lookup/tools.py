@@ -18,6 +18,8 @@ from workflows_app.engine.values import WorkflowValue
 from workflows_app.engine.walks import Failure, FailureKind
 from workflows_app.selectors.catalog import count_published, list_published, read_published
 from workflows_app.services.workflows import validate_source
+from workrail_site.dialects.activities.printing import fits
+from workrail_site.dialects.activities.resources import number_of, part_in, parts_of
 from workrail_site.dialects.introductions import INTRODUCTIONS
 from workrail_site.dialects.lookup import declared, parameters as given
 from workrail_site.dialects.lookup.faults import fault_of
@@ -66,8 +68,7 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         check_session(session_id)
         program = read_published(actor=acting(), workflow_id=id_)
         if skill is not None:
-            text = read_skill(actor=acting(), workflow_id=id_, skill_id=skill)
-            return _told({"id": program.id, "name": program.title, "skill": {"id": skill, "text": text}})
+            return _skill_told(program, id_, skill)
         match mode:
             case given.Mode.FULL:
                 whole = _told(step_documents.workflow_document(program))
@@ -154,6 +155,21 @@ class LookupTools(MCPToolset):  # type: ignore[misc]  # the library has no types
         """Tells the JSON Schema that a workflow of steps is written to"""
         check_session(session_id)
         return _told({"schema": declared.WORKFLOW_SCHEMA, "version": declared.WORKFLOW_SCHEMA_VERSION})
+
+
+def _skill_told(program: Program, workflow_id: str, asked: str) -> ToolReply:
+    """One that does not fit into a reply comes in parts."""
+    name, part = part_in(asked)
+    text = read_skill(actor=acting(), workflow_id=workflow_id, skill_id=name)
+    parts = parts_of(text) if not fits(text) else [text]
+    number = number_of(part, name, len(parts))
+    said: dict[str, Any] = {"id": name, "text": parts[number - 1]}
+    if len(parts) > 1:
+        said |= {"part": number, "parts": len(parts)}
+    if number < len(parts):
+        following = {"id": workflow_id, "skill": f"{name}#part-{number + 1}"}
+        said["next_action"] = {"tool": "workflow_get", "parameters": following}
+    return _told({"id": program.id, "name": program.title, "skill": said})
 
 
 def _told(value: Mapping[str, Any]) -> ToolReply:

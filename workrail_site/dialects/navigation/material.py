@@ -58,8 +58,11 @@ def skill_list(workflow_id: str | None) -> ToolReply:
 
 
 def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
-    """The workflow's own first, then the universal one; without a workflow, then any workflow's."""
-    found = _find(skill_id, workflow_id)
+    """The workflow's own first, then the universal one; without a workflow, then any workflow's. One that does not fit into a reply
+    comes in parts of its text.
+    """
+    name, part = part_in(skill_id)
+    found = _find(name, workflow_id)
     if found is None:
         raise NotFoundError(
             f"Skill not found: {skill_id}",
@@ -67,9 +70,14 @@ def skill(skill_id: str, workflow_id: str | None) -> ToolReply:
         )
     content = load_content(found.digest, ContentKind.SKILL)
     document = content.document
-    return (
+    whole = (
         told(document) if isinstance(document, dict) else ToolReply(text=content.text, value={"content": content.text})
     )
+    parts = parts_of(content.text) if is_long(whole) else [content.text]
+    number = number_of(part, name, len(parts))
+    named = {} if workflow_id is None else {"workflow_id": workflow_id}
+    following = {**named, "skill_id": f"{name}#part-{number + 1}"} if number < len(parts) else {}
+    return whole if len(parts) == 1 else _part(found, parts, number, tool="get_skill", following=following)
 
 
 def _find(skill_id: str, workflow_id: str | None) -> Attachment | None:
@@ -167,7 +175,8 @@ def _part(
     value = {**_place(found), "content": text, "part": number, "parts": len(parts)}
     if not following:
         return ToolReply(text=f"{text}\n\n[This was {of}.]", value=value)
-    goes_on = f"[This was {of}. The next: {tool} with index {following['index']}]"
+    *_, (key, reference) = following.items()
+    goes_on = f"[This was {of}. The next: {tool} with {key} {reference}]"
     return ToolReply(
         text=f"{text}\n\n{goes_on}", value={**value, "next_action": {"tool": tool, "parameters": dict(following)}}
     )

@@ -11,8 +11,8 @@ from workflows_app.engine.activity_documents import overview_json
 from workflows_app.engine.toon_text import toon_text
 from workrail_site.dialects.activities.definitions import question_json, summarized, whole_workflow
 from workrail_site.dialects.activities.printing import echoed, headed, meta_of, tokened
-from workrail_site.dialects.activities.resources import ResourceReading
-from workrail_site.dialects.activities.skills import ReadSkill, Shelf
+from workrail_site.dialects.activities.resources import ResourceReading, part_in
+from workrail_site.dialects.activities.skills import ReadSkill, Shelf, in_parts
 from workrail_site.dialects.activities.speech import answer_of
 from workrail_site.mcp.answers import ToolReply
 from workrail_site.mcp.calling import acting
@@ -73,21 +73,22 @@ def resource_reply(reading: ResourceReading, *, held: Held, warnings: Sequence[s
 def skill_of(held: Held, step_id: str | None) -> ReadSkill:
     """Of the step, of the activity, or before the first one of the workflow."""
     shelf = Shelf(actor=acting(), program=held.program)
-    wanted = (step_id or "").strip()
+    wanted, part = part_in(step_id or "")
     if held.activity is not None:
-        return shelf.of_step(held.activity, wanted) if wanted else shelf.of_activity(held.activity)
+        skill = shelf.of_step(held.activity, wanted) if wanted else shelf.of_activity(held.activity)
+        return in_parts(skill, part, name=wanted)
     if wanted:
         raise InvalidInputError(
             "Cannot provide step_id when no activity is active.",
             suggestion="Leave step_id out for the skill of the workflow, or call next_activity first.",
         )
-    skill = shelf.primary()
-    if skill is None:
+    leading = shelf.primary()
+    if leading is None:
         raise NotFoundError(
             f"Workflow '{held.program.id}' does not define a primary skill that can be read.",
             suggestion="Go on with get_workflow.",
         )
-    return skill
+    return in_parts(leading, part, name=wanted)
 
 
 def presented(held: Held, *, warnings: Sequence[str]) -> ToolReply:

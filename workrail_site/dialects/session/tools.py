@@ -17,8 +17,8 @@ from workrail_site.dialects.activities.catalog import VERSION, bootstrap_text, c
 from workrail_site.dialects.activities.definitions import activity_of, question_json, whole_activity
 from workrail_site.dialects.activities.entering import entered, move_to
 from workrail_site.dialects.activities.printing import answered, listed, tokened, told
-from workrail_site.dialects.activities.resources import read_resource
-from workrail_site.dialects.activities.skills import Shelf
+from workrail_site.dialects.activities.resources import part_in, read_resource
+from workrail_site.dialects.activities.skills import Shelf, in_parts
 from workrail_site.dialects.activities.speech import answer_of
 from workrail_site.dialects.activities.standing import current_activity, moving, notices_of, standing
 from workrail_site.dialects.activities.trace import trace_of
@@ -188,7 +188,8 @@ class SessionTools(MCPToolset):  # type: ignore[misc]  # the library has no type
         """Reads the skill that a step of the current activity names: how the step is done. Call next_activity before it."""
         held = standing(session_token, dialect=Dialect.SESSION)
         shelf = Shelf(actor=acting(), program=held.program)
-        skill = shelf.of_step(current_activity(held), step_id.strip())
+        name, part = part_in(step_id)
+        skill = in_parts(shelf.of_step(current_activity(held), name), part, name=name)
         return tokened({"skill": skill.bundled(within=held.program.id)}, token=held.token, warnings=notices_of(held))
 
     @hinted(Hints(title="Read a resource", read_only=True, idempotent=True))
