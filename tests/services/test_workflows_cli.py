@@ -57,6 +57,36 @@ def test_validate_needs_no_database_and_passes_warnings(tmp_path):
     assert "1 of 1 workflows compile" in printed
 
 
+@pytest.mark.parametrize("ending", ["yaml", "toon", "json"])
+def test_each_problem_is_told_at_the_line_of_what_it_is_about(tmp_path, ending):
+    root = tmp_path / "flow"
+    (root / "activities").mkdir(parents=True)
+    (root / "workflow.yaml").write_text("id: team.lines\nversion: 1.0.0\ntitle: Lines\nauther: me\n")
+    wrong = {
+        "yaml": "id: a\nversion: 1.0.0\nname: A\nsteps:\n  - id: s\n    name: S\n    descripton: x\n",
+        "toon": "id: a\nversion: 1.0.0\nname: A\nsteps[1]:\n  - id: s\n    name: S\n    descripton: x\n",
+        "json": '{"id": "a", "version": "1.0.0",\n"name": "A",\n"steps": [\n{\n"id": "s",\n"name": "S",\n"descripton": "x"}]}',
+    }
+    (root / f"activities/01-a.{ending}").write_text(wrong[ending])
+
+    printed, _ = run("lint", str(root))
+    found = json.loads(run("lint", str(root), "--json")[0])
+
+    assert f"{root}:activities/01-a.{ending}:7: steps[0].descripton warning [unknown_key]" in printed
+    assert f"{root}:workflow.yaml:4: auther warning [unknown_key]" in printed
+    assert sorted(problem["line"] for problem in found[0]["problems"] if problem["code"] == "unknown_key") == [4, 7]
+
+
+def test_a_problem_of_a_step_workflow_is_told_at_its_line(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document("team.lines", promt="x"), indent=1))
+
+    printed, _ = run("validate", str(path))
+
+    at = path.read_text()[: path.read_text().index('"promt"')].count("\n") + 1
+    assert f"{path}:{at}: promt error [unknown_key]" in printed
+
+
 @pytest.mark.parametrize("command", ["validate", "lint"])
 def test_links_in_a_folder_are_told_since_nobody_follows_them(tmp_path, command):
     root = tmp_path / "flow"
@@ -115,7 +145,7 @@ def test_validate_fails_on_errors_and_says_where(tmp_path):
     printed, code = run("validate", path)
 
     assert code == 1
-    assert f"{path}: colour error [unknown_key]" in printed
+    assert f"{path}:1: colour error [unknown_key]" in printed
     assert "0 of 1 workflows compile" in printed
 
 

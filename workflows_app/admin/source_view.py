@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 
 from workflows_app.admin.words import ShownProblem
-from workflows_app.engine.activities.documents import JSON, STRUCTURED, suffix_of
-from workflows_app.engine.places import line_at, lines_of_blocks, lines_of_json, replacement
+from workflows_app.engine.activities.documents import STRUCTURED, suffix_of
+from workflows_app.engine.places import line_at, lines_in, replacement
 from workflows_app.engine.problems import WorkflowProblem
 
 MOST_LINES = 5_000
@@ -87,7 +87,7 @@ def placed(*, problems: Iterable[WorkflowProblem], files: Mapping[str, bytes], f
     told = list(problems)
     named = {first, *(problem.file for problem in told)}
     texts = {path: text_of(files[path]) or "" for path in named & files.keys()}
-    indexes = {path: _lines_in(path, text) for path, text in texts.items() if suffix_of(path) in STRUCTURED}
+    indexes = {path: lines_in(path, text) for path, text in texts.items() if suffix_of(path) in STRUCTURED}
     written = {path: text.splitlines() for path, text in texts.items()}
     return [_placed(problem, written, indexes, first) for problem in told]
 
@@ -103,12 +103,6 @@ def _placed(
     changed = replacement(message=problem.message, suggestion=problem.suggestion, line=said)
     wrong, right = changed or ("", "")
     return ShownProblem(problem=problem, file=file, line=line, wrong=wrong, right=right)
-
-
-def _lines_in(path: str, text: str) -> Mapping[str, int]:
-    """YAML may be written as JSON is."""
-    is_json = path.endswith(JSON) or text.lstrip("\ufeff \t\r\n").startswith("{")
-    return lines_of_json(text) if is_json else lines_of_blocks(text)
 
 
 def _json_pieces(line: str) -> Iterator[Piece]:

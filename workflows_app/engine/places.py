@@ -17,6 +17,12 @@ _PATH_CHARACTERS = 400
 _MEANT = re.compile(r"Did you mean '([^'\n]{1,80})'\?")
 
 
+def lines_in(path: str, text: str) -> Mapping[str, int]:
+    """Of a file, by what it is called. YAML may be written as JSON is."""
+    is_json = path.endswith(".json") or text.lstrip("\ufeff \t\r\n").startswith("{")
+    return lines_of_json(text) if is_json else lines_of_blocks(text)
+
+
 def lines_of_json(text: str) -> Mapping[str, int]:
     """The line, from 1, of each key and each item by its path: `steps[2].prompt`. Reads what it can of a broken text."""
     reader = _PlaceReader()

@@ -1,13 +1,14 @@
 """Workflows as files, read and compiled without a database: against the bundled library and each other."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from django.core.management.base import CommandError
 
 from workflows_app.engine.intake import normalise_paths, unpack
 from workflows_app.engine.packing import authored_id, by_folder, split_workflows
+from workflows_app.engine.places import line_at, lines_in
 from workflows_app.engine.problems import Severity, WorkflowProblem
 from workflows_app.engine.source import Origin, Source, Strictness
 from workflows_app.selectors.bundled import BUNDLED_ROOT, links_in, read_bundled, read_folder
@@ -63,7 +64,10 @@ def compile_paths(*, paths: Sequence[Path], origin: Origin, strictness: Strictne
         (place, compile_with(source=source, library=library))
         for (place, source), library in zip(found, libraries, strict=True)
     ]
-    results = (FileResult(place=place, problems=item.problems, compiled=item) for place, item in compiled)
+    results = (
+        FileResult(place=place, problems=_at_lines(item.problems, item.source.files), compiled=item)
+        for place, item in compiled
+    )
     links = tuple(link for path in paths for link in links_at(path))
     return FileResults(results=(*refused, *results), ignored=tuple(ignored), links=links)
 
@@ -79,6 +83,19 @@ def read_path(path: Path) -> tuple[dict[str, bytes], tuple[WorkflowProblem, ...]
     if path.suffix in _OF_FOLDERS:
         raise CommandError(f"{path} is one file of a workflow. Name the folder of the workflow instead.")
     return unpack(data=path.read_bytes(), filename=path.name)
+
+
+def _at_lines(problems: tuple[WorkflowProblem, ...], files: Mapping[str, bytes]) -> tuple[WorkflowProblem, ...]:
+    """Each with the line of its place, where the file is at hand; the one file of a step workflow is not named."""
+    only = next(iter(files), "") if len(files) == 1 else ""
+    wrong = {problem.file or only for problem in problems if problem.path}
+    indexes = {file: lines_in(file, files[file].decode("utf-8", "replace")) for file in wrong if file in files}
+    return tuple(
+        replace(problem, line=line_at(lines=indexes[file], path=problem.path))
+        if problem.path and problem.line is None and (file := problem.file or only) in indexes
+        else problem
+        for problem in problems
+    )
 
 
 def links_at(path: Path) -> tuple[Path, ...]:
