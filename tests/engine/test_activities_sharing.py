@@ -252,6 +252,27 @@ def test_a_resource_may_be_named_with_its_ending(ending):
     assert find_resource(program=compilation.program, reference=f"data.{ending}").title == "Data"
 
 
+@pytest.mark.parametrize("link", ["my%20guide.md", "%C3%BCber.md", "100%25.md", "100%.md", "%6dine.md"])
+def test_a_link_to_a_resource_may_be_written_with_percent_signs(link):
+    names = ["my guide", "über", "100%", "mine"]
+    asking = f"# Sort\n\nSee [the guide](../resources/{link}).\n".encode()
+    files = {f"resources/{name}.md": b"# Guide" for name in names} | {"techniques/sort.md": asking}
+
+    compilation = compiled({**yaml_folder(b""), **files})
+
+    (skill,) = compilation.program.skills
+    assert compilation.problems == ()
+    assert find_resource(program=compilation.program, reference=skill.resources[0], home=skill.owner) is not None
+
+
+@pytest.mark.parametrize("link", ["%00.md", "a%0ab.md", "..%2f..%2fx.md", "%ff.md"])
+def test_a_link_that_says_nothing_printable_is_read_as_it_stands(link):
+    asking = f"# Sort\n\nSee [the guide](../resources/{link}).\n".encode()
+    compilation = compiled(yaml_folder(b"", **{"techniques__sort.md": asking}))
+    assert compilation.program is not None
+    assert all(each.isprintable() for skill in compilation.program.skills for each in skill.resources)
+
+
 @pytest.mark.parametrize("folder", ["techniques", "techniques/of-group", "resources", "templates"])
 @pytest.mark.parametrize("name", ["changelog", "notice", "license", "copying"])
 def test_what_agents_ask_for_may_be_called_like_documentation_in_small_letters(folder, name):

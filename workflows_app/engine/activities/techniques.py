@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 from workflows_app.engine import canonical
 from workflows_app.engine.activities.documents import MARKDOWN, Markdown
@@ -100,12 +101,18 @@ def _linked(body: str, path: str, owner: str) -> Iterable[str]:
     for number, found in enumerate(_LINK.finditer(body)):
         if number >= _MAX_LINKS:
             return
-        target = found.group(1)
+        target = _decoded(found.group(1))
         if "://" in target or target.startswith("/"):
             continue
         segments = _resolved([*PurePosixPath(path).parent.parts], target)
         if segments is not None and len(segments) > 2 and segments[1] == "resources":
             yield f"{segments[0] or owner}/{segments[-1].removesuffix(MARKDOWN)}"
+
+
+def _decoded(link: str) -> str:
+    """A name with blanks or other letters is written with percent signs in a link."""
+    text = unquote(link) if "%" in link else link
+    return text if text.isprintable() else link
 
 
 def _resolved(folder: list[str], target: str) -> list[str] | None:
