@@ -1,5 +1,6 @@
 """The editor without a script: what a form sends, and what comes back."""
 
+import html
 import json
 import re
 
@@ -200,3 +201,76 @@ def test_marking_a_source_costs_in_proportion_to_it(ann, crowded):
 
     assert page.count('<li class="depth-0">') <= 2_000
     assert work.seconds <= 15 * of_few.seconds
+
+
+OF_A_FOLDER = {
+    "workflow.yaml": b"id: team.ends\r\nversion: 1.0.0\r\ntitle: Ends\r\ninitialActivity: a\r\n",
+    "activities/01-a.yaml": b"\xef\xbb\xbfid: a\nversion: 1.0.0\nname: A\nsteps:\n  - {id: s, name: S}",
+    "resources/old.md": b"# Old\rends\r",
+    "resources/mixed.md": b"\n\n# Mixed\r\nends\n\r\n",
+    "resources/blanks.md": b"# Blanks \t\n  \n\n",
+    "templates/latin.txt": b"caf\xe9\n",
+    "templates/logo.png": b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\xff",
+    "templates/controls.txt": b"a\x0cb\x1bc\x7f\n",
+}
+
+
+@pytest.fixture
+def ends(house):
+    """A folder as others write them."""
+    from teams_app.engine.actors import Door, system_actor
+    from tests.workflow_cast import NOW
+    from workflows_app.models import Workflow
+    from workflows_app.services import importing
+
+    actor = system_actor(team_id=house.team.id, door=Door.CLI)
+    options = importing.ImportOptions()
+    importing.import_files(actor=actor, files=OF_A_FOLDER, options=options, now=NOW)
+    return Workflow.objects.get(workflow_id="team.ends")
+
+
+class Page:
+    """The form of the editor, as a browser has it: what it shows it sends with ends of lines of its own."""
+
+    def __init__(self, browser, url):
+        self.browser, self.url = browser, url
+        self._take(text(browser.get(url)))
+
+    def _take(self, page):
+        self.hidden = {
+            name: html.unescape(value)
+            for name, value in re.findall(r'<input type="hidden" name="(base|path|changed)" value="([^"]*)"', page)
+        }
+        self.is_readonly = re.search(r'<textarea name="text"[^>]* readonly', page) is not None
+        shown = re.search(r'<textarea name="text"[^>]*>\n?(.*?)</textarea>', page, re.DOTALL)[1]
+        plain = html.unescape(shown).replace("\x00", "\ufffd").replace("\r\n", "\n").replace("\r", "\n")
+        self.text = plain
+
+    def do(self, what, url=None):
+        form = {**self.hidden, "text": self.text.replace("\n", "\r\n"), "message": "", "do": what}
+        answer = self.browser.post(url or self.url, form)
+        if answer.status_code == 200:
+            self._take(text(answer))
+        return answer
+
+
+def test_files_that_were_only_looked_at_stay_as_they_are(ann, ends):
+    from workflows_app.selectors.sources import files_of
+
+    page = Page(ann, f"{ROOT}{ends.pk}/edit/")
+    for path in [*OF_A_FOLDER, *reversed(OF_A_FOLDER)]:
+        assert page.do(f"open:{path}").status_code == 200
+        assert page.hidden["path"] == path
+        assert page.hidden["changed"] in {"", "{}"}
+        assert page.is_readonly == (path in {"templates/latin.txt", "templates/logo.png", "templates/controls.txt"})
+    page.do("open:workflow.yaml")
+    page.text = page.text.replace("Ends", "Other ends")
+    page.do("open:templates/logo.png")
+
+    saved = page.do("save", url=f"{ROOT}{ends.pk}/save/")
+
+    assert saved.status_code == 302, text(saved)
+    revision = ends.revisions.order_by("-number").first()
+    assert revision.number == 2
+    changed = OF_A_FOLDER["workflow.yaml"].replace(b"Ends", b"Other ends")
+    assert files_of(revision.pk) == {**OF_A_FOLDER, "workflow.yaml": changed}

@@ -1,6 +1,7 @@
 """A source while it is being edited: the files of the revision that it began from, and what was changed since in the browser."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +9,15 @@ from typing import Any
 from django import forms
 
 from teams_app.engine.errors import InvalidInputError
+from workflows_app.admin.source_view import text_of
 from workflows_app.engine.packing import entry_file
 from workflows_app.engine.source import Source, SourceFormat, StepsSchema
 from workflows_app.models import MESSAGE_CHARACTERS, Revision
 from workflows_app.selectors.sources import files_of
 
 _PATH_CHARACTERS = 400
+# A form gives these back as others, or not at all.
+_UNSHOWN = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 
 
 class DraftForm(forms.Form):
@@ -37,8 +41,13 @@ class Draft:
     message: str = ""
 
     @property
+    def is_text(self) -> bool:
+        """What is none is shown as such, and kept as it is."""
+        return _text_of(self.files.get(self.path, b"")) is not None
+
+    @property
     def text(self) -> str:
-        return self.files.get(self.path, b"").decode("utf-8", "replace")
+        return _text_of(self.files.get(self.path, b"")) or ""
 
     @property
     def others(self) -> str:
@@ -53,7 +62,7 @@ class Draft:
         return Draft(base=self.base, path=path, files=files, changed=changed, message=self.message)
 
     def written(self, path: str, text: str) -> "Draft":
-        files, changed = {**self.files, path: text.encode()}, {**self.changed, path: text}
+        files, changed = {**self.files, path: _written(text, self.files.get(path))}, {**self.changed, path: text}
         return Draft(base=self.base, path=self.path, files=files, changed=changed, message=self.message)
 
     def dropped(self, path: str) -> "Draft":
@@ -84,11 +93,9 @@ def read_draft_of(given: Mapping[str, Any], revision: Revision) -> Draft:
     for path, now in changed.items():
         if now is None:
             files.pop(path, None)
-        elif path not in files or files[path] != now.encode():
-            files[path] = now.encode("utf-8", "replace")
-    kept = {
-        path: now for path, now in changed.items() if now is None or before.get(path) != now.encode("utf-8", "replace")
-    }
+        else:
+            files[path] = _written(now, before.get(path))
+    kept = {path: now for path, now in changed.items() if now is None or before.get(path) != files[path]}
     return Draft(base=given["base"], path=given["path"], files=files, changed=kept, message=given["message"])
 
 
@@ -112,6 +119,24 @@ def _changed(text: str) -> dict[str, str | None]:
     if not isinstance(told, dict) or not all(isinstance(each, str | None) for each in told.values()):
         raise InvalidInputError("The other files cannot be read.", suggestion="Load the page again.")
     return {str(path): None if now is None else _plain(now) for path, now in told.items()}
+
+
+def _written(text: str, before: bytes | None) -> bytes:
+    """A file as it was where nobody touched it, and with the ends of lines that it had."""
+    if before is None:
+        return text.encode("utf-8", "replace")
+    shown = _text_of(before)
+    if shown is None or _plain(shown) == _plain(text):
+        return before
+    lines = before.count(b"\n")
+    ending = "\r\n" if lines and before.count(b"\r\n") == lines else "\n"
+    return _plain(text).replace("\n", ending).encode("utf-8", "replace")
+
+
+def _text_of(data: bytes) -> str | None:
+    """None for what a page cannot show and get back."""
+    text = text_of(data)
+    return None if text is None or _UNSHOWN.search(text) else text
 
 
 def _plain(text: str) -> str:
