@@ -10,6 +10,7 @@ from tests.checkpoint_cast import answer, publish_folder
 from tests.handover_play import caller, stopped_clock, text_of
 from tests.run_cast import make_desk, notes_free, published
 from tests.step_documents import loop, step
+from workflows_app.selectors.handed_out import HandedOut, read_attachment
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -510,6 +511,20 @@ def test_a_run_that_has_ended_enters_no_activity_not_even_its_last(dialect, targ
     )
 
     assert refused["code"] == "RUN_COMPLETE"
+
+
+@pytest.mark.parametrize("index", ["overview", "overview.md", "plan"])
+def test_a_resource_is_read_by_the_name_of_its_file_whatever_it_calls_itself(index):
+    desk = make_desk()
+    named = {"resources__overview.md": b"---\nid: plan\n---\n# Overview\n"}
+    publish_folder(
+        desk, folder(activity("work", steps=[folder_step("do")]), about=about(initialActivity="work"), **named)
+    )
+    call = caller("navigation", desk.agent)
+
+    assert "# Overview" in call.text("get_resource", workflow_id="team.plan", index=index)
+    held = read_attachment(actor=desk.agent, workflow_id="team.plan", held=HandedOut.RESOURCES, name=index)
+    assert "# Overview" in held.text
 
 
 # Words of another dialect
