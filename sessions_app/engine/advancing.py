@@ -174,7 +174,8 @@ class _Advancing:
         return settling.as_chosen(program=self.program, checkpoint=asked, chosen=effect, snapshot=state)
 
     def _claimed(self, effect: Effect) -> tuple[str, ...]:
-        claimed = settling.claimed_with(self.program, self.submission.context, self.snapshot)
+        said = None if self.said.by_person else self.submission.context
+        claimed = settling.claimed_with(self.program, said, self.snapshot)
         return tuple(name for name in claimed if name not in effect.set_variable)
 
     def _unmet(self) -> tuple[Failure, ...]:
