@@ -86,10 +86,10 @@ def _onward(program: Program, target: str) -> Iterator[Activity]:
 
 
 def leads_to(*, program: Program, snapshot: Snapshot) -> tuple[str, ...]:
-    """Where the run goes next as things stand."""
+    """Where the run goes next as things stand. An answer that leads to no activity leads to the end."""
     here = program.activity(snapshot.position.activity)
     if snapshot.led_to:
-        return (snapshot.led_to,)
+        return (snapshot.led_to if program.activity(snapshot.led_to) is not None else walker.end_name(program),)
     if here is None:
         return (program.initial_activity,)
     variables = _at_the_end(LookAhead(program, budget=_MOST_ITEMS), snapshot)

@@ -31,6 +31,9 @@ from tests.gate_play import (
 from tests.gate_walks import unhealthy
 from tests.run_cast import notes_free, published
 from tests.step_documents import loop
+from tests.workflow_cast import NOW, publish
+from workflows_app.engine.source import Source, SourceFormat, Strictness
+from workflows_app.services.workflows import create_workflow
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -1573,3 +1576,38 @@ def test_nobody_begins_anew_behind_a_persons_no(floor, dialect, target):
 
     assert "make" not in reached()
     assert "asks" in str(told(floor, dialect, at["session_token"], "asks", ("again", {})))
+
+
+# A person's `no` leads to what is no activity, as older readers let it pass: by its option, or by the way that holds.
+NOWHERE = {
+    "option": ({"transitionTo": "abort"}, [{"to": "build"}]),
+    "way": ({"setVariable": {"approved": False}}, [{"to": "abort", "condition": NO}, {"to": "build"}]),
+}
+
+
+@pytest.mark.parametrize("by", NOWHERE)
+@pytest.mark.parametrize("dialect", HANDED_OVER)
+def test_where_a_persons_no_leads_to_no_activity_the_run_ends(floor, dialect, by):
+    effect, ways = NOWHERE[by]
+    options = [{"id": "no", "label": "No", "effect": effect}, {"id": "yes", "label": "Yes"}]
+    plan = activity(
+        "plan",
+        checkpoints=[checkpoint("agreed", options=options, **ASKS)],
+        steps=[activity_step("draft", checkpoint="agreed")],
+        transitions=ways,
+    )
+    source = Source(
+        format=SourceFormat.ACTIVITY_FOLDER,
+        files=folder(plan, activity("build", steps=[activity_step("make")]), about=about()),
+        strictness=Strictness.LEGACY,
+    )
+    saved = create_workflow(actor=floor.desk.person, source=source, message="", now=NOW)
+    publish(floor.desk.person, FOLDER, saved.revision.number)
+
+    at = answered_no(floor, dialect)
+    told(floor, dialect, at["session_token"], "build", ("draft", {}))
+    told(floor, dialect, at["session_token"], "plan", ("draft", {}))
+    assert not reached() & {"make", COMPLETE}
+
+    told(floor, dialect, at["session_token"], "workflow-end", ("draft", {}))
+    assert COMPLETE in reached()
