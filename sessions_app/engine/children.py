@@ -107,7 +107,7 @@ def take_back(*, program: Program, snapshot: Snapshot, command: TakeBack, place:
         variables=variables,
         returned=snapshot.returned + 1,
         settled=settled,
-        claimed=claimed_with(program, command.returned, snapshot),
+        claimed=claimed_with(program, command.returned, snapshot, answered=command.settled),
     )
     return _node(journal, program, questions.with_shown_owed(program=program, before=snapshot, after=after))
 

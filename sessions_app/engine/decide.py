@@ -138,7 +138,7 @@ def _start(program: Program, command: Start, place: Place) -> Decision:
         variables={**variables, **walk.assigned},
         preferences=preferences,
         settled=command.settled,
-        claimed=settling.claimed_with(program, command.context),
+        claimed=settling.claimed_with(program, command.context, answered=command.settled),
     )
     return log.decision(
         outcome=Outcome.STARTED,

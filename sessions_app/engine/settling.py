@@ -84,13 +84,13 @@ def held_by(checkpoint: Checkpoint, chosen: Effect) -> frozenset[str]:
 
 
 def claimed_with(
-    program: Program, context: Mapping[str, Any] | None, before: Snapshot | None = None
+    program: Program, context: Mapping[str, Any] | None, before: Snapshot | None = None, *, answered: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """What agents have claimed of people's answers, with these variables."""
+    """What agents have claimed of people's answers, with these variables; `answered` are set by an answer in another run."""
     claimed = before.claimed if before is not None else ()
     names = left_to_people(program) if context else frozenset()
     roots = {conditions.root_of(name) for name in names}
-    said = (name for name in context or () if conditions.root_of(name) in roots)
+    said = (name for name in context or () if conditions.root_of(name) in roots and not is_held(name, answered))
     return tuple(sorted({*claimed, *(name for name in said if _is_about(name, names))}))
 
 
