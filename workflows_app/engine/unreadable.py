@@ -19,7 +19,8 @@ _BY_REASON = {
     "nul_character": _CHARACTER_ADVICE,
     "lone_surrogate": _CHARACTER_ADVICE,
 }
-_DOUBLED = re.compile(r"The key '(.+)' stands twice", re.DOTALL)
+# What stands before and behind the key that is told.
+_DOUBLED = ("The key '", "' stands twice in one object.")
 
 # Of what the parsers say, in this order.
 _OF_JSON = (
@@ -59,9 +60,9 @@ _TOON_ADVICE = (
 
 def line_of_json(error: UnreadableJsonError, text: str) -> int | None:
     """The parser counts characters, the decoder before it bytes. Of a key that stands twice it is where it stands again."""
-    doubled = _DOUBLED.search(error.message) if error.reason == "duplicate_key" else None
-    if doubled is not None:
-        return lines_of_seconds(text, [doubled[1]]).get(doubled[1])
+    if error.reason == "duplicate_key":
+        key = error.message.removeprefix(_DOUBLED[0]).removesuffix(_DOUBLED[1])
+        return lines_of_seconds(text, [key]).get(key)
     if error.offset is None:
         return None
     if error.reason == "not_json":
