@@ -55,23 +55,23 @@ def test_an_activity_that_nothing_leads_to_is_told():
                 }
             ]
         },
-        {
-            "transitions": [{"to": "__terminal__"}],
-            "loops": [
-                {
-                    "id": "l",
-                    "name": "L",
-                    "type": "while",
-                    "condition": equals("x", value=True),
-                    "activities": ["two"],
-                }
-            ],
-        },
     ],
-    ids=["transition", "effect", "decision", "loop"],
+    ids=["transition", "effect", "decision"],
 )
 def test_every_way_that_leads_on_counts(way):
     assert warnings(activity("one", **way), activity("two")) == ()
+
+
+def test_an_activity_that_only_a_loop_names_is_told_and_what_it_leads_to_is_not():
+    loop = {"id": "l", "name": "L", "type": "while", "condition": equals("x", value=True), "activities": ["two"]}
+    first = activity("one", transitions=[{"to": "__terminal__"}], loops=[loop])
+
+    problem = only(
+        warnings(first, activity("two", transitions=[{"to": "three"}]), activity("three")), ProblemCode.UNREACHABLE
+    )
+
+    assert (problem.file, "Only a loop names" in problem.message) == ("activities/02-two.toon", True)
+    assert "transition" in problem.suggestion
 
 
 def test_activities_that_are_entry_points_each_are_not_missed():

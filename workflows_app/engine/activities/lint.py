@@ -108,20 +108,33 @@ def _ways(activity: Activity) -> Iterator[_Way]:
 def _unreachable(program: Program, places: LintPlaces) -> Iterator[WorkflowProblem]:
     if not leads_on(program):
         return
+    led = _reached(program, [program.initial_activity])
+    looped = {name for activity in program.activities for loop in _loops(activity) for name in loop.activities}
+    told = led | _reached(program, looped)
+    for activity in program.activities:
+        own = places.activities[activity.id].own()
+        if activity.id not in told:
+            yield _warning(ProblemCode.UNREACHABLE, f"Nothing leads to the activity {activity.id!r}.", own)
+        elif activity.id in looped - led:
+            message = (
+                f"Only a loop names the activity {activity.id!r}: a run that is led step by step does not enter it, and nobody is "
+                "asked there."
+            )
+            suggestion = "Lead there by a transition, and back, or write its steps into the loop."
+            yield _warning(ProblemCode.UNREACHABLE, message, own, suggestion)
+
+
+def _reached(program: Program, names: Iterable[str]) -> set[str]:
     by_id = {activity.id: activity for activity in program.activities}
     reached: set[str] = set()
-    waiting = deque([program.initial_activity])
+    waiting = deque(names)
     while waiting:
         activity = by_id.get(waiting.popleft())
         if activity is None or activity.id in reached:
             continue
         reached.add(activity.id)
         waiting.extend(way.to for way in _ways(activity))
-        waiting.extend(name for loop in _loops(activity) for name in loop.activities)
-    for activity in program.activities:
-        if activity.id not in reached:
-            message = f"Nothing leads to the activity {activity.id!r}."
-            yield _warning(ProblemCode.UNREACHABLE, message, places.activities[activity.id].own())
+    return reached
 
 
 def _targets(activity: Activity, known: Collection[str], places: LintPlaces) -> Iterator[WorkflowProblem]:
