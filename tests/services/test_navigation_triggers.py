@@ -280,7 +280,6 @@ def test_a_trigger_by_an_alias_is_waited_for_as_well(desk):
     ("text", "error"),
     [
         ("nonsense", TokenInvalidFormatError),
-        (None, TokenInvalidFormatError),
         ({"a": 1}, TokenInvalidFormatError),
         ("st.v1." + "0" * 42, TokenBadSignatureError),
     ],
