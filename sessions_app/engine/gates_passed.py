@@ -139,10 +139,13 @@ class _Crossing:
     worked: frozenset[_Entered]
 
     def is_set_back(self) -> bool:
-        """To a step of the same activity that stands before the one at hand, which is told of late."""
+        """To a step of the same activity that stands before the one at hand, which is told of late. A loop that was begun is done."""
         activity, after = self.program.activity(self.before.position.activity), self.after.position
-        at_hand = self.before.position.pending_item
-        if activity is None or not (self._is_same_visit() and at_hand and after.pending_item) or at_hand in after.done:
+        before = self.before.position
+        at_hand = before.frames[0].loop if before.frames else before.pending_item
+        if activity is None or not (self._is_same_visit() and before.pending_item and after.pending_item):
+            return False
+        if at_hand in after.done:
             return False
         return _place(activity, after) < _place(activity, self.before.position)
 

@@ -203,6 +203,19 @@ def test_a_loop_that_a_person_approves_is_passed_by_the_first_work_in_it():
         assert went(first, begun, behind, program=program, answers=[approved]) == []
 
 
+@pytest.mark.parametrize(("known", "found"), [(({}, {"on": True}), []), (({"on": True}, {"on": True}), ["again"])])
+def test_a_loop_that_is_done_is_judged_by_what_was_known_in_it_where_a_step_before_it_is_told_of_late(known, found):
+    asked = Confirmation(confirms=ConfirmationKind.HUMAN_APPROVAL, condition=IS_ON)
+    again = loop("again", do("one"), do("two"), count=2, confirmation=asked)
+    program = activities(Activity(id="main", title="Main", body=(do("first"), again, do("last"))))
+    within = at("one", frames=(Frame(loop="again", iteration=0, index=0),))
+    variables = (known[0], known[1], known[1])
+
+    assert (
+        went(within, at("first", "again"), at("last", "first", "again"), program=program, variables=variables) == found
+    )
+
+
 def test_what_an_option_leads_past_is_left_undone():
     program = asking_between(GO_ON, ELSEWHERE)
     second, checkpoint = asking("later", GO_ON, human=True)
