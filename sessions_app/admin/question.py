@@ -66,6 +66,7 @@ class ShownChange:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierAnswer:
     who: str
+    said: str
     state: State
     question: str
     url: str
@@ -137,6 +138,7 @@ def earlier_answers(actor: Actor, answered: Iterable[CheckpointValue], names: di
     return [
         EarlierAnswer(
             who=_who(actor, value, names),
+            said=states.answer_word(option_id=value.option_id, label=naming.option_label(value)),
             state=states.question_state(state=value.state, option_id=value.option_id),
             question=naming.question_name(value),
             url=showing.checkpoint_url(value.id),

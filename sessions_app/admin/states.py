@@ -88,6 +88,11 @@ def question_state(
             return _OVERDUE if is_overdue else _OPEN
 
 
+def answer_word(*, option_id: str, label: str) -> str:
+    """What somebody has said: of a workflow's own options the one that was chosen."""
+    return _ANSWERS[option_id].word if option_id in _ANSWERS else label or _ANSWERED.word
+
+
 def node_shape(kind: NodeKind) -> str:
     return _NODES[kind]
 

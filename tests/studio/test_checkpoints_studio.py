@@ -314,6 +314,8 @@ def test_each_of_several_questions_at_one_place_is_answered_by_itself(doors):
     assert (first.state, second.state) == ("answered", "open")
     assert count_in_menu(shown(doors.viewer, LIST)) == 1
     assert audited(doors.desk.team_id)[-1] == "checkpoint.answered"
+    before = shown(doors.viewer, f"{LIST}{second.id}/change/").partition("Earlier answers in this run")[2]
+    assert f"<b>{doors.desk.person.name}: Yes</b>" in before
 
 
 def test_a_question_that_reads_differently_now_leads_to_the_newer_one(doors):
