@@ -1,6 +1,6 @@
 """Runs that another run's activity triggers: what they are given, and what they give back when they are complete."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,7 +10,7 @@ from sessions_app.engine.decisions import Decision, Outcome, Place, Suspend, Tak
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.outputs import merge_context
-from sessions_app.engine.settling import changes_held, claimed_with, is_held, parts_of
+from sessions_app.engine.settling import Names, changes_held, claimed_with
 from sessions_app.engine.state import Snapshot
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.people import set_by_people_alone
@@ -34,7 +34,8 @@ def passed_on(trigger: Trigger, *, program: Program, parent: Snapshot) -> dict[s
     names that are read in the place of a part of one.
     """
     scope = walker.scope_at(program=program, position=parent.position, variables=parent.variables)
-    return {name: value for name, value in scope.items() if _is_among(name, frozenset(trigger.pass_context))}
+    named = Names(trigger.pass_context)
+    return {name: value for name, value in scope.items() if name in named}
 
 
 def settled_of(trigger: Trigger, *, parent: Snapshot) -> tuple[str, ...]:
@@ -42,15 +43,12 @@ def settled_of(trigger: Trigger, *, parent: Snapshot) -> tuple[str, ...]:
     return _settled_among(trigger.pass_context, parent.settled)
 
 
-def _is_among(name: str, names: Collection[str]) -> bool:
-    """Whether it is one of these variables, or is named like a part of one."""
-    return name in names or any(name[:place] in names for place, sign in enumerate(name) if sign == ".")
-
-
 def _settled_among(names: Iterable[str], settled: tuple[str, ...]) -> tuple[str, ...]:
     """What an answer has set of these variables and of their parts, whether or not there is a value."""
-    found = {each for name in names for each in ((name,) if is_held(name, settled) else parts_of(name, settled))}
-    return tuple(sorted(found))
+    named, held = Names(names), Names(settled)
+    return tuple(
+        sorted({*(each for each in named.sorted if each in held), *(each for each in held.sorted if each in named)})
+    )
 
 
 def given_back(
@@ -63,16 +61,14 @@ def given_back(
     answered in the child since. So does what a loop of the parent counts and goes through.
     """
     shared = _shared(parent, trigger, before, child)
-    given = {name: value for name, value in child.variables.items() if _is_among(name, shared)}
-    answered = {name for name in set_by_people_alone(program) if is_held(name, child.settled)} if given else set()
+    named, held, settled = Names(shared), Names(before.settled), Names(child.settled)
+    given = {name: value for name, value in child.variables.items() if name in named}
+    answered = Names(name for name in set_by_people_alone(program) if name in settled) if given else ()
     after = {**before.variables, **given}
     return {
         name: value
         for name, value in sorted(given.items())
-        if (
-            _is_among(name, answered)
-            or not changes_held(name, before.settled, before=before.variables, variables=after)
-        )
+        if (name in answered or not changes_held(name, held, before=before.variables, variables=after))
         and not conditions.is_same_value(before.variables.get(name, conditions.MISSING), value)
     }
 

@@ -2,7 +2,9 @@
 transition that reads them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice, takewhile
 from typing import Any
 
 from sessions_app.engine.state import Snapshot
@@ -22,6 +24,27 @@ from workflows_app.engine.program import (
     walk_items,
 )
 from workflows_app.engine.walks import Failure, Position
+
+
+class Names:
+    """Names of variables among which many others are looked for: a name is among them that is one, or is named like a part of one."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.sorted = sorted(set(names))
+        self._all = frozenset(self.sorted)
+        self._lengths = frozenset(map(len, self._all))
+
+    def __contains__(self, name: str) -> bool:
+        if name in self._all:
+            return True
+        places = (place for place in self._lengths if place < len(name) and name[place] == ".")
+        return any(name[:place] in self._all for place in places)
+
+    def parts_of(self, name: str) -> list[str]:
+        """Those that are named like parts of that variable."""
+        start = f"{name}."
+        found = islice(self.sorted, bisect_left(self.sorted, start), None)
+        return list(takewhile(lambda each: each.startswith(start), found))
 
 
 def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,15 +74,15 @@ def refuse_overwritten(
     """`variables` are those with what an agent sends when it finishes the item. The same value again overwrites nothing, and
     what a `set` action of the item leaves to the agent is the agent's.
     """
-    left = _left_to_agent(program, snapshot, variables, item) if snapshot.settled else frozenset()
-    held = [name for name in snapshot.settled if not is_held(name, left)]
+    left = Names(_left_to_agent(program, snapshot, variables, item)) if snapshot.settled else ()
+    held = [name for name in snapshot.settled if name not in left]
     refuse_changed(held, before=snapshot.variables, variables=variables)
 
 
 def refuse_changed(held: Sequence[str], *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> None:
     """`held` are the variables that an answer has set, `before` with the values that it gave them."""
-    names = sorted(before.keys() | variables.keys()) if held else ()
-    changed = [name for name in names if changes_held(name, held, before=before, variables=variables)]
+    names, among = sorted(before.keys() | variables.keys()) if held else (), Names(held)
+    changed = [name for name in names if changes_held(name, among, before=before, variables=variables)]
     if changed:
         raise InvalidInputError(
             f"An answer has set {', '.join(changed)}, or chose not to; nobody but whoever answers changes that before the run goes by it.",
@@ -68,9 +91,9 @@ def refuse_changed(held: Sequence[str], *, before: Mapping[str, Any], variables:
         )
 
 
-def changes_held(name: str, held: Iterable[str], *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> bool:
+def changes_held(name: str, held: Names, *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> bool:
     """Whether the variable of that name is another one than before, where an answer has set it or a part of it."""
-    paths = [(name,)] if is_held(name, held) else [tuple(each.split(".")) for each in parts_of(name, held)]
+    paths = [(name,)] if name in held else [tuple(each.split(".")) for each in held.parts_of(name)]
     read = ([conditions.lookup(path, variables=found) for found in (variables, before)] for path in paths)
     return any(not conditions.is_same_value(now, then) for now, then in read)
 
@@ -88,29 +111,30 @@ def claimed_with(
 ) -> tuple[str, ...]:
     """What agents have claimed of people's answers, with these variables; `answered` are set by an answer in another run."""
     claimed = before.claimed if before is not None else ()
-    names = left_to_people(program) if context else frozenset()
-    roots = {conditions.root_of(name) for name in names}
-    said = (name for name in context or () if conditions.root_of(name) in roots and not is_held(name, answered))
-    return tuple(sorted({*claimed, *(name for name in said if _is_about(name, names))}))
+    names, others = Names(left_to_people(program) if context else ()), Names(answered)
+    said = (name for name in context or () if _is_about(name, names) and name not in others)
+    return tuple(sorted({*claimed, *said}))
 
 
 def as_chosen(*, program: Program, checkpoint: Checkpoint, chosen: Effect, snapshot: Snapshot) -> dict[str, Any]:
     """The variables that a person's answer goes by: where an agent has claimed what another option sets, and the chosen one sets
     nothing of it, that is as it was declared.
     """
-    variables, claimed = dict(snapshot.variables), snapshot.claimed
-    others = [each.effect for each in checkpoint.options if each.effect is not None and claimed and checkpoint.human]
-    for name, value in ((name, value) for effect in others for name, value in effect.set_variable.items()):
-        if name in chosen.set_variable or is_held(name, snapshot.settled) or not _is_about(name, claimed):
-            continue
-        if _says(name, placeholders.resolved(value, variables=variables), variables):
-            variables = _as_declared(program, name, variables)
-    return variables
+    variables, claimed, settled = dict(snapshot.variables), Names(snapshot.claimed), Names(snapshot.settled)
+    others = [each.effect for each in checkpoint.options if each.effect is not None and checkpoint.human]
+    declined = {
+        name
+        for effect in (others if snapshot.claimed else ())
+        for name, value in effect.set_variable.items()
+        if name not in chosen.set_variable and name not in settled and _is_about(name, claimed)
+        if _says(name, placeholders.resolved(value, variables=variables), variables)
+    }
+    return _as_declared(program, declined, variables) if declined else variables
 
 
-def _is_about(name: str, names: Iterable[str]) -> bool:
+def _is_about(name: str, names: Names) -> bool:
     """Whether it is one of these variables, a part of one, or has one of them as a part."""
-    return is_held(name, names) or bool(parts_of(name, names))
+    return name in names or bool(names.parts_of(name))
 
 
 def _says(name: str, value: object, variables: Mapping[str, Any]) -> bool:
@@ -122,13 +146,17 @@ def _says(name: str, value: object, variables: Mapping[str, Any]) -> bool:
     return conditions.evaluate(Truthy(path=path), variables=variables, mode=ConditionMode.STRICT) is value
 
 
-def _as_declared(program: Program, name: str, variables: Mapping[str, Any]) -> dict[str, Any]:
-    others = {each: value for each, value in variables.items() if not is_held(each, (name,))}
-    declared = next((each for each in program.variables if each.name == name and each.has_default), None)
-    if declared is not None:
-        return {**others, name: declared.default}
-    is_there = conditions.lookup(tuple(name.split(".")), variables=others) is not conditions.MISSING
-    return {**others, name: None} if is_there else others
+def _as_declared(program: Program, names: Collection[str], variables: Mapping[str, Any]) -> dict[str, Any]:
+    among = Names(names)
+    others = {each: value for each, value in variables.items() if each not in among}
+    declared = {each.name: each.default for each in program.variables if each.has_default and each.name in names}
+    there = [
+        name
+        for name in names
+        if name not in declared
+        and conditions.lookup(tuple(name.split(".")), variables=others) is not conditions.MISSING
+    ]
+    return {**others, **declared, **dict.fromkeys(sorted(there))}
 
 
 def is_held(name: str, settled: Iterable[str]) -> bool:
@@ -138,18 +166,14 @@ def is_held(name: str, settled: Iterable[str]) -> bool:
     return any(name == each or name.startswith(f"{each}.") for each in settled)
 
 
-def parts_of(name: str, settled: Iterable[str]) -> list[str]:
-    """What an answer has set of parts of that variable: where it has set nothing by their names, they are read in the variable."""
-    return [each for each in settled if each.startswith(f"{name}.")]
-
-
 def _left_to_agent(program: Program, snapshot: Snapshot, variables: Mapping[str, Any], item: object) -> frozenset[str]:
     """By what the item says as the answer has left the variables."""
     actions = [each for each in item.actions if each.leaves_open] if isinstance(item, Step) else []
     if not actions:
         return frozenset()
-    held = {name: value for name, value in snapshot.variables.items() if is_held(name, snapshot.settled)}
-    others = {name: value for name, value in variables.items() if not is_held(name, snapshot.settled)}
+    among = Names(snapshot.settled)
+    held = {name: value for name, value in snapshot.variables.items() if name in among}
+    others = {name: value for name, value in variables.items() if name not in among}
     scope = walker.scope_at(program=program, position=snapshot.position, variables=others | held)
     return frozenset(
         each.target for each in actions if conditions.evaluate(each.condition, variables=scope, mode=program.conditions)

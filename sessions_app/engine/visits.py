@@ -131,7 +131,8 @@ class Visit:
         item, settled = walker.item_at(self.program, aimed), self.snapshot.settled
         actions = item.actions if isinstance(item, Step) else ()
         sets = (each.target for each in actions if each.action is ActionKind.SET)
-        held = frozenset(name for name in sets if settling.is_held(name, settled) or settling.parts_of(name, settled))
+        among = settling.Names(settled)
+        held = frozenset(name for name in sets if name in among or among.parts_of(name))
         if not held:
             return held
         variables = self.snapshot.variables if self.last is None else self._left_by(self.last)

@@ -1,13 +1,15 @@
 """What a move would get around is found with bounded work, however many activities go round in loops that set variables."""
 
 import pytest
+from msgspec.structs import replace
 
-from sessions_app.engine import evasions
+from sessions_app.engine import children, evasions, settling
 from sessions_app.engine.landscape import survey
 from tests.activity_folders import activity, checkpoint, equals, folder, program_of, step, workflow
 from tests.flood_play import Work, allowed
 from tests.hand_play import begun
 from workflows_app.engine import walker
+from workflows_app.engine.program import Effect, Trigger
 
 
 def going_round(number, count):
@@ -58,3 +60,29 @@ def test_what_may_be_done_is_told_in_proportion_to_the_activity(asks):
 
     assert len(land.may_do) > 1_800
     assert work.seconds <= allowed(plain=0, size=sum(map(len, files.values()))) / 4
+
+
+def of_one_root(count):
+    """A workflow whose one option sets so many parts of a variable, and a run in which an agent has set all of them."""
+    effect = {"setVariable": {f"review.a{number}": True for number in range(count)}}
+    options = [{"id": "yes", "label": "Yes", "effect": effect}, {"id": "no", "label": "No"}]
+    asked = checkpoint("agreed", authority="human", options=options)
+    program = program_of(folder(activity("work", checkpoints=[asked], steps=[step("draft", checkpoint="agreed")])))
+    said = dict.fromkeys(effect["setVariable"], True)
+    return program, program.activities[0].checkpoints[0], said, replace(begun(program), variables=said)
+
+
+def test_what_an_answer_holds_is_looked_for_in_proportion():
+    program, asked, said, run = of_one_root(6_000)
+    dotted = {"a" + ".b" * 40_000: True}
+
+    with Work() as work:
+        claimed = settling.claimed_with(program, said | dotted, run)
+        before = replace(run, claimed=claimed)
+        chosen = settling.as_chosen(program=program, checkpoint=asked, chosen=Effect(), snapshot=before)
+        held = replace(run, settled=tuple(sorted(settling.held_by(asked, Effect()))))
+        settling.refuse_overwritten(program=program, snapshot=held, variables=said | {"review": {"a1": False}} | dotted)
+        left = children.settled_of(Trigger(workflow="x", pass_context=tuple(said)), parent=held)
+
+    assert (claimed, chosen, left) == (tuple(sorted(said)), {}, tuple(sorted(said)))
+    assert work.seconds <= allowed(plain=0, size=500_000)

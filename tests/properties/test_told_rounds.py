@@ -102,3 +102,21 @@ def test_what_a_led_run_does_becomes_the_same_nodes_when_it_is_told(bodies, list
 
     assert list(dict.fromkeys(key for key in made if "::" in key)) == keys
     assert snapshot.position.activity == "next"
+
+
+def test_rounds_without_work_are_looked_through_within_bounds(monkeypatch):
+    looks, look = [], walker.has_rounds
+    monkeypatch.setattr(walker, "has_rounds", lambda **at: looks.append(1) or look(**at))
+    each = {"loops": LoopKind.FOR_EACH, "max_iterations": 9_999}
+    inner = Loop(id="inner", title="Inner", items=("item", "own"), body=(do("work"),), **each)
+    outer = Loop(id="outer", title="Outer", items=("list",), item_variable="item", body=(inner,), **each)
+    ways = (Transition(to="next", is_default=True),)
+    program = activities(
+        Activity(id="main", title="Main", body=(outer,), transitions=ways),
+        Activity(id="next", title="Next", body=(do("end"),)),
+    )
+
+    _, snapshot = told(program, {"list": [{"own": []}] * 5_000}, ["work"] * 100)
+
+    assert snapshot.position.activity == "next"
+    assert len(looks) < 5_000
