@@ -73,6 +73,7 @@ class _Advancing:
         self.variables = outputs.merge_context(snapshot.variables, said.submission.context)
         if not said.by_person:
             settling.refuse_overwritten(program=program, snapshot=snapshot, variables=self.variables, item=self.item)
+            settling.refuse_presumed(program, before=snapshot.variables, contexts=(said.submission.context,))
         self.preferences = said.preferences.applied_to(snapshot.preferences)
         self.findings = said.findings or obligations.examine(
             program=program,

@@ -1,6 +1,6 @@
 """Runs that another run's activity triggers: what they are given, and what they give back when they are complete."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,10 +10,10 @@ from sessions_app.engine.decisions import Decision, Outcome, Place, Suspend, Tak
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.outputs import merge_context
-from sessions_app.engine.settling import Names, changes_held, claimed_with
+from sessions_app.engine.settling import Names, changes_held, claimed_with, is_about
 from sessions_app.engine.state import Snapshot
 from workflows_app.engine import conditions, walker
-from workflows_app.engine.people import set_by_people_alone
+from workflows_app.engine.people import kept_for_people, set_by_others, set_by_people_alone
 from workflows_app.engine.program import Activity, Program, Step, Trigger, walk_items
 
 
@@ -38,6 +38,30 @@ def passed_on(trigger: Trigger, *, program: Program, parent: Snapshot) -> dict[s
     return {name: value for name, value in scope.items() if name in named}
 
 
+def given_to(child: Program, *, passed: Mapping[str, Any], program: Program, parent: Snapshot) -> dict[str, Any]:
+    """Of what is passed on, what a run of the child is given: what only people say there where the parent says it, or people in it,
+    and not where an agent does.
+    """
+    presumed = _presumed(program, parent, child) if passed else Names(())
+    return {name: value for name, value in passed.items() if not is_about(name, presumed)}
+
+
+def _presumed(parent: Program, before: Snapshot, program: Program) -> Names:
+    """Of what the child keeps for people, what stands in the parent on an agent's word alone."""
+    kept = kept_for_people(program)
+    if not kept:
+        return Names(())
+    declared = {each.name: each.default for each in parent.variables if each.has_default}
+    others, settled = set_by_others(parent), Names(before.settled)
+    return Names(
+        name
+        for name in kept
+        if name not in settled
+        and conditions.root_of(name) not in others
+        and changes_held(name, Names((name,)), before=declared, variables=before.variables)
+    )
+
+
 def settled_of(trigger: Trigger, *, parent: Snapshot) -> tuple[str, ...]:
     """Of what is passed on, what an answer has set or chose not to: it is not the agent's in the other run either."""
     return _settled_among(trigger.pass_context, parent.settled)
@@ -57,11 +81,13 @@ def given_back(
     """What the child, a run of `program`, leaves in the variables that it was given or that the parent declares, where it is
     another value.
 
-    A run that a person has stopped leaves nothing, and what an answer has set in the parent stays, but for what a person has
-    answered in the child since. So does what a loop of the parent counts and goes through.
+    A run that a person has stopped leaves nothing, and what an answer has set in the parent stays, or what only people say there,
+    but for what a person has answered in the child since. So does what a loop of the parent counts and goes through.
     """
     shared = _shared(parent, trigger, before, child)
-    named, held, settled = Names(shared), Names(before.settled), Names(child.settled)
+    others = set_by_others(program)
+    kept = (name for name in kept_for_people(parent) if conditions.root_of(name) not in others)
+    named, held, settled = Names(shared), Names((*before.settled, *kept)), Names(child.settled)
     given = {name: value for name, value in child.variables.items() if name in named}
     answered = Names(name for name in set_by_people_alone(program) if name in settled) if given else ()
     after = {**before.variables, **given}

@@ -113,7 +113,10 @@ def _decided(program: Program, snapshot: Snapshot, command: Move, place: Place) 
 def _start(program: Program, command: Start, place: Place) -> Decision:
     outputs.check_text(command.goal, name="goal", max_characters=MAX_GOAL_CHARACTERS)
     defaults = {variable.name: variable.default for variable in program.variables if variable.has_default}
-    variables = outputs.merge_context({**defaults}, command.context)
+    variables = outputs.merge_context(defaults | command.given, command.context)
+    settling.refuse_changed(command.settled, before=command.given, variables={**command.given, **command.context})
+    settling.refuse_presumed(program, before=defaults | command.given, contexts=(command.context,))
+    context = {**command.given, **command.context}
     change = command.preferences or PreferenceChange()
     preferences = change.applied_to(command.baseline)
     walk = _begun(program, command, variables, preferences)
@@ -128,8 +131,8 @@ def _start(program: Program, command: Start, place: Place) -> Decision:
     log = Journal(place)
     log.run_started(program, command.goal, bundled=command.bundled, trigger=command.trigger)
     log.preferences(preferences, command.baseline, source, modes)
-    if command.context:
-        log.context(command.context, source="initial")
+    if context:
+        log.context(context, source="initial")
     gaps = log.gaps(tuple(failures.as_gap(failure) for failure in walk.passed))
     log.trace(walk.notes)
     begun = Snapshot(
@@ -138,7 +141,7 @@ def _start(program: Program, command: Start, place: Place) -> Decision:
         variables={**variables, **walk.assigned},
         preferences=preferences,
         settled=command.settled,
-        claimed=settling.claimed_with(program, command.context, answered=command.settled),
+        claimed=settling.claimed_with(program, context, answered=command.settled),
     )
     return log.decision(
         outcome=Outcome.STARTED,

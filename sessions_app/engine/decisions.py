@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -59,7 +59,8 @@ class Start:
     """Begin a run: `goal` is the user's words, `baseline` what the session's preferences begin with.
 
     `bundled` says whose the workflow is, `trigger` through which door the run was begun. A run whose activities are handed
-    over begins before the first of them. `settled` are the variables that an answer has set in the run that triggers it.
+    over begins before the first of them. `given` is what the run that triggers it passes on, `settled` the variables that an answer
+    has set there.
     """
 
     goal: str
@@ -69,6 +70,7 @@ class Start:
     bundled: bool = False
     trigger: str = ""
     drive: Drive = Drive.LED
+    given: Mapping[str, Any] = field(default_factory=dict)
     settled: tuple[str, ...] = ()
 
 

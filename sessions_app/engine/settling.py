@@ -10,7 +10,7 @@ from typing import Any
 from sessions_app.engine.state import Snapshot
 from teams_app.engine.errors import InvalidInputError
 from workflows_app.engine import conditions, demands, placeholders, walker, walks
-from workflows_app.engine.people import left_to_people, names_of_questions, set_by_others
+from workflows_app.engine.people import kept_for_people, left_to_people, names_of_questions, set_by_others
 from workflows_app.engine.program import (
     Activity,
     Checkpoint,
@@ -79,16 +79,38 @@ def refuse_overwritten(
     refuse_changed(held, before=snapshot.variables, variables=variables)
 
 
+def refuse_presumed(
+    program: Program, *, before: Mapping[str, Any], contexts: Iterable[Mapping[str, Any] | None]
+) -> None:
+    """Nobody says before people are asked what only their answers set, where that says whether they are. `contexts` are all that
+    an agent sends in a call, and null takes a variable away.
+    """
+    said = [context for context in contexts if context]
+    kept = kept_for_people(program) if said else ()
+    held = {name: value for name, value in before.items() if is_about(name, Names(kept))} if kept else {}
+    changed = sorted({name for each in said for name in _changed(kept, before=held, variables={**held, **each})})
+    if changed:
+        raise InvalidInputError(
+            f"Only people's answers set {', '.join(changed)}, and whether they are asked goes by that.",
+            suggestion="Leave these keys out of context, and make the same call again: the person is asked when the run comes to it.",
+            details={"reason": "SET_BY_ANSWER", "keys": changed},
+        )
+
+
 def refuse_changed(held: Sequence[str], *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> None:
     """`held` are the variables that an answer has set, `before` with the values that it gave them."""
-    names, among = sorted(before.keys() | variables.keys()) if held else (), Names(held)
-    changed = [name for name in names if changes_held(name, among, before=before, variables=variables)]
+    changed = _changed(held, before=before, variables=variables)
     if changed:
         raise InvalidInputError(
             f"An answer has set {', '.join(changed)}, or chose not to; nobody but whoever answers changes that before the run goes by it.",
             suggestion="Leave these keys out of context, and make the same call again.",
             details={"reason": "SET_BY_ANSWER", "keys": changed},
         )
+
+
+def _changed(held: Sequence[str], *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> list[str]:
+    names, among = sorted(before.keys() | variables.keys()) if held else (), Names(held)
+    return [name for name in names if changes_held(name, among, before=before, variables=variables)]
 
 
 def changes_held(name: str, held: Names, *, before: Mapping[str, Any], variables: Mapping[str, Any]) -> bool:
@@ -112,7 +134,7 @@ def claimed_with(
     """What agents have claimed of people's answers, with these variables; `answered` are set by an answer in another run."""
     claimed = before.claimed if before is not None else ()
     names, others = Names(left_to_people(program) if context else ()), Names(answered)
-    said = (name for name in context or () if _is_about(name, names) and name not in others)
+    said = (name for name in context or () if is_about(name, names) and name not in others)
     return tuple(sorted({*claimed, *said}))
 
 
@@ -126,13 +148,13 @@ def as_chosen(*, program: Program, checkpoint: Checkpoint, chosen: Effect, snaps
         name
         for effect in (others if snapshot.claimed else ())
         for name, value in effect.set_variable.items()
-        if name not in chosen.set_variable and name not in settled and _is_about(name, claimed)
+        if name not in chosen.set_variable and name not in settled and is_about(name, claimed)
         if _says(name, placeholders.resolved(value, variables=variables), variables)
     }
     return _as_declared(program, declined, variables) if declined else variables
 
 
-def _is_about(name: str, names: Names) -> bool:
+def is_about(name: str, names: Names) -> bool:
     """Whether it is one of these variables, a part of one, or has one of them as a part."""
     return name in names or bool(names.parts_of(name))
 

@@ -149,6 +149,7 @@ class _Hand:
     def _leave(self, loop: Loop, submission: Submission) -> Decision:
         """A loop in which a person is asked is left by what its own test reads, so what the agent has found out counts first."""
         if submission.context:
+            settling.refuse_presumed(self.program, before=self.variables, contexts=(submission.context,))
             self.variables = outputs.merge_context(self.variables, submission.context)
             settling.refuse_overwritten(program=self.program, snapshot=self.snapshot, variables=self.variables)
             self.land = landscape.surveyed(
@@ -222,7 +223,9 @@ class _Hand:
                 suggestion="Complete the step that is required first.",
             )
         if action.items is not None and loop.items:
-            self.variables = {**self.variables, ".".join(loop.items): list(action.items)}
+            named = {".".join(loop.items): list(action.items)}
+            settling.refuse_presumed(self.program, before=self.variables, contexts=(named,))
+            self.variables = self.variables | named
             outputs.check_context(self.variables)
             settling.refuse_overwritten(program=self.program, snapshot=self.snapshot, variables=self.variables)
         elif self.land.needs_items:

@@ -97,6 +97,8 @@ class Visit:
         before = frozenset(self.snapshot.position.done)
         self.manifest = manifest
         self.told_of = frozenset(entry.step_id for entry in manifest)
+        contexts = (entry.context for entry in manifest)
+        settling.refuse_presumed(self.program, before=self.snapshot.variables, contexts=contexts)
         for number, entry in enumerate(manifest):
             self.taken = number
             behind = self._behind()

@@ -49,7 +49,7 @@ def begun(floor, dialect):
     return {"session_token": hand_in(floor, "orchestrator", FOLDER, "plan")}
 
 
-def child_of(floor, dialect, at, **variables):
+def child_of(floor, dialect, at, *, activity_id="plan", **variables):
     floor.clock.shift(1)
     if dialect == "navigation":
         offers = floor.navigation("nav_situation", state=at["state"])["availableActions"]["optional"]
@@ -61,7 +61,7 @@ def child_of(floor, dialect, at, **variables):
         )
     token = floor.orchestrator("get_workflow_status", session_token=at["session_token"])["session_token"]
     child = floor.orchestrator("start_session", workflow_id=CHILD, agent_id="works", parent_session_token=token)
-    return {"session_token": hand_next(floor, "orchestrator", child["session_token"], "plan")["session_token"]}
+    return {"session_token": hand_next(floor, "orchestrator", child["session_token"], activity_id)["session_token"]}
 
 
 def goes_on(floor, dialect, at, target, claim=CLAIM):

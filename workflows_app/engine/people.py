@@ -84,6 +84,13 @@ def set_by_people_alone(program: Program) -> frozenset[str]:
     return frozenset(name for name in left_to_people(program) if conditions.root_of(name) not in others)
 
 
+def kept_for_people(program: Program) -> tuple[str, ...]:
+    """Of what only people's answers set, what says whether they are asked: it is nobody else's to say, not even before they are."""
+    alone = set_by_people_alone(program)
+    asked = names_of_questions(program) if alone else set()
+    return tuple(sorted(name for name in alone if conditions.root_of(name) in asked))
+
+
 def set_by_others(program: Program) -> set[str]:
     """The variables, by their roots, that actions of the workflow set, or questions which an agent may answer."""
     return _roots(_set_by_options(program, human=False)) | _roots(action.target for action, _ in _setters(program))

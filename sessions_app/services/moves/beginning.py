@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from sessions_app.engine import landscape, outputs
-from sessions_app.engine.children import passed_on, settled_of
+from sessions_app.engine.children import given_to, passed_on, settled_of
 from sessions_app.engine.decisions import Place, PreferenceChange, Start, Suspend, Warned, WarningCode, derive_id
 from sessions_app.engine.drafts import session_draft
 from sessions_app.engine.log import Head
@@ -16,7 +16,6 @@ from sessions_app.engine.observations import check_observations, may_come_back, 
 from sessions_app.engine.reply_facts import ReplyFacts
 from sessions_app.engine.runs import DRIVES, Dialect, Drive, ObservationKey, Recorded
 from sessions_app.engine.session_tokens import Handle, ParentContext, handle_of
-from sessions_app.engine.settling import refuse_changed
 from sessions_app.engine.state import Preferences
 from sessions_app.engine.steering_refusals import CheckpointBlockingError
 from sessions_app.engine.tables import NewRun
@@ -89,20 +88,19 @@ class Parent:
     point: Point
     trigger: Trigger | None
 
-    @property
-    def context(self) -> Mapping[str, Any]:
+    def given(self, program: Program, context: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a run of the program is given, and what remains of what whoever begins it says: no echo of what is not passed on."""
+        if self.trigger is None:
+            return {}, dict(context)
         at = self.point
-        return passed_on(self.trigger, program=at.program, parent=at.snapshot) if self.trigger else {}
+        passed = passed_on(self.trigger, program=at.program, parent=at.snapshot)
+        given = given_to(program, passed=passed, program=at.program, parent=at.snapshot)
+        kept = passed.keys() - given.keys()
+        return given, {name: value for name, value in context.items() if name not in kept or value != passed[name]}
 
     @property
     def settled(self) -> tuple[str, ...]:
         return settled_of(self.trigger, parent=self.point.snapshot) if self.trigger else ()
-
-    def with_own(self, context: Mapping[str, Any]) -> dict[str, Any]:
-        """What the run begins with. Whoever begins it says nothing else than an answer has said."""
-        given = {**self.context, **context}
-        refuse_changed(self.settled, before=self.context, variables=given)
-        return given
 
     @property
     def told(self) -> ParentContext:
@@ -155,14 +153,16 @@ def begin_run(mover: Mover, beginning: Beginning, published: Published, parent: 
         due_ms=default_due_ms(),
     )
     baseline = session.baseline if session else preference_selectors.baseline_of(actor=mover.actor)
+    given, context = parent.given(program, beginning.context) if parent else ({}, beginning.context)
     command = Start(
         goal=beginning.goal,
-        context=parent.with_own(beginning.context) if parent else beginning.context,
+        context=context,
         baseline=baseline,
         preferences=chosen_by(mover.actor, beginning.preferences),
         bundled=published.bundled,
         trigger=mover.actor.door.value,
         drive=DRIVES[beginning.dialect],
+        given=given,
         settled=parent.settled if parent else (),
     )
     moved = mover.begin(
