@@ -113,9 +113,9 @@ def _decided(program: Program, snapshot: Snapshot, command: Move, place: Place) 
 def _start(program: Program, command: Start, place: Place) -> Decision:
     outputs.check_text(command.goal, name="goal", max_characters=MAX_GOAL_CHARACTERS)
     defaults = {variable.name: variable.default for variable in program.variables if variable.has_default}
-    variables = outputs.merge_context(defaults | command.given, command.context)
+    variables = outputs.merge_context({**defaults, **command.given}, command.context)
     settling.refuse_changed(command.settled, before=command.given, variables={**command.given, **command.context})
-    settling.refuse_presumed(program, before=defaults | command.given, contexts=(command.context,))
+    settling.refuse_presumed(program, before={**defaults, **command.given}, contexts=(command.context,))
     context = {**command.given, **command.context}
     change = command.preferences or PreferenceChange()
     preferences = change.applied_to(command.baseline)
