@@ -93,7 +93,8 @@ def leads_to(*, program: Program, snapshot: Snapshot) -> tuple[str, ...]:
     if here is None:
         return (program.initial_activity,)
     variables = _at_the_end(LookAhead(program, budget=_MOST_ITEMS), snapshot)
-    return ways.open_targets(program=program, activity=here, variables=variables, settled=snapshot.settled)
+    held = settling.not_agents(program, snapshot)
+    return ways.open_targets(program=program, activity=here, variables=variables, settled=held)
 
 
 def _on_leaving(ahead: LookAhead, snapshot: Snapshot) -> dict[str, Any]:
@@ -182,7 +183,7 @@ def _reached(
     """
     program = ahead.program
     reached: dict[str, list[dict[str, Any]]] = {}
-    waiting = [(target, variables) for target in sorted(beginnings)]
+    waiting, held = [(target, variables) for target in sorted(beginnings)], settling.not_agents(program, snapshot)
     while waiting:
         target, found = waiting.pop()
         tried = reached.setdefault(target, [])
@@ -196,7 +197,7 @@ def _reached(
         if not is_left_out:
             entered = walker.set_by(program=program, actions=activity.entry_actions, variables=found)
             found = _with_steps(ahead, Position(activity=target, visits={target: 1}), found | entered)
-        targets = ways.open_targets(program=program, activity=activity, variables=found, settled=snapshot.settled)
+        targets = ways.open_targets(program=program, activity=activity, variables=found, settled=held)
         if not is_left_out:
             found = ways.on_leaving(program=program, activity=activity, variables=found)
         waiting.extend((each, found) for each in targets)

@@ -339,7 +339,7 @@ class _Survey:
             program=self.program,
             activity=self.activity,
             variables=self.snapshot.variables,
-            settled=self.snapshot.settled,
+            settled=settling.not_agents(self.program, self.snapshot),
             position=self.position,
         )
 

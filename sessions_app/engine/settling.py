@@ -79,6 +79,11 @@ def refuse_overwritten(
     refuse_changed(held, before=snapshot.variables, variables=variables)
 
 
+def not_agents(program: Program, snapshot: Snapshot) -> tuple[str, ...]:
+    """The variables of which no word of an agent adds a part: what an answer has set, and what only people say."""
+    return tuple(sorted({*snapshot.settled, *kept_for_people(program)}))
+
+
 def refuse_presumed(
     program: Program, *, before: Mapping[str, Any], contexts: Iterable[Mapping[str, Any] | None]
 ) -> None:

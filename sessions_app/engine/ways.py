@@ -107,7 +107,7 @@ def exits(
 ) -> tuple[Exit, ...]:
     """Each target once; a default holds where nothing else does. With a position, targets that lead nowhere from there are
     closed: an activity that is skipped must itself lead on. Where none that holds does, the run may end, as one that is led
-    ends there. Of `settled`, which an answer has set, no word of an agent adds a part. Where people are asked, what holds first
+    ends there. Of `settled`, which an answer has set or only people say, no word of an agent adds a part. Where people are asked, what holds first
     holds alone, and what is ruled out stays closed where that leads nowhere.
     """
     seen = on_leaving(program=program, activity=activity, variables=variables)
@@ -168,7 +168,7 @@ def _asks_anybody(program: Program) -> bool:
 
 
 def _held_in(condition: Condition | None, settled: Collection[str]) -> frozenset[str]:
-    """What it reads of variables that an answer has set."""
+    """What it reads of variables that are not the agent's."""
     if not settled:
         return frozenset()
     return frozenset(name for name in conditions.variables_of(condition) if settling.is_held(name, settled))

@@ -29,7 +29,7 @@ UNLESS = {**equals("approved", value=True), "operator": "!="}
 YES = {"id": "yes", "label": "Yes", "effect": {"setVariable": {"approved": True}}}
 NO = {"id": "no", "label": "No", "effect": {"setVariable": {"approved": False}}}
 # By what it is said whether the person is asked.
-SAYS = ("question", "step", "rounds", "mode")
+SAYS = ("question", "step", "rounds", "mode", "way")
 # What an agent says of it.
 CLAIMS = {
     "the value": ("approved", {"approved": True}),
@@ -38,7 +38,7 @@ CLAIMS = {
 }
 
 
-def presuming(says="question", name="approved", workflow_id=FOLDER, others=(), **before):
+def presuming(says="question", name="approved", workflow_id=FOLDER, others=(), variables=(), **before):
     """A person is asked in `plan` unless they have said yes before, which no way reads."""
     unless = {**UNLESS, "variable": name}
     options = [{**YES, "effect": {"setVariable": {name: True}}}, {**NO, "effect": {"setVariable": {name: False}}}]
@@ -53,11 +53,15 @@ def presuming(says="question", name="approved", workflow_id=FOLDER, others=(), *
         steps=[asked, activity_step("after")],
         transitions=[{"to": "build"}],
     )
-    prepare = activity("prepare", steps=[activity_step("look")], transitions=[{"to": "plan"}], **before)
+    past = [{"to": "build", "condition": equals(name, value=True)}] if says == "way" else []
+    ways = [*past, {"to": "plan", "isDefault": True}]
+    prepare = activity("prepare", steps=[activity_step("look")], transitions=ways, **before)
     mode = {"id": "m", "name": "m", "activationVariable": name, "skipActivities": ["plan"]}
     modes = {"modes": [mode]} if says == "mode" else {}
     build = activity("build", steps=[activity_step("make")])
-    return folder(prepare, plan, build, *others, about=about(**modes) | FIRST | {"id": workflow_id})
+    return folder(
+        prepare, plan, build, *others, about=about(variables=list(variables), **modes) | FIRST | {"id": workflow_id}
+    )
 
 
 def begins(floor, dialect, activity_id="prepare"):
@@ -96,7 +100,7 @@ def test_no_agent_says_what_only_a_person_is_asked_for(floor, dialect, says, cla
     publish_folder(floor.desk, presuming(says, name), FOLDER)
     at = begins(floor, dialect)
 
-    early = does(floor, dialect, at, "look", claim, then="plan")
+    early = does(floor, dialect, at, "look", claim, then="build" if says == "way" else "plan")
     goes_on(floor, dialect, at if "state" not in early and "stateToken" not in early else early)
 
     assert "make" not in reached()
@@ -212,3 +216,26 @@ def caught_up(floor, dialect, at):
     if dialect == "navigation":
         return floor.navigation("nav_situation", state=at["state"])
     return floor.orchestrator("get_workflow_status", session_token=at["session_token"])
+
+
+@pytest.mark.parametrize("declared", [False, True])
+@pytest.mark.parametrize("dialect", EVERY_DIALECT)
+def test_no_way_is_open_on_an_agents_word_that_reads_what_only_a_person_is_asked_for(floor, dialect, declared):
+    variables = [{"name": "approved", "type": "boolean", **({"defaultValue": False} if declared else {})}]
+    publish_folder(floor.desk, presuming("way", variables=variables), FOLDER)
+    at = begins(floor, dialect)
+
+    does(floor, dialect, at, "look", then="build")
+    if dialect in HANDED_OVER:
+        said(
+            floor[dialect].raw(
+                "next_activity",
+                session_token=at["session_token"],
+                activity_id="build",
+                transition_condition="approved == true",
+                step_manifest=[{"step_id": "look", "output": "Looked."}],
+            )
+        )
+    goes_on(floor, dialect, at)
+
+    assert "make" not in reached()

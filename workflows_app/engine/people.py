@@ -6,6 +6,7 @@ from workflows_app.engine import conditions, placeholders, walks
 from workflows_app.engine.program import (
     Action,
     Activity,
+    Checkpoint,
     Condition,
     ConfirmationKind,
     Gate,
@@ -15,6 +16,9 @@ from workflows_app.engine.program import (
     Step,
     walk_items,
 )
+
+# In so many different sets of activities the questions for what people alone set are looked for.
+_MOST_PLACES = 32
 
 
 class AskedOfPeople:
@@ -87,8 +91,54 @@ def set_by_people_alone(program: Program) -> frozenset[str]:
 def kept_for_people(program: Program) -> tuple[str, ...]:
     """Of what only people's answers set, what says whether they are asked: it is nobody else's to say, not even before they are."""
     alone = set_by_people_alone(program)
-    asked = names_of_questions(program) if alone else set()
-    return tuple(sorted(name for name in alone if conditions.root_of(name) in asked))
+    if not alone:
+        return ()
+    asked = names_of_questions(program)
+    around = _read_around_questions(program, {name for name in alone if conditions.root_of(name) not in asked})
+    return tuple(sorted(name for name in alone if conditions.root_of(name) in asked or name in around))
+
+
+def _read_around_questions(program: Program, names: set[str]) -> set[str]:
+    """Those that a way reads to which there is one from the beginning that passes none of the activities where people are asked for them.
+    Where they are asked in too many different ones to look at, all are.
+    """
+    asking = {each.id: _roots(_set_by_required(each)) for each in program.activities}
+    asked_in: dict[frozenset[str], set[str]] = {}
+    for name in names:
+        root = conditions.root_of(name)
+        asked_in.setdefault(frozenset(key for key, roots in asking.items() if root in roots), set()).add(name)
+    if len(asked_in) > _MOST_PLACES:
+        return names
+    read = {each.id: _roots(_read_by_ways(each)) for each in program.activities} if asked_in else {}
+    found = set()
+    for places, there in asked_in.items():
+        roots = {root for key in _come_to_without(program, places) for root in read[key]}
+        found |= {name for name in there if conditions.root_of(name) in roots}
+    return found
+
+
+def _come_to_without(program: Program, places: frozenset[str]) -> set[str]:
+    """The activities that a way from the beginning leads to which passes none of these."""
+    activities = {each.id: each for each in program.activities}
+    waiting, seen = [program.initial_activity], set(places)
+    while waiting:
+        activity = activities.get(waiting.pop())
+        if activity is None or activity.id in seen:
+            continue
+        seen.add(activity.id)
+        effects = (option.effect for each in activity.checkpoints for option in each.options)
+        waiting += [target for target, _ in walks.ways(activity)]
+        waiting += [effect.transition_to for effect in effects if effect is not None and effect.transition_to]
+    return seen - places
+
+
+def _set_by_required(activity: Activity) -> set[str]:
+    """The variables that the options set of the questions which people are asked before it is left."""
+    return _set_by([each for each in activity.checkpoints if each.human and each.required])
+
+
+def _read_by_ways(activity: Activity) -> set[str]:
+    return {name for _, condition in walks.ways(activity) for name in conditions.variables_of(condition)}
 
 
 def set_by_others(program: Program) -> set[str]:
@@ -114,7 +164,10 @@ def names_of_questions(program: Program) -> set[str]:
 
 
 def _set_by_options(program: Program, *, human: bool) -> set[str]:
-    asked = (each for activity in program.activities for each in activity.checkpoints if each.human is human)
+    return _set_by(each for activity in program.activities for each in activity.checkpoints if each.human is human)
+
+
+def _set_by(asked: Iterable[Checkpoint]) -> set[str]:
     effects = (option.effect for each in asked for option in each.options)
     return {name for effect in effects if effect is not None for name in effect.set_variable}
 
