@@ -10,11 +10,12 @@ from sessions_app.engine.decisions import Decision, Outcome, Place, Suspend, Tak
 from sessions_app.engine.journal import Journal
 from sessions_app.engine.log import NodeKind
 from sessions_app.engine.outputs import merge_context
-from sessions_app.engine.settling import Names, changes_held, claimed_with, is_about
+from sessions_app.engine.settling import changes_held, claimed_with
 from sessions_app.engine.state import Snapshot
 from workflows_app.engine import conditions, walker
 from workflows_app.engine.people import kept_for_people, set_by_others, set_by_people_alone
 from workflows_app.engine.program import Activity, Program, Step, Trigger, walk_items
+from workflows_app.engine.variables import Names, is_about
 
 
 def trigger_of(activity: Activity | None, names: frozenset[str]) -> Trigger | None:
@@ -57,7 +58,7 @@ def _presumed(parent: Program, before: Snapshot, program: Program) -> Names:
         name
         for name in kept
         if name not in settled
-        and conditions.root_of(name) not in others
+        and not is_about(name, others)
         and changes_held(name, Names((name,)), before=declared, variables=before.variables)
     )
 
@@ -86,7 +87,7 @@ def given_back(
     """
     shared = _shared(parent, trigger, before, child)
     others = set_by_others(program)
-    kept = (name for name in kept_for_people(parent) if conditions.root_of(name) not in others)
+    kept = (name for name in kept_for_people(parent) if not is_about(name, others))
     named, held, settled = Names(shared), Names((*before.settled, *kept)), Names(child.settled)
     given = {name: value for name, value in child.variables.items() if name in named}
     answered = Names(name for name in set_by_people_alone(program) if name in settled) if given else ()

@@ -2,9 +2,7 @@
 transition that reads them.
 """
 
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import islice, takewhile
 from typing import Any
 
 from sessions_app.engine.state import Snapshot
@@ -23,28 +21,8 @@ from workflows_app.engine.program import (
     Truthy,
     walk_items,
 )
+from workflows_app.engine.variables import Names, is_about
 from workflows_app.engine.walks import Failure, Position
-
-
-class Names:
-    """Names of variables among which many others are looked for: a name is among them that is one, or is named like a part of one."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        self.sorted = sorted(set(names))
-        self._all = frozenset(self.sorted)
-        self._lengths = frozenset(map(len, self._all))
-
-    def __contains__(self, name: str) -> bool:
-        if name in self._all:
-            return True
-        places = (place for place in self._lengths if place < len(name) and name[place] == ".")
-        return any(name[:place] in self._all for place in places)
-
-    def parts_of(self, name: str) -> list[str]:
-        """Those that are named like parts of that variable."""
-        start = f"{name}."
-        found = islice(self.sorted, bisect_left(self.sorted, start), None)
-        return list(takewhile(lambda each: each.startswith(start), found))
 
 
 def set_by_actions(*, program: Program, item: object, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -159,11 +137,6 @@ def as_chosen(*, program: Program, checkpoint: Checkpoint, chosen: Effect, snaps
     return _as_declared(program, declined, variables) if declined else variables
 
 
-def is_about(name: str, names: Names) -> bool:
-    """Whether it is one of these variables, a part of one, or has one of them as a part."""
-    return name in names or bool(names.parts_of(name))
-
-
 def _says(name: str, value: object, variables: Mapping[str, Any]) -> bool:
     """Whether it is read as that value; what holds says the same as `true`."""
     path = tuple(name.split("."))
@@ -229,8 +202,8 @@ def _freed_by(program: Program, activity: Activity, held: Iterable[str]) -> set[
     """What its transitions read, and what its steps read where no transition of the workflow does; but for what people alone set, where
     that says if somebody is asked: it is read again in its turn.
     """
-    asked = names_of_questions(program) - set_by_others(program)
-    held = [name for name in held if conditions.root_of(name) not in asked]
+    asked, others = names_of_questions(program), set_by_others(program)
+    held = [name for name in held if conditions.root_of(name) not in asked or is_about(name, others)]
     in_steps = _paths(item.run_condition for item in walk_items(activity.body) if not isinstance(item, Gate))
     in_ways = {path for each in program.activities for path in _paths_of_ways(each)}
     own = _paths_of_ways(activity)

@@ -44,6 +44,7 @@ from sessions_app.engine.submissions import Submission
 from teams_app.engine.errors import WorkrailError
 from workflows_app.engine import aiming, walker, walks
 from workflows_app.engine.program import ActionKind, Program, Step
+from workflows_app.engine.variables import Names
 from workflows_app.engine.walks import Note, Position
 
 BEGIN = "begin"
@@ -133,7 +134,7 @@ class Visit:
         item, settled = walker.item_at(self.program, aimed), self.snapshot.settled
         actions = item.actions if isinstance(item, Step) else ()
         sets = (each.target for each in actions if each.action is ActionKind.SET)
-        among = settling.Names(settled)
+        among = Names(settled)
         held = frozenset(name for name in sets if name in among or among.parts_of(name))
         if not held:
             return held

@@ -170,6 +170,21 @@ def test_what_others_set_as_well_is_left_to_the_agent(floor, by):
     assert not questions()
 
 
+@pytest.mark.parametrize("says", SAYS)
+@pytest.mark.parametrize("dialect", EVERY_DIALECT)
+def test_another_part_that_the_workflow_sets_leaves_a_persons_part_to_them(floor, dialect, says):
+    notes = {"entryActions": [{"action": "set", "target": "review.notes", "value": "none"}]}
+    other = activity("other", steps=[activity_step("more")], **notes)
+    publish_folder(floor.desk, presuming(says, "review.approved", others=[other]), FOLDER)
+    at = begins(floor, dialect)
+
+    claim = {"review": {"approved": True}}
+    early = does(floor, dialect, at, "look", claim, then="build" if says == "way" else "plan")
+    goes_on(floor, dialect, at if "state" not in early and "stateToken" not in early else early)
+
+    assert "make" not in reached()
+
+
 def without_people(workflow_id, **more):
     """A workflow that asks nobody; whoever is in it says what only people say in another."""
     early = activity("early", steps=[activity_step("say")], transitions=[{"to": "plan"}])

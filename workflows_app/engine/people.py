@@ -16,6 +16,7 @@ from workflows_app.engine.program import (
     Step,
     walk_items,
 )
+from workflows_app.engine.variables import Names, is_about
 
 # In so many different sets of activities the questions for what people alone set are looked for.
 _MOST_PLACES = 32
@@ -78,14 +79,14 @@ def names_that_decide(program: Program) -> frozenset[str]:
 def left_to_people(program: Program) -> frozenset[str]:
     """The variables that the options of people's questions set, and no action of the workflow."""
     found = _set_by_options(program, human=True)
-    others = _roots(action.target for action, _ in _setters(program)) if found else set()
-    return frozenset(name for name in found if conditions.root_of(name) not in others)
+    others = Names(action.target for action, _ in _setters(program) if found and action.target)
+    return frozenset(name for name in found if not is_about(name, others))
 
 
 def set_by_people_alone(program: Program) -> frozenset[str]:
     """Of those the variables that no question sets which an agent may answer."""
     others = set_by_others(program)
-    return frozenset(name for name in left_to_people(program) if conditions.root_of(name) not in others)
+    return frozenset(name for name in left_to_people(program) if not is_about(name, others))
 
 
 def kept_for_people(program: Program) -> tuple[str, ...]:
@@ -141,9 +142,10 @@ def _read_by_ways(activity: Activity) -> set[str]:
     return {name for _, condition in walks.ways(activity) for name in conditions.variables_of(condition)}
 
 
-def set_by_others(program: Program) -> set[str]:
-    """The variables, by their roots, that actions of the workflow set, or questions which an agent may answer."""
-    return _roots(_set_by_options(program, human=False)) | _roots(action.target for action, _ in _setters(program))
+def set_by_others(program: Program) -> Names:
+    """The variables that actions of the workflow set, or questions which an agent may answer."""
+    targets = (action.target for action, _ in _setters(program) if action.target)
+    return Names((*_set_by_options(program, human=False), *targets))
 
 
 def names_of_questions(program: Program) -> set[str]:
