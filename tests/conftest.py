@@ -93,6 +93,22 @@ def _certificates_are_read_once():
         yield
 
 
+@pytest.fixture(scope="session")
+def _compiler():
+    from tests.compiled_once import CompiledOnce
+    from workflows_app.services import compiling
+
+    with pytest.MonkeyPatch.context() as patch:
+        compiler = CompiledOnce()
+        patch.setattr(compiling, "compile_source", compiler)
+        yield compiler
+
+
+@pytest.fixture(autouse=True)
+def _sources_are_compiled_once(request, _compiler):
+    _compiler.is_off = "monkeypatch" in request.fixturenames
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_limit_of_a_door():
     """A door limits the statements of its process when it is imported. A test that imports it goes on filling tables."""
