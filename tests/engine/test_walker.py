@@ -83,19 +83,32 @@ def test_a_for_loop_runs_its_count_of_rounds():
     assert keys_of(program) == ["l@0::a", "l@0::b", "l@1::a", "l@1::b", "end"]
 
 
-@pytest.mark.parametrize(("value", "rounds"), [(2, 2), (2.9, 2), (0, 0), (-3, 0)])
+@pytest.mark.parametrize(("value", "rounds"), [(2, 2), (2.0, 2), (0, 0), (-0.0, 0)])
 def test_a_count_may_be_a_number_of_the_context(value, rounds):
     program = built(loop("l", do("a"), count=("times",)))
 
     assert keys_of(program, {"times": value}) == [f"l@{index}::a" for index in range(rounds)]
 
 
-@pytest.mark.parametrize("value", [None, "2", True, [1]])
-def test_a_count_that_is_no_number_stops_the_walk_and_names_the_key(value):
+@pytest.mark.parametrize(
+    "value",
+    [None, "2", "", True, False, [1], {}, 2.5, 0.1, 1e-9, -1, -3, -0.5, float("nan"), float("inf"), float("-inf")],
+)
+def test_a_count_that_is_no_whole_number_stops_the_walk_and_names_the_key(value):
     _, walk = walk_through(built(loop("l", do("a"), count=("limits", "times"))), {"limits": {"times": value}})
 
     assert (walk.failure.kind, walk.failure.keys) == (FailureKind.MISSING_CONTEXT, ("limits.times",))
+    assert "a whole number of at least 0" in walk.failure.message
+    assert walk.failure.so_that == "so that limits.times is a whole number of at least 0"
     assert not walk.position.complete
+
+
+@pytest.mark.parametrize("value", [4, 1e3, 1e300, 10**400])
+def test_a_count_beyond_the_limit_is_told_after_the_last_round_however_large_it_is(value):
+    keys, walk = walk_through(built(loop("l", do("a"), count=("times",), max_iterations=3)), {"times": value})
+
+    assert keys == ["l@0::a", "l@1::a", "l@2::a"]
+    assert walk.failure.kind is FailureKind.MAX_ITERATIONS
 
 
 def test_a_for_each_loop_runs_one_round_for_each_item():

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from workflows_app.engine import canonical, conditions, walker
+from workflows_app.engine import canonical, conditions, walker, walks
 from workflows_app.engine.budgets import fit_bytes
 from workflows_app.engine.program import Loop, Program
 from workflows_app.engine.walks import Position
@@ -61,5 +61,5 @@ def _rounds(program: Program, position: Position, variables: Mapping[str, Any]) 
 
 
 def _count(loop: Loop, scope: Mapping[str, Any]) -> int | None:
-    count = loop.count if isinstance(loop.count, int) else conditions.lookup(loop.count or (), variables=scope)
-    return int(count) if isinstance(count, int | float) and not isinstance(count, bool) and count == count else None  # noqa: PLR0124  NaN
+    said = loop.count if isinstance(loop.count, int) else conditions.lookup(loop.count or (), variables=scope)
+    return walks.whole_rounds(said)

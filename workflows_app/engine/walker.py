@@ -595,11 +595,10 @@ class _Walker:
     def _count(self, outside: Position, loop: Loop, scope: Variables) -> int:
         if isinstance(loop.count, int):
             return loop.count
-        value = conditions.lookup(loop.count or (), variables=scope)
-        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:  # noqa: PLR0124  NaN
-            self._fail(self._missing(outside, loop, ".".join(loop.count or ()), "a number"))
-            return 0
-        return int(value)
+        rounds = walks.whole_rounds(conditions.lookup(loop.count or (), variables=scope))
+        if rounds is None:
+            self._fail(self._missing(outside, loop, ".".join(loop.count or ()), "a whole number of at least 0"))
+        return rounds or 0
 
     def _items(self, outside: Position, loop: Loop, scope: Variables) -> list[Any]:
         value = conditions.lookup(loop.items, variables=scope)

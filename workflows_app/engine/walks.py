@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from math import inf
 from typing import Any, assert_never
 
 import msgspec
@@ -132,6 +133,13 @@ def missing(loop: Loop, key: str, wanted: str, *, around: Sequence[Loop], needs_
         so_that=f"so that {key} is {wanted}",
         needs_person=needs_person,
     )
+
+
+def whole_rounds(value: Any) -> int | None:
+    """How many rounds a value asks for; None where it is no whole number of them."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        return None
+    return int(value) if value != inf and value == int(value) else None
 
 
 def unmet(where: str, demand: str, message: str, *, keys: tuple[str, ...]) -> Failure:
