@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.activity_folders import folder, program_of, toon, workflow
 from workflows_app.engine.compile import compile_source
 from workflows_app.engine.diffs import MAX_DIFF_CHARS, MAX_FILE_DIFF_CHARS, MAX_VALUE_CHARS, diff_files, diff_programs
 from workflows_app.engine.source import Library, Source, SourceFormat
@@ -36,6 +37,58 @@ def test_a_step_is_named_by_its_id():
 
     assert places(program(), program(steps=changed)) == {
         "activities[main].body[judge-it].prompt": Change.CHANGED,
+    }
+
+
+ALIKE_IN_PYTHON = [(1, True), (0, False), (1, "1"), (True, "true"), (None, False)]
+
+
+@pytest.mark.parametrize(("before", "after"), ALIKE_IN_PYTHON + [pair[::-1] for pair in ALIKE_IN_PYTHON])
+@pytest.mark.parametrize("key", ["equals", "in"])
+def test_values_that_conditions_tell_apart_are_a_change(before, after, key):
+    def asking(value):
+        condition = {"var": "goal", key: [value] if key == "in" else value}
+        return program(steps=[STEPS[0] | {"runCondition": condition}, STEPS[1]])
+
+    (found,) = places(asking(before), asking(after))
+
+    assert found.startswith("activities[main].body[read-it].run_condition.value")
+
+
+def test_one_number_written_in_two_ways_is_no_change():
+    def asking(number, **more):
+        return program(steps=[STEPS[0] | {"runCondition": {"var": "goal", "equals": number}}, STEPS[1]], **more)
+
+    assert places(asking(3), asking(3.0)) == {}
+    assert places(asking(3), asking(3.0, about="Another word.")) == {"about": Change.ADDED}
+
+
+LISTED = ["Read one.", "Read two.", "Read three.", "Read four."]
+
+
+@pytest.mark.parametrize("at", range(5))
+def test_what_comes_and_goes_in_a_list_without_names_is_one_entry(at):
+    more = [*LISTED[:at], "Read another.", *LISTED[at:]]
+
+    assert places(program(metaGuidance=LISTED), program(metaGuidance=more)) == {f"guidance[{at}]": Change.ADDED}
+    assert places(program(metaGuidance=more), program(metaGuidance=LISTED)) == {f"guidance[{at}]": Change.REMOVED}
+
+
+def test_what_two_folders_call_alike_is_told_apart_by_its_folder():
+    files = {"techniques/TECHNIQUE.md": b"# All\n", "techniques/cut.md": b"# Cut\n"}
+    about = workflow(techniques={"workflow": ["cut"]})
+
+    def of(**more):
+        library = Library(folders={"meta": {"workflow.toon": toon(workflow(id="meta")), **files}})
+        return program_of(folder(about=about) | files | more, library=library)
+
+    more = {"techniques/add.md": b"# Add\n", "techniques/cut.md": b"# Cut it\n"}
+
+    assert set(places(of(), of(**more))) == {
+        "skills[team.plan/add]",
+        "skills[team.plan/cut].digest",
+        "skills[team.plan/cut].summary",
+        "skills[team.plan/cut].title",
     }
 
 

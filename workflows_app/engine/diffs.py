@@ -1,10 +1,12 @@
 """What changed between two revisions: of the source, line by line; of the program, by place in the tree."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import Any, TypeGuard
 
 import msgspec
 
+from workflows_app.engine import conditions
 from workflows_app.engine.matching import BoundedMatcher, Effort
 from workflows_app.engine.program import Program
 from workflows_app.engine.values import Change, FileDiff, ProgramDiff
@@ -21,7 +23,7 @@ _AROUND = 3
 _BEFORE_DIFFERENCE = 60
 
 # A list is compared by these names of its items, where every item has one and no two share it.
-_NAMES = ("id", "name", "slot", "contract", "to")
+_NAMES = (("id",), ("owner", "id"), ("name",), ("slot",), ("contract",), ("to",))
 
 
 def diff_files(*, before: Mapping[str, bytes], after: Mapping[str, bytes]) -> tuple[FileDiff, ...]:
@@ -112,13 +114,12 @@ def _lines(data: bytes) -> list[str] | None:
 
 
 def _changes(path: str, before: Any, after: Any) -> Iterator[ProgramDiff]:
-    if before == after and type(before) is type(after):
-        return
+    """Only single values are compared: of an object Python does not see that `true` was 1."""
     if isinstance(before, dict) and isinstance(after, dict):
         yield from _members(path, before, after, prefix=".")
     elif isinstance(before, list) and isinstance(after, list):
         yield from _items(path, before, after)
-    else:
+    elif not conditions.is_same_value(before, after):
         yield _changed(path, before, after)
 
 
@@ -151,32 +152,46 @@ def _members(path: str, before: Mapping[str, Any], after: Mapping[str, Any], *, 
 def _items(path: str, before: list[Any], after: list[Any]) -> Iterator[ProgramDiff]:
     name = _shared_name([*before, *after], (before, after))
     if name is None:
-        yield from _members(path, _by_index(before), _by_index(after), prefix="[")
+        yield from _members(path, *_by_index(before, after), prefix="[")
         return
-    old, new = ({str(item[name]): item for item in items} for items in (before, after))
+    old, new = ({_named(item, name): item for item in items} for items in (before, after))
     yield from _members(path, old, new, prefix="[")
     kept_before, kept_after = [key for key in old if key in new], [key for key in new if key in old]
     if kept_before != kept_after:
         yield _changed(f"{path} (order)", kept_before, kept_after)
 
 
-def _shared_name(items: Sequence[Any], sides: tuple[list[Any], list[Any]]) -> str | None:
+def _shared_name(items: Sequence[Any], sides: tuple[list[Any], list[Any]]) -> tuple[str, ...] | None:
     for name in _NAMES:
         if all(_has_name(item, name) for item in items) and all(_distinct(side, name) for side in sides):
             return name
     return None
 
 
-def _has_name(item: Any, name: str) -> TypeGuard[dict[str, Any]]:
-    return isinstance(item, dict) and isinstance(item.get(name), str)
+def _has_name(item: Any, name: tuple[str, ...]) -> TypeGuard[dict[str, Any]]:
+    return isinstance(item, dict) and all(isinstance(item.get(key), str) for key in name)
 
 
-def _distinct(items: list[Any], name: str) -> bool:
-    return len({item[name] for item in items}) == len(items)
+def _named(item: Mapping[str, Any], name: tuple[str, ...]) -> str:
+    return "/".join(item[key] for key in name)
 
 
-def _by_index(items: list[Any]) -> dict[str, Any]:
-    return {str(index): item for index, item in enumerate(items)}
+def _distinct(items: list[Any], name: tuple[str, ...]) -> bool:
+    return len({_named(item, name) for item in items}) == len(items)
+
+
+def _by_index(before: list[Any], after: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Without what stands before and behind all changes: an item more at the top has not changed those below it."""
+    old, new = ([msgspec.json.encode(item) for item in items] for items in (before, after))
+    above = _alike(zip(old, new, strict=False))
+    below = _alike(zip(reversed(old[above:]), reversed(new[above:]), strict=False))
+    kept, come = ({str(at): items[at] for at in range(above, len(items) - below)} for items in (before, after))
+    return kept, come
+
+
+def _alike(pairs: Iterable[tuple[bytes, bytes]]) -> int:
+    """How many pairs there are before the first that differ."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def _place(path: str, key: str, prefix: str) -> str:
